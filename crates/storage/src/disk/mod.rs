@@ -1,0 +1,100 @@
+//! The disk: the one door through which everything durable goes.
+//!
+//! A small trait with two implementations: [`RealDisk`] and [`SimulatedDisk`], which holds back
+//! unsynced writes and can lose, tear at sector grain, reorder and fail them, driven by a seed.
+//!
+//! What callers may rely on, and nothing more:
+//! - a write is stable only after [`DiskFile::sync`] of that file, or [`DiskFile::write_durable_at`],
+//!   returned `Ok`;
+//! - until then any subset of its [`SECTOR_SIZE`] sectors may be there after a crash;
+//! - a create, rename or remove is stable only after [`Disk::sync_directory`] returned `Ok`;
+//! - a rename is atomic: after a crash either the old or the new name is there;
+//! - after a sync that failed, nothing is known of any write since the last good one (I7).
+
+mod buffer;
+mod error;
+mod real;
+mod simulated;
+
+pub use buffer::AlignedBuffer;
+pub use error::DiskError;
+pub use real::RealDisk;
+pub use simulated::{Faults, SimulatedDisk};
+
+/// Alignment of offsets, lengths and buffers for files opened with [`Access::Direct`], in bytes.
+pub const DIRECT_ALIGNMENT: usize = 4096;
+
+/// What a disk writes wholly or not at all, in bytes. Torn writes are torn between sectors.
+pub const SECTOR_SIZE: usize = 512;
+
+/// How a file's bytes should travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Through the operating system's page cache.
+    Buffered,
+    /// Past the page cache where the file system allows it (else buffered): offsets, lengths and
+    /// buffers must be multiples of [`DIRECT_ALIGNMENT`]; anything else is an `InvalidInput` error.
+    Direct,
+}
+
+/// Whether a file is expected to exist.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Create {
+    /// Open an existing file for reading and writing; its absence is an error.
+    No,
+    /// Open an existing file, or create an empty one.
+    IfAbsent,
+    /// Create an empty file; an existing one is an error.
+    New,
+}
+
+/// Held while this process has the database open; released when dropped, and by the operating
+/// system when the holder dies.
+pub trait DiskLock: Send + Sync + std::fmt::Debug {}
+
+/// A directory tree on stable storage. Names are relative to the database's directory and use `/`.
+pub trait Disk: Send + Sync + std::fmt::Debug {
+    /// Opens or creates a file for reading and writing.
+    fn open(
+        &self,
+        name: &str,
+        access: Access,
+        create: Create,
+    ) -> Result<Box<dyn DiskFile>, DiskError>;
+    /// Renames a file, replacing `to` if it exists. Atomic; stable after [`Disk::sync_directory`].
+    fn rename(&self, from: &str, to: &str) -> Result<(), DiskError>;
+    /// Removes a file. Stable after [`Disk::sync_directory`].
+    fn remove(&self, name: &str) -> Result<(), DiskError>;
+    /// The file names directly in a directory (`""` is the root), sorted, without the directory's
+    /// name. A directory that is absent has no files.
+    fn list(&self, directory: &str) -> Result<Vec<String>, DiskError>;
+    /// Creates a directory and its parents if absent, and makes that stable.
+    fn create_directory(&self, directory: &str) -> Result<(), DiskError>;
+    /// Makes creates, renames and removes in a directory stable.
+    fn sync_directory(&self, directory: &str) -> Result<(), DiskError>;
+    /// Takes the advisory lock `name`, without waiting. `Ok(None)`: another holder has it.
+    fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError>;
+    /// The name of a file as a person would find it, for error messages.
+    fn display_name(&self, name: &str) -> String;
+}
+
+/// An open file. All offsets and lengths are in bytes.
+pub trait DiskFile: Send + Sync + std::fmt::Debug {
+    /// Reads at an offset until `into` is full or the file ends; returns the bytes read.
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError>;
+    /// Writes all of `from` at an offset, extending the file if need be. Not yet stable.
+    fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError>;
+    /// Writes all of `from` and returns when these bytes are stable (write-through, or a write and
+    /// a sync). It says nothing about earlier unsynced writes. The file must already have been
+    /// extended to hold them, and that extension synced.
+    fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError>;
+    /// Makes all writes to this file that returned before this call, and its length, stable.
+    fn sync(&self) -> Result<(), DiskError>;
+    /// The file's length.
+    fn len(&self) -> Result<u64, DiskError>;
+    /// Extends the file to `length` with written zeroes, so that later writes change neither its
+    /// metadata nor need new space, and syncs it. No effect if it is that long already.
+    fn preallocate(&self, length: u64) -> Result<(), DiskError>;
+    /// The file's name as a person would find it, for error messages.
+    fn display_name(&self) -> String;
+}

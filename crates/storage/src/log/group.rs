@@ -1,0 +1,143 @@
+//! The commit group: the unit in which the log is written, checked and believed.
+//!
+//! On disk a group is a 64-byte header, the records, and zeroes up to the next multiple of 4096. It
+//! never crosses a segment's end. The header binds it to its place: database identity, group number
+//! (consecutive), LSN, length; so a recycled segment's old groups are never taken for log (I5).
+//!
+//! Several groups may be in flight at once, so after a crash a later group may be whole while an
+//! earlier one is torn. That is the log's end, not corruption, as long as nobody was told of the
+//! later one. Each header therefore says which group was the last *known durable* when it was
+//! written ([`GroupHeader::durable_number`]): a valid group that knew the broken one durable proves
+//! corruption (I4); one that did not is a leftover. The incarnation (counted up at each open, before
+//! the first append) keeps such leftovers from chaining onto what is written after the recovery.
+//!
+//! Source: Li & Naughton, section 2, "Logging" (group commit).
+
+use super::Lsn;
+use crate::disk::DIRECT_ALIGNMENT;
+
+/// Bytes of a group's header.
+pub const GROUP_HEADER_BYTES: usize = 64;
+
+/// A group's length on disk is a multiple of this many bytes.
+pub const GROUP_ALIGNMENT: usize = DIRECT_ALIGNMENT;
+
+const MAGIC: u32 = u32::from_le_bytes(*b"SdxG");
+
+/// A commit group's header. Little-endian on disk; the layout is in `docs/format.md`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GroupHeader {
+    /// The database's identity, from its manifest.
+    pub identity: u64,
+    /// The group's number, consecutive from 1.
+    pub number: u64,
+    /// Where the group starts.
+    pub lsn: Lsn,
+    /// The number of the last group known durable when this one was sealed; 0 if none.
+    pub durable_number: u64,
+    /// Transactions committed before this group since the database was created.
+    pub first_transaction: u64,
+    /// Bytes of records.
+    pub payload_bytes: u32,
+    /// Transactions in the group (0 for a group that marks a clean close).
+    pub transactions: u32,
+    /// How often the database had been opened when the group was written.
+    pub incarnation: u32,
+    /// CRC-32C of the records.
+    pub payload_checksum: u32,
+}
+
+/// Bytes that a group with so many bytes of records takes on disk.
+#[inline]
+pub const fn group_bytes_on_disk(payload_bytes: usize) -> usize {
+    (GROUP_HEADER_BYTES + payload_bytes).next_multiple_of(GROUP_ALIGNMENT)
+}
+
+impl GroupHeader {
+    /// Bytes of the whole group on disk.
+    pub fn bytes_on_disk(&self) -> usize {
+        group_bytes_on_disk(self.payload_bytes as usize)
+    }
+
+    /// Where the group ends: the LSN of the next one, unless that did not fit into the segment.
+    pub fn end(&self) -> Lsn {
+        Lsn(self.lsn.0 + self.bytes_on_disk() as u64)
+    }
+
+    /// Writes the header, with its own checksum, into the group's first bytes.
+    pub fn encode(&self, into: &mut [u8; GROUP_HEADER_BYTES]) {
+        into[0..4].copy_from_slice(&MAGIC.to_le_bytes());
+        into[4..8].fill(0);
+        into[8..16].copy_from_slice(&self.identity.to_le_bytes());
+        into[16..24].copy_from_slice(&self.number.to_le_bytes());
+        into[24..32].copy_from_slice(&self.lsn.0.to_le_bytes());
+        into[32..40].copy_from_slice(&self.durable_number.to_le_bytes());
+        into[40..48].copy_from_slice(&self.first_transaction.to_le_bytes());
+        into[48..52].copy_from_slice(&self.payload_bytes.to_le_bytes());
+        into[52..56].copy_from_slice(&self.transactions.to_le_bytes());
+        into[56..60].copy_from_slice(&self.incarnation.to_le_bytes());
+        into[60..64].copy_from_slice(&self.payload_checksum.to_le_bytes());
+        let checksum = crc32c::crc32c(into);
+        into[4..8].copy_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// Reads a header. `None` unless the magic and the header's checksum are right.
+    pub fn decode(bytes: &[u8]) -> Option<GroupHeader> {
+        let bytes: &[u8; GROUP_HEADER_BYTES] = bytes.first_chunk()?;
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        if u32_at(0) != MAGIC {
+            return None;
+        }
+        let mut unsigned = *bytes;
+        unsigned[4..8].fill(0);
+        if crc32c::crc32c(&unsigned) != u32_at(4) {
+            return None;
+        }
+        Some(GroupHeader {
+            identity: u64_at(8),
+            number: u64_at(16),
+            lsn: Lsn(u64_at(24)),
+            durable_number: u64_at(32),
+            first_transaction: u64_at(40),
+            payload_bytes: u32_at(48),
+            transactions: u32_at(52),
+            incarnation: u32_at(56),
+            payload_checksum: u32_at(60),
+        })
+    }
+
+    /// Whether these are the group's records.
+    pub fn payload_is_valid(&self, payload: &[u8]) -> bool {
+        payload.len() == self.payload_bytes as usize
+            && crc32c::crc32c(payload) == self.payload_checksum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_reads_back_and_any_flipped_bit_is_noticed() {
+        let header = GroupHeader {
+            identity: 0x0123_4567_89ab_cdef,
+            number: 42,
+            lsn: Lsn(8192),
+            durable_number: 40,
+            first_transaction: 1000,
+            payload_bytes: 24,
+            transactions: 3,
+            incarnation: 7,
+            payload_checksum: 99,
+        };
+        let mut bytes = [0u8; GROUP_HEADER_BYTES];
+        header.encode(&mut bytes);
+        assert_eq!(GroupHeader::decode(&bytes), Some(header));
+        for bit in 0..GROUP_HEADER_BYTES * 8 {
+            let mut broken = bytes;
+            broken[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(GroupHeader::decode(&broken), None, "bit {bit}");
+        }
+    }
+}
