@@ -13,7 +13,7 @@
 //!
 //! Source: Li & Naughton, section 2, "Logging" (group commit).
 
-use super::Lsn;
+use super::{LogPosition, Lsn};
 use crate::disk::DIRECT_ALIGNMENT;
 
 /// Bytes of a group's header.
@@ -62,6 +62,24 @@ impl GroupHeader {
     /// Where the group ends: the LSN of the next one, unless that did not fit into the segment.
     pub fn end(&self) -> Lsn {
         Lsn(self.lsn.0 + self.bytes_on_disk() as u64)
+    }
+
+    /// The place before this group.
+    pub fn position(&self) -> LogPosition {
+        LogPosition {
+            lsn: self.lsn,
+            group: self.number,
+            transactions: self.first_transaction,
+        }
+    }
+
+    /// The place after this group.
+    pub fn next_position(&self) -> LogPosition {
+        LogPosition {
+            lsn: self.end(),
+            group: self.number + 1,
+            transactions: self.first_transaction + u64::from(self.transactions),
+        }
     }
 
     /// Writes the header, with its own checksum, into the group's first bytes.

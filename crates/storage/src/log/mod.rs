@@ -25,3 +25,46 @@ impl std::fmt::Display for Lsn {
         write!(f, "{}", self.0)
     }
 }
+
+/// A place between two groups: everything before it is in, nothing after it is. What a backup block
+/// says about itself, where a redo pass starts, where a log ends.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct LogPosition {
+    /// Where the next group starts (or the segment after it, if it did not fit there).
+    pub lsn: Lsn,
+    /// The next group's number.
+    pub group: u64,
+    /// Transactions committed before here since the database was created.
+    pub transactions: u64,
+}
+
+impl LogPosition {
+    /// The beginning of every log.
+    pub const START: LogPosition = LogPosition { lsn: Lsn(0), group: 1, transactions: 0 };
+}
+
+/// What a reader or writer must know of a log besides where its files are; from the manifest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogLayout {
+    /// The database's identity.
+    pub identity: u64,
+    /// Bytes of a segment file; a multiple of [`group::GROUP_ALIGNMENT`].
+    pub segment_bytes: u64,
+}
+
+impl LogLayout {
+    /// The segment that holds this byte of the log.
+    pub fn segment_of(&self, lsn: Lsn) -> u64 {
+        lsn.0 / self.segment_bytes
+    }
+
+    /// The byte's offset in its segment.
+    pub fn offset_in_segment(&self, lsn: Lsn) -> u64 {
+        lsn.0 % self.segment_bytes
+    }
+
+    /// Where a segment starts.
+    pub fn segment_start(&self, segment: u64) -> Lsn {
+        Lsn(segment * self.segment_bytes)
+    }
+}

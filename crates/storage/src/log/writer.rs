@@ -1,6 +1,6 @@
 //! Group commit: the builder that the execution stage fills.
 
-use super::group::{GROUP_HEADER_BYTES};
+use super::group::GROUP_HEADER_BYTES;
 use super::record::{self, RECORD_HEAD_BYTES};
 use crate::disk::AlignedBuffer;
 use crate::page::Address;

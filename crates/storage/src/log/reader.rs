@@ -1,0 +1,1 @@
+//! Reading the log back, and telling its end from corruption.
