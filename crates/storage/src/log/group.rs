@@ -64,21 +64,13 @@ impl GroupHeader {
         Lsn(self.lsn.0 + self.bytes_on_disk() as u64)
     }
 
-    /// The place before this group.
-    pub fn position(&self) -> LogPosition {
-        LogPosition {
-            lsn: self.lsn,
-            group: self.number,
-            transactions: self.first_transaction,
-        }
-    }
-
     /// The place after this group.
     pub fn next_position(&self) -> LogPosition {
         LogPosition {
             lsn: self.end(),
             group: self.number + 1,
             transactions: self.first_transaction + u64::from(self.transactions),
+            incarnation: self.incarnation,
         }
     }
 

@@ -3,16 +3,23 @@
 //! - [`record`]: after-images of byte ranges and journal rows, and how they are encoded;
 //! - [`group`]: the commit group, the unit that is valid whole or not at all (I4);
 //! - [`segment`]: the files;
-//! - [`writer`]: group commit;
+//! - [`writer`]: the group that is being filled, and the one that is sealed;
+//! - [`durable`]: groups in flight, and what is durable in order;
+//! - [`commit`]: group commit, from sealed to acknowledged;
 //! - [`reader`]: reading it back, and telling the log's end from corruption.
 //!
 //! Source: Li & Naughton, section 2, "Logging".
 
+pub mod commit;
+pub mod durable;
+mod error;
 pub mod group;
 pub mod reader;
 pub mod record;
 pub mod segment;
 pub mod writer;
+
+pub use error::LogError;
 
 /// A log sequence number: the byte position in the whole log since the database was created.
 /// Segment `lsn / segment_bytes`, offset `lsn % segment_bytes`; always a multiple of
@@ -36,11 +43,14 @@ pub struct LogPosition {
     pub group: u64,
     /// Transactions committed before here since the database was created.
     pub transactions: u64,
+    /// The incarnation of the last group before here; a group of an earlier one that stands here is
+    /// a leftover.
+    pub incarnation: u32,
 }
 
 impl LogPosition {
     /// The beginning of every log.
-    pub const START: LogPosition = LogPosition { lsn: Lsn(0), group: 1, transactions: 0 };
+    pub const START: LogPosition = LogPosition { lsn: Lsn(0), group: 1, transactions: 0, incarnation: 0 };
 }
 
 /// What a reader or writer must know of a log besides where its files are; from the manifest.

@@ -1,1 +1,270 @@
 //! Reading the log back, and telling its end from corruption.
+//!
+//! The log ends at the first group that is not whole (I4). Behind it there may be leftovers: whole
+//! groups that were in flight together with the torn one and of which nobody was told. They are
+//! told from corruption by what they knew: a later group that knew the broken one to be *durable*
+//! proves that it was whole once, and that is an error naming file and offset. Leftovers never
+//! chain onto later log, because each opening counts up the incarnation, and a group of an earlier
+//! incarnation is not believed after one of a later.
+//!
+//! What cannot be noticed: the last group in flight at a crash, damaged after it became durable,
+//! with no later group to tell. A clean close appends an empty group for that reason.
+
+use super::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader};
+use super::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
+use super::{LogError, LogLayout, LogPosition, Lsn};
+use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskFile};
+use std::sync::Arc;
+
+/// Bytes read from the disk at once, unless a group is longer.
+const READ_BYTES: usize = 4 << 20;
+
+/// Reads a log's groups in order, from a position to the log's end.
+#[derive(Debug)]
+pub struct LogReader {
+    disk: Arc<dyn Disk>,
+    layout: LogLayout,
+    position: LogPosition,
+    last_incarnation: u32,
+    /// Groups from this number on are not read, because they are not yet known durable.
+    before_group: u64,
+    /// The open segment, and its number.
+    file: Option<(u64, Box<dyn DiskFile>)>,
+    /// The bytes of the log from `window_start` on, all within one segment.
+    window: AlignedBuffer,
+    window_start: Lsn,
+}
+
+impl LogReader {
+    /// Starts at a position.
+    ///
+    /// # Errors
+    /// [`LogError::MissingSegment`] if the log no longer reaches back to it.
+    pub fn open(
+        disk: &Arc<dyn Disk>,
+        layout: LogLayout,
+        from: LogPosition,
+    ) -> Result<LogReader, LogError> {
+        let mut reader = LogReader {
+            disk: disk.clone(),
+            layout,
+            position: from,
+            last_incarnation: from.incarnation,
+            before_group: u64::MAX,
+            file: None,
+            window: AlignedBuffer::with_capacity(READ_BYTES),
+            window_start: from.lsn,
+        };
+        reader.open_segment(layout.segment_of(from.lsn), from.lsn)?;
+        Ok(reader)
+    }
+
+    /// Reads no group from `number` on: for reading the durable part of a log that is being
+    /// written.
+    pub fn until_group(mut self, number: u64) -> LogReader {
+        self.before_group = number;
+        self
+    }
+
+    /// Moves the bound of [`LogReader::until_group`].
+    pub fn set_until_group(&mut self, number: u64) {
+        self.before_group = number;
+    }
+
+    /// The next whole group's header and records, or `None` at the log's end.
+    ///
+    /// # Errors
+    /// The disk's errors, and those of a log that is damaged rather than at its end.
+    pub fn next_group(&mut self) -> Result<Option<(GroupHeader, &[u8])>, LogError> {
+        if self.position.group >= self.before_group {
+            return Ok(None);
+        }
+        let Some(header) = self.find_next()? else {
+            if self.before_group != u64::MAX {
+                // A bound says that the group is durable, so its absence is damage, not the end.
+                return Err(self.inconsistent("a durable group is not there".into()));
+            }
+            return Ok(None);
+        };
+        self.check_chain(&header)?;
+        self.last_incarnation = header.incarnation;
+        self.position = header.next_position();
+        let start = (header.lsn.0 - self.window_start.0) as usize + GROUP_HEADER_BYTES;
+        Ok(Some((header, &self.window[start..start + header.payload_bytes as usize])))
+    }
+
+    /// The place after the last group that was read.
+    pub fn position(&self) -> LogPosition {
+        self.position
+    }
+
+    /// The incarnation of the last group that was read, or before the place where reading began.
+    pub fn last_incarnation(&self) -> u32 {
+        self.last_incarnation
+    }
+
+    /// Finds the group that is next in number, here or at the next segment's start.
+    fn find_next(&mut self) -> Result<Option<GroupHeader>, LogError> {
+        let here = self.position.lsn;
+        let reason = match self.group_at(here)? {
+            Ok(header) if header.number == self.position.group => return Ok(Some(header)),
+            Ok(_) => "a group of another number",
+            Err(reason) => reason,
+        };
+        let offset = self.layout.offset_in_segment(here);
+        if offset != 0 {
+            // It may not have fitted into this segment.
+            let next = self.layout.segment_start(self.layout.segment_of(here) + 1);
+            if self.segment_exists(self.layout.segment_of(next))?
+                && let Ok(header) = self.group_at(next)?
+                && header.number == self.position.group
+                && offset + header.bytes_on_disk() as u64 > self.layout.segment_bytes
+            {
+                return Ok(Some(header));
+            }
+        }
+        self.check_nothing_durable_follows(here, reason)?;
+        Ok(None)
+    }
+
+    /// The valid group at an LSN, or what is wrong there.
+    fn group_at(&mut self, lsn: Lsn) -> Result<Result<GroupHeader, &'static str>, LogError> {
+        self.load(lsn, GROUP_ALIGNMENT)?;
+        let start = (lsn.0 - self.window_start.0) as usize;
+        let Some(header) = GroupHeader::decode(&self.window[start..]) else {
+            return Ok(Err("no valid group header"));
+        };
+        if header.identity != self.layout.identity {
+            return Ok(Err("a group of another database"));
+        }
+        if header.lsn != lsn {
+            return Ok(Err("an old group of a recycled segment"));
+        }
+        if header.incarnation < self.last_incarnation {
+            return Ok(Err("a leftover of an earlier incarnation"));
+        }
+        let room = self.layout.segment_bytes - self.layout.offset_in_segment(lsn);
+        if header.bytes_on_disk() as u64 > room {
+            return Ok(Err("a group longer than its segment"));
+        }
+        self.load(lsn, header.bytes_on_disk())?;
+        let start = (lsn.0 - self.window_start.0) as usize + GROUP_HEADER_BYTES;
+        if !header.payload_is_valid(&self.window[start..start + header.payload_bytes as usize]) {
+            return Ok(Err("a torn group"));
+        }
+        Ok(Ok(header))
+    }
+
+    /// I4: the log may only end here if no later group knew this one to be durable.
+    fn check_nothing_durable_follows(
+        &mut self,
+        end: Lsn,
+        reason: &'static str,
+    ) -> Result<(), LogError> {
+        let number = self.position.group;
+        let mut lsn = Lsn(end.0 + GROUP_ALIGNMENT as u64);
+        while self.segment_exists(self.layout.segment_of(lsn))? {
+            if let Ok(later) = self.group_at(lsn)?
+                && later.number > number
+                && later.durable_number >= number
+            {
+                let offset = self.layout.offset_in_segment(end);
+                return Err(LogError::Corrupt {
+                    file: self.display_name(end),
+                    offset,
+                    reason,
+                    number,
+                    proof_number: later.number,
+                    proof_file: self.display_name(lsn),
+                    proof_offset: self.layout.offset_in_segment(lsn),
+                });
+            }
+            lsn.0 += GROUP_ALIGNMENT as u64;
+        }
+        Ok(())
+    }
+
+    fn check_chain(&self, header: &GroupHeader) -> Result<(), LogError> {
+        if header.first_transaction != self.position.transactions {
+            return Err(self.inconsistent(format!(
+                "it says that {} transactions came before it, but there were {}",
+                header.first_transaction, self.position.transactions
+            )));
+        }
+        if header.durable_number >= header.number {
+            return Err(self.inconsistent(format!(
+                "it says that group {} was durable before it",
+                header.durable_number
+            )));
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn inconsistent(&self, reason: String) -> LogError {
+        LogError::Inconsistent {
+            file: self.display_name(self.position.lsn),
+            offset: self.layout.offset_in_segment(self.position.lsn),
+            number: self.position.group,
+            reason,
+        }
+    }
+
+    fn display_name(&self, lsn: Lsn) -> String {
+        self.disk.display_name(&segment_file(self.layout.segment_of(lsn)))
+    }
+
+    fn segment_exists(&self, segment: u64) -> Result<bool, LogError> {
+        if let Some((open, _)) = &self.file
+            && *open == segment
+        {
+            return Ok(true);
+        }
+        let names = self.disk.list(LOG_DIRECTORY)?;
+        Ok(names.iter().any(|name| segment_of_file(name) == Some(segment)))
+    }
+
+    fn open_segment(&mut self, segment: u64, needed: Lsn) -> Result<(), LogError> {
+        if self.file.as_ref().is_some_and(|(open, _)| *open == segment) {
+            return Ok(());
+        }
+        if !self.segment_exists(segment)? {
+            let file = self.disk.display_name(&segment_file(segment));
+            return Err(LogError::MissingSegment { file, needed });
+        }
+        let file = self.disk.open(&segment_file(segment), Access::Direct, Create::No)?;
+        let found_bytes = file.len()?;
+        if found_bytes != self.layout.segment_bytes {
+            return Err(LogError::SegmentLength {
+                file: file.display_name(),
+                found_bytes,
+                expected_bytes: self.layout.segment_bytes,
+            });
+        }
+        self.file = Some((segment, file));
+        Ok(())
+    }
+
+    /// Makes `bytes` bytes from `lsn` on stand in the window. They lie within one segment.
+    fn load(&mut self, lsn: Lsn, bytes: usize) -> Result<(), LogError> {
+        let window_end = self.window_start.0 + self.window.len() as u64;
+        let same_segment =
+            self.layout.segment_of(lsn) == self.layout.segment_of(self.window_start);
+        if same_segment && lsn >= self.window_start && lsn.0 + bytes as u64 <= window_end {
+            return Ok(());
+        }
+        self.open_segment(self.layout.segment_of(lsn), lsn)?;
+        let offset = self.layout.offset_in_segment(lsn);
+        let room = (self.layout.segment_bytes - offset) as usize;
+        let length = bytes.max(READ_BYTES).min(room);
+        self.window.clear();
+        self.window.extend_zeroed(length);
+        self.window_start = lsn;
+        let (_, file) = self.file.as_ref().expect("opened above");
+        let read = file.read_at(offset, &mut self.window)?;
+        // The length was checked when the segment was opened; a file cut since then reads as zeroes
+        // and is noticed as a broken group.
+        self.window[read..].fill(0);
+        Ok(())
+    }
+}

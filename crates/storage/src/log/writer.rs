@@ -1,7 +1,11 @@
-//! Group commit: the builder that the execution stage fills.
+//! The commit group in memory: being filled by the execution stage ([`GroupBuilder`]), then numbered
+//! and placed ([`Sequencer`]), then on its way to the disk ([`SealedGroup`]).
+//!
+//! Source: Li & Naughton, section 2, "Transaction Execution" (the log buffer) and "Logging".
 
-use super::group::GROUP_HEADER_BYTES;
+use super::group::{GROUP_HEADER_BYTES, GroupHeader, group_bytes_on_disk};
 use super::record::{self, RECORD_HEAD_BYTES};
+use super::{LogLayout, LogPosition};
 use crate::disk::AlignedBuffer;
 use crate::page::Address;
 
@@ -102,5 +106,107 @@ impl GroupBuilder {
     /// The records so far.
     pub fn payload(&self) -> &[u8] {
         &self.buffer[GROUP_HEADER_BYTES..]
+    }
+}
+
+/// Numbers groups and gives them their places.
+#[derive(Debug)]
+pub struct Sequencer {
+    layout: LogLayout,
+    incarnation: u32,
+    next: LogPosition,
+}
+
+impl Sequencer {
+    /// Goes on at a position, as the given incarnation.
+    ///
+    /// # Panics
+    /// If the incarnation is not after that of the log before: leftovers could be taken for log.
+    pub fn new(layout: LogLayout, incarnation: u32, next: LogPosition) -> Self {
+        assert!(incarnation > next.incarnation, "an incarnation is used once");
+        Sequencer { layout, incarnation, next }
+    }
+
+    /// The place of the next group (or the segment after it, if it does not fit there).
+    #[inline]
+    pub fn next(&self) -> LogPosition {
+        self.next
+    }
+
+    /// Closes a group: gives it its number and place. Its checksums are computed later, by
+    /// [`SealedGroup::finish`], because sealing happens on the execution stage's time.
+    pub fn seal(&mut self, builder: GroupBuilder) -> SealedGroup {
+        let payload_bytes = builder.payload().len();
+        let on_disk = group_bytes_on_disk(payload_bytes);
+        assert!(on_disk as u64 <= self.layout.segment_bytes, "a group fits into a segment");
+        let mut lsn = self.next.lsn;
+        if self.layout.offset_in_segment(lsn) + on_disk as u64 > self.layout.segment_bytes {
+            lsn = self.layout.segment_start(self.layout.segment_of(lsn) + 1);
+        }
+        let header = GroupHeader {
+            identity: self.layout.identity,
+            number: self.next.group,
+            lsn,
+            durable_number: 0,
+            first_transaction: self.next.transactions,
+            payload_bytes: payload_bytes as u32,
+            transactions: builder.transactions,
+            incarnation: self.incarnation,
+            payload_checksum: 0,
+        };
+        self.next = header.next_position();
+        let mut buffer = builder.buffer;
+        buffer.extend_zeroed(on_disk);
+        SealedGroup { header, buffer }
+    }
+}
+
+/// A group with its number and place, on its way to the disk and then to the checkpointer.
+#[derive(Debug)]
+pub struct SealedGroup {
+    header: GroupHeader,
+    buffer: AlignedBuffer,
+}
+
+impl SealedGroup {
+    /// Computes the checksums and writes the header. `durable_number`: the last group known durable
+    /// now.
+    pub fn finish(&mut self, durable_number: u64) {
+        self.header.durable_number = durable_number;
+        self.header.payload_checksum = crc32c::crc32c(self.payload());
+        let first = self.buffer.first_chunk_mut().expect("a group has a header");
+        self.header.encode(first);
+    }
+
+    /// A group as it was received from elsewhere, whole, header and padding included. `None` unless
+    /// it is valid.
+    pub fn from_bytes(buffer: AlignedBuffer) -> Option<SealedGroup> {
+        let header = GroupHeader::decode(&buffer)?;
+        let payload_end = GROUP_HEADER_BYTES + header.payload_bytes as usize;
+        let payload = buffer.get(GROUP_HEADER_BYTES..payload_end)?;
+        if buffer.len() != header.bytes_on_disk() || !header.payload_is_valid(payload) {
+            return None;
+        }
+        Some(SealedGroup { header, buffer })
+    }
+
+    /// The header.
+    pub fn header(&self) -> &GroupHeader {
+        &self.header
+    }
+
+    /// The records.
+    pub fn payload(&self) -> &[u8] {
+        &self.buffer[GROUP_HEADER_BYTES..GROUP_HEADER_BYTES + self.header.payload_bytes as usize]
+    }
+
+    /// All of it, as it stands on disk.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Gives the buffer back for another group.
+    pub fn into_buffer(self) -> AlignedBuffer {
+        self.buffer
     }
 }

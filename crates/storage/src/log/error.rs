@@ -1,0 +1,91 @@
+//! What can go wrong with the log.
+
+use super::Lsn;
+use crate::disk::DiskError;
+use std::sync::Arc;
+
+/// A failed log operation.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum LogError {
+    /// The disk failed.
+    #[error(transparent)]
+    Disk(#[from] Arc<DiskError>),
+    /// A segment that the log needs is not there.
+    #[error("{file} is missing: the log is needed from LSN {needed}")]
+    MissingSegment {
+        /// The file that should be there.
+        file: String,
+        /// The first LSN needed from it.
+        needed: Lsn,
+    },
+    /// A segment file is shorter than a segment, or longer.
+    #[error("{file} has {found_bytes} bytes, a segment of this database has {expected_bytes}")]
+    SegmentLength {
+        /// The file.
+        file: String,
+        /// Bytes it has.
+        found_bytes: u64,
+        /// Bytes it should have.
+        expected_bytes: u64,
+    },
+    /// A group is broken, and a later one proves that it had been durable (I4).
+    #[error(
+        "{file} is corrupt at offset {offset}: {reason} where group {number} should be; \
+         the later group {proof_number} in {proof_file} at offset {proof_offset} is whole and \
+         knew group {number} to be durable"
+    )]
+    Corrupt {
+        /// The file with the broken group.
+        file: String,
+        /// Where the broken group should start, in bytes.
+        offset: u64,
+        /// What is wrong there.
+        reason: &'static str,
+        /// The broken group's number.
+        number: u64,
+        /// The number of the group that proves it.
+        proof_number: u64,
+        /// The file with that group.
+        proof_file: String,
+        /// Where that group starts, in bytes.
+        proof_offset: u64,
+    },
+    /// A whole group contradicts the one before it.
+    #[error("{file} is corrupt at offset {offset}: group {number}: {reason}")]
+    Inconsistent {
+        /// The file.
+        file: String,
+        /// Where the group starts, in bytes.
+        offset: u64,
+        /// The group's number.
+        number: u64,
+        /// What contradicts.
+        reason: String,
+    },
+    /// An earlier write or sync failed (I7). Whatever was waiting has an unknown fate; reopening
+    /// the database recovers what is durable.
+    #[error(
+        "the log is closed after a failed write ({cause}): transactions not yet acknowledged have \
+         an unknown fate; reopen the database to recover what is durable"
+    )]
+    Poisoned {
+        /// The first failure.
+        cause: Arc<str>,
+    },
+    /// No room for more log (I10): its limit or the disk is full, and nothing can be freed.
+    #[error("no room for more log: {reason}")]
+    Full {
+        /// Why, and what to do.
+        reason: Arc<str>,
+    },
+    /// The log was closed.
+    #[error("the log is closed")]
+    Closed,
+}
+
+impl From<DiskError> for LogError {
+    fn from(error: DiskError) -> Self {
+        LogError::Disk(Arc::new(error))
+    }
+}
