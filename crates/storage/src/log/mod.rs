@@ -13,10 +13,16 @@
 pub mod commit;
 pub mod durable;
 mod error;
+pub mod feed;
+pub mod filling;
 pub mod group;
+pub mod policy;
+pub mod pool;
 pub mod reader;
 pub mod record;
+pub mod room;
 pub mod segment;
+mod waiting;
 pub mod writer;
 
 pub use error::LogError;

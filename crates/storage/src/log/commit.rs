@@ -1,0 +1,509 @@
+//! Group commit: from a sealed group to "durable", and to the log's consumers.
+//!
+//! ```text
+//!   execution ──fills──▶ Filling ──seals──▶ queue ──▶ write_group ──▶ DurablePrefix ──▶ waiters
+//!   (one at a time)                          ▲          (depth at     (in order, I1)     wakers
+//!                                            │           once)                           feeds
+//!                          logging thread ───┘ or a waiting client itself
+//! ```
+//!
+//! Whoever finds the disk free writes: the logging thread while there is traffic, or a lone client
+//! that waits for its own transaction and so saves the hand-over. A group fills while others are
+//! being written.
+//!
+//! Invariants: I1 (nothing is durable before all earlier groups are), I7 (the first failed write or
+//! sync poisons the log; nothing is written, acknowledged or fed afterwards), I10 (buffers, queue).
+//!
+//! No hand-over is lost: whoever leaves a group unsealed does so because the disk was busy, and
+//! looks again after letting go of the execution stage; whoever finishes writing first says that
+//! the disk is free and then looks for a group. One of the two sees the other (both are sequentially
+//! consistent).
+//!
+//! Source: Li & Naughton, section 2, "Logging".
+
+use super::durable::DurablePrefix;
+use super::feed::Feed;
+use super::policy::{GroupLimits, GroupPolicy};
+use super::pool::{BufferPool, DurableGroup};
+use super::room::Room;
+use super::segment::Segments;
+use super::waiting::Waiting;
+use super::writer::SealedGroup;
+use super::{LogError, LogPosition};
+use parking_lot::{Condvar, Mutex};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// Gives the group that is being filled to whoever has the disk free.
+pub trait GroupSource: Send + Sync {
+    /// Seals and returns the group that is being filled, if it has transactions and its owner is
+    /// not busy. Must not wait.
+    fn try_seal(&self) -> Option<SealedGroup>;
+}
+
+/// The logging stage: everything between a sealed group and its acknowledgement.
+#[derive(Debug)]
+pub struct GroupCommit {
+    segments: Arc<Segments>,
+    room: Arc<Room>,
+    pool: Arc<BufferPool>,
+    policy: GroupPolicy,
+    limits: GroupLimits,
+    threaded: bool,
+    queue: Mutex<Queue>,
+    work: Condvar,
+    /// Groups that are sealed or being written.
+    outstanding: AtomicUsize,
+    /// The group being filled has transactions.
+    filling: AtomicBool,
+    prefix: Mutex<DurablePrefix<SealedGroup>>,
+    /// All groups below this number are durable.
+    durable_below: AtomicU64,
+    waiting: Waiting,
+    feeds: Vec<Arc<Feed>>,
+    poison: OnceLock<LogError>,
+    statistics: Statistics,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    sealed: VecDeque<SealedGroup>,
+    writing: usize,
+    /// Something happened since the logging thread last looked.
+    signalled: bool,
+    /// When the group being filled got its first transaction; for [`GroupPolicy::Fixed`].
+    filling_since: Option<Instant>,
+    closed: bool,
+}
+
+/// Counters of the logging stage, since the database was opened.
+#[derive(Debug, Default)]
+struct Statistics {
+    groups: AtomicU64,
+    transactions: AtomicU64,
+    payload_bytes: AtomicU64,
+    disk_bytes: AtomicU64,
+    write_nanoseconds: AtomicU64,
+    largest_group: AtomicU64,
+}
+
+/// What the logging stage did since the database was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct LogStatistics {
+    /// Groups written.
+    pub groups: u64,
+    /// Transactions in them.
+    pub transactions: u64,
+    /// Bytes of records in them.
+    pub payload_bytes: u64,
+    /// Bytes written to the log, headers and padding included.
+    pub disk_bytes: u64,
+    /// Time spent in writes, checksums included; may exceed wall time when several are in flight.
+    pub write_time: Duration,
+    /// The most transactions in one group.
+    pub largest_group: u64,
+}
+
+impl GroupCommit {
+    /// Goes on at `durable`, everything before which is on disk. `threaded`: [`GroupCommit::run`]
+    /// is going to run on a thread.
+    pub fn new(
+        segments: Arc<Segments>,
+        room: Arc<Room>,
+        durable: LogPosition,
+        policy: GroupPolicy,
+        limits: GroupLimits,
+        feeds: Vec<Arc<Feed>>,
+        threaded: bool,
+    ) -> Self {
+        let buffers_max = threaded.then_some(limits.buffers);
+        GroupCommit {
+            segments,
+            room,
+            pool: Arc::new(BufferPool::new(limits.group_bytes + (64 << 10), buffers_max)),
+            policy,
+            limits,
+            threaded,
+            queue: Mutex::new(Queue::default()),
+            work: Condvar::new(),
+            outstanding: AtomicUsize::new(0),
+            filling: AtomicBool::new(false),
+            prefix: Mutex::new(DurablePrefix::new(durable)),
+            durable_below: AtomicU64::new(durable.group),
+            waiting: Waiting::default(),
+            feeds,
+            poison: OnceLock::new(),
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// The bounds.
+    pub fn limits(&self) -> &GroupLimits {
+        &self.limits
+    }
+
+    /// When groups are closed.
+    pub fn policy(&self) -> GroupPolicy {
+        self.policy
+    }
+
+    /// The buffers of groups.
+    pub fn pool(&self) -> &Arc<BufferPool> {
+        &self.pool
+    }
+
+    /// The room for more log.
+    pub fn room(&self) -> &Arc<Room> {
+        &self.room
+    }
+
+    /// The log's files.
+    pub fn segments(&self) -> &Arc<Segments> {
+        &self.segments
+    }
+
+    /// The end of the durable log.
+    pub fn durable(&self) -> LogPosition {
+        self.prefix.lock().durable()
+    }
+
+    /// Whether the group of this number and all earlier ones are durable.
+    #[inline]
+    pub fn is_durable(&self, number: u64) -> bool {
+        self.durable_below.load(Ordering::Acquire) > number
+    }
+
+    /// The error that closed the log, if one did (I7).
+    #[inline]
+    pub fn check(&self) -> Result<(), LogError> {
+        match self.poison.get() {
+            None => Ok(()),
+            Some(error) => Err(error.clone()),
+        }
+    }
+
+    /// Whether the disk is free to take a group now.
+    #[inline]
+    pub fn wants_group(&self) -> bool {
+        self.outstanding.load(Ordering::SeqCst) < self.limits.depth
+    }
+
+    /// Says that the group being filled got its first transaction, or was sealed.
+    pub(super) fn set_filling(&self, filling: bool) {
+        self.filling.store(filling, Ordering::SeqCst);
+        if let GroupPolicy::Fixed { .. } = self.policy {
+            let mut queue = self.queue.lock();
+            queue.filling_since = filling.then(Instant::now);
+            if filling {
+                queue.signalled = true;
+                self.work.notify_one();
+            }
+        }
+    }
+
+    /// Hands a sealed group to the logging thread.
+    pub fn push(&self, group: SealedGroup) {
+        self.outstanding.fetch_add(1, Ordering::SeqCst);
+        let mut queue = self.queue.lock();
+        queue.sealed.push_back(group);
+        queue.signalled = true;
+        drop(queue);
+        self.work.notify_one();
+    }
+
+    /// Writes a group that the caller sealed itself, on the caller's time. Failures poison the log
+    /// and are found by [`GroupCommit::wait`].
+    pub fn write_directly(&self, group: SealedGroup) {
+        self.outstanding.fetch_add(1, Ordering::SeqCst);
+        self.queue.lock().writing += 1;
+        self.write_group(group);
+    }
+
+    /// Waits until the group of this number is durable, writing what there is to write meanwhile.
+    ///
+    /// # Errors
+    /// The error that poisoned the log: the transaction's fate is unknown (I7).
+    pub fn wait(&self, number: u64, source: &dyn GroupSource) -> Result<(), LogError> {
+        loop {
+            if self.is_durable(number) {
+                return Ok(());
+            }
+            self.check()?;
+            if self.help(source) {
+                continue;
+            }
+            self.waiting.park(number, || self.is_durable(number) || self.poison.get().is_some());
+        }
+    }
+
+    /// Registers a waker for the group of this number.
+    pub fn poll(&self, number: u64, waker: &Waker) -> Poll<Result<(), LogError>> {
+        if self.is_durable(number) {
+            return Poll::Ready(Ok(()));
+        }
+        self.waiting.register(number, waker);
+        // It may have become durable, or the log poisoned, just before the waker was there.
+        if self.is_durable(number) {
+            return Poll::Ready(Ok(()));
+        }
+        match self.check() {
+            Ok(()) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error)),
+        }
+    }
+
+    /// Looks, after letting go of the execution stage, whether the disk became free meanwhile.
+    #[inline]
+    pub fn after_execution(&self, source: &dyn GroupSource) {
+        if !self.threaded {
+            self.after_execution_without_threads(source);
+        } else if self.wants_group()
+            && self.filling.load(Ordering::SeqCst)
+            && self.policy == GroupPolicy::Adaptive
+            && let Some(group) = source.try_seal()
+        {
+            self.push(group);
+        }
+    }
+
+    /// Without a logging thread, full groups are written by whoever filled them, and a client that
+    /// waits must look again now that the execution stage is free.
+    fn after_execution_without_threads(&self, source: &dyn GroupSource) {
+        while !self.queue.lock().sealed.is_empty() && self.help(source) {}
+        let next = self.durable_below.load(Ordering::Acquire);
+        self.waiting.wake(next..next + 2);
+    }
+
+    /// Writes one group if the disk is free and there is one. Returns whether it did.
+    pub fn help(&self, source: &dyn GroupSource) -> bool {
+        // With the paper's parameters a group is closed by its count or its time, which only the
+        // logging thread watches; a waiting client must not close it early.
+        if self.policy != GroupPolicy::Adaptive && self.threaded {
+            return false;
+        }
+        match self.next_group(source) {
+            Some(group) => {
+                self.write_group(group);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes a sealed group, or has one sealed, and counts it as being written.
+    fn next_group(&self, source: &dyn GroupSource) -> Option<SealedGroup> {
+        let mut queue = self.queue.lock();
+        if queue.writing >= self.limits.depth || self.poison.get().is_some() {
+            return None;
+        }
+        if let Some(group) = queue.sealed.pop_front() {
+            queue.writing += 1;
+            return Some(group);
+        }
+        if !self.filling.load(Ordering::SeqCst) {
+            return None;
+        }
+        queue.writing += 1;
+        drop(queue);
+        let group = source.try_seal();
+        match &group {
+            // Not counted before: while we try, whoever holds the execution stage must go on seeing
+            // that the disk is free, or nobody would take the group if our attempt fails.
+            Some(_) => drop(self.outstanding.fetch_add(1, Ordering::SeqCst)),
+            None => self.queue.lock().writing -= 1,
+        }
+        group
+    }
+
+    /// Writes a group that is counted as being written, and passes on what is durable thereby.
+    fn write_group(&self, mut group: SealedGroup) {
+        let started = Instant::now();
+        let outcome = self.check().and_then(|()| {
+            group.finish(self.durable_below.load(Ordering::Acquire) - 1);
+            let header = group.header();
+            let layout = self.segments.layout();
+            self.segments
+                .file(layout.segment_of(header.lsn))?
+                .write_durable_at(layout.offset_in_segment(header.lsn), group.bytes())?;
+            Ok(())
+        });
+        match outcome {
+            Ok(()) => {
+                self.count(&group, started);
+                self.release(group);
+            }
+            Err(error) => self.poison(error),
+        }
+        self.queue.lock().writing -= 1;
+        self.outstanding.fetch_sub(1, Ordering::SeqCst);
+        self.look_for_more();
+    }
+
+    /// The group is on stable storage: acknowledges and feeds, in order.
+    fn release(&self, group: SealedGroup) {
+        let number = group.header().number;
+        let after = group.header().next_position();
+        let mut prefix = self.prefix.lock();
+        let durable = prefix.arrived(number, after, group, |group| {
+            // Fed under the prefix's lock, so that every consumer sees the log's order.
+            let group = Arc::new(DurableGroup::new(group, self.pool.clone()));
+            for feed in &self.feeds {
+                feed.push(group.clone());
+            }
+        });
+        let before = self.durable_below.swap(durable.group, Ordering::AcqRel);
+        drop(prefix);
+        self.room.advance(durable.lsn);
+        self.waiting.wake(before..durable.group);
+    }
+
+    /// After a write: if more has come meanwhile, someone must take it.
+    fn look_for_more(&self) {
+        let queue = self.queue.lock();
+        let more = !queue.sealed.is_empty() || self.filling.load(Ordering::SeqCst);
+        drop(queue);
+        if !more {
+            return;
+        }
+        if self.threaded {
+            self.signal();
+        } else {
+            let next = self.durable_below.load(Ordering::Acquire);
+            self.waiting.wake(next..next + 2);
+        }
+    }
+
+    fn signal(&self) {
+        self.queue.lock().signalled = true;
+        self.work.notify_one();
+    }
+
+    fn count(&self, group: &SealedGroup, started: Instant) {
+        let header = group.header();
+        let counters = &self.statistics;
+        let add = |counter: &AtomicU64, n: u64| counter.fetch_add(n, Ordering::Relaxed);
+        add(&counters.groups, 1);
+        add(&counters.transactions, u64::from(header.transactions));
+        add(&counters.payload_bytes, u64::from(header.payload_bytes));
+        add(&counters.disk_bytes, group.bytes().len() as u64);
+        add(&counters.write_nanoseconds, started.elapsed().as_nanos() as u64);
+        counters.largest_group.fetch_max(u64::from(header.transactions), Ordering::Relaxed);
+    }
+
+    /// Closes the log for good after a failure (I7).
+    pub fn poison(&self, cause: LogError) {
+        let error = match cause {
+            LogError::Poisoned { .. } => cause,
+            other => LogError::Poisoned { cause: other.to_string().into() },
+        };
+        if self.poison.set(error.clone()).is_ok() {
+            tracing::error!(%error, "the log is poisoned");
+        }
+        // Their buffers go back, so that nobody waits for one for ever.
+        let abandoned = std::mem::take(&mut self.queue.lock().sealed);
+        self.outstanding.fetch_sub(abandoned.len(), Ordering::SeqCst);
+        for group in abandoned {
+            self.pool.give(group.into_buffer());
+        }
+        self.waiting.wake_all();
+        self.signal();
+    }
+
+    /// What the logging stage did since the database was opened.
+    pub fn statistics(&self) -> LogStatistics {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counters = &self.statistics;
+        LogStatistics {
+            groups: get(&counters.groups),
+            transactions: get(&counters.transactions),
+            payload_bytes: get(&counters.payload_bytes),
+            disk_bytes: get(&counters.disk_bytes),
+            write_time: Duration::from_nanos(get(&counters.write_nanoseconds)),
+            largest_group: get(&counters.largest_group),
+        }
+    }
+
+    /// Ends [`GroupCommit::run`] once nothing more is to be written.
+    pub fn close(&self) {
+        self.queue.lock().closed = true;
+        self.work.notify_all();
+    }
+
+    /// The logging stage: writes groups until closed. The body of a thread; several may run.
+    pub fn run(&self, source: &dyn GroupSource) {
+        let mut spun = false;
+        loop {
+            if self.due()
+                && let Some(group) = self.next_group(source)
+            {
+                self.write_group(group);
+                spun = false;
+                continue;
+            }
+            if !spun {
+                spun = true;
+                if self.spin() {
+                    continue;
+                }
+            }
+            // A group is filling but its owner is busy: the owner will look (`after_execution`).
+            if self.idle() {
+                return;
+            }
+            spun = false;
+        }
+    }
+
+    /// Whether a group that is being filled may be closed now.
+    fn due(&self) -> bool {
+        let GroupPolicy::Fixed { time, .. } = self.policy else { return true };
+        let queue = self.queue.lock();
+        !queue.sealed.is_empty()
+            || queue.closed
+            || queue.filling_since.is_some_and(|since| since.elapsed() >= time)
+    }
+
+    /// Looks for work a short while before parking: a park and a wake-up cost more than this.
+    fn spin(&self) -> bool {
+        if self.policy != GroupPolicy::Adaptive {
+            return false;
+        }
+        let until = Instant::now() + Duration::from_micros(20);
+        loop {
+            for _ in 0..32 {
+                if self.wants_group() && self.filling.load(Ordering::Relaxed) {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+        }
+    }
+
+    /// Waits for something to do. Returns whether the stage is closed and empty.
+    fn idle(&self) -> bool {
+        let mut queue = self.queue.lock();
+        if queue.signalled {
+            queue.signalled = false;
+            return false;
+        }
+        if queue.closed {
+            let empty = queue.sealed.is_empty() && !self.filling.load(Ordering::SeqCst);
+            return empty || self.poison.get().is_some();
+        }
+        match (self.policy, queue.filling_since) {
+            (GroupPolicy::Fixed { time, .. }, Some(since)) => {
+                self.work.wait_until(&mut queue, since + time);
+            }
+            _ => self.work.wait(&mut queue),
+        }
+        queue.signalled = false;
+        false
+    }
+}

@@ -1,0 +1,121 @@
+//! The group that is being filled, and the rule when it is closed. Owned by the execution stage:
+//! whoever runs a transaction holds it exclusively.
+
+use super::commit::GroupCommit;
+use super::policy::GroupPolicy;
+use super::writer::{GroupBuilder, SealedGroup, Sequencer};
+use super::{LogError, LogPosition, Lsn};
+use std::sync::Arc;
+
+/// The group being filled.
+#[derive(Debug)]
+pub struct Filling {
+    builder: GroupBuilder,
+    sequencer: Sequencer,
+    commit: Arc<GroupCommit>,
+    transactions_max: u32,
+}
+
+impl Filling {
+    /// Starts with an empty group.
+    pub fn new(sequencer: Sequencer, commit: Arc<GroupCommit>) -> Self {
+        let transactions_max = match commit.policy() {
+            GroupPolicy::Adaptive => u32::MAX,
+            GroupPolicy::Fixed { transactions, .. } => transactions.max(1),
+        };
+        let builder = GroupBuilder::from_buffer(commit.pool().take());
+        Filling { builder, sequencer, commit, transactions_max }
+    }
+
+    /// Where transactions append their records.
+    #[inline]
+    pub fn builder(&mut self) -> &mut GroupBuilder {
+        &mut self.builder
+    }
+
+    /// The number of the group being filled.
+    #[inline]
+    pub fn group(&self) -> u64 {
+        self.sequencer.next().group
+    }
+
+    /// The number of the last group that holds a transaction; 0 if none.
+    #[inline]
+    pub fn last_group(&self) -> u64 {
+        if self.builder.is_empty() { self.group() - 1 } else { self.group() }
+    }
+
+    /// Where the next sealed group goes.
+    pub fn next(&self) -> LogPosition {
+        self.sequencer.next()
+    }
+
+    /// Whether a transaction may run now: the log is sound and has room. `Err` says where room is
+    /// needed, for [`super::room::Room::wait_for_room`], or why there will be none.
+    #[inline]
+    pub fn admit(&self) -> Result<(), Refusal> {
+        let at = self.sequencer.next().lsn;
+        if !self.commit.room().has_room(at) {
+            return Err(Refusal::NoRoom(at));
+        }
+        self.commit.check().map_err(Refusal::Log)
+    }
+
+    /// Ends the running transaction, and closes the group if it is full. Returns the number of the
+    /// group that holds it, or `None` if it had no records.
+    #[inline]
+    pub fn end_transaction(&mut self) -> Option<u64> {
+        if !self.builder.end_transaction() {
+            return None;
+        }
+        if self.builder.transactions() == 1 {
+            self.commit.set_filling(true);
+        }
+        let group = self.group();
+        if self.builder.payload().len() >= self.commit.limits().group_bytes
+            || self.builder.transactions() >= self.transactions_max
+        {
+            self.hand_over();
+        }
+        Some(group)
+    }
+
+    /// Seals the group and hands it to the logging thread, if it has transactions.
+    pub fn hand_over(&mut self) {
+        if let Some(group) = self.seal() {
+            self.commit.push(group);
+        }
+    }
+
+    /// Seals the group, if it has transactions, and starts the next.
+    pub fn seal(&mut self) -> Option<SealedGroup> {
+        if self.builder.is_empty() { None } else { Some(self.seal_even_if_empty()) }
+    }
+
+    /// Seals the group, also without transactions: an empty one marks a clean close.
+    pub fn seal_even_if_empty(&mut self) -> SealedGroup {
+        // Waits while all buffers are out; the logging thread and the checkpointer, who return
+        // them, never wait for the execution stage.
+        let next = GroupBuilder::from_buffer(self.commit.pool().take());
+        let group = self.sequencer.seal(std::mem::replace(&mut self.builder, next));
+        self.commit.set_filling(false);
+        group
+    }
+
+    /// Seals the group for a caller who will write it, if the disk is free and the policy lets a
+    /// lone transaction go at once.
+    #[inline]
+    pub fn seal_if_wanted(&mut self) -> Option<SealedGroup> {
+        let adaptive = self.commit.policy() == GroupPolicy::Adaptive;
+        if adaptive && self.commit.wants_group() { self.seal() } else { None }
+    }
+}
+
+/// Why a transaction may not run.
+#[derive(Debug)]
+pub enum Refusal {
+    /// A segment must be prepared first; the log is being written here.
+    NoRoom(Lsn),
+    /// The log is poisoned or closed.
+    Log(LogError),
+}

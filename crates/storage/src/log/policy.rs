@@ -1,0 +1,39 @@
+//! When a commit group is closed, and how much may be on its way.
+
+use std::time::Duration;
+
+/// When the group that is being filled is handed to the logging stage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum GroupPolicy {
+    /// As soon as the disk is free to take it: the next group fills while one is being written, so
+    /// the group's size follows from the load and the disk, in both directions, with nothing to
+    /// tune. A lone transaction never waits for company.
+    #[default]
+    Adaptive,
+    /// The paper's two parameters (Li & Naughton, section 2, "Logging").
+    Fixed {
+        /// TransactionsPerGroup: close the group when it holds so many transactions.
+        transactions: u32,
+        /// TimePerGroup: close it when so much time has passed since its first transaction.
+        time: Duration,
+    },
+}
+
+/// The bounds of group commit (I10).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GroupLimits {
+    /// A group is closed when its records reach so many bytes.
+    pub group_bytes: usize,
+    /// The most bytes of records that one transaction may have.
+    pub transaction_bytes: usize,
+    /// Groups being written at once.
+    pub depth: usize,
+    /// Groups in memory at once: being filled, being written, waiting for the checkpointer.
+    pub buffers: usize,
+}
+
+impl Default for GroupLimits {
+    fn default() -> Self {
+        GroupLimits { group_bytes: 4 << 20, transaction_bytes: 16 << 20, depth: 2, buffers: 12 }
+    }
+}

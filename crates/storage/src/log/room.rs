@@ -1,0 +1,191 @@
+//! Room for the log: keeps the next segment prepared, ahead of the writers.
+//!
+//! A transaction is admitted only when the segment *after* the one being written is there; so what
+//! was admitted can always be logged, and a full disk or a full log refuses new transactions
+//! instead of stranding executed ones (I10). Preparing happens on a thread of its own, or, when
+//! running without threads, on the caller's.
+
+use super::segment::{Prepared, Segments};
+use super::{LogError, Lsn};
+use parking_lot::{Condvar, Mutex};
+use std::sync::Arc;
+
+/// Keeps segments prepared.
+#[derive(Debug)]
+pub struct Room {
+    segments: Arc<Segments>,
+    state: Mutex<State>,
+    /// Signalled when more is wanted, or when segments were freed.
+    wanted: Condvar,
+    /// Signalled when more was prepared, or could not be.
+    settled: Condvar,
+    threaded: bool,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The log is being written here.
+    writing_at: Lsn,
+    /// The last attempt to prepare failed.
+    failed: Option<LogError>,
+    /// The log is at its limit, and waiting would not help.
+    refused: Option<Arc<str>>,
+    /// How often segments were freed, so that none is missed while preparing.
+    frees: u64,
+    closed: bool,
+}
+
+impl Room {
+    /// Segments prepared beyond the one being written.
+    const AHEAD: u64 = 2;
+
+    /// `threaded`: [`Room::run`] is going to run on a thread.
+    pub fn new(segments: Arc<Segments>, threaded: bool) -> Self {
+        Room {
+            segments,
+            state: Mutex::new(State::default()),
+            wanted: Condvar::new(),
+            settled: Condvar::new(),
+            threaded,
+        }
+    }
+
+    /// Whether a transaction may be admitted while the log is being written at `at`. One atomic
+    /// load when there is room.
+    #[inline]
+    pub fn has_room(&self, at: Lsn) -> bool {
+        self.segments.prepared_end() >= self.needed_end(at, 1)
+    }
+
+    #[inline]
+    fn needed_end(&self, at: Lsn, ahead: u64) -> Lsn {
+        let layout = self.segments.layout();
+        layout.segment_start(layout.segment_of(at) + 1 + ahead)
+    }
+
+    /// Says where the log is being written, so that preparing goes on ahead of it.
+    pub fn advance(&self, at: Lsn) {
+        let mut state = self.state.lock();
+        state.writing_at = state.writing_at.max(at);
+        drop(state);
+        if self.segments.prepared_end() < self.needed_end(at, Self::AHEAD) {
+            self.wanted.notify_one();
+        }
+    }
+
+    /// Waits until a transaction may be admitted. `make_room` is called when all segments hold
+    /// needed log and there are no threads: it takes a checkpoint, and says whether that freed any.
+    ///
+    /// # Errors
+    /// [`LogError::Full`] if the disk is full or the log is at its limit and stays there;
+    /// nothing is lost then, and a later attempt may succeed.
+    #[cold]
+    pub fn wait_for_room(
+        &self,
+        at: Lsn,
+        mut make_room: impl FnMut() -> Result<bool, LogError>,
+    ) -> Result<(), LogError> {
+        if !self.threaded {
+            while !self.has_room(at) {
+                match self.segments.prepare_next().map_err(full)? {
+                    Prepared::Yes => {}
+                    Prepared::NoRoom if make_room()? => {}
+                    Prepared::NoRoom => return Err(self.at_limit()),
+                }
+            }
+            return Ok(());
+        }
+        let mut state = self.state.lock();
+        state.writing_at = state.writing_at.max(at);
+        state.failed = None;
+        loop {
+            if self.has_room(at) {
+                return Ok(());
+            }
+            if let Some(error) = &state.failed {
+                return Err(error.clone());
+            }
+            if let Some(reason) = &state.refused {
+                return Err(LogError::Full { reason: reason.clone() });
+            }
+            if state.closed {
+                return Err(LogError::Closed);
+            }
+            self.wanted.notify_one();
+            self.settled.wait(&mut state);
+        }
+    }
+
+    fn at_limit(&self) -> LogError {
+        LogError::Full {
+            reason: format!(
+                "all {} segments of {} bytes hold log that is still needed; raise the log's limit",
+                self.segments.segments_max(),
+                self.segments.layout().segment_bytes
+            )
+            .into(),
+        }
+    }
+
+    /// Segments were freed.
+    pub fn freed(&self) {
+        self.state.lock().frees += 1;
+        self.wanted.notify_one();
+    }
+
+    /// From now on, a full log is an error at once rather than a wait: whoever should free it (a
+    /// standby) is away. `None` takes that back.
+    pub fn refuse_when_full(&self, reason: Option<Arc<str>>) {
+        self.state.lock().refused = reason;
+        self.settled.notify_all();
+    }
+
+    /// Ends [`Room::run`] and all waits.
+    pub fn close(&self) {
+        self.state.lock().closed = true;
+        self.wanted.notify_all();
+        self.settled.notify_all();
+    }
+
+    /// Prepares segments until closed. The body of a thread.
+    pub fn run(&self) {
+        let mut state = self.state.lock();
+        while !state.closed {
+            let wanted_end = self.needed_end(state.writing_at, Self::AHEAD);
+            if self.segments.prepared_end() >= wanted_end || state.failed.is_some() {
+                self.wanted.wait(&mut state);
+                continue;
+            }
+            let frees = state.frees;
+            drop(state);
+            let outcome = self.segments.prepare_next();
+            state = self.state.lock();
+            match outcome {
+                Ok(Prepared::Yes) => {}
+                Ok(Prepared::NoRoom) => {
+                    // Only a checkpoint can free some; `freed` wakes us.
+                    if !state.closed && state.frees == frees {
+                        self.settled.notify_all();
+                        self.wanted.wait(&mut state);
+                    }
+                    continue;
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "cannot prepare a log segment");
+                    state.failed = Some(full(error));
+                }
+            }
+            self.settled.notify_all();
+        }
+    }
+}
+
+/// A full disk means a full log: nothing is broken, and nothing was lost.
+fn full(error: LogError) -> LogError {
+    match &error {
+        LogError::Disk(disk) if disk.is_full() => LogError::Full {
+            reason: format!("{disk}; free disk space and try again").into(),
+        },
+        _ => error,
+    }
+}
