@@ -7,7 +7,6 @@ use super::pool::DurableGroup;
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Durable groups on their way to a consumer, in log order.
 #[derive(Debug, Default)]
@@ -21,13 +20,6 @@ struct State {
     groups: VecDeque<Arc<DurableGroup>>,
     nudged: bool,
     closed: bool,
-}
-
-/// What a consumer is told besides the groups.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Taken {
-    /// No more groups will come.
-    pub closed: bool,
 }
 
 impl Feed {
@@ -59,21 +51,19 @@ impl Feed {
         state.groups.clear();
     }
 
-    /// Takes everything that waits. Waits at most `wait` for something to come; `None`: until
-    /// something comes.
-    pub fn take(&self, into: &mut VecDeque<Arc<DurableGroup>>, wait: Option<Duration>) -> Taken {
+    /// Waits until there is something to take or to do.
+    pub fn wait(&self) {
         let mut state = self.state.lock();
-        if state.groups.is_empty() && !state.nudged && !state.closed {
-            match wait {
-                None => self.arrived.wait(&mut state),
-                Some(time) if time.is_zero() => {}
-                Some(time) => {
-                    self.arrived.wait_for(&mut state, time);
-                }
-            }
+        while state.groups.is_empty() && !state.nudged && !state.closed {
+            self.arrived.wait(&mut state);
         }
         state.nudged = false;
+    }
+
+    /// Takes everything that waits. Returns whether no more will come.
+    pub fn take(&self, into: &mut VecDeque<Arc<DurableGroup>>) -> bool {
+        let mut state = self.state.lock();
         into.append(&mut state.groups);
-        Taken { closed: state.closed }
+        state.closed
     }
 }

@@ -61,13 +61,11 @@ impl Filling {
         self.commit.check().map_err(Refusal::Log)
     }
 
-    /// Ends the running transaction, and closes the group if it is full. Returns the number of the
-    /// group that holds it, or `None` if it had no records.
+    /// Says that a transaction with records has ended in the builder
+    /// ([`GroupBuilder::end_transaction`] returned true); closes the group if it is full. Returns
+    /// the number of the group that holds the transaction.
     #[inline]
-    pub fn end_transaction(&mut self) -> Option<u64> {
-        if !self.builder.end_transaction() {
-            return None;
-        }
+    pub fn transaction_ended(&mut self) -> u64 {
         if self.builder.transactions() == 1 {
             self.commit.set_filling(true);
         }
@@ -77,7 +75,7 @@ impl Filling {
         {
             self.hand_over();
         }
-        Some(group)
+        group
     }
 
     /// Seals the group and hands it to the logging thread, if it has transactions.

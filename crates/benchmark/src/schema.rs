@@ -1,0 +1,105 @@
+//! The tables of the debit-credit benchmark: records of 128 bytes, as the benchmark requires, and
+//! the account history as a journal.
+//!
+//! Source: Li & Naughton, section 4, Figure 4.
+
+use sardonyx::zerocopy::{self, FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx::{Database, Error, Journal, JournalRow, Table, record};
+
+/// An account, a teller or a branch: the paper's record definition is the same for all three.
+macro_rules! balance_record {
+    ($(#[$doc:meta])* $name:ident, $table:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(FromBytes, IntoBytes, Immutable, KnownLayout)]
+        #[repr(C)]
+        pub struct $name {
+            /// Its number, the primary key.
+            pub id: u64,
+            /// Its balance, in the smallest unit of money.
+            pub balance: i64,
+            /// The password that verifies the right to use it.
+            pub code: u64,
+            /// The branch that it belongs to.
+            pub branch: u64,
+            /// Brings the record to the 128 bytes that the benchmark requires.
+            pub filler: [u8; 96],
+        }
+        record!($name { table: $table, key: id: u64 });
+
+        impl $name {
+            /// A new record with a balance of zero.
+            pub fn new(id: u64, branch: u64) -> Self {
+                $name { id, balance: 0, code: code_of(id), branch, filler: [0; 96] }
+            }
+        }
+    };
+}
+
+balance_record!(
+    /// An account.
+    Account,
+    "accounts"
+);
+balance_record!(
+    /// A teller.
+    Teller,
+    "tellers"
+);
+balance_record!(
+    /// A branch.
+    Branch,
+    "branches"
+);
+
+/// The password of a record.
+#[inline]
+pub fn code_of(id: u64) -> u64 {
+    id.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5a5a
+}
+
+/// A row of the account history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct HistoryRow {
+    /// The transaction: the client's number in the upper 16 bits, its running number from 0 in the
+    /// lower 48.
+    pub transaction: u64,
+    /// The account.
+    pub account: u64,
+    /// What was added to the balances.
+    pub amount: i64,
+    /// The teller.
+    pub teller: u32,
+    /// The teller's branch.
+    pub branch: u32,
+}
+
+impl JournalRow for HistoryRow {
+    const NAME: &'static str = "history";
+}
+
+/// The handles of all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    /// The accounts.
+    pub accounts: Table<Account>,
+    /// The tellers.
+    pub tellers: Table<Teller>,
+    /// The branches.
+    pub branches: Table<Branch>,
+    /// The account history.
+    pub history: Journal<HistoryRow>,
+}
+
+impl Schema {
+    /// Declares what is absent.
+    pub fn of(database: &Database) -> Result<Schema, Error> {
+        Ok(Schema {
+            accounts: database.table()?,
+            tellers: database.table()?,
+            branches: database.table()?,
+            history: database.journal()?,
+        })
+    }
+}

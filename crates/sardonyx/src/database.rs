@@ -1,0 +1,221 @@
+//! The database: what a program holds.
+
+use crate::{Error, Options};
+use parking_lot::Mutex;
+use sardonyx_serial::{
+    BatchTicket, Durability, Kernel, Procedure, ProcedureError, Registered, SerialError,
+    StageTimes, Ticket,
+};
+use sardonyx_storage::backbone::Backbone;
+use sardonyx_storage::checkpoint::CheckpointTotals;
+use sardonyx_storage::disk::Disk;
+use sardonyx_storage::journal::JournalReader;
+use sardonyx_storage::log::commit::LogStatistics;
+use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_table::{
+    Journal, JournalRow, RebuildReport, Record, Table, TableSpace, Transaction, View,
+};
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+use zerocopy::FromBytes;
+
+/// An open database. Share it between threads by reference or in an `Arc`.
+#[derive(Debug)]
+pub struct Database {
+    kernel: Kernel,
+    recovery: RecoveryReport,
+    rebuild: RebuildReport,
+    procedures: Mutex<HashSet<String>>,
+}
+
+/// What the engine did since the database was opened.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// The logging stage.
+    pub log: LogStatistics,
+    /// The checkpointing stage.
+    pub checkpoint: CheckpointTotals,
+    /// The time that each stage was busy.
+    pub stages: StageTimes,
+}
+
+impl Database {
+    /// Opens the database in this directory, or makes it, with the default [`Options`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Database, Error> {
+        Options::new().open(path)
+    }
+
+    pub(crate) fn open_with(disk: Arc<dyn Disk>, options: Options) -> Result<Database, Error> {
+        let (shape, workers) = (options.shape, options.storage.workers);
+        let limits = options.storage.limits;
+        let opened = Backbone::open(disk, options.storage)?;
+        let (mut space, rebuild) = TableSpace::open(opened.store, workers)?;
+        space.set_transaction_bytes_max(limits.transaction_bytes);
+        let kernel = Kernel::start(space, opened.filling, opened.backbone, shape);
+        let procedures = Mutex::default();
+        Ok(Database { kernel, recovery: opened.report, rebuild, procedures })
+    }
+
+    /// The table of this record type, declared where absent.
+    ///
+    /// # Errors
+    /// If the database has a table of this name with another layout, or no room for one more.
+    pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
+        match self.kernel.read(|space| space.table::<R>())? {
+            Some(table) => Ok(table),
+            None => self.run(|transaction| Ok(transaction.declare_table::<R>()?)),
+        }
+    }
+
+    /// The journal of this row type, declared where absent.
+    ///
+    /// # Errors
+    /// If the database has a journal of this name with another layout, or no room for one more.
+    pub fn journal<J: JournalRow>(&self) -> Result<Journal<J>, Error> {
+        match self.kernel.read(|space| space.journal::<J>())? {
+            Some(journal) => Ok(journal),
+            None => self.run(|transaction| Ok(transaction.declare_journal::<J>()?)),
+        }
+    }
+
+    /// Runs a closure as a transaction and returns when it is on stable storage.
+    ///
+    /// # Errors
+    /// The closure's own error, after everything it did was undone; or the engine's.
+    ///
+    /// # Panics
+    /// With the closure's panic, after everything it did was undone.
+    pub fn run<T, E: From<SerialError>>(
+        &self,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.kernel.run(Durability::Durable, body)
+    }
+
+    /// Like [`Database::run`], with a choice of when to return.
+    pub fn run_with<T, E: From<SerialError>>(
+        &self,
+        durability: Durability,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.kernel.run(durability, body)
+    }
+
+    /// Submits a closure as a transaction; the ticket can be waited for or awaited.
+    pub fn submit<T: Send + 'static, E: Send + 'static>(
+        &self,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Ticket<Result<T, E>> {
+        self.kernel.submit(body)
+    }
+
+    /// Registers a procedure.
+    ///
+    /// # Errors
+    /// If one of that name is registered.
+    pub fn register<P: Procedure>(&self, procedure: P) -> Result<Registered<P>, Error> {
+        let name = procedure.name().to_string();
+        if !self.procedures.lock().insert(name.clone()) {
+            let reason = format!("a procedure named {name:?} is registered already");
+            return Err(SerialError::Refused { reason }.into());
+        }
+        Ok(self.kernel.register(procedure))
+    }
+
+    /// Calls a procedure and returns when it is on stable storage.
+    pub fn call<P: Procedure>(
+        &self,
+        procedure: &Registered<P>,
+        arguments: P::Arguments,
+    ) -> Result<Result<P::Output, ProcedureError<P::Error>>, Error> {
+        let mut outcomes = self.submit_batch(procedure, vec![arguments], 0).wait()?;
+        Ok(outcomes.pop().expect("one outcome for one request"))
+    }
+
+    /// Submits a batch of a procedure's requests, each a transaction of its own. `lane` tells
+    /// clients apart: batches of one lane keep their order.
+    pub fn submit_batch<P: Procedure>(
+        &self,
+        procedure: &Registered<P>,
+        arguments: Vec<P::Arguments>,
+        lane: usize,
+    ) -> BatchTicket<P::Output, P::Error> {
+        self.kernel.submit_batch(procedure, arguments, lane)
+    }
+
+    /// Reads a consistent state without changing it. What it sees may not be on stable storage yet;
+    /// to be sure of that, read in [`Database::run`].
+    pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> T {
+        self.kernel.read(|space: &TableSpace| body(&space.view()))
+    }
+
+    /// Calls `each` with every durable row of a journal, oldest first, until it returns false.
+    ///
+    /// # Errors
+    /// Damage in the archive or the log, with file and offset.
+    pub fn journal_rows<J: JournalRow>(
+        &self,
+        journal: Journal<J>,
+        mut each: impl FnMut(J) -> bool,
+    ) -> Result<(), Error> {
+        let backbone = self.kernel.backbone();
+        let mut reader = JournalReader::open_live(backbone)?;
+        while let Some(row) = reader.next_row(journal.number())? {
+            let row = J::read_from_bytes(row.bytes).map_err(|_| {
+                Error::Aborted(format!("a row of journal {:?} has another length", J::NAME))
+            })?;
+            if !each(row) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until everything that ran so far is on stable storage.
+    pub fn flush(&self) -> Result<(), Error> {
+        Ok(self.kernel.flush()?)
+    }
+
+    /// Takes a checkpoint and waits for it, so that the next recovery starts from here.
+    pub fn checkpoint(&self) -> Result<(), Error> {
+        Ok(self.kernel.take_checkpoint()?)
+    }
+
+    /// Whether a checkpoint is being written right now.
+    pub fn is_checkpointing(&self) -> bool {
+        self.kernel.backbone().checkpoint().is_writing()
+    }
+
+    /// What recovery did when the database was opened.
+    pub fn recovery(&self) -> &RecoveryReport {
+        &self.recovery
+    }
+
+    /// How the indexes were rebuilt when the database was opened.
+    pub fn rebuild(&self) -> &RebuildReport {
+        &self.rebuild
+    }
+
+    /// What the engine did since.
+    pub fn statistics(&self) -> Statistics {
+        let backbone = self.kernel.backbone();
+        Statistics {
+            log: backbone.commit().statistics(),
+            checkpoint: backbone.checkpoint().totals(),
+            stages: self.kernel.stage_times(),
+        }
+    }
+
+    /// The storage below, for tools.
+    pub fn backbone(&self) -> &Backbone {
+        self.kernel.backbone()
+    }
+
+    /// Finishes what was submitted, makes it durable, and closes the database. Dropping does the
+    /// same, but cannot tell of errors.
+    pub fn close(self) -> Result<(), Error> {
+        Ok(self.kernel.close()?)
+    }
+}

@@ -1,0 +1,62 @@
+//! Sardonyx: keep your data in memory, get ACID transactions that are durable at memory speed.
+//!
+//! ```
+//! use sardonyx::{Database, Error, record};
+//! # use sardonyx::zerocopy::{self, FromBytes, Immutable, IntoBytes, KnownLayout};
+//!
+//! #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+//! #[repr(C)]
+//! struct Account {
+//!     id: u64,
+//!     balance: i64,
+//! }
+//! record!(Account { table: "accounts", key: id: u64 });
+//!
+//! # let directory = tempfile::tempdir().unwrap();
+//! # let path = directory.path().join("bank.sdx");
+//! let bank = Database::open(&path)?;
+//! let accounts = bank.table::<Account>()?;
+//! bank.run(|tx| {
+//!     tx.insert(accounts, &Account { id: 1, balance: 100 })?;
+//!     tx.insert(accounts, &Account { id: 2, balance: 0 })?;
+//!     Ok::<_, Error>(())
+//! })?;
+//! bank.run(|tx| {
+//!     tx.update(accounts, &1, |account| account.balance -= 30)?;
+//!     tx.update(accounts, &2, |account| account.balance += 30)?;
+//!     Ok::<_, Error>(())
+//! })?; // on stable storage when this returns
+//! assert_eq!(bank.read(|view| view.get(accounts, &2).map(|a| a.balance)), Some(30));
+//! bank.close()?;
+//! # Ok::<_, Error>(())
+//! ```
+//!
+//! - **Durable** means on stable storage: a call returns after its commit group, and all earlier
+//!   ones, were synced ([`Durability`] chooses per call).
+//! - **Serial**: transactions run one at a time, in memory, in nanoseconds; what takes long, the
+//!   disk, is shared by all that commit together.
+//! - An error or a panic inside a transaction undoes it.
+//!
+//! How it works inside: `docs/architecture.md` in the repository.
+
+mod database;
+mod error;
+mod options;
+
+pub use database::{Database, Statistics};
+pub use error::Error;
+pub use options::Options;
+pub use sardonyx_serial::{
+    BatchTicket, Durability, Procedure, ProcedureError, Registered, SerialError, Shape, StageTimes,
+    Ticket,
+};
+pub use sardonyx_storage as storage;
+pub use sardonyx_storage::journal::Retention;
+pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
+pub use sardonyx_storage::recovery::RecoveryReport;
+pub use sardonyx_table as table;
+pub use sardonyx_table::{
+    Field, Journal, JournalRow, Record, RecordKey, Row, Table, TableError, TableSpace, Transaction,
+    View, field, record,
+};
+pub use zerocopy;

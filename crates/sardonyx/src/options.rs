@@ -1,0 +1,146 @@
+//! How to open a database. The defaults suit most; every value is checked when opening.
+
+use crate::{Database, Error};
+use sardonyx_serial::Shape;
+use sardonyx_storage::backbone::StorageOptions;
+use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::journal::Retention;
+use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
+use std::path::Path;
+use std::sync::Arc;
+
+/// How to open a database.
+///
+/// ```
+/// use sardonyx::{Options, Shape};
+/// # let directory = tempfile::tempdir().unwrap();
+/// let bank = Options::new()
+///     .shape(Shape::Coalesced)
+///     .log_bytes_max(512 << 20)
+///     .open(directory.path().join("bank.sdx"))?;
+/// # bank.close()?;
+/// # Ok::<_, sardonyx::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub(crate) storage: StorageOptions,
+    pub(crate) shape: Shape,
+    create: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Options {
+    /// The defaults.
+    pub fn new() -> Self {
+        Options {
+            storage: StorageOptions::default(),
+            shape: Shape::of_this_machine(),
+            create: true,
+        }
+    }
+
+    /// How the stages are laid out on threads; the default follows the number of processors.
+    pub fn shape(mut self, shape: Shape) -> Self {
+        self.shape = shape;
+        self
+    }
+
+    /// When a commit group is closed; the default adapts to the load and the disk.
+    pub fn group_policy(mut self, policy: GroupPolicy) -> Self {
+        self.storage.policy = policy;
+        self
+    }
+
+    /// The bounds of group commit.
+    pub fn group_limits(mut self, limits: GroupLimits) -> Self {
+        self.storage.limits = limits;
+        self
+    }
+
+    /// The most bytes of log on disk (default 2 GiB).
+    pub fn log_bytes_max(mut self, bytes: u64) -> Self {
+        self.storage.log_bytes_max = bytes;
+        self.storage.log_bytes_prepared = self.storage.log_bytes_prepared.min(bytes);
+        self
+    }
+
+    /// Bytes of log prepared before opening returns (default 128 MiB).
+    pub fn log_bytes_prepared(mut self, bytes: u64) -> Self {
+        self.storage.log_bytes_prepared = bytes;
+        self
+    }
+
+    /// A checkpoint begins after so many bytes of log (default: three eighths of the log).
+    pub fn checkpoint_interval_bytes(mut self, bytes: u64) -> Self {
+        self.storage.checkpoint_interval_bytes = Some(bytes);
+        self
+    }
+
+    /// The most bytes of pages in memory (default 1 TiB of address space; memory is taken only as
+    /// the data grows). The checkpointer's copy takes as much again.
+    pub fn memory_bytes_max(mut self, bytes: u64) -> Self {
+        self.storage.memory_bytes_max = bytes;
+        self
+    }
+
+    /// Stripes of the backup, each with a file and a checkpointing thread. Fixed at creation.
+    pub fn stripes(mut self, stripes: u32) -> Self {
+        self.storage.stripes = stripes;
+        self
+    }
+
+    /// Bytes of a log segment (default 64 MiB). Fixed at creation.
+    pub fn segment_bytes(mut self, bytes: u64) -> Self {
+        self.storage.segment_bytes = bytes;
+        self
+    }
+
+    /// Bytes of a backup block (default 1 MiB). Fixed at creation.
+    pub fn block_bytes(mut self, bytes: u32) -> Self {
+        self.storage.block_bytes = bytes;
+        self
+    }
+
+    /// What is kept of the journals (default: everything). Fixed at creation.
+    pub fn journal_retention(mut self, retention: Retention) -> Self {
+        self.storage.journal = retention;
+        self
+    }
+
+    /// The identity of a database that is made now (default: random), so that a run can be replayed
+    /// byte for byte.
+    pub fn identity(mut self, identity: u64) -> Self {
+        self.storage.identity = Some(identity);
+        self
+    }
+
+    /// Whether a database is made where there is none (default: yes).
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
+    /// Opens the database in this directory, or makes it.
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Database, Error> {
+        let path = path.as_ref();
+        if !self.create && !path.join("MANIFEST").exists() {
+            return Err(sardonyx_storage::backbone::OpenError::Absent {
+                file: path.join("MANIFEST").display().to_string(),
+            }
+            .into());
+        }
+        let disk = RealDisk::open(path)?;
+        self.open_on(Arc::new(disk))
+    }
+
+    /// Opens the database on a disk of your own, such as the simulated one.
+    pub fn open_on(mut self, disk: Arc<dyn Disk>) -> Result<Database, Error> {
+        self.storage.threaded = self.shape.is_threaded();
+        Database::open_with(disk, self)
+    }
+}

@@ -1,0 +1,68 @@
+//! What can go wrong with a transaction.
+
+use sardonyx_storage::checkpoint::CheckpointError;
+use sardonyx_storage::log::LogError;
+use sardonyx_table::TableError;
+use std::sync::Arc;
+
+/// Why a transaction did not commit, or is not known to have.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum SerialError {
+    /// The log refused or failed.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// An operation on a table failed; the transaction was undone.
+    #[error(transparent)]
+    Table(#[from] Arc<TableError>),
+    /// Checkpointing failed; the log cannot be freed any more.
+    #[error(transparent)]
+    Checkpoint(#[from] Arc<CheckpointError>),
+    /// The transaction's code panicked; it was undone.
+    #[error("the transaction panicked and was undone: {message}")]
+    Panicked {
+        /// The panic's message.
+        message: String,
+    },
+    /// The request was refused before it ran.
+    #[error("the request was refused: {reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// The database is closed or closing.
+    #[error("the database is closed")]
+    Closed,
+}
+
+impl From<TableError> for SerialError {
+    fn from(error: TableError) -> Self {
+        SerialError::Table(Arc::new(error))
+    }
+}
+
+impl From<CheckpointError> for SerialError {
+    fn from(error: CheckpointError) -> Self {
+        SerialError::Checkpoint(Arc::new(error))
+    }
+}
+
+/// The error of one request of a procedure: the procedure's own, or the engine's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProcedureError<E> {
+    /// The procedure returned an error; its changes were undone.
+    #[error(transparent)]
+    Aborted(E),
+    /// The procedure panicked; its changes were undone.
+    #[error("the procedure panicked and was undone: {0}")]
+    Panicked(String),
+}
+
+/// The message of a panic.
+pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
+    payload
+        .downcast_ref::<&str>()
+        .map(|message| message.to_string())
+        .or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_string())
+}

@@ -1,0 +1,184 @@
+//! The execution stage: runs transactions one at a time on the pages in memory, with before-images
+//! kept until each succeeds, and appends redo records to the group being filled.
+//!
+//! Because only one transaction runs at a time there are no locks on records, and a transaction
+//! that reads what an earlier one wrote is in the same commit group or a later one: it can only
+//! commit if the earlier one does (I8).
+//!
+//! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2.
+
+use crate::error::{ProcedureError, SerialError, panic_message};
+use crate::procedure::Procedure;
+use sardonyx_storage::checkpoint::CheckpointStage;
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
+use sardonyx_storage::log::filling::{Filling, Refusal};
+use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_table::{TableSpace, Transaction};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+/// Requests whose cache misses overlap: located together, then executed one by one.
+const LOCATED_TOGETHER: usize = 64;
+
+/// What the execution stage owns: the pages, and the group being filled.
+#[derive(Debug)]
+pub struct Execution {
+    /// The tables in the page store.
+    pub space: TableSpace,
+    /// The group being filled.
+    pub filling: Filling,
+    commit: Arc<GroupCommit>,
+    checkpoint: Arc<CheckpointStage>,
+}
+
+/// How a closure's transaction ended.
+pub(crate) enum Ended<T, E> {
+    Committed(T),
+    Aborted(E),
+    Panicked(Box<dyn Any + Send>),
+}
+
+impl Execution {
+    /// An execution stage on these pages.
+    pub fn new(
+        space: TableSpace,
+        filling: Filling,
+        commit: Arc<GroupCommit>,
+        checkpoint: Arc<CheckpointStage>,
+    ) -> Self {
+        Execution { space, filling, commit, checkpoint }
+    }
+
+    /// Makes sure that a transaction may run: the log is sound and has room for what it may write.
+    #[inline]
+    pub fn admit(&mut self) -> Result<(), SerialError> {
+        match self.filling.admit() {
+            Ok(()) => Ok(()),
+            Err(refusal) => self.wait_for_room(refusal),
+        }
+    }
+
+    #[cold]
+    fn wait_for_room(&mut self, refusal: Refusal) -> Result<(), SerialError> {
+        let at = match refusal {
+            Refusal::Log(error) => return Err(error.into()),
+            Refusal::NoRoom(at) => at,
+        };
+        // What waits in the group must not wait for room as well.
+        self.filling.hand_over();
+        let Execution { commit, checkpoint, filling, .. } = self;
+        commit.room().wait_for_room(at, || {
+            commit.help(&NothingFilling);
+            checkpoint.free_some().map_err(|error| LogError::Full { reason: error.to_string().into() })
+        })?;
+        match filling.admit() {
+            Ok(()) => Ok(()),
+            Err(Refusal::Log(error)) => Err(error.into()),
+            // The group handed over moved the log's place on; there is room for one segment more.
+            Err(refusal @ Refusal::NoRoom(_)) => self.wait_for_room(refusal),
+        }
+    }
+
+    /// Runs a closure as a transaction. Returns how it ended, and the number of the last group that
+    /// must be durable before its outcome may be told: its own, or, if it wrote nothing, that of
+    /// the newest change it can have read.
+    pub(crate) fn run<T, E>(
+        &mut self,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> (Ended<T, E>, u64) {
+        let mut transaction = self.space.begin(self.filling.builder());
+        // Whatever the closure leaves half done is undone by dropping the transaction.
+        let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut transaction)));
+        match outcome {
+            Ok(Ok(value)) => {
+                let wrote = transaction.commit();
+                (Ended::Committed(value), self.ended(wrote))
+            }
+            Ok(Err(error)) => {
+                transaction.abort();
+                (Ended::Aborted(error), self.filling.last_group())
+            }
+            Err(panic) => {
+                transaction.abort();
+                (Ended::Panicked(panic), self.filling.last_group())
+            }
+        }
+    }
+
+    /// The group to wait for after a transaction.
+    #[inline]
+    fn ended(&mut self, wrote: bool) -> u64 {
+        if wrote { self.filling.transaction_ended() } else { self.filling.last_group() }
+    }
+
+    /// Runs a procedure for each of a batch's arguments, in order, as a transaction each. `refused`
+    /// says which arguments the input stage refused. Appends an outcome per request. Returns the
+    /// group to wait for.
+    ///
+    /// # Errors
+    /// The log's, or that there is no room: the remaining requests did not run.
+    pub(crate) fn run_batch<P: Procedure>(
+        &mut self,
+        procedure: &P,
+        arguments: &[P::Arguments],
+        refused: &mut [Option<P::Error>],
+        outcomes: &mut Vec<Result<P::Output, ProcedureError<P::Error>>>,
+    ) -> Result<u64, SerialError> {
+        let mut located = Vec::with_capacity(LOCATED_TOGETHER);
+        for (chunk_number, chunk) in arguments.chunks(LOCATED_TOGETHER).enumerate() {
+            let first = chunk_number * LOCATED_TOGETHER;
+            for arguments in chunk {
+                procedure.prefetch(arguments, &self.space);
+            }
+            located.extend(chunk.iter().map(|arguments| procedure.locate(arguments, &self.space)));
+            for (n, located) in located.drain(..).enumerate() {
+                if let Some(error) = refused.get_mut(first + n).and_then(Option::take) {
+                    outcomes.push(Err(ProcedureError::Aborted(error)));
+                    continue;
+                }
+                self.admit()?;
+                outcomes.push(self.run_one(procedure, &chunk[n], located));
+            }
+        }
+        Ok(self.filling.last_group())
+    }
+
+    #[inline]
+    fn run_one<P: Procedure>(
+        &mut self,
+        procedure: &P,
+        arguments: &P::Arguments,
+        located: P::Located,
+    ) -> Result<P::Output, ProcedureError<P::Error>> {
+        let mut transaction = self.space.begin(self.filling.builder());
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            procedure.execute(arguments, located, &mut transaction)
+        }));
+        match outcome {
+            Ok(Ok(value)) => {
+                let wrote = transaction.commit();
+                self.ended(wrote);
+                Ok(value)
+            }
+            Ok(Err(error)) => {
+                transaction.abort();
+                Err(ProcedureError::Aborted(error))
+            }
+            Err(panic) => {
+                transaction.abort();
+                Err(ProcedureError::Panicked(panic_message(&*panic)))
+            }
+        }
+    }
+}
+
+/// There is no group being filled, or it is the caller's own.
+struct NothingFilling;
+
+impl GroupSource for NothingFilling {
+    fn try_seal(&self) -> Option<SealedGroup> {
+        None
+    }
+}

@@ -1,0 +1,54 @@
+//! Named procedures: transactions that are registered once and then called with arguments, singly
+//! or in batches.
+//!
+//! A procedure may split *locating* its records from *modifying* them (the paper's two-stage
+//! execution, section 5): the engine first calls [`Procedure::prefetch`] for a whole batch, then
+//! [`Procedure::locate`], then [`Procedure::execute`], so that the batch's cache misses overlap.
+
+use sardonyx_table::{TableSpace, Transaction};
+use std::sync::Arc;
+
+/// A transaction that is called by arguments.
+pub trait Procedure: Send + Sync + 'static {
+    /// What a caller gives.
+    type Arguments: Send + 'static;
+    /// What a successful call returns.
+    type Output: Send + 'static;
+    /// The procedure's own error; the transaction is undone.
+    type Error: Send + 'static;
+    /// What the first stage hands to the second, such as rows; `()` if nothing.
+    type Located;
+
+    /// The procedure's name, unique in a database.
+    fn name(&self) -> &str;
+
+    /// Checks the arguments on the input stage, without the database.
+    fn check(&self, _arguments: &Self::Arguments) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Asks the processor for the memory that [`Procedure::locate`] will read.
+    fn prefetch(&self, _arguments: &Self::Arguments, _space: &TableSpace) {}
+
+    /// Finds the records that [`Procedure::execute`] will use, and asks the processor for them.
+    /// Transactions of the same batch may run before this one is executed.
+    fn locate(&self, arguments: &Self::Arguments, space: &TableSpace) -> Self::Located;
+
+    /// Runs the transaction. An error or a panic undoes it.
+    fn execute(
+        &self,
+        arguments: &Self::Arguments,
+        located: Self::Located,
+        transaction: &mut Transaction<'_>,
+    ) -> Result<Self::Output, Self::Error>;
+}
+
+/// A procedure that has been registered with a database. Cheap to clone.
+#[derive(Debug)]
+pub struct Registered<P>(pub(crate) Arc<P>);
+
+impl<P> Clone for Registered<P> {
+    fn clone(&self) -> Self {
+        Registered(self.0.clone())
+    }
+}

@@ -1,0 +1,408 @@
+//! The backbone: everything below the execution stage, opened and put together.
+//!
+//! Opening takes the lock, reads the manifest (or makes a new database), recovers, counts up the
+//! incarnation, and hands the pages and the group being filled to whoever runs transactions. It is
+//! the same for every way of running them.
+//!
+//! A new database's manifest is written last, when the first log segments are there: a crash before
+//! that leaves nothing that anyone was told of.
+
+use crate::checkpoint::{CheckpointStage, Checkpointer};
+use crate::disk::{Disk, DiskError, DiskLock};
+use crate::journal::Retention;
+use crate::log::commit::{GroupCommit, GroupSource};
+use crate::log::feed::Feed;
+use crate::log::filling::Filling;
+use crate::log::group::GroupHeader;
+use crate::log::policy::{GroupLimits, GroupPolicy};
+use crate::log::room::Room;
+use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments, segment_file};
+use crate::log::writer::Sequencer;
+use crate::log::{LogError, LogPosition};
+use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
+use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport, recover};
+use crate::store::PageStore;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// The advisory lock's file.
+pub const LOCK_FILE: &str = "LOCK";
+
+/// How to open a database's storage. The first four are fixed when the database is made.
+#[derive(Clone, Debug)]
+pub struct StorageOptions {
+    /// Bytes of a log segment.
+    pub segment_bytes: u64,
+    /// Bytes of a backup block.
+    pub block_bytes: u32,
+    /// Stripes of the backup; each has a file and a checkpointing thread.
+    pub stripes: u32,
+    /// What is kept of the journals once it left the log.
+    pub journal: Retention,
+    /// The database's identity if it is made now; `None` chooses one at random.
+    pub identity: Option<u64>,
+    /// The most bytes of log on disk, rounded down to segments; at least four of them.
+    pub log_bytes_max: u64,
+    /// Bytes of log that are prepared before opening returns, so that the first transactions do not
+    /// wait for the disk to be filled with zeroes.
+    pub log_bytes_prepared: u64,
+    /// A checkpoint begins when so many bytes of log were written since the last one began; `None`
+    /// takes three eighths of `log_bytes_max`, so that two checkpoints' log fits.
+    pub checkpoint_interval_bytes: Option<u64>,
+    /// The most bytes of pages (DB; DB' takes as much again).
+    pub memory_bytes_max: u64,
+    /// When a commit group is closed.
+    pub policy: GroupPolicy,
+    /// The bounds of group commit.
+    pub limits: GroupLimits,
+    /// Whether logging and checkpointing have threads of their own.
+    pub threaded: bool,
+    /// Threads for recovery.
+    pub workers: usize,
+}
+
+impl Default for StorageOptions {
+    fn default() -> Self {
+        StorageOptions {
+            segment_bytes: 64 << 20,
+            block_bytes: 1 << 20,
+            stripes: 1,
+            journal: Retention::All,
+            identity: None,
+            log_bytes_max: 2 << 30,
+            log_bytes_prepared: 128 << 20,
+            checkpoint_interval_bytes: None,
+            memory_bytes_max: 1 << 40,
+            policy: GroupPolicy::Adaptive,
+            limits: GroupLimits::default(),
+            threaded: true,
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// Why a database cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The disk failed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The log failed.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The manifest is damaged or cannot be written.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// Recovery failed.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    /// Another process, or this one, has it open.
+    #[error("{file} is held: the database is open already; close it there first")]
+    Locked {
+        /// The lock file.
+        file: String,
+    },
+    /// There is a log but no manifest.
+    #[error(
+        "{file} is missing, but {evidence} holds data: this is a database whose manifest was lost; \
+         restore the manifest, or move the directory away to make a new database here"
+    )]
+    ManifestLost {
+        /// Where the manifest should be.
+        file: String,
+        /// What shows that there was one.
+        evidence: String,
+    },
+    /// An option has a value that cannot work.
+    #[error("the option {option} is {value}: {requirement}")]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: u64,
+        /// What it should be.
+        requirement: &'static str,
+    },
+    /// There is no database.
+    #[error("{file} is not there: no database to open")]
+    Absent {
+        /// Where the manifest should be.
+        file: String,
+    },
+}
+
+/// An opened storage: what the execution stage gets.
+#[derive(Debug)]
+pub struct Opened {
+    /// The rest of the pipeline.
+    pub backbone: Backbone,
+    /// The pages, recovered: DB.
+    pub store: PageStore,
+    /// The group being filled.
+    pub filling: Filling,
+    /// What recovery did.
+    pub report: RecoveryReport,
+}
+
+/// Logging and checkpointing of an open database.
+#[derive(Debug)]
+pub struct Backbone {
+    disk: Arc<dyn Disk>,
+    manifest: Manifest,
+    commit: Arc<GroupCommit>,
+    checkpoint: Arc<CheckpointStage>,
+    options: StorageOptions,
+    threads: Vec<JoinHandle<()>>,
+    closed: bool,
+    _lock: Box<dyn DiskLock>,
+}
+
+impl Backbone {
+    /// Opens the database on a disk, or makes it.
+    pub fn open(disk: Arc<dyn Disk>, options: StorageOptions) -> Result<Opened, OpenError> {
+        let lock = take_lock(&disk)?;
+        let mut manifest = match Manifest::read(&*disk) {
+            Ok(manifest) => manifest,
+            Err(ManifestError::Absent { file }) => create(&disk, &options, file)?,
+            Err(error) => return Err(error.into()),
+        };
+        check_limits(&options, manifest.segment_bytes)?;
+        let recovery = RecoveryOptions {
+            memory_max_bytes: options.memory_bytes_max,
+            workers: options.workers,
+            ..RecoveryOptions::default()
+        };
+        let recovered = recover(&disk, &manifest, recovery)?;
+        // Counted up and stable before anything is appended: leftovers of this log never chain.
+        manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
+        manifest.write(&*disk)?;
+        let parts = Parts { disk, manifest, options, lock };
+        parts.assemble(recovered.checkpointers, recovered.end).map(|(backbone, filling)| Opened {
+            backbone,
+            store: recovered.store,
+            filling,
+            report: recovered.report,
+        })
+    }
+
+    /// Starts the logging, preparing and checkpointing threads. `source` is the execution stage.
+    pub fn start(&mut self, source: Arc<dyn GroupSource>) {
+        for n in 0..self.options.limits.depth {
+            let (commit, source) = (self.commit.clone(), source.clone());
+            self.spawn(format!("logging-{n}"), move || commit.run(&*source));
+        }
+        let room = self.commit.room().clone();
+        self.spawn("log-room".into(), move || room.run());
+        for stripe in 0..self.checkpoint.stripes() {
+            let checkpoint = self.checkpoint.clone();
+            self.spawn(format!("checkpoint-{stripe}"), move || checkpoint.run(stripe));
+        }
+    }
+
+    fn spawn(&mut self, name: String, body: impl FnOnce() + Send + 'static) {
+        let thread = std::thread::Builder::new().name(name).spawn(body);
+        self.threads.push(thread.expect("the system can start a thread"));
+    }
+
+    /// Group commit.
+    pub fn commit(&self) -> &Arc<GroupCommit> {
+        &self.commit
+    }
+
+    /// The checkpointing stage.
+    pub fn checkpoint(&self) -> &Arc<CheckpointStage> {
+        &self.checkpoint
+    }
+
+    /// The disk.
+    pub fn disk(&self) -> &Arc<dyn Disk> {
+        &self.disk
+    }
+
+    /// The manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Stops the threads; what was not made durable before is not.
+    pub fn stop(&mut self) {
+        if std::mem::replace(&mut self.closed, true) {
+            return;
+        }
+        self.commit.close();
+        self.checkpoint.close();
+        self.commit.room().close();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a storage thread panicked");
+            }
+        }
+    }
+}
+
+impl Drop for Backbone {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// What an open database is assembled from.
+struct Parts {
+    disk: Arc<dyn Disk>,
+    manifest: Manifest,
+    options: StorageOptions,
+    lock: Box<dyn DiskLock>,
+}
+
+impl Parts {
+    fn assemble(
+        self,
+        checkpointers: Vec<Checkpointer>,
+        end: LogPosition,
+    ) -> Result<(Backbone, Filling), OpenError> {
+        let Parts { disk, manifest, options, lock } = self;
+        let layout = manifest.log_layout();
+        let needed_from =
+            checkpointers.iter().map(|c| c.log_needed_from().lsn).min().unwrap_or(end.lsn);
+        let segments_max = options.log_bytes_max / layout.segment_bytes;
+        let segments =
+            Arc::new(Segments::open(disk.clone(), layout, needed_from, segments_max)?);
+        let room = Arc::new(Room::new(segments.clone(), options.threaded));
+        room.advance(end.lsn);
+        let prepared = (options.log_bytes_prepared / layout.segment_bytes).min(segments_max).max(2);
+        while segments.count().1 < prepared || !room.has_room(end.lsn) {
+            if segments.prepare_next()? == Prepared::NoRoom {
+                break;
+            }
+        }
+        let feeds: Vec<_> = checkpointers.iter().map(|_| Arc::new(Feed::default())).collect();
+        let commit = Arc::new(GroupCommit::new(
+            segments.clone(),
+            room.clone(),
+            end,
+            options.policy,
+            options.limits,
+            feeds.clone(),
+            options.threaded,
+        ));
+        let log_bytes = segments_max * layout.segment_bytes;
+        let interval = options.checkpoint_interval_bytes.unwrap_or(log_bytes * 3 / 8);
+        let checkpoint = Arc::new(CheckpointStage::new(
+            checkpointers,
+            feeds,
+            segments,
+            room,
+            interval,
+            options.threaded,
+        ));
+        let sequencer = Sequencer::new(layout, manifest.incarnation, end);
+        let filling = Filling::new(sequencer, commit.clone());
+        let backbone = Backbone {
+            disk,
+            manifest,
+            commit,
+            checkpoint,
+            options,
+            threads: Vec::new(),
+            closed: false,
+            _lock: lock,
+        };
+        Ok((backbone, filling))
+    }
+}
+
+fn take_lock(disk: &Arc<dyn Disk>) -> Result<Box<dyn DiskLock>, OpenError> {
+    disk.lock(LOCK_FILE)?
+        .ok_or_else(|| OpenError::Locked { file: disk.display_name(LOCK_FILE) })
+}
+
+/// Makes a new database: the log's first segments, then the manifest.
+fn create(
+    disk: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    manifest_file: String,
+) -> Result<Manifest, OpenError> {
+    if let Some(evidence) = evidence_of_data(disk)? {
+        return Err(OpenError::ManifestLost { file: manifest_file, evidence });
+    }
+    let identity = options.identity.unwrap_or_else(random_identity);
+    let manifest = Manifest {
+        segment_bytes: options.segment_bytes,
+        block_bytes: options.block_bytes,
+        stripes: options.stripes,
+        journal: options.journal,
+        ..Manifest::new(identity)
+    };
+    manifest.check()?;
+    check_limits(options, manifest.segment_bytes)?;
+    // What an interrupted creation left may have another length.
+    for name in disk.list(LOG_DIRECTORY)? {
+        disk.remove(&format!("{LOG_DIRECTORY}/{name}"))?;
+    }
+    let layout = manifest.log_layout();
+    let segments = Segments::open(disk.clone(), layout, LogPosition::START.lsn, 2)?;
+    segments.prepare_next()?;
+    segments.prepare_next()?;
+    manifest.write(&**disk)?;
+    Ok(manifest)
+}
+
+/// Whether there was a database here: a backup, or a first log segment with a group in it.
+fn evidence_of_data(disk: &Arc<dyn Disk>) -> Result<Option<String>, DiskError> {
+    use crate::checkpoint::BACKUP_DIRECTORY;
+    use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT};
+    if let Some(name) = disk.list(BACKUP_DIRECTORY)?.first() {
+        return Ok(Some(disk.display_name(&format!("{BACKUP_DIRECTORY}/{name}"))));
+    }
+    for name in disk.list(LOG_DIRECTORY)?.iter().filter(|name| name.ends_with(".log")) {
+        let name = format!("{LOG_DIRECTORY}/{name}");
+        let file = disk.open(&name, Access::Direct, Create::No)?;
+        let mut start = AlignedBuffer::zeroed(DIRECT_ALIGNMENT);
+        file.read_at(0, &mut start)?;
+        if GroupHeader::decode(&start).is_some() || name > segment_file(1) {
+            return Ok(Some(disk.display_name(&name)));
+        }
+    }
+    Ok(None)
+}
+
+fn random_identity() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    // The standard library's hasher keys come from the system's random numbers.
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}
+
+/// I10: whatever is admitted fits.
+fn check_limits(options: &StorageOptions, segment_bytes: u64) -> Result<(), OpenError> {
+    let limits = &options.limits;
+    let check = |option, value: u64, good: bool, requirement| {
+        if good { Ok(()) } else { Err(OpenError::Option { option, value, requirement }) }
+    };
+    let group_most = limits.group_bytes as u64 + limits.transaction_bytes as u64 + 8192;
+    check(
+        "segment_bytes",
+        segment_bytes,
+        segment_bytes >= group_most,
+        "a segment must hold a full group and the largest transaction (group_bytes + \
+         transaction_bytes + 8192)",
+    )?;
+    check(
+        "log_bytes_max",
+        options.log_bytes_max,
+        options.log_bytes_max >= 4 * segment_bytes,
+        "at least four segments",
+    )?;
+    check("depth", limits.depth as u64, (1..=64).contains(&limits.depth), "1 to 64")?;
+    check(
+        "buffers",
+        limits.buffers as u64,
+        limits.buffers >= limits.depth + 2,
+        "at least two more than depth",
+    )
+}
+
+/// Whether there is a database on this disk.
+pub fn exists(disk: &dyn Disk) -> Result<bool, DiskError> {
+    Ok(disk.list("")?.iter().any(|name| name == MANIFEST_FILE))
+}
