@@ -12,5 +12,7 @@ pub mod journal;
 pub mod log;
 pub mod manifest;
 pub mod page;
+mod position;
+pub mod prefetch;
 pub mod recovery;
 pub mod store;

@@ -1,0 +1,102 @@
+//! One stripe's file: slots of a header and a block, read and written whole.
+
+use super::StripeLayout;
+use super::slot::{SLOT_HEADER_BYTES, SlotState};
+use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskError, DiskFile};
+
+/// How far the file is extended ahead of the writes, at most.
+const EXTEND_BYTES: u64 = 64 << 20;
+
+/// An open stripe file.
+#[derive(Debug)]
+pub(crate) struct BackupFile {
+    layout: StripeLayout,
+    file: Box<dyn DiskFile>,
+    /// Whole slots in the file.
+    slots: u64,
+}
+
+impl BackupFile {
+    /// Opens the file to write to it, creating it if absent.
+    ///
+    /// What it holds may have been read by recovery without being stable (its writer may have been
+    /// killed), so it is made stable first: a version is overwritten only because a newer one is
+    /// *durable*.
+    pub fn open_for_writing(disk: &dyn Disk, layout: StripeLayout) -> Result<Self, DiskError> {
+        disk.create_directory(super::BACKUP_DIRECTORY)?;
+        let file = disk.open(&layout.file_name(), Access::Direct, Create::IfAbsent)?;
+        file.sync()?;
+        disk.sync_directory(super::BACKUP_DIRECTORY)?;
+        let slots = file.len()? / layout.slot_bytes();
+        Ok(BackupFile { layout, file, slots })
+    }
+
+    /// Opens the file to read it; `None` if there is none.
+    pub fn open_for_reading(
+        disk: &dyn Disk,
+        layout: StripeLayout,
+    ) -> Result<Option<Self>, DiskError> {
+        let name = layout.file_name();
+        let in_directory = name.rsplit('/').next().expect("a name");
+        if !disk.list(super::BACKUP_DIRECTORY)?.iter().any(|found| found == in_directory) {
+            return Ok(None);
+        }
+        let file = disk.open(&name, Access::Direct, Create::No)?;
+        let slots = file.len()? / layout.slot_bytes();
+        Ok(Some(BackupFile { layout, file, slots }))
+    }
+
+    /// Whole slots in the file.
+    pub fn slots(&self) -> u64 {
+        self.slots
+    }
+
+    /// Where a slot starts in the file, in bytes.
+    pub fn offset(&self, slot: u64) -> u64 {
+        slot * self.layout.slot_bytes()
+    }
+
+    /// The file's name, for error messages.
+    pub fn display_name(&self) -> String {
+        self.file.display_name()
+    }
+
+    /// Writes a slot and returns when it is durable. The file is extended before, in large steps but
+    /// not beyond `slots_expected` unless this slot is.
+    pub fn write_slot(
+        &mut self,
+        slot: u64,
+        bytes: &[u8],
+        slots_expected: u64,
+    ) -> Result<(), DiskError> {
+        if slot >= self.slots {
+            let step = (EXTEND_BYTES / self.layout.slot_bytes()).max(1);
+            let slots = (self.slots + step).min(slots_expected).max(slot + 1);
+            self.file.preallocate(self.offset(slots))?;
+            self.slots = slots;
+        }
+        self.file.write_durable_at(self.offset(slot), bytes)
+    }
+
+    /// Judges a slot by its header, read into `buffer`.
+    pub fn read_header(
+        &self,
+        slot: u64,
+        buffer: &mut AlignedBuffer,
+    ) -> Result<SlotState, DiskError> {
+        buffer.clear();
+        buffer.extend_zeroed(SLOT_HEADER_BYTES);
+        let read = self.file.read_at(self.offset(slot), buffer)?;
+        buffer[read..].fill(0);
+        Ok(SlotState::of(buffer.first_chunk().expect("a header's length"), &self.layout))
+    }
+
+    /// Reads the first bytes of a slot's block. A file cut short reads as zeroes, which the
+    /// checksum then tells.
+    pub fn read_data(&self, slot: u64, into: &mut [u8]) -> Result<(), DiskError> {
+        let offset = self.offset(slot) + SLOT_HEADER_BYTES as u64;
+        let read = self.file.read_at(offset, into)?;
+        into[read..].fill(0);
+        Ok(())
+    }
+}

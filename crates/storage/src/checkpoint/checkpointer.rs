@@ -1,0 +1,318 @@
+//! The checkpointer of one stripe: a state machine that applies durable groups to DB' (the update
+//! phase) and writes DB' out, block by block (the writeout phase). It has no thread and no clock;
+//! whoever drives it decides when to do what, and may apply groups between two block writes.
+//!
+//! Invariants:
+//! - **I2**: only groups that are durable may be given to [`Checkpointer::apply`].
+//! - **I6**: [`Checkpointer::log_needed_from`] moves only when a checkpoint is complete, that is when
+//!   all of its blocks are durable and so is the journal's archive up to there.
+//! - After any failure nothing more is written and the log's need stays where it was.
+//!
+//! Source: Li & Naughton, section 2, "Checkpointing" and "Recovery".
+
+use super::ring::Ring;
+use super::shadow::Shadow;
+use super::slot::{CompleteCheckpoint, SLOT_HEADER_BYTES, SlotHeader};
+use super::{BackupFile, CheckpointError, StripeLayout};
+use crate::disk::{AlignedBuffer, Disk};
+use crate::journal::Archiver;
+use crate::log::LogPosition;
+use crate::log::group::GroupHeader;
+use std::sync::Arc;
+
+/// What one step of the writeout did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// A block is durable.
+    Wrote {
+        /// The block's number in the stripe.
+        block: u64,
+        /// Blocks of the checkpoint still to be written.
+        remaining: u64,
+        /// Bytes written.
+        bytes: u64,
+    },
+    /// The checkpoint is complete; the log is needed from [`Checkpointer::log_needed_from`] only.
+    Complete {
+        /// The checkpoint's number.
+        checkpoint: u64,
+        /// Its blocks.
+        blocks: u64,
+    },
+}
+
+/// What a checkpointer has done since it was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CheckpointStatistics {
+    /// Commit groups applied.
+    pub groups: u64,
+    /// Transactions in them.
+    pub transactions: u64,
+    /// Writes installed in this stripe.
+    pub writes: u64,
+    /// Checkpoints completed.
+    pub checkpoints: u64,
+    /// Blocks written.
+    pub blocks: u64,
+    /// Bytes written to the backup, headers included.
+    pub bytes: u64,
+}
+
+/// Where a checkpointer goes on after recovery.
+#[derive(Debug)]
+pub(crate) struct Resume {
+    /// The ring as recovery found it.
+    pub ring: Ring,
+    /// The last complete checkpoint.
+    pub complete: CompleteCheckpoint,
+    /// The largest checkpoint number on disk.
+    pub last_number: u64,
+    /// Up to where the log was applied to the shadow.
+    pub position: LogPosition,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Writeout {
+    number: u64,
+    redo_start: LogPosition,
+    blocks: u64,
+    next_block: u64,
+}
+
+/// Makes the checkpoints of one stripe.
+#[derive(Debug)]
+pub struct Checkpointer {
+    disk: Arc<dyn Disk>,
+    layout: StripeLayout,
+    shadow: Shadow,
+    ring: Ring,
+    /// Opened at the first write: recovery alone changes nothing.
+    backup: Option<BackupFile>,
+    archiver: Option<Archiver>,
+    position: LogPosition,
+    complete: CompleteCheckpoint,
+    last_number: u64,
+    writeout: Option<Writeout>,
+    buffer: AlignedBuffer,
+    poisoned: Option<String>,
+    statistics: CheckpointStatistics,
+}
+
+impl Checkpointer {
+    /// The checkpointer of a stripe of a database that has no backup yet; groups come from the
+    /// log's start. `archiver`: for one stripe of the database (the first), if journals are kept.
+    pub fn new(
+        disk: Arc<dyn Disk>,
+        shadow: Shadow,
+        archiver: Option<Archiver>,
+    ) -> Self {
+        let resume = Resume {
+            ring: Ring::new(),
+            complete: CompleteCheckpoint::NONE,
+            last_number: 0,
+            position: LogPosition::START,
+        };
+        Self::resume(disk, shadow, archiver, resume)
+    }
+
+    /// A checkpointer that goes on with what recovery found.
+    pub(crate) fn resume(
+        disk: Arc<dyn Disk>,
+        shadow: Shadow,
+        archiver: Option<Archiver>,
+        resume: Resume,
+    ) -> Self {
+        let layout = shadow.layout();
+        let slot_bytes = usize::try_from(layout.slot_bytes()).expect("a slot fits into memory");
+        Checkpointer {
+            disk,
+            layout,
+            shadow,
+            ring: resume.ring,
+            backup: None,
+            archiver,
+            position: resume.position,
+            complete: resume.complete,
+            last_number: resume.last_number,
+            writeout: None,
+            buffer: AlignedBuffer::with_capacity(slot_bytes),
+            poisoned: None,
+            statistics: CheckpointStatistics::default(),
+        }
+    }
+
+    /// Applies the next **durable** group to DB', and hands its journal rows to the archive.
+    ///
+    /// # Errors
+    /// [`CheckpointError::Gap`] unless it is the group at [`Checkpointer::position`]; what growing
+    /// DB' or writing the archive may give. All of them poison.
+    pub fn apply(&mut self, header: &GroupHeader, payload: &[u8]) -> Result<(), CheckpointError> {
+        self.check_poison()?;
+        let result = self.apply_unchecked(header, payload);
+        self.poison_on_error(result)
+    }
+
+    fn apply_unchecked(
+        &mut self,
+        header: &GroupHeader,
+        payload: &[u8],
+    ) -> Result<(), CheckpointError> {
+        if header.number != self.position.group {
+            let (expected, found) = (self.position.group, header.number);
+            return Err(CheckpointError::Gap { expected, found });
+        }
+        let installed = match &mut self.archiver {
+            None => self.shadow.apply(payload, |_| {}),
+            Some(archiver) => {
+                let mut group = archiver.group(header);
+                self.shadow.apply(payload, |record| group.push(record))
+            }
+        };
+        let installed =
+            installed.map_err(|error| CheckpointError::install(header.number, error))?;
+        if let Some(archiver) = &mut self.archiver {
+            archiver.end_group(header)?;
+        }
+        self.position = header.next_position();
+        self.statistics.groups += 1;
+        self.statistics.transactions += installed.transactions;
+        self.statistics.writes += installed.writes;
+        Ok(())
+    }
+
+    /// Begins a checkpoint: its writeout starts with DB' as it is now. Writes nothing yet.
+    pub fn begin(&mut self) -> Result<(), CheckpointError> {
+        self.check_poison()?;
+        if let Some(writeout) = &self.writeout {
+            return Err(CheckpointError::AlreadyWriting { number: writeout.number });
+        }
+        self.last_number += 1;
+        self.writeout = Some(Writeout {
+            number: self.last_number,
+            redo_start: self.position,
+            // An empty stripe writes one empty block, so that its checkpoint can be seen on disk
+            // and frees the log.
+            blocks: self.shadow.blocks().max(1),
+            next_block: 0,
+        });
+        Ok(())
+    }
+
+    /// Writes the next block of the checkpoint that was begun and returns when it is durable; after
+    /// the last one, makes the journal's archive durable and completes the checkpoint. Groups may be
+    /// applied between the calls.
+    pub fn write_next_block(&mut self) -> Result<Progress, CheckpointError> {
+        self.check_poison()?;
+        let Some(writeout) = self.writeout else { return Err(CheckpointError::NotWriting) };
+        let result = if writeout.next_block < writeout.blocks {
+            self.write_block(writeout)
+        } else {
+            self.finish(writeout)
+        };
+        self.poison_on_error(result)
+    }
+
+    fn write_block(&mut self, writeout: Writeout) -> Result<Progress, CheckpointError> {
+        if self.backup.is_none() {
+            self.backup = Some(BackupFile::open_for_writing(&*self.disk, self.layout)?);
+        }
+        let backup = self.backup.as_mut().expect("opened above");
+        let block = writeout.next_block;
+        let data = self.shadow.block(block);
+        let header = SlotHeader {
+            identity: self.layout.identity,
+            stripe: self.layout.stripe,
+            used_bytes: data.len() as u32,
+            block,
+            checkpoint: writeout.number,
+            position: self.position,
+            redo_start: writeout.redo_start,
+            blocks: writeout.blocks,
+            complete: self.complete,
+            data_checksum: crc32c::crc32c(data),
+        };
+        self.buffer.clear();
+        self.buffer.extend_zeroed(SLOT_HEADER_BYTES);
+        header.encode(self.buffer.first_chunk_mut().expect("room for a header"));
+        self.buffer.extend_from_slice(data);
+        let slot = self.ring.begin_write(block);
+        backup.write_slot(slot, &self.buffer, writeout.blocks + 1)?;
+        // Only now may the slot of the older version be used.
+        self.ring.finish_write();
+        let bytes = self.buffer.len() as u64;
+        self.statistics.blocks += 1;
+        self.statistics.bytes += bytes;
+        self.writeout = Some(Writeout { next_block: block + 1, ..writeout });
+        Ok(Progress::Wrote { block, remaining: writeout.blocks - block - 1, bytes })
+    }
+
+    fn finish(&mut self, writeout: Writeout) -> Result<Progress, CheckpointError> {
+        if let Some(archiver) = &mut self.archiver {
+            archiver.sync()?;
+        }
+        let Writeout { number, blocks, redo_start, .. } = writeout;
+        self.complete = CompleteCheckpoint { number, blocks, redo_start };
+        self.writeout = None;
+        self.statistics.checkpoints += 1;
+        Ok(Progress::Complete { checkpoint: number, blocks })
+    }
+
+    /// Whether a checkpoint was begun and is not complete.
+    pub fn is_writing(&self) -> bool {
+        self.writeout.is_some()
+    }
+
+    /// From where this stripe needs the log (I6): the start of the last *complete* checkpoint, and
+    /// not beyond what the journal's archive has durably.
+    pub fn log_needed_from(&self) -> LogPosition {
+        let complete = self.complete.redo_start;
+        match &self.archiver {
+            Some(archiver) if archiver.durable_end().group < complete.group => {
+                archiver.durable_end()
+            }
+            _ => complete,
+        }
+    }
+
+    /// Up to where the log is applied to DB'.
+    pub fn position(&self) -> LogPosition {
+        self.position
+    }
+
+    /// The last complete checkpoint.
+    pub fn last_complete(&self) -> CompleteCheckpoint {
+        self.complete
+    }
+
+    /// The stripe's layout.
+    pub fn layout(&self) -> StripeLayout {
+        self.layout
+    }
+
+    /// DB' of this stripe.
+    pub fn shadow(&self) -> &Shadow {
+        &self.shadow
+    }
+
+    /// What was done since this checkpointer was made.
+    pub fn statistics(&self) -> CheckpointStatistics {
+        self.statistics
+    }
+
+    fn check_poison(&self) -> Result<(), CheckpointError> {
+        match &self.poisoned {
+            None => Ok(()),
+            Some(cause) => Err(CheckpointError::Poisoned { cause: cause.clone() }),
+        }
+    }
+
+    fn poison_on_error<T>(
+        &mut self,
+        result: Result<T, CheckpointError>,
+    ) -> Result<T, CheckpointError> {
+        if let Err(error) = &result {
+            self.poisoned = Some(error.to_string());
+        }
+        result
+    }
+}

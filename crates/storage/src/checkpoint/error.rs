@@ -1,0 +1,68 @@
+//! What can go wrong with a checkpoint while it is being made.
+
+use super::install::InstallError;
+use crate::disk::DiskError;
+use crate::journal::JournalError;
+use crate::log::record::RecordError;
+use crate::store::StoreError;
+
+/// A failed checkpoint operation. After any of them but [`CheckpointError::AlreadyWriting`] and
+/// [`CheckpointError::NotWriting`] the checkpointer is poisoned: it does nothing more, and the log
+/// is kept from where it was needed before (I6).
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// The backup's disk failed.
+    #[error("the backup cannot be written: {0}")]
+    Disk(#[from] DiskError),
+    /// DB' cannot grow.
+    #[error("the checkpointer's copy of the database cannot grow: {0}")]
+    Store(#[from] StoreError),
+    /// The journal's archive cannot be written.
+    #[error("the journal's archive cannot be written: {0}")]
+    Journal(#[from] JournalError),
+    /// The groups did not come in order.
+    #[error("the checkpointer was given group {found}, after group {}", expected - 1)]
+    Gap {
+        /// The number of the group that should have come.
+        expected: u64,
+        /// The number of the group that came.
+        found: u64,
+    },
+    /// A group's payload cannot be decoded, although its checksum is right.
+    #[error("group {group}: {source}")]
+    Record {
+        /// The group's number.
+        group: u64,
+        /// What is wrong with it.
+        #[source]
+        source: RecordError,
+    },
+    /// An earlier operation failed.
+    #[error(
+        "the checkpointer stopped after a failure ({cause}); the log is kept, so nothing is lost: \
+         reopen the database when the cause is gone"
+    )]
+    Poisoned {
+        /// The first failure.
+        cause: String,
+    },
+    /// A checkpoint was begun while one is being written.
+    #[error("checkpoint {number} is still being written")]
+    AlreadyWriting {
+        /// Its number.
+        number: u64,
+    },
+    /// A block was to be written, but no checkpoint was begun.
+    #[error("no checkpoint is being written")]
+    NotWriting,
+}
+
+impl CheckpointError {
+    pub(super) fn install(group: u64, error: InstallError) -> Self {
+        match error {
+            InstallError::Record(source) => CheckpointError::Record { group, source },
+            InstallError::Store(source) => CheckpointError::Store(source),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! The checkpoint: a second copy of the pages (DB'), kept by applying the log, and its sliding
+//! backup on disk. It is a consumer of the log and never reads the live pages, so it stops no
+//! transaction and can live in another thread, process or host.
+//!
+//! - [`shadow`]: DB' of one stripe;
+//! - [`ring`]: which slot of the backup file a block goes to, so that the newest durable version of
+//!   a block is never overwritten before its next one is durable;
+//! - [`slot`]: a slot's header, and how a version of a block says from where the log must be applied
+//!   to it;
+//! - [`checkpointer`]: the two phases, update and writeout, as a state machine without threads.
+//!
+//! **Better than the source.** In the paper the log accumulates in a queue while DB' is written
+//! out. Here every block carries its own log position, so groups are applied between two block
+//! writes and the queue does not grow with the writeout. The ring is an explicit map instead of
+//! modular arithmetic, so the database may grow between and during checkpoints. Each stripe is
+//! written by its own checkpointer with its own checkpoint numbers, which is "disk striping" and
+//! "multiple checkpointing threads" in one.
+//!
+//! Invariants: I2 (only durable groups are applied to DB'), I3, I6.
+//!
+//! Source: Li & Naughton, section 2, "Checkpointing", "Recovery" and "Performance"; sliding
+//! monoplexed backups after Hagmann and after Salem & Garcia-Molina.
+
+mod backup;
+pub mod checkpointer;
+mod error;
+mod install;
+pub mod ring;
+pub mod shadow;
+pub mod slot;
+
+pub use checkpointer::{CheckpointStatistics, Checkpointer, Progress};
+pub use error::CheckpointError;
+
+pub(crate) use backup::BackupFile;
+pub(crate) use install::{InstallError, Whole, install};
+
+/// The directory of the backup's stripe files.
+pub const BACKUP_DIRECTORY: &str = "backup";
+
+/// Which blocks of the page store a stripe has, and how they are laid out in its file.
+///
+/// Block `b` of the page store (its bytes `b * block_bytes..(b + 1) * block_bytes`) is block
+/// `b / stripes` of stripe `b % stripes`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StripeLayout {
+    /// The database's identity.
+    pub identity: u64,
+    /// This stripe's number, from 0.
+    pub stripe: u32,
+    /// How many stripes there are.
+    pub stripes: u32,
+    /// Bytes of pages in a block; a multiple of the page size.
+    pub block_bytes: u32,
+}
+
+impl StripeLayout {
+    /// The layout of one stripe of a database.
+    pub fn of(manifest: &crate::manifest::Manifest, stripe: u32) -> Self {
+        StripeLayout {
+            identity: manifest.identity,
+            stripe,
+            stripes: manifest.stripes,
+            block_bytes: manifest.block_bytes,
+        }
+    }
+
+    /// Bytes of a slot in the stripe's file: a header and a block.
+    pub fn slot_bytes(&self) -> u64 {
+        slot::SLOT_HEADER_BYTES as u64 + u64::from(self.block_bytes)
+    }
+
+    /// The number in the page store of this stripe's block `block`.
+    pub fn store_block(&self, block: u64) -> u64 {
+        block * u64::from(self.stripes) + u64::from(self.stripe)
+    }
+
+    /// The stripe's file.
+    pub fn file_name(&self) -> String {
+        format!("{BACKUP_DIRECTORY}/stripe-{:03}", self.stripe)
+    }
+}

@@ -1,0 +1,99 @@
+//! DB' of one stripe: a second copy of the stripe's blocks, kept by applying durable commit groups.
+//!
+//! With one stripe it has the whole database at the same addresses; with more it has its own blocks
+//! side by side. Which of the two is decided once per group, not once per record.
+//!
+//! Invariants: I2 (whoever calls [`Shadow::apply`] does so only with durable groups), I3.
+//! Source: Li & Naughton, section 2, "Checkpointing" (the update phase).
+
+use super::StripeLayout;
+use super::install::{InstallError, Installed, Striped, Whole, install};
+use crate::page::PAGE_SIZE;
+use crate::store::{PageStore, StoreError};
+use parking_lot::Mutex;
+
+/// The pages of one stripe.
+#[derive(Debug)]
+pub struct Shadow {
+    layout: StripeLayout,
+    store: PageStore,
+}
+
+impl Shadow {
+    /// An empty stripe of a database of at most `memory_max_bytes`.
+    pub fn reserve(layout: StripeLayout, memory_max_bytes: u64) -> Result<Self, StoreError> {
+        let block_bytes = u64::from(layout.block_bytes);
+        let bytes = if layout.stripes == 1 {
+            memory_max_bytes
+        } else {
+            let blocks = memory_max_bytes.div_ceil(block_bytes);
+            blocks.div_ceil(u64::from(layout.stripes)) * block_bytes
+        };
+        Ok(Shadow { layout, store: PageStore::reserve(bytes)? })
+    }
+
+    /// Installs a group's writes to this stripe; journal records go, encoded, to `journal`.
+    pub(crate) fn apply(
+        &mut self,
+        payload: &[u8],
+        journal: impl FnMut(&[u8]),
+    ) -> Result<Installed, InstallError> {
+        if self.layout.stripes == 1 {
+            install(&mut self.store, Whole, payload, journal)
+        } else {
+            let striped = Striped {
+                stripe: u64::from(self.layout.stripe),
+                stripes: u64::from(self.layout.stripes),
+                block_bytes: u64::from(self.layout.block_bytes),
+            };
+            install(&mut self.store, striped, payload, journal)
+        }
+    }
+
+    /// Makes this stripe a copy of its part of a whole store, with so many threads.
+    pub fn copy_from(&mut self, whole: &PageStore, workers: usize) -> Result<(), StoreError> {
+        let block_bytes = self.layout.block_bytes as usize;
+        let (stripe, stripes) = (self.layout.stripe as usize, self.layout.stripes as usize);
+        let mine = || whole.bytes().chunks(block_bytes).skip(stripe).step_by(stripes);
+        let bytes: usize = mine().map(<[u8]>::len).sum();
+        self.store.grow_to((bytes / PAGE_SIZE) as u64)?;
+        let pairs = Mutex::new(self.store.bytes_mut().chunks_mut(block_bytes).zip(mine()));
+        let copy = || {
+            loop {
+                let pair = pairs.lock().next();
+                let Some((to, from)) = pair else { break };
+                to[..from.len()].copy_from_slice(from);
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..workers {
+                scope.spawn(copy);
+            }
+            copy();
+        });
+        Ok(())
+    }
+
+    /// How many blocks it has, a partly used one included.
+    pub fn blocks(&self) -> u64 {
+        (self.store.bytes().len() as u64).div_ceil(u64::from(self.layout.block_bytes))
+    }
+
+    /// The bytes of a block that are in use; empty for a block that does not exist.
+    pub fn block(&self, block: u64) -> &[u8] {
+        let bytes = self.store.bytes();
+        let block_bytes = self.layout.block_bytes as usize;
+        let from = (block as usize * block_bytes).min(bytes.len());
+        &bytes[from..(from + block_bytes).min(bytes.len())]
+    }
+
+    /// The stripe's layout.
+    pub fn layout(&self) -> StripeLayout {
+        self.layout
+    }
+
+    /// The stripe's pages, side by side.
+    pub fn store(&self) -> &PageStore {
+        &self.store
+    }
+}

@@ -1,0 +1,301 @@
+//! Finding and reading the archive's chunks.
+//!
+//! A file's chunks follow one another; the file ends, as far as it is believed, at the first place
+//! where no whole chunk of this database stands that continues the one before: same identity, next
+//! number, from where that one ended. Behind it there may be stale chunks of before a crash; they
+//! either continue, and then they hold exactly the rows that belong there, or are not believed.
+
+use super::chunk::{CHUNK_HEADER_BYTES, ChunkHeader};
+use super::{JOURNAL_DIRECTORY, JournalError, journal_file, number_of_file};
+use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskFile};
+use crate::log::LogPosition;
+use std::sync::Arc;
+
+/// Bytes read at once: a usual chunk, whole.
+const READ_BYTES: usize = (1 << 20) + (64 << 10);
+
+/// The numbers of the archive's files, in order.
+pub fn files(disk: &dyn Disk) -> Result<Vec<u64>, JournalError> {
+    let names = disk.list(JOURNAL_DIRECTORY)?;
+    let mut numbers: Vec<u64> = names.iter().filter_map(|name| number_of_file(name)).collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// What is at a place in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChunkState {
+    /// A whole chunk.
+    Valid(ChunkHeader),
+    /// The file's end.
+    End,
+    /// Something else; why it is no chunk.
+    Invalid(&'static str),
+}
+
+/// One open file of the archive.
+#[derive(Debug)]
+pub struct ArchiveFile {
+    number: u64,
+    file: Box<dyn DiskFile>,
+    identity: u64,
+}
+
+impl ArchiveFile {
+    /// Opens a file of the archive of the database with this identity.
+    pub fn open(disk: &dyn Disk, identity: u64, number: u64) -> Result<Self, JournalError> {
+        let file = disk.open(&journal_file(number), Access::Direct, Create::No)?;
+        Ok(ArchiveFile { number, file, identity })
+    }
+
+    /// The file's number.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The file's name, for error messages.
+    pub fn display_name(&self) -> String {
+        self.file.display_name()
+    }
+
+    /// The file's length, in bytes.
+    pub fn len(&self) -> Result<u64, JournalError> {
+        Ok(self.file.len()?)
+    }
+
+    /// Judges what stands at `offset`. If it is a whole chunk, `buffer` starts with it.
+    pub fn chunk_at(
+        &self,
+        offset: u64,
+        buffer: &mut AlignedBuffer,
+    ) -> Result<ChunkState, JournalError> {
+        buffer.clear();
+        buffer.extend_zeroed(READ_BYTES);
+        let mut read = self.file.read_at(offset, buffer)?;
+        if read == 0 {
+            return Ok(ChunkState::End);
+        }
+        let Some(header) = ChunkHeader::decode(&buffer[..read]) else {
+            return Ok(ChunkState::Invalid("no valid chunk header"));
+        };
+        if header.identity != self.identity {
+            return Ok(ChunkState::Invalid("a chunk of another database"));
+        }
+        let length = header.bytes_on_disk();
+        if length > read {
+            if offset + length as u64 > self.file.len()? {
+                return Ok(ChunkState::Invalid("a chunk longer than the rest of the file"));
+            }
+            buffer.extend_zeroed(length.next_multiple_of(DIRECT_ALIGNMENT));
+            read += self.file.read_at(offset + read as u64, &mut buffer[read..])?;
+        }
+        if read < length {
+            return Ok(ChunkState::Invalid("a chunk longer than the rest of the file"));
+        }
+        if !header.payload_is_valid(payload(&header, buffer)) {
+            return Ok(ChunkState::Invalid("a torn chunk"));
+        }
+        Ok(ChunkState::Valid(header))
+    }
+}
+
+/// The sections of the chunk that the buffer starts with.
+pub fn payload<'a>(header: &ChunkHeader, buffer: &'a [u8]) -> &'a [u8] {
+    &buffer[CHUNK_HEADER_BYTES..CHUNK_HEADER_BYTES + header.payload_bytes as usize]
+}
+
+/// Where the archive ends, as far as it is believed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArchiveEnd {
+    /// The file that the next chunk goes to.
+    pub file: u64,
+    /// Where in it.
+    pub offset: u64,
+    /// The next chunk's number.
+    pub next_chunk: u64,
+    /// The rows of all groups before here are there.
+    pub position: LogPosition,
+    /// What stands where the next chunk was looked for, if not a file's end: what a crash tore, or
+    /// damage.
+    pub stop: Option<Stop>,
+}
+
+/// Something in the archive that is no chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stop {
+    /// The file's number.
+    pub file: u64,
+    /// Where in it, in bytes.
+    pub offset: u64,
+    /// Why it is no chunk.
+    pub reason: &'static str,
+}
+
+impl ArchiveEnd {
+    fn after(header: &ChunkHeader, file: u64, offset: u64) -> ArchiveEnd {
+        ArchiveEnd {
+            file,
+            offset: offset + header.bytes_on_disk() as u64,
+            next_chunk: header.number + 1,
+            position: header.to,
+            stop: None,
+        }
+    }
+
+    /// The end of an archive without a file.
+    pub const EMPTY: ArchiveEnd = ArchiveEnd {
+        file: 0,
+        offset: 0,
+        next_chunk: 0,
+        position: LogPosition::START,
+        stop: None,
+    };
+}
+
+/// Finds the archive's end. A file is synced whole before the next one is begun, so only the last
+/// file that has a chunk is read.
+pub fn find_end(disk: &dyn Disk, identity: u64) -> Result<ArchiveEnd, JournalError> {
+    let mut buffer = AlignedBuffer::with_capacity(READ_BYTES);
+    let files = files(disk)?;
+    let mut stop = None;
+    for &number in files.iter().rev() {
+        let file = ArchiveFile::open(disk, identity, number)?;
+        let mut end: Option<ArchiveEnd> = None;
+        let reason = loop {
+            let offset = end.map_or(0, |end| end.offset);
+            match file.chunk_at(offset, &mut buffer)? {
+                ChunkState::Valid(header) if continues(end, &header) => {
+                    end = Some(ArchiveEnd::after(&header, number, offset));
+                }
+                ChunkState::Valid(_) => break Some(NOT_NEXT),
+                ChunkState::End => break None,
+                ChunkState::Invalid(reason) => break Some(reason),
+            }
+        };
+        if let Some(reason) = reason {
+            let offset = end.map_or(0, |end| end.offset);
+            stop = Some(Stop { file: number, offset, reason });
+        }
+        if let Some(end) = end {
+            return Ok(ArchiveEnd { stop, ..end });
+        }
+    }
+    Ok(ArchiveEnd { file: files.first().copied().unwrap_or(0), stop, ..ArchiveEnd::EMPTY })
+}
+
+const NOT_NEXT: &str = "a chunk that does not continue the one before";
+
+fn continues(end: Option<ArchiveEnd>, header: &ChunkHeader) -> bool {
+    end.is_none_or(|end| header.number == end.next_chunk && header.from == end.position)
+}
+
+/// Reads the archive's chunks in order, to its end.
+#[derive(Debug)]
+pub struct ArchiveReader {
+    disk: Arc<dyn Disk>,
+    identity: u64,
+    files: std::vec::IntoIter<u64>,
+    file: Option<ArchiveFile>,
+    offset: u64,
+    /// The end of what was read.
+    end: Option<ArchiveEnd>,
+    /// What stopped the reading, if not a file's end.
+    stop: Option<Stop>,
+    buffer: AlignedBuffer,
+}
+
+impl ArchiveReader {
+    /// Starts at the first chunk.
+    pub fn open(disk: &Arc<dyn Disk>, identity: u64) -> Result<Self, JournalError> {
+        Ok(ArchiveReader {
+            disk: disk.clone(),
+            identity,
+            files: files(&**disk)?.into_iter(),
+            file: None,
+            offset: 0,
+            end: None,
+            stop: None,
+            buffer: AlignedBuffer::with_capacity(READ_BYTES),
+        })
+    }
+
+    /// The next chunk's header and sections, or `None` at the archive's end. See
+    /// [`ArchiveReader::payload`] and [`ArchiveReader::end`].
+    ///
+    /// # Errors
+    /// [`JournalError::Damaged`] if a file that is not the last one does not lead to the next.
+    pub fn next_chunk(&mut self) -> Result<Option<ChunkHeader>, JournalError> {
+        loop {
+            if let Some(file) = &self.file {
+                let reason = match file.chunk_at(self.offset, &mut self.buffer)? {
+                    ChunkState::Valid(header) if continues(self.end, &header) => {
+                        let end = ArchiveEnd::after(&header, file.number, self.offset);
+                        self.offset = end.offset;
+                        self.end = Some(end);
+                        return Ok(Some(header));
+                    }
+                    ChunkState::Valid(_) => Some(NOT_NEXT),
+                    ChunkState::End => None,
+                    ChunkState::Invalid(reason) => Some(reason),
+                };
+                let (file, offset) = (file.number, self.offset);
+                self.stop = reason.map(|reason| Stop { file, offset, reason });
+                if !self.next_file_continues()? {
+                    return Ok(None);
+                }
+            }
+            let Some(number) = self.files.next() else { return Ok(None) };
+            self.file = Some(ArchiveFile::open(&*self.disk, self.identity, number)?);
+            self.offset = 0;
+        }
+    }
+
+    /// Whether the next file begins with the chunk that is next. If it begins with a later one, the
+    /// chunks between are damaged.
+    fn next_file_continues(&mut self) -> Result<bool, JournalError> {
+        let Some(&number) = self.files.as_slice().first() else { return Ok(false) };
+        let next = ArchiveFile::open(&*self.disk, self.identity, number)?;
+        match next.chunk_at(0, &mut self.buffer)? {
+            ChunkState::Valid(header)
+                if continues(self.end, &header) && (self.end.is_some() || self.stop.is_none()) =>
+            {
+                Ok(true)
+            }
+            ChunkState::Valid(_) => {
+                let file = self.file.as_ref().expect("a file is open");
+                Err(JournalError::Damaged {
+                    file: file.display_name(),
+                    offset: self.offset,
+                    reason: self.stop.map_or("the file ends too early", |stop| stop.reason),
+                    from: self.position().lsn,
+                })
+            }
+            // A file that was begun and has nothing stable yet.
+            ChunkState::End | ChunkState::Invalid(_) => Ok(false),
+        }
+    }
+
+    /// The sections of the chunk that was read last.
+    pub fn payload(&self, header: &ChunkHeader) -> &[u8] {
+        payload(header, &self.buffer)
+    }
+
+    /// The rows of all groups before here were read.
+    pub fn position(&self) -> LogPosition {
+        self.end.map_or(LogPosition::START, |end| end.position)
+    }
+
+    /// What stopped the reading, if not the last file's end.
+    pub fn stop(&self) -> Option<Stop> {
+        self.stop
+    }
+
+    /// The name of the file being read, for error messages, and where the chunk read last ends.
+    pub fn place(&self) -> (String, u64) {
+        let name = self.file.as_ref().map_or_else(
+            || self.disk.display_name(JOURNAL_DIRECTORY),
+            ArchiveFile::display_name,
+        );
+        (name, self.offset)
+    }
+}

@@ -1,0 +1,262 @@
+//! Writing the archive: journal records are gathered from the groups that the checkpointer applies,
+//! and written a chunk of about a mebibyte at a time, without waiting; [`Archiver::sync`] makes them
+//! durable, once per checkpoint.
+//!
+//! Invariants: chunks begin and end between groups; [`Archiver::durable_end`] moves only after a
+//! sync; a file is synced whole before the next one is begun; memory is bounded by a chunk and the
+//! largest group (I10).
+
+use super::archive::{ArchiveEnd, ArchiveFile, files};
+use super::chunk::{CHUNK_HEADER_BYTES, ChunkHeader, SECTION_HEAD_BYTES, SectionHead};
+use super::chunk::chunk_bytes_on_disk;
+use super::{JOURNAL_DIRECTORY, JournalError, Retention, journal_file};
+use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile};
+use crate::log::LogPosition;
+use crate::log::group::GroupHeader;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Bytes of sections after which a chunk is written.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A file is not extended beyond this length, unless one chunk is longer.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// Appends to the archive.
+#[derive(Debug)]
+pub struct Archiver {
+    disk: Arc<dyn Disk>,
+    identity: u64,
+    keep_bytes: Option<u64>,
+    /// Bounds of this archive's chunks and files.
+    limits: Limits,
+    /// Opened at the first write: recovery alone changes nothing.
+    file: Option<Box<dyn DiskFile>>,
+    /// Files before the current one, oldest first, and their lengths; known once a file is open.
+    older: VecDeque<(u64, u64)>,
+    /// Where the next chunk goes, and from which position its rows are.
+    end: ArchiveEnd,
+    /// Room for the header, then the sections of the groups from `end.position` to `gathered`.
+    buffer: AlignedBuffer,
+    gathered: LogPosition,
+    rows: u64,
+    /// Where the section of the current group starts in the buffer.
+    section: Option<usize>,
+    durable: LogPosition,
+    rows_total: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    chunk_bytes: usize,
+    file_bytes: u64,
+}
+
+impl Archiver {
+    /// Goes on at the archive's end ([`super::archive::find_end`], or [`ArchiveEnd::EMPTY`] for a
+    /// new database). `None` if nothing is to be kept.
+    pub fn new(
+        disk: Arc<dyn Disk>,
+        identity: u64,
+        retention: Retention,
+        end: ArchiveEnd,
+    ) -> Option<Self> {
+        let keep_bytes = match retention {
+            Retention::All => None,
+            Retention::KeepBytes(bytes) => Some(bytes),
+            Retention::Nothing => return None,
+        };
+        let mut archiver = Archiver {
+            disk,
+            identity,
+            keep_bytes,
+            limits: Limits { chunk_bytes: CHUNK_BYTES, file_bytes: FILE_BYTES_MAX },
+            file: None,
+            older: VecDeque::new(),
+            end,
+            buffer: AlignedBuffer::with_capacity(2 * CHUNK_BYTES),
+            gathered: end.position,
+            rows: 0,
+            section: None,
+            durable: end.position,
+            rows_total: 0,
+        };
+        archiver.clear();
+        Some(archiver)
+    }
+
+    /// The same with small chunks and files, so that tests see many of them.
+    #[cfg(test)]
+    pub(crate) fn with_limits(mut self, chunk_bytes: usize, file_bytes: u64) -> Self {
+        self.limits = Limits { chunk_bytes, file_bytes };
+        self
+    }
+
+    fn clear(&mut self) {
+        self.buffer.clear();
+        self.buffer.extend_zeroed(CHUNK_HEADER_BYTES);
+        self.rows = 0;
+    }
+
+    /// Takes the journal records of a group; call [`Archiver::end_group`] when it had them all.
+    /// Groups that the archive already has are passed over.
+    pub(crate) fn group(&mut self, header: &GroupHeader) -> GroupRows<'_> {
+        debug_assert!(self.section.is_none(), "the group before was not ended");
+        let head = SectionHead {
+            lsn: header.lsn,
+            group: header.number,
+            first_transaction: header.first_transaction,
+            records_bytes: 0,
+        };
+        let wanted = header.number >= self.gathered.group;
+        GroupRows { archiver: self, head, wanted }
+    }
+
+    /// All journal records of this group were given. Writes a chunk if one is full.
+    pub(crate) fn end_group(&mut self, header: &GroupHeader) -> Result<(), JournalError> {
+        if header.number < self.gathered.group {
+            return Ok(());
+        }
+        debug_assert_eq!(header.number, self.gathered.group, "groups come in order");
+        if let Some(start) = self.section.take() {
+            // The group's size is 32 bits, so its part of the records is.
+            let records_bytes = (self.buffer.len() - start - SECTION_HEAD_BYTES) as u32;
+            let at = start + SectionHead::RECORDS_BYTES_AT;
+            self.buffer[at..at + 4].copy_from_slice(&records_bytes.to_le_bytes());
+        }
+        self.gathered = header.next_position();
+        if self.buffer.len() - CHUNK_HEADER_BYTES >= self.limits.chunk_bytes {
+            self.write_chunk()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was gathered and makes the whole archive durable up to the last group given.
+    /// Removes old files if they are not to be kept.
+    pub fn sync(&mut self) -> Result<(), JournalError> {
+        if self.durable == self.gathered {
+            return Ok(());
+        }
+        if self.end.position != self.gathered {
+            // Also without a row: it says that there were none up to here, so that the log can go.
+            self.write_chunk()?;
+        }
+        self.open_file()?.sync()?;
+        self.durable = self.end.position;
+        self.remove_old_files()
+    }
+
+    /// The rows of all groups before here are durable in the archive.
+    pub fn durable_end(&self) -> LogPosition {
+        self.durable
+    }
+
+    /// Rows taken since this archiver was made.
+    pub fn rows(&self) -> u64 {
+        self.rows_total
+    }
+
+    fn write_chunk(&mut self) -> Result<(), JournalError> {
+        let payload_bytes = self.buffer.len() - CHUNK_HEADER_BYTES;
+        let header = ChunkHeader {
+            identity: self.identity,
+            number: self.end.next_chunk,
+            from: self.end.position,
+            to: self.gathered,
+            rows: self.rows,
+            payload_bytes: payload_bytes as u32,
+            payload_checksum: crc32c::crc32c(&self.buffer[CHUNK_HEADER_BYTES..]),
+        };
+        header.encode(self.buffer.first_chunk_mut().expect("room for a header"));
+        let length = chunk_bytes_on_disk(payload_bytes);
+        self.buffer.extend_zeroed(length);
+        if self.end.offset > 0 && self.end.offset + length as u64 > self.limits.file_bytes {
+            self.next_file()?;
+        }
+        self.open_file()?;
+        let file = self.file.as_ref().expect("opened above");
+        file.write_at(self.end.offset, &self.buffer)?;
+        self.end.offset += length as u64;
+        self.end.next_chunk += 1;
+        self.end.position = self.gathered;
+        self.clear();
+        Ok(())
+    }
+
+    /// The current file, opened if it was not. What it holds may have been read without being
+    /// stable (its writer may have been killed), so it is synced before anything is built on it.
+    fn open_file(&mut self) -> Result<&dyn DiskFile, DiskError> {
+        if self.file.is_none() {
+            self.disk.create_directory(JOURNAL_DIRECTORY)?;
+            let name = journal_file(self.end.file);
+            let file = self.disk.open(&name, Access::Direct, Create::IfAbsent)?;
+            file.sync()?;
+            self.disk.sync_directory(JOURNAL_DIRECTORY)?;
+            self.file = Some(file);
+        }
+        Ok(&**self.file.as_ref().expect("opened above"))
+    }
+
+    fn next_file(&mut self) -> Result<(), JournalError> {
+        let offset = self.end.offset;
+        let file = self.open_file()?;
+        if file.len()? > offset {
+            // A stale chunk of before a crash must not be taken for the one that goes elsewhere.
+            file.write_at(offset, &AlignedBuffer::zeroed(DIRECT_ALIGNMENT))?;
+        }
+        file.sync()?;
+        self.durable = self.end.position;
+        self.file = None;
+        self.end.file += 1;
+        self.end.offset = 0;
+        Ok(())
+    }
+
+    fn remove_old_files(&mut self) -> Result<(), JournalError> {
+        let Some(keep_bytes) = self.keep_bytes else { return Ok(()) };
+        if self.older.back().map_or(0, |&(number, _)| number + 1) < self.end.file {
+            self.older.clear();
+            for number in files(&*self.disk)?.into_iter().filter(|&n| n < self.end.file) {
+                let file = ArchiveFile::open(&*self.disk, self.identity, number)?;
+                self.older.push_back((number, file.len()?));
+            }
+        }
+        let mut newer: u64 =
+            self.end.offset + self.older.iter().map(|&(_, bytes)| bytes).sum::<u64>();
+        while let Some(&(number, bytes)) = self.older.front() {
+            newer -= bytes;
+            if newer < keep_bytes {
+                break;
+            }
+            self.disk.remove(&journal_file(number))?;
+            self.older.pop_front();
+        }
+        Ok(())
+    }
+}
+
+/// Takes the journal records of one group.
+#[derive(Debug)]
+pub(crate) struct GroupRows<'a> {
+    archiver: &'a mut Archiver,
+    head: SectionHead,
+    wanted: bool,
+}
+
+impl GroupRows<'_> {
+    /// Takes an encoded journal record.
+    #[inline]
+    pub fn push(&mut self, record: &[u8]) {
+        if !self.wanted {
+            return;
+        }
+        let archiver = &mut *self.archiver;
+        if archiver.section.is_none() {
+            archiver.section = Some(archiver.buffer.len());
+            archiver.buffer.extend_from_slice(&self.head.encode());
+        }
+        archiver.buffer.extend_from_slice(record);
+        archiver.rows += 1;
+        archiver.rows_total += 1;
+    }
+}

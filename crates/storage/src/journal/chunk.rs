@@ -1,0 +1,200 @@
+//! A chunk of the archive: a header, then the journal records of a range of groups, then zeroes up
+//! to a multiple of 4096.
+//!
+//! The payload is a sequence of sections, one for each group that has rows: the group's LSN, number
+//! and first transaction, the section's length, and the records as they stand in the log.
+
+use crate::disk::DIRECT_ALIGNMENT;
+use crate::log::record::{Body, RecordError, Records};
+use crate::log::{LogPosition, Lsn};
+use crate::position::{self, POSITION_BYTES};
+
+/// Bytes of a chunk's header.
+pub const CHUNK_HEADER_BYTES: usize = 128;
+
+/// Bytes of a section's head.
+pub const SECTION_HEAD_BYTES: usize = 32;
+
+const MAGIC: u32 = u32::from_le_bytes(*b"SdxJ");
+
+/// A chunk's header. Little-endian on disk; the layout is in `docs/format.md`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ChunkHeader {
+    /// The database's identity.
+    pub identity: u64,
+    /// The chunk's number, consecutive from 0.
+    pub number: u64,
+    /// The rows of the groups from here …
+    pub from: LogPosition,
+    /// … to here.
+    pub to: LogPosition,
+    /// How many rows there are.
+    pub rows: u64,
+    /// Bytes of sections.
+    pub payload_bytes: u32,
+    /// CRC-32C of the sections.
+    pub payload_checksum: u32,
+}
+
+/// Bytes that a chunk with so many bytes of sections takes in its file.
+pub const fn chunk_bytes_on_disk(payload_bytes: usize) -> usize {
+    (CHUNK_HEADER_BYTES + payload_bytes).next_multiple_of(DIRECT_ALIGNMENT)
+}
+
+impl ChunkHeader {
+    /// Bytes of the chunk in its file.
+    pub fn bytes_on_disk(&self) -> usize {
+        chunk_bytes_on_disk(self.payload_bytes as usize)
+    }
+
+    /// Writes the header, with its own checksum, into a chunk's first bytes.
+    pub fn encode(&self, into: &mut [u8; CHUNK_HEADER_BYTES]) {
+        into.fill(0);
+        into[0..4].copy_from_slice(&MAGIC.to_le_bytes());
+        into[8..16].copy_from_slice(&self.identity.to_le_bytes());
+        into[16..24].copy_from_slice(&self.number.to_le_bytes());
+        into[24..24 + POSITION_BYTES].copy_from_slice(&position::encode(self.from));
+        into[56..56 + POSITION_BYTES].copy_from_slice(&position::encode(self.to));
+        into[88..96].copy_from_slice(&self.rows.to_le_bytes());
+        into[96..100].copy_from_slice(&self.payload_bytes.to_le_bytes());
+        into[100..104].copy_from_slice(&self.payload_checksum.to_le_bytes());
+        let checksum = crc32c::crc32c(into);
+        into[4..8].copy_from_slice(&checksum.to_le_bytes());
+    }
+
+    /// Reads a header. `None` unless the magic and the header's checksum are right.
+    pub fn decode(bytes: &[u8]) -> Option<ChunkHeader> {
+        let bytes: &[u8; CHUNK_HEADER_BYTES] = bytes.first_chunk()?;
+        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        let mut unsigned = *bytes;
+        unsigned[4..8].fill(0);
+        if u32_at(0) != MAGIC || crc32c::crc32c(&unsigned) != u32_at(4) {
+            return None;
+        }
+        Some(ChunkHeader {
+            identity: u64_at(8),
+            number: u64_at(16),
+            from: position::decode(&bytes[24..]),
+            to: position::decode(&bytes[56..]),
+            rows: u64_at(88),
+            payload_bytes: u32_at(96),
+            payload_checksum: u32_at(100),
+        })
+    }
+
+    /// Whether these are the chunk's sections.
+    pub fn payload_is_valid(&self, payload: &[u8]) -> bool {
+        payload.len() == self.payload_bytes as usize
+            && crc32c::crc32c(payload) == self.payload_checksum
+    }
+}
+
+/// The head of a group's section.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct SectionHead {
+    pub lsn: Lsn,
+    pub group: u64,
+    pub first_transaction: u64,
+    pub records_bytes: u32,
+}
+
+impl SectionHead {
+    /// Where in the head the length of the section's records stands.
+    pub const RECORDS_BYTES_AT: usize = 24;
+
+    pub fn encode(&self) -> [u8; SECTION_HEAD_BYTES] {
+        let mut bytes = [0; SECTION_HEAD_BYTES];
+        bytes[0..8].copy_from_slice(&self.lsn.0.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.group.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.first_transaction.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.records_bytes.to_le_bytes());
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<SectionHead> {
+        let bytes: &[u8; SECTION_HEAD_BYTES] = bytes.first_chunk()?;
+        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        Some(SectionHead {
+            lsn: Lsn(u64_at(0)),
+            group: u64_at(8),
+            first_transaction: u64_at(16),
+            records_bytes: u32::from_le_bytes(bytes[24..28].try_into().expect("4 bytes")),
+        })
+    }
+}
+
+/// Where a row was written.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RowPlace {
+    /// Where the row's group starts in the log.
+    pub lsn: Lsn,
+    /// The group's number.
+    pub group: u64,
+    /// Transactions committed before the group since the database was created.
+    pub first_transaction: u64,
+}
+
+/// A cursor over the rows of one journal in a chunk's sections or in a group's records. It keeps
+/// offsets instead of a borrow, so that whoever owns the bytes can own the cursor too.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RowCursor {
+    journal: u16,
+    /// Where the next record starts in the bytes, and where its section's records end.
+    next: usize,
+    section_end: usize,
+    place: RowPlace,
+}
+
+impl RowCursor {
+    /// Over a chunk's sections.
+    pub fn over_chunk(journal: u16) -> Self {
+        let place = RowPlace { lsn: Lsn(0), group: 0, first_transaction: 0 };
+        RowCursor { journal, next: 0, section_end: 0, place }
+    }
+
+    /// Over the records of one group, as they stand in the log.
+    pub fn over_group(journal: u16, place: RowPlace, bytes: usize) -> Self {
+        RowCursor { journal, next: 0, section_end: bytes, place }
+    }
+
+    /// The next row in `bytes`: its place and where it stands in them.
+    pub fn next(
+        &mut self,
+        bytes: &[u8],
+    ) -> Result<Option<(RowPlace, std::ops::Range<usize>)>, RecordError> {
+        loop {
+            let mut records = Records::new(&bytes[self.next..self.section_end]);
+            let from = self.next;
+            while let Some(record) = records.next() {
+                let record = record
+                    .map_err(|error| RecordError { offset: from + error.offset, ..error })?;
+                if let Body::Journal { journal, row } = record.body
+                    && journal == self.journal
+                {
+                    self.next = from + records.offset();
+                    let start = row.as_ptr() as usize - bytes.as_ptr() as usize;
+                    return Ok(Some((self.place, start..start + row.len())));
+                }
+            }
+            self.next = self.section_end;
+            if self.next == bytes.len() {
+                return Ok(None);
+            }
+            let fail = |reason| RecordError { offset: from, reason };
+            let Some(head) = SectionHead::decode(&bytes[self.next..]) else {
+                return Err(fail("shorter than a section's head"));
+            };
+            self.place = RowPlace {
+                lsn: head.lsn,
+                group: head.group,
+                first_transaction: head.first_transaction,
+            };
+            self.next += SECTION_HEAD_BYTES;
+            self.section_end = self.next + head.records_bytes as usize;
+            if self.section_end > bytes.len() {
+                return Err(fail("a section longer than its chunk"));
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What can go wrong with the journal's archive.
+
+use crate::disk::DiskError;
+use crate::log::record::RecordError;
+use crate::log::{LogError, Lsn};
+
+/// A failed journal operation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The disk failed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The log failed.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A chunk is broken and rows are lost with it: the log no longer has them.
+    #[error(
+        "{file} is damaged at offset {offset}: {reason}; rows from LSN {from} on are lost with it"
+    )]
+    Damaged {
+        /// The file.
+        file: String,
+        /// Where the chunk starts, in bytes.
+        offset: u64,
+        /// What is wrong.
+        reason: &'static str,
+        /// The rows lost begin here.
+        from: Lsn,
+    },
+    /// A chunk's rows cannot be decoded, although its checksum is right.
+    #[error("{file}, chunk at offset {offset}: {source}")]
+    Record {
+        /// The file.
+        file: String,
+        /// Where the chunk starts, in bytes.
+        offset: u64,
+        /// What is wrong with it.
+        #[source]
+        source: RecordError,
+    },
+    /// The log ends before the archive: log that was durable is missing.
+    #[error(
+        "the journal's archive reaches to group {archive_group}, but the log ends at group \
+         {log_group}: log is missing"
+    )]
+    BeyondLog {
+        /// The group after the archive's last.
+        archive_group: u64,
+        /// The group after the log's last.
+        log_group: u64,
+    },
+    /// The database keeps no journal rows.
+    #[error("the database keeps no journal rows (its manifest says `journal = nothing`)")]
+    NotKept,
+}

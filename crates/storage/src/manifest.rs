@@ -1,0 +1,315 @@
+//! The manifest: what must be known of a database before anything else of it can be read.
+//!
+//! A small text file for people, replaced whole by an atomic rename, so that a crash at any step
+//! leaves the old one or the new one. Its last line is a CRC-32C of the lines before. A manifest is
+//! only accepted if it is byte for byte what would be written for the same content, so damage of any
+//! byte is noticed.
+
+use crate::disk::{Access, Create, Disk, DiskError};
+use crate::journal::Retention;
+use crate::log::LogLayout;
+use crate::page::PAGE_SIZE;
+use std::fmt::Write;
+
+/// The manifest's file.
+pub const MANIFEST_FILE: &str = "MANIFEST";
+const NEW_FILE: &str = "MANIFEST.new";
+
+/// The newest format that this version reads and the one that it writes.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The longest manifest that is read, in bytes.
+const BYTES_MAX: usize = 64 << 10;
+
+/// What a database is made of.
+///
+/// ```
+/// use sardonyx_storage::manifest::Manifest;
+///
+/// let manifest = Manifest::new(0x5eed);
+/// let text = manifest.encode();
+/// assert!(text.starts_with("format_version = 1\nidentity = 0000000000005eed\n"));
+/// assert_eq!(Manifest::decode("MANIFEST", text.as_bytes()).unwrap(), manifest);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Manifest {
+    /// The database's identity: random, given at creation. Every durable structure carries it.
+    pub identity: u64,
+    /// Bytes of a page.
+    pub page_bytes: u32,
+    /// Bytes of a log segment.
+    pub segment_bytes: u64,
+    /// Bytes of pages in a backup block; a multiple of the page size.
+    pub block_bytes: u32,
+    /// Stripes of the backup.
+    pub stripes: u32,
+    /// How often the database was opened for writing. Counted up, durably, before the first group is
+    /// appended.
+    pub incarnation: u32,
+    /// How much of the journals' archive is kept.
+    pub journal: Retention,
+}
+
+/// Why there is no manifest to go by.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ManifestError {
+    /// The disk failed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// There is none.
+    #[error("{file} is missing: this is not a database, or its creation was interrupted")]
+    Absent {
+        /// The file that should be there.
+        file: String,
+    },
+    /// Its bytes are not what was written.
+    #[error("{file} is damaged at line {line} (offset {offset}): expected {expected}, found {found}")]
+    Damaged {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// Where the line starts, in bytes.
+        offset: u64,
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// A newer version wrote it.
+    #[error(
+        "{file} has format version {found}, and this version reads up to {known}: open the \
+         database with the version that wrote it, or a newer one"
+    )]
+    UnknownVersion {
+        /// The file.
+        file: String,
+        /// Its version.
+        found: u32,
+        /// The newest version known here.
+        known: u32,
+    },
+    /// A value that no database can have.
+    #[error("{what} cannot be {value}: {requirement}")]
+    Value {
+        /// Which value.
+        what: &'static str,
+        /// What it is.
+        value: u64,
+        /// What it should be.
+        requirement: &'static str,
+    },
+}
+
+impl Manifest {
+    /// A manifest with this identity and the defaults: segments of 64 MiB, blocks of 1 MiB, one
+    /// stripe, all of the journals kept, not opened yet.
+    pub fn new(identity: u64) -> Self {
+        Manifest {
+            identity,
+            page_bytes: PAGE_SIZE as u32,
+            segment_bytes: 64 << 20,
+            block_bytes: 1 << 20,
+            stripes: 1,
+            incarnation: 0,
+            journal: Retention::All,
+        }
+    }
+
+    /// What the log must know of it.
+    pub fn log_layout(&self) -> LogLayout {
+        LogLayout { identity: self.identity, segment_bytes: self.segment_bytes }
+    }
+
+    /// Whether a database can have these values.
+    pub fn check(&self) -> Result<(), ManifestError> {
+        let page = PAGE_SIZE as u64;
+        let check = |what, value: u64, good: bool, requirement| {
+            if good { Ok(()) } else { Err(ManifestError::Value { what, value, requirement }) }
+        };
+        let (block, segment) = (u64::from(self.block_bytes), self.segment_bytes);
+        check("page_bytes", self.page_bytes.into(), u64::from(self.page_bytes) == page, "4096")?;
+        check(
+            "block_bytes",
+            block,
+            block > 0 && block.is_multiple_of(page) && block <= 1 << 30,
+            "a multiple of 4096, at most 1 GiB",
+        )?;
+        check(
+            "segment_bytes",
+            segment,
+            segment > 0 && segment.is_multiple_of(page) && segment <= 1 << 30,
+            "a multiple of 4096, at most 1 GiB",
+        )?;
+        check("stripes", self.stripes.into(), (1..=999).contains(&self.stripes), "1 to 999")
+    }
+
+    /// The manifest's text.
+    pub fn encode(&self) -> String {
+        let mut text = format!(
+            "format_version = {FORMAT_VERSION}\n\
+             identity = {:016x}\n\
+             page_bytes = {}\n\
+             segment_bytes = {}\n\
+             block_bytes = {}\n\
+             stripes = {}\n\
+             incarnation = {}\n\
+             journal = {}\n",
+            self.identity,
+            self.page_bytes,
+            self.segment_bytes,
+            self.block_bytes,
+            self.stripes,
+            self.incarnation,
+            self.journal,
+        );
+        let checksum = crc32c::crc32c(text.as_bytes());
+        writeln!(text, "checksum = {checksum:08x}").expect("a string takes everything");
+        text
+    }
+
+    /// Reads a manifest's text; `file` is its name for error messages.
+    pub fn decode(file: &str, bytes: &[u8]) -> Result<Manifest, ManifestError> {
+        let mut lines = Lines::new(file, bytes)?;
+        lines.check_checksum()?;
+        let version: u32 = lines.value("format_version", |text| text.parse().ok())?;
+        if version > FORMAT_VERSION {
+            let (found, known) = (version, FORMAT_VERSION);
+            return Err(ManifestError::UnknownVersion { file: file.into(), found, known });
+        }
+        let manifest = Manifest {
+            identity: lines.value("identity", |text| u64::from_str_radix(text, 16).ok())?,
+            page_bytes: lines.value("page_bytes", |text| text.parse().ok())?,
+            segment_bytes: lines.value("segment_bytes", |text| text.parse().ok())?,
+            block_bytes: lines.value("block_bytes", |text| text.parse().ok())?,
+            stripes: lines.value("stripes", |text| text.parse().ok())?,
+            incarnation: lines.value("incarnation", |text| text.parse().ok())?,
+            journal: lines.value("journal", |text| text.parse().ok())?,
+        };
+        let expected = manifest.encode();
+        if expected.as_bytes() != bytes {
+            return Err(lines.first_difference(&expected));
+        }
+        manifest.check()?;
+        Ok(manifest)
+    }
+
+    /// Reads the database's manifest.
+    pub fn read(disk: &dyn Disk) -> Result<Manifest, ManifestError> {
+        let name = disk.display_name(MANIFEST_FILE);
+        if !disk.list("")?.iter().any(|found| found == MANIFEST_FILE) {
+            return Err(ManifestError::Absent { file: name });
+        }
+        let file = disk.open(MANIFEST_FILE, Access::Buffered, Create::No)?;
+        let length = usize::try_from(file.len()?).unwrap_or(usize::MAX);
+        let mut bytes = vec![0; length.min(BYTES_MAX)];
+        let read = file.read_at(0, &mut bytes)?;
+        Manifest::decode(&name, &bytes[..read])
+    }
+
+    /// Replaces the database's manifest, or writes its first one, durably. A crash at any step
+    /// leaves the old one or this one.
+    pub fn write(&self, disk: &dyn Disk) -> Result<(), ManifestError> {
+        self.check()?;
+        if disk.list("")?.iter().any(|found| found == NEW_FILE) {
+            disk.remove(NEW_FILE)?;
+        }
+        let file = disk.open(NEW_FILE, Access::Buffered, Create::New)?;
+        file.write_at(0, self.encode().as_bytes())?;
+        file.sync()?;
+        drop(file);
+        disk.rename(NEW_FILE, MANIFEST_FILE)?;
+        disk.sync_directory("")?;
+        Ok(())
+    }
+}
+
+/// The lines of a manifest, with where they are.
+struct Lines<'a> {
+    file: &'a str,
+    text: &'a str,
+    line: usize,
+    offset: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn new(file: &'a str, bytes: &'a [u8]) -> Result<Self, ManifestError> {
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let at = error.valid_up_to();
+                let line = bytes[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
+                let found = format!("byte {:#04x}", bytes[at]);
+                let (expected, offset) = ("UTF-8 text".into(), at as u64);
+                return Err(ManifestError::Damaged {
+                    file: file.into(),
+                    line,
+                    offset,
+                    expected,
+                    found,
+                });
+            }
+        };
+        Ok(Lines { file, text, line: 1, offset: 0 })
+    }
+
+    fn damaged(&self, expected: impl Into<String>, found: impl Into<String>) -> ManifestError {
+        ManifestError::Damaged {
+            file: self.file.into(),
+            line: self.line,
+            offset: self.offset as u64,
+            expected: expected.into(),
+            found: found.into(),
+        }
+    }
+
+    /// The line here, without its end, and its length with it.
+    fn peek(&self) -> (&'a str, usize) {
+        let rest = &self.text[self.offset..];
+        match rest.split_once('\n') {
+            Some((line, _)) => (line, line.len() + 1),
+            None => (rest, rest.len()),
+        }
+    }
+
+    fn check_checksum(&self) -> Result<(), ManifestError> {
+        const KEY: &str = "checksum = ";
+        let start = self.text.rfind(KEY).unwrap_or(self.text.len());
+        let lines = self.text[..start].matches('\n').count();
+        let here = Lines { file: self.file, text: self.text, line: lines + 1, offset: start };
+        let expected = format!("{KEY}{:08x}", crc32c::crc32c(&self.text.as_bytes()[..start]));
+        let found = self.text[start..].strip_suffix('\n').unwrap_or(&self.text[start..]);
+        if found == expected { Ok(()) } else { Err(here.damaged(expected, format!("{found:?}"))) }
+    }
+
+    fn value<T>(
+        &mut self,
+        key: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, ManifestError> {
+        let (line, length) = self.peek();
+        let value = line.split_once(" = ").filter(|(found, _)| *found == key);
+        let Some(value) = value.and_then(|(_, value)| parse(value)) else {
+            return Err(self.damaged(format!("`{key} = <value>`"), format!("{line:?}")));
+        };
+        self.line += 1;
+        self.offset += length;
+        Ok(value)
+    }
+
+    /// The error of a text that says the right things in the wrong bytes.
+    fn first_difference(mut self, expected: &str) -> ManifestError {
+        (self.line, self.offset) = (1, 0);
+        for line in expected.lines() {
+            let (found, length) = self.peek();
+            if found != line {
+                return self.damaged(format!("{line:?}"), format!("{found:?}"));
+            }
+            self.line += 1;
+            self.offset += length;
+        }
+        let rest = self.text.get(self.offset..).unwrap_or_default();
+        self.damaged("the end, after a line feed", format!("{rest:?}"))
+    }
+}

@@ -1,0 +1,306 @@
+//! Loading the backup: for each block the newest whole version, read directly to its place in
+//! memory.
+//!
+//! Two passes. The *survey* reads every slot's header and sorts each block's versions, newest
+//! first. The *load* reads the newest version of each block and falls back to an older one if it is
+//! torn. Then each stripe is judged: which checkpoint is complete, whether a block is missing that
+//! should be there, and from where the log must be applied. The cases:
+//!
+//! - *Every block of the newest checkpoint is there:* it is complete; redo from its start. (Also
+//!   right after completion, before the log was freed.)
+//! - *Some are older:* the newest checkpoint was being written. Every block of the last complete
+//!   checkpoint must have a version at least that new, else [`RecoveryError::MissingBlock`]. Redo
+//!   from the oldest version's position.
+//! - *A block that was added since the last complete checkpoint has none:* everything in it was
+//!   written since, so the log has it; redo from the start of the last complete checkpoint.
+//! - *No block at all:* the first checkpoint was not begun, or torn in its first block; redo from
+//!   the log's start.
+//! - *A block of a complete checkpoint is damaged later:* this looks like the second case. If the
+//!   older version is still there (in the free slot) and so is the log, that is enough and loses
+//!   nothing; else a block or the log is missing, and both are errors.
+//!
+//! Source: Li & Naughton, section 2, "Recovery" and "Performance" (reading with many disks).
+
+use super::error::RecoveryError;
+use super::report::StripeReport;
+use crate::checkpoint::ring::Ring;
+use crate::checkpoint::slot::{CompleteCheckpoint, SlotHeader, SlotState};
+use crate::checkpoint::{BackupFile, StripeLayout};
+use crate::disk::{AlignedBuffer, Disk, DiskError};
+use crate::log::LogPosition;
+use crate::page::PAGE_SIZE;
+use crate::store::PageStore;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Reading headers waits for the disk, not for the processor: more threads than processors.
+const SURVEY_THREADS: usize = 8;
+
+/// A version of a block: its header and its slot.
+type Version = (SlotHeader, u64);
+
+/// A stripe as it was loaded.
+#[derive(Debug)]
+pub(super) struct LoadedStripe {
+    pub layout: StripeLayout,
+    pub ring: Ring,
+    pub complete: CompleteCheckpoint,
+    /// The newest position of a block: the log must reach there.
+    pub newest_position: LogPosition,
+    pub report: StripeReport,
+}
+
+/// What is in a stripe's file, judged by the slots' headers.
+#[derive(Debug)]
+struct Survey {
+    layout: StripeLayout,
+    file: Option<BackupFile>,
+    file_name: String,
+    /// The versions of each block, newest first.
+    versions: Vec<Vec<Version>>,
+    damaged_offsets: Vec<u64>,
+    /// The header with the largest checkpoint number.
+    newest: Option<SlotHeader>,
+}
+
+/// Loads all stripes into an empty store, growing it as needed.
+pub(super) fn load(
+    disk: &dyn Disk,
+    layouts: &[StripeLayout],
+    store: &mut PageStore,
+    workers: usize,
+) -> Result<Vec<LoadedStripe>, RecoveryError> {
+    let mut surveys = Vec::with_capacity(layouts.len());
+    for &layout in layouts {
+        surveys.push(survey(disk, layout)?);
+    }
+    store.grow_to(surveys.iter().map(Survey::store_pages).max().unwrap_or(0))?;
+    let mut loaded = load_blocks(&surveys, store, workers)?;
+    let mut stripes = Vec::with_capacity(surveys.len());
+    for survey in surveys {
+        let stripe = survey.layout.stripe;
+        let chosen = loaded.iter_mut().filter(|block| block.stripe == stripe);
+        stripes.push(judge(survey, chosen)?);
+    }
+    Ok(stripes)
+}
+
+fn survey(disk: &dyn Disk, layout: StripeLayout) -> Result<Survey, RecoveryError> {
+    let mut survey = Survey {
+        layout,
+        file: BackupFile::open_for_reading(disk, layout)?,
+        file_name: disk.display_name(&layout.file_name()),
+        versions: Vec::new(),
+        damaged_offsets: Vec::new(),
+        newest: None,
+    };
+    let Some(file) = &survey.file else { return Ok(survey) };
+    for (slot, state) in read_headers(file)? {
+        match state {
+            SlotState::Empty => {}
+            SlotState::Damaged => survey.damaged_offsets.push(file.offset(slot)),
+            SlotState::Foreign => {
+                let (file, offset) = (survey.file_name, file.offset(slot));
+                return Err(RecoveryError::ForeignSlot { file, offset });
+            }
+            SlotState::Valid(header) => {
+                // Checked with the header: a block is below the checkpoint's number of blocks, and
+                // those were all in this file once, so this is bounded by what was written.
+                let block = header.block as usize;
+                if block >= survey.versions.len() {
+                    survey.versions.resize(block + 1, Vec::new());
+                }
+                survey.versions[block].push((header, slot));
+                if survey.newest.is_none_or(|newest| newest.checkpoint < header.checkpoint) {
+                    survey.newest = Some(header);
+                }
+            }
+        }
+    }
+    for versions in &mut survey.versions {
+        versions.sort_by_key(|(header, _)| std::cmp::Reverse(header.checkpoint));
+    }
+    Ok(survey)
+}
+
+/// Reads the headers of all slots, in slot order.
+fn read_headers(file: &BackupFile) -> Result<Vec<(u64, SlotState)>, DiskError> {
+    let next = AtomicU64::new(0);
+    let read = || {
+        let mut buffer = AlignedBuffer::with_capacity(crate::checkpoint::slot::SLOT_HEADER_BYTES);
+        let mut states = Vec::new();
+        loop {
+            let slot = next.fetch_add(1, Ordering::Relaxed);
+            if slot >= file.slots() {
+                return Ok(states);
+            }
+            states.push((slot, file.read_header(slot, &mut buffer)?));
+        }
+    };
+    let mut states = Vec::new();
+    for part in on_threads(SURVEY_THREADS.min(file.slots() as usize), read) {
+        states.extend(part?);
+    }
+    states.sort_by_key(|&(slot, _)| slot);
+    Ok(states)
+}
+
+/// Runs the same on so many threads, this one among them.
+fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
+        let mut results = vec![work()];
+        for other in others {
+            results.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        }
+        results
+    })
+}
+
+impl Survey {
+    /// The pages that the store must have for all versions.
+    fn store_pages(&self) -> u64 {
+        let block_pages = u64::from(self.layout.block_bytes) / PAGE_SIZE as u64;
+        let end = |(header, _): &Version| {
+            let used = u64::from(header.used_bytes) / PAGE_SIZE as u64;
+            if used == 0 { 0 } else { self.layout.store_block(header.block) * block_pages + used }
+        };
+        self.versions.iter().flatten().map(end).max().unwrap_or(0)
+    }
+}
+
+/// What was loaded of a block.
+#[derive(Debug)]
+struct LoadedBlock {
+    stripe: u32,
+    block: u64,
+    version: Option<Version>,
+    /// Slots whose block was torn.
+    torn: Vec<u64>,
+}
+
+fn load_blocks(
+    surveys: &[Survey],
+    store: &mut PageStore,
+    workers: usize,
+) -> Result<Vec<LoadedBlock>, RecoveryError> {
+    let Some(first) = surveys.first() else { return Ok(Vec::new()) };
+    let block_bytes = first.layout.block_bytes as usize;
+    let mut places: Vec<Option<&mut [u8]>> =
+        store.bytes_mut().chunks_mut(block_bytes).map(Some).collect();
+    let mut work = Vec::new();
+    for survey in surveys {
+        for (block, versions) in survey.versions.iter().enumerate() {
+            let store_block = survey.layout.store_block(block as u64) as usize;
+            // A stripe's only block may be empty and beyond the store's end.
+            let place = places.get_mut(store_block).and_then(Option::take).unwrap_or_default();
+            work.push((survey, block as u64, versions, place));
+        }
+    }
+    // In the order of the slots, which is that of the file.
+    work.sort_by_key(|(_, _, versions, _)| versions.first().map(|&(_, slot)| slot));
+    let work = Mutex::new(work.into_iter());
+    let failed = AtomicBool::new(false);
+    let load = || {
+        let mut loaded = Vec::new();
+        while !failed.load(Ordering::Relaxed) {
+            let next = work.lock().next();
+            let Some((survey, block, versions, place)) = next else { break };
+            let result = load_block(survey, block, versions, place);
+            failed.fetch_or(result.is_err(), Ordering::Relaxed);
+            loaded.push(result?);
+        }
+        Ok::<_, DiskError>(loaded)
+    };
+    let mut loaded = Vec::new();
+    for part in on_threads(workers, load) {
+        loaded.extend(part?);
+    }
+    loaded.sort_by_key(|block| (block.stripe, block.block));
+    Ok(loaded)
+}
+
+/// Reads a block's newest whole version to its place.
+fn load_block(
+    survey: &Survey,
+    block: u64,
+    versions: &[Version],
+    place: &mut [u8],
+) -> Result<LoadedBlock, DiskError> {
+    let mut loaded =
+        LoadedBlock { stripe: survey.layout.stripe, block, version: None, torn: Vec::new() };
+    for &(header, slot) in versions {
+        let file = survey.file.as_ref().expect("versions come from a file");
+        let used = &mut place[..header.used_bytes as usize];
+        file.read_data(slot, used)?;
+        if header.data_is_valid(used) {
+            loaded.version = Some((header, slot));
+            break;
+        }
+        used.fill(0);
+        loaded.torn.push(slot);
+    }
+    Ok(loaded)
+}
+
+fn judge<'a>(
+    survey: Survey,
+    loaded: impl Iterator<Item = &'a mut LoadedBlock>,
+) -> Result<LoadedStripe, RecoveryError> {
+    let mut damaged_offsets = survey.damaged_offsets;
+    let mut chosen: Vec<Option<Version>> = vec![None; survey.versions.len()];
+    let slot_bytes = survey.layout.slot_bytes();
+    for block in loaded {
+        chosen[block.block as usize] = block.version;
+        damaged_offsets.extend(block.torn.iter().map(|slot| slot * slot_bytes));
+    }
+    damaged_offsets.sort_unstable();
+    let version = |block: u64| chosen.get(block as usize).copied().flatten().map(|(h, _)| h);
+    let found = || chosen.iter().flatten().map(|(header, _)| header);
+    let (complete, redo_start) = match &survey.newest {
+        None => (CompleteCheckpoint::NONE, LogPosition::START),
+        Some(newest) => {
+            let is_new = |b| version(b).is_some_and(|h| h.checkpoint == newest.checkpoint);
+            if (0..newest.blocks).all(is_new) {
+                let SlotHeader { checkpoint: number, blocks, redo_start, .. } = *newest;
+                (CompleteCheckpoint { number, blocks, redo_start }, redo_start)
+            } else {
+                let complete = newest.complete;
+                let is_missing =
+                    |&b: &u64| version(b).is_none_or(|h| h.checkpoint < complete.number);
+                if let Some(block) = (0..complete.blocks).find(is_missing) {
+                    return Err(RecoveryError::MissingBlock {
+                        file: survey.file_name,
+                        block,
+                        checkpoint: complete.number,
+                        damaged_offsets,
+                    });
+                }
+                let all = (complete.blocks..newest.blocks).all(|b| version(b).is_some());
+                let positions = found().map(|header| header.position);
+                let oldest = positions.chain([newest.redo_start]).min_by_key(|p| p.group);
+                (complete, oldest.filter(|_| all).unwrap_or(complete.redo_start))
+            }
+        }
+    };
+    let newest_position = found().map(|header| header.position).max_by_key(|p| p.group);
+    let report = StripeReport {
+        stripe: survey.layout.stripe,
+        file: survey.file_name,
+        slots: survey.file.as_ref().map_or(0, BackupFile::slots),
+        damaged_offsets,
+        newest_checkpoint: survey.newest.map_or(0, |newest| newest.checkpoint),
+        complete_checkpoint: complete.number,
+        blocks: found().count() as u64,
+        bytes: found().map(|header| u64::from(header.used_bytes)).sum(),
+        redo_start,
+    };
+    let slots = chosen.iter().map(|version| version.map(|(_, slot)| slot)).collect();
+    Ok(LoadedStripe {
+        layout: survey.layout,
+        ring: Ring::resume(slots, report.slots),
+        complete,
+        newest_position: newest_position.unwrap_or(LogPosition::START),
+        report,
+    })
+}

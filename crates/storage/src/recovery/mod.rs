@@ -1,0 +1,247 @@
+//! Recovery: the newest whole version of every backup block, then the log from the oldest of their
+//! positions to the log's end, then a copy for the checkpointer.
+//!
+//! It changes nothing in the log and the backup, so it may be killed at any instruction and
+//! repeated. It does make the log stable before it believes it, since whoever wrote it may have been
+//! killed before doing so, and what is recovered will be acknowledged and checkpointed (I1, I2). It
+//! writes the journal rows that the archive lacks, which is idempotent.
+//!
+//! Invariants: I2, I3, I4 (in the log's reader), I8.
+//!
+//! Source: Li & Naughton, section 2, "Recovery".
+
+mod error;
+mod load;
+mod report;
+
+pub use error::RecoveryError;
+pub use report::{RecoveryReport, StripeReport};
+
+use crate::checkpoint::checkpointer::Resume;
+use crate::checkpoint::shadow::Shadow;
+use crate::checkpoint::{Checkpointer, InstallError, StripeLayout, Whole, install};
+use crate::disk::{Access, Create, Disk};
+use crate::journal::archive::{ArchiveEnd, find_end};
+use crate::journal::{Archiver, JournalError, Retention, journal_file};
+use crate::log::reader::LogReader;
+use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
+use crate::log::{LogError, LogPosition};
+use crate::manifest::Manifest;
+use crate::store::PageStore;
+use load::LoadedStripe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How to recover.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RecoveryOptions {
+    /// The most memory the database's pages may take, in bytes; DB' may take as much again.
+    pub memory_max_bytes: u64,
+    /// Threads that load the backup and copy the pages; at least 1.
+    pub workers: usize,
+    /// Change nothing at all on disk, not even the journal's archive, and make no checkpointers: to
+    /// see whether and how a database recovers, or to read it.
+    pub dry_run: bool,
+}
+
+/// A recovered database.
+#[derive(Debug)]
+pub struct Recovered {
+    /// The pages, as the log's last group left them.
+    pub store: PageStore,
+    /// One checkpointer for each stripe, up to date with the pages; none after a dry run.
+    pub checkpointers: Vec<Checkpointer>,
+    /// Where the log ends.
+    pub end: LogPosition,
+    /// The incarnation of the log's last group.
+    pub last_incarnation: u32,
+    /// What was done.
+    pub report: RecoveryReport,
+}
+
+/// Recovers a database.
+///
+/// The caller holds the database's lock, and counts up the manifest's incarnation before it appends
+/// to the log.
+///
+/// # Errors
+/// [`RecoveryError`]; the disk is as it was, but for rows added to the journal's archive.
+pub fn recover(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    options: RecoveryOptions,
+) -> Result<Recovered, RecoveryError> {
+    let workers = options.workers.max(1);
+    let mut store = PageStore::reserve(options.memory_max_bytes)?;
+    let layouts: Vec<_> = (0..manifest.stripes).map(|k| StripeLayout::of(manifest, k)).collect();
+
+    let started = Instant::now();
+    let stripes = load::load(&**disk, &layouts, &mut store, workers)?;
+    let load_time = started.elapsed();
+
+    let archive = match manifest.journal {
+        Retention::Nothing => None,
+        _ => Some(find_end(&**disk, manifest.identity)?),
+    };
+    let mut archiver = archive
+        .filter(|_| !options.dry_run)
+        .and_then(|end| Archiver::new(disk.clone(), manifest.identity, manifest.journal, end));
+    let started = Instant::now();
+    let reader = open_log(disk, manifest, options, &stripes, archive)?;
+    let redo_start = reader.position();
+    let mut redo = Redo { reader, totals: Totals::default() };
+    redo.run(&mut store, archive, archiver.as_mut())?;
+    let Redo { reader, totals } = redo;
+    check_end(reader.position(), &stripes, archive)?;
+    let redo_time = started.elapsed();
+
+    let mut report = RecoveryReport {
+        stripes: stripes.iter().map(|stripe| stripe.report.clone()).collect(),
+        load_time,
+        redo_start,
+        redo_end: reader.position(),
+        groups: totals.groups,
+        transactions: totals.transactions,
+        writes: totals.writes,
+        record_bytes: totals.record_bytes,
+        journal_rows: totals.journal_rows,
+        redo_time,
+        copy_time: Duration::ZERO,
+        database_bytes: store.bytes().len() as u64,
+    };
+    let started = Instant::now();
+    let mut checkpointers = Vec::new();
+    for stripe in stripes.into_iter().filter(|_| !options.dry_run) {
+        let mut shadow = Shadow::reserve(stripe.layout, options.memory_max_bytes)?;
+        shadow.copy_from(&store, workers)?;
+        let resume = Resume {
+            ring: stripe.ring,
+            complete: stripe.complete,
+            last_number: stripe.report.newest_checkpoint,
+            position: reader.position(),
+        };
+        checkpointers.push(Checkpointer::resume(disk.clone(), shadow, archiver.take(), resume));
+    }
+    report.copy_time = started.elapsed();
+    let (end, last_incarnation) = (reader.position(), reader.last_incarnation());
+    Ok(Recovered { store, checkpointers, end, last_incarnation, report })
+}
+
+/// Opens the log at the oldest position that a stripe or the journal's archive needs.
+fn open_log(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    options: RecoveryOptions,
+    stripes: &[LoadedStripe],
+    archive: Option<ArchiveEnd>,
+) -> Result<LogReader, RecoveryError> {
+    let of_stripes = stripes.iter().map(|stripe| {
+        let report = &stripe.report;
+        (report.redo_start, report.file.clone(), report.damaged_offsets.clone())
+    });
+    let of_archive = archive.map(|end| match end.stop {
+        Some(stop) => {
+            (end.position, disk.display_name(&journal_file(stop.file)), vec![stop.offset])
+        }
+        None => (end.position, disk.display_name(&journal_file(end.file)), Vec::new()),
+    });
+    let oldest = of_stripes.chain(of_archive).min_by_key(|(position, ..)| position.group);
+    let (from, needed_by, damaged_offsets) = oldest.expect("a database has a stripe");
+    let layout = manifest.log_layout();
+    if !options.dry_run {
+        make_log_stable(&**disk, layout.segment_of(from.lsn))?;
+    }
+    LogReader::open(disk, layout, from).map_err(|error| match error {
+        LogError::MissingSegment { file, needed } => {
+            RecoveryError::LogFreed { file, needed_by, needed, damaged_offsets }
+        }
+        error => error.into(),
+    })
+}
+
+/// Syncs the log's segments from `first` on.
+fn make_log_stable(disk: &dyn Disk, first: u64) -> Result<(), RecoveryError> {
+    for name in disk.list(LOG_DIRECTORY)? {
+        if let Some(segment) = segment_of_file(&name)
+            && segment >= first
+        {
+            disk.open(&segment_file(segment), Access::Direct, Create::No)?.sync()?;
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Totals {
+    groups: u64,
+    transactions: u64,
+    writes: u64,
+    record_bytes: u64,
+    journal_rows: u64,
+}
+
+/// The redo pass.
+struct Redo {
+    reader: LogReader,
+    totals: Totals,
+}
+
+impl Redo {
+    fn run(
+        &mut self,
+        store: &mut PageStore,
+        archive: Option<ArchiveEnd>,
+        mut archiver: Option<&mut Archiver>,
+    ) -> Result<(), RecoveryError> {
+        let archived_before = archive.map_or(u64::MAX, |end| end.position.group);
+        while let Some((header, payload)) = self.reader.next_group()? {
+            let installed = match &mut archiver {
+                None => install(store, Whole, payload, |_| {}),
+                Some(archiver) => {
+                    let mut group = archiver.group(&header);
+                    install(store, Whole, payload, |record| group.push(record))
+                }
+            };
+            let installed = installed.map_err(|error| match error {
+                InstallError::Store(error) => RecoveryError::Store(error),
+                InstallError::Record(source) => {
+                    RecoveryError::Record { group: header.number, lsn: header.lsn, source }
+                }
+            })?;
+            if let Some(archiver) = &mut archiver {
+                archiver.end_group(&header)?;
+            }
+            let totals = &mut self.totals;
+            totals.groups += 1;
+            totals.transactions += installed.transactions;
+            totals.writes += installed.writes;
+            totals.record_bytes += u64::from(header.payload_bytes);
+            if header.number >= archived_before {
+                totals.journal_rows += installed.journal_rows;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The log must reach as far as what was made from it.
+fn check_end(
+    end: LogPosition,
+    stripes: &[LoadedStripe],
+    archive: Option<ArchiveEnd>,
+) -> Result<(), RecoveryError> {
+    for stripe in stripes {
+        let backup_group = stripe.newest_position.group;
+        if backup_group > end.group {
+            let (file, log_group) = (stripe.report.file.clone(), end.group);
+            return Err(RecoveryError::LogEndsEarly { file, backup_group, log_group });
+        }
+    }
+    match archive {
+        Some(archive) if archive.position.group > end.group => {
+            let (archive_group, log_group) = (archive.position.group, end.group);
+            Err(JournalError::BeyondLog { archive_group, log_group }.into())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,87 @@
+//! What a recovery did, in numbers.
+
+use crate::log::LogPosition;
+use std::time::Duration;
+
+/// What was loaded of one stripe.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StripeReport {
+    /// The stripe's number.
+    pub stripe: u32,
+    /// Its file.
+    pub file: String,
+    /// Slots in the file.
+    pub slots: u64,
+    /// Where damaged slots start, in bytes. One is usual after a crash during a writeout.
+    pub damaged_offsets: Vec<u64>,
+    /// The newest checkpoint of which there is a block; 0: none.
+    pub newest_checkpoint: u64,
+    /// The newest complete checkpoint; 0: none.
+    pub complete_checkpoint: u64,
+    /// Blocks loaded.
+    pub blocks: u64,
+    /// Bytes loaded.
+    pub bytes: u64,
+    /// From where the log must be applied to this stripe.
+    pub redo_start: LogPosition,
+}
+
+/// What a recovery did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RecoveryReport {
+    /// The stripes of the backup.
+    pub stripes: Vec<StripeReport>,
+    /// How long loading the backup took.
+    pub load_time: Duration,
+    /// Where the redo pass began.
+    pub redo_start: LogPosition,
+    /// Where the log ends.
+    pub redo_end: LogPosition,
+    /// Groups redone.
+    pub groups: u64,
+    /// Transactions redone.
+    pub transactions: u64,
+    /// Writes installed.
+    pub writes: u64,
+    /// Bytes of records read.
+    pub record_bytes: u64,
+    /// Journal rows that were not yet durable in the archive and were given to it again.
+    pub journal_rows: u64,
+    /// How long the redo pass took, reading the log included.
+    pub redo_time: Duration,
+    /// How long copying the database for the checkpointer took.
+    pub copy_time: Duration,
+    /// How many bytes the database has.
+    pub database_bytes: u64,
+}
+
+impl RecoveryReport {
+    /// Blocks loaded from the backup.
+    pub fn blocks(&self) -> u64 {
+        self.stripes.iter().map(|stripe| stripe.blocks).sum()
+    }
+
+    /// Bytes loaded from the backup.
+    pub fn bytes(&self) -> u64 {
+        self.stripes.iter().map(|stripe| stripe.bytes).sum()
+    }
+
+    /// Bytes of backup loaded in a second; 0 if nothing was loaded.
+    pub fn load_bytes_per_second(&self) -> f64 {
+        rate(self.bytes(), self.load_time)
+    }
+
+    /// Transactions redone in a second; 0 if none was.
+    pub fn transactions_per_second(&self) -> f64 {
+        rate(self.transactions, self.redo_time)
+    }
+
+    /// All of it.
+    pub fn total_time(&self) -> Duration {
+        self.load_time + self.redo_time + self.copy_time
+    }
+}
+
+fn rate(count: u64, time: Duration) -> f64 {
+    if count == 0 || time.is_zero() { 0.0 } else { count as f64 / time.as_secs_f64() }
+}
