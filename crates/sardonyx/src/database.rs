@@ -161,8 +161,15 @@ impl Database {
         mut each: impl FnMut(J) -> bool,
     ) -> Result<(), Error> {
         let backbone = self.kernel.backbone();
-        let mut reader = JournalReader::open_live(backbone)?;
-        while let Some(row) = reader.next_row(journal.number())? {
+        let commit = backbone.commit();
+        // Held back while we read: what the archive has is read from there, the rest from the log.
+        let needed_from = backbone.checkpoint().log_needed_from();
+        let _pin = commit.segments().pin(needed_from.lsn);
+        let before_group = Some(commit.durable().group);
+        let number = journal.number();
+        let (disk, manifest) = (backbone.disk(), backbone.manifest());
+        let mut reader = JournalReader::open(disk, manifest, number, before_group)?;
+        while let Some(row) = reader.next_row()? {
             let row = J::read_from_bytes(row.bytes).map_err(|_| {
                 Error::Aborted(format!("a row of journal {:?} has another length", J::NAME))
             })?;

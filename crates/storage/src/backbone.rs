@@ -171,7 +171,7 @@ impl Backbone {
         let recovery = RecoveryOptions {
             memory_max_bytes: options.memory_bytes_max,
             workers: options.workers,
-            ..RecoveryOptions::default()
+            dry_run: false,
         };
         let recovered = recover(&disk, &manifest, recovery)?;
         // Counted up and stable before anything is appended: leftovers of this log never chain.

@@ -7,7 +7,8 @@
 //!   a block is never overwritten before its next one is durable;
 //! - [`slot`]: a slot's header, and how a version of a block says from where the log must be applied
 //!   to it;
-//! - [`checkpointer`]: the two phases, update and writeout, as a state machine without threads.
+//! - [`checkpointer`]: the two phases, update and writeout, as a state machine without threads;
+//! - [`CheckpointStage`]: the checkpointers of all stripes, on threads or pumped.
 //!
 //! **Better than the source.** In the paper the log accumulates in a queue while DB' is written
 //! out. Here every block carries its own log position, so groups are applied between two block
@@ -28,9 +29,11 @@ mod install;
 pub mod ring;
 pub mod shadow;
 pub mod slot;
+mod stage;
 
 pub use checkpointer::{CheckpointStatistics, Checkpointer, Progress};
 pub use error::CheckpointError;
+pub use stage::{CheckpointStage, CheckpointTotals};
 
 pub(crate) use backup::BackupFile;
 pub(crate) use install::{InstallError, Whole, install};

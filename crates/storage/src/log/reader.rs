@@ -79,13 +79,7 @@ impl LogReader {
         if self.position.group >= self.before_group {
             return Ok(None);
         }
-        let Some(header) = self.find_next()? else {
-            if self.before_group != u64::MAX {
-                // A bound says that the group is durable, so its absence is damage, not the end.
-                return Err(self.inconsistent("a durable group is not there".into()));
-            }
-            return Ok(None);
-        };
+        let Some(header) = self.find_next_fresh()? else { return Ok(None) };
         self.check_chain(&header)?;
         self.last_incarnation = header.incarnation;
         self.position = header.next_position();
@@ -101,6 +95,23 @@ impl LogReader {
     /// The incarnation of the last group that was read, or before the place where reading began.
     pub fn last_incarnation(&self) -> u32 {
         self.last_incarnation
+    }
+
+    /// Finds the next group. A log that is being written to (there is a bound) may have grown since
+    /// the window was read, so what is not found in it is looked for once more on the disk.
+    fn find_next_fresh(&mut self) -> Result<Option<GroupHeader>, LogError> {
+        if self.before_group == u64::MAX {
+            return self.find_next();
+        }
+        if let Ok(Some(header)) = self.find_next() {
+            return Ok(Some(header));
+        }
+        self.window.clear();
+        match self.find_next()? {
+            // The bound says that the group is durable, so its absence is damage, not the end.
+            None => Err(self.inconsistent("a durable group is not there".into())),
+            found => Ok(found),
+        }
     }
 
     /// Finds the group that is next in number, here or at the next segment's start.
