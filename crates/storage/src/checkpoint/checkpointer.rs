@@ -299,6 +299,13 @@ impl Checkpointer {
         self.statistics
     }
 
+    /// Makes the archive's chunks and files small, so that tests see many of them.
+    #[cfg(test)]
+    pub(crate) fn limit_archive(&mut self, chunk_bytes: usize, file_bytes: u64) {
+        let archiver = self.archiver.take();
+        self.archiver = archiver.map(|archiver| archiver.with_limits(chunk_bytes, file_bytes));
+    }
+
     fn check_poison(&self) -> Result<(), CheckpointError> {
         match &self.poisoned {
             None => Ok(()),

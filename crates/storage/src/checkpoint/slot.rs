@@ -158,7 +158,7 @@ mod tests {
     use crate::log::Lsn;
 
     fn header() -> SlotHeader {
-        let position = |k| LogPosition {
+        let position = |k: u64| LogPosition {
             lsn: Lsn(k * 4096),
             group: k + 1,
             transactions: 10 * k,

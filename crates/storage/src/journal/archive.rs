@@ -69,8 +69,11 @@ impl ArchiveFile {
         offset: u64,
         buffer: &mut AlignedBuffer,
     ) -> Result<ChunkState, JournalError> {
-        buffer.clear();
-        buffer.extend_zeroed(READ_BYTES);
+        let rest = self.file.len()?.saturating_sub(offset);
+        let wanted = READ_BYTES.min(rest.next_multiple_of(DIRECT_ALIGNMENT as u64) as usize);
+        // What the buffer holds is not cleared: only what was read is looked at.
+        buffer.truncate(wanted.min(buffer.len()));
+        buffer.extend_zeroed(wanted);
         let mut read = self.file.read_at(offset, buffer)?;
         if read == 0 {
             return Ok(ChunkState::End);
@@ -83,10 +86,10 @@ impl ArchiveFile {
         }
         let length = header.bytes_on_disk();
         if length > read {
-            if offset + length as u64 > self.file.len()? {
+            if length as u64 > rest {
                 return Ok(ChunkState::Invalid("a chunk longer than the rest of the file"));
             }
-            buffer.extend_zeroed(length.next_multiple_of(DIRECT_ALIGNMENT));
+            buffer.extend_zeroed(length);
             read += self.file.read_at(offset + read as u64, &mut buffer[read..])?;
         }
         if read < length {
@@ -155,7 +158,7 @@ impl ArchiveEnd {
 /// Finds the archive's end. A file is synced whole before the next one is begun, so only the last
 /// file that has a chunk is read.
 pub fn find_end(disk: &dyn Disk, identity: u64) -> Result<ArchiveEnd, JournalError> {
-    let mut buffer = AlignedBuffer::with_capacity(READ_BYTES);
+    let mut buffer = AlignedBuffer::with_capacity(DIRECT_ALIGNMENT);
     let files = files(disk)?;
     let mut stop = None;
     for &number in files.iter().rev() {
@@ -215,7 +218,7 @@ impl ArchiveReader {
             offset: 0,
             end: None,
             stop: None,
-            buffer: AlignedBuffer::with_capacity(READ_BYTES),
+            buffer: AlignedBuffer::with_capacity(DIRECT_ALIGNMENT),
         })
     }
 

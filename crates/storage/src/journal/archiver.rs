@@ -74,7 +74,7 @@ impl Archiver {
             file: None,
             older: VecDeque::new(),
             end,
-            buffer: AlignedBuffer::with_capacity(2 * CHUNK_BYTES),
+            buffer: AlignedBuffer::with_capacity(DIRECT_ALIGNMENT),
             gathered: end.position,
             rows: 0,
             section: None,

@@ -135,11 +135,14 @@ pub struct RowPlace {
     pub first_transaction: u64,
 }
 
-/// A cursor over the rows of one journal in a chunk's sections or in a group's records. It keeps
+/// A row that a cursor found: its group, its journal, and where it stands in the bytes.
+pub(super) type Found = (RowPlace, u16, std::ops::Range<usize>);
+
+/// A cursor over the rows of one journal, or of all, in a chunk's sections or in a group's records. It keeps
 /// offsets instead of a borrow, so that whoever owns the bytes can own the cursor too.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowCursor {
-    journal: u16,
+    journal: Option<u16>,
     /// Where the next record starts in the bytes, and where its section's records end.
     next: usize,
     section_end: usize,
@@ -148,21 +151,18 @@ pub(super) struct RowCursor {
 
 impl RowCursor {
     /// Over a chunk's sections.
-    pub fn over_chunk(journal: u16) -> Self {
+    pub fn over_chunk(journal: Option<u16>) -> Self {
         let place = RowPlace { lsn: Lsn(0), group: 0, first_transaction: 0 };
         RowCursor { journal, next: 0, section_end: 0, place }
     }
 
     /// Over the records of one group, as they stand in the log.
-    pub fn over_group(journal: u16, place: RowPlace, bytes: usize) -> Self {
+    pub fn over_group(journal: Option<u16>, place: RowPlace, bytes: usize) -> Self {
         RowCursor { journal, next: 0, section_end: bytes, place }
     }
 
-    /// The next row in `bytes`: its place and where it stands in them.
-    pub fn next(
-        &mut self,
-        bytes: &[u8],
-    ) -> Result<Option<(RowPlace, std::ops::Range<usize>)>, RecordError> {
+    /// The next row in `bytes`.
+    pub fn next(&mut self, bytes: &[u8]) -> Result<Option<Found>, RecordError> {
         loop {
             let mut records = Records::new(&bytes[self.next..self.section_end]);
             let from = self.next;
@@ -170,11 +170,11 @@ impl RowCursor {
                 let record = record
                     .map_err(|error| RecordError { offset: from + error.offset, ..error })?;
                 if let Body::Journal { journal, row } = record.body
-                    && journal == self.journal
+                    && self.journal.is_none_or(|only| only == journal)
                 {
                     self.next = from + records.offset();
                     let start = row.as_ptr() as usize - bytes.as_ptr() as usize;
-                    return Ok(Some((self.place, start..start + row.len())));
+                    return Ok(Some((self.place, journal, start..start + row.len())));
                 }
             }
             self.next = self.section_end;

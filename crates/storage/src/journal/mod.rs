@@ -24,6 +24,7 @@ pub mod reader;
 
 pub use archiver::Archiver;
 pub use error::JournalError;
+pub use chunk::RowPlace;
 pub use reader::{JournalReader, Row};
 
 use std::fmt;

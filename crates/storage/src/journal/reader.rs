@@ -1,7 +1,7 @@
-//! The rows of one journal, oldest first: from the archive, then from the log behind it.
+//! The rows of one journal, or of all, oldest first: from the archive, then from the log behind it.
 
 use super::archive::ArchiveReader;
-use super::chunk::{ChunkHeader, RowCursor, RowPlace};
+use super::chunk::{ChunkHeader, Found, RowCursor, RowPlace};
 use super::{JournalError, Retention, journal_file};
 use crate::disk::Disk;
 use crate::log::{LogError, LogPosition};
@@ -12,13 +12,15 @@ use std::sync::Arc;
 /// A journal row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Row<'a> {
+    /// The journal's number.
+    pub journal: u16,
     /// The group it was committed in.
     pub place: RowPlace,
     /// The row.
     pub bytes: &'a [u8],
 }
 
-/// Reads the rows of one journal.
+/// Reads journal rows.
 ///
 /// While the database is written to, hold the log back (see [`crate::log::segment::Segments::pin`])
 /// from before [`JournalReader::open`] until the reader is dropped, and give the number of the first
@@ -27,7 +29,7 @@ pub struct Row<'a> {
 pub struct JournalReader {
     disk: Arc<dyn Disk>,
     manifest: Manifest,
-    journal: u16,
+    journal: Option<u16>,
     before_group: Option<u64>,
     archive: ArchiveReader,
     chunk: Option<(ChunkHeader, RowCursor)>,
@@ -38,7 +40,7 @@ pub struct JournalReader {
 }
 
 impl JournalReader {
-    /// Starts at the oldest row kept. `before_group`: of a database that is being written to, read
+    /// Starts at the oldest row kept, of one journal or, with `None`, of all. `before_group`: of a database that is being written to, read
     /// no group from this number on.
     ///
     /// # Errors
@@ -46,7 +48,7 @@ impl JournalReader {
     pub fn open(
         disk: &Arc<dyn Disk>,
         manifest: &Manifest,
-        journal: u16,
+        journal: Option<u16>,
         before_group: Option<u64>,
     ) -> Result<Self, JournalError> {
         if manifest.journal == Retention::Nothing {
@@ -71,23 +73,21 @@ impl JournalReader {
     /// What the disk, a damaged archive or a damaged log may give.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, JournalError> {
         if self.log.is_none() {
-            if let Some((place, header, range)) = self.next_archived()? {
+            if let Some((header, (place, journal, range))) = self.next_archived()? {
                 let bytes = &self.archive.payload(&header)[range];
-                return Ok(Some(Row { place, bytes }));
+                return Ok(Some(Row { journal, place, bytes }));
             }
             self.open_log()?;
         }
-        let Some((place, range)) = self.next_in_log()? else { return Ok(None) };
-        Ok(Some(Row { place, bytes: &self.group[range] }))
+        let Some((place, journal, range)) = self.next_in_log()? else { return Ok(None) };
+        Ok(Some(Row { journal, place, bytes: &self.group[range] }))
     }
 
-    fn next_archived(
-        &mut self,
-    ) -> Result<Option<(RowPlace, ChunkHeader, std::ops::Range<usize>)>, JournalError> {
+    fn next_archived(&mut self) -> Result<Option<(ChunkHeader, Found)>, JournalError> {
         loop {
             if let Some((header, rows)) = &mut self.chunk {
                 match rows.next(self.archive.payload(header)) {
-                    Ok(Some((place, range))) => return Ok(Some((place, *header, range))),
+                    Ok(Some(found)) => return Ok(Some((*header, found))),
                     Ok(None) => self.chunk = None,
                     Err(source) => {
                         let (file, end) = self.archive.place();
@@ -112,7 +112,8 @@ impl JournalReader {
 
     fn open_log(&mut self) -> Result<(), JournalError> {
         let from = self.archive.position();
-        let log = match (LogReader::open(&self.disk, self.manifest.log_layout(), from), self.archive.stop()) {
+        let log = LogReader::open(&self.disk, self.manifest.log_layout(), from);
+        let log = match (log, self.archive.stop()) {
             (Err(LogError::MissingSegment { .. }), Some(stop)) => {
                 return Err(JournalError::Damaged {
                     file: self.disk.display_name(&journal_file(stop.file)),
@@ -130,9 +131,7 @@ impl JournalReader {
         Ok(())
     }
 
-    fn next_in_log(
-        &mut self,
-    ) -> Result<Option<(RowPlace, std::ops::Range<usize>)>, JournalError> {
+    fn next_in_log(&mut self) -> Result<Option<Found>, JournalError> {
         let log = self.log.as_mut().expect("the log was opened");
         loop {
             if let Some(rows) = &mut self.group_rows {

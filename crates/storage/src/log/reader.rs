@@ -52,7 +52,7 @@ impl LogReader {
             last_incarnation: from.incarnation,
             before_group: u64::MAX,
             file: None,
-            window: AlignedBuffer::with_capacity(READ_BYTES),
+            window: AlignedBuffer::with_capacity(READ_BYTES.min(layout.segment_bytes as usize)),
             window_start: from.lsn,
         };
         reader.open_segment(layout.segment_of(from.lsn), from.lsn)?;

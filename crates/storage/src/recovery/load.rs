@@ -34,6 +34,7 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Reading headers waits for the disk, not for the processor: more threads than processors.
+/// (A small file is not worth a thread.)
 const SURVEY_THREADS: usize = 8;
 
 /// A version of a block: its header and its slot.
@@ -138,7 +139,7 @@ fn read_headers(file: &BackupFile) -> Result<Vec<(u64, SlotState)>, DiskError> {
         }
     };
     let mut states = Vec::new();
-    for part in on_threads(SURVEY_THREADS.min(file.slots() as usize), read) {
+    for part in on_threads(SURVEY_THREADS.min(file.slots().div_ceil(16) as usize), read) {
         states.extend(part?);
     }
     states.sort_by_key(|&(slot, _)| slot);

@@ -13,6 +13,8 @@
 mod error;
 mod load;
 mod report;
+#[cfg(test)]
+mod exploration;
 
 pub use error::RecoveryError;
 pub use report::{RecoveryReport, StripeReport};
@@ -42,6 +44,17 @@ pub struct RecoveryOptions {
     /// Change nothing at all on disk, not even the journal's archive, and make no checkpointers: to
     /// see whether and how a database recovers, or to read it.
     pub dry_run: bool,
+}
+
+impl Default for RecoveryOptions {
+    /// At most 1 TiB of pages, a worker for each processor, not a dry run.
+    fn default() -> Self {
+        RecoveryOptions {
+            memory_max_bytes: 1 << 40,
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            dry_run: false,
+        }
+    }
 }
 
 /// A recovered database.

@@ -1,0 +1,331 @@
+//! Crash exploration: a small database runs on the simulated disk, crashes at a chosen step, is
+//! recovered, and is compared with a model of everything that was acknowledged; and again.
+
+use super::{RecoveryError, RecoveryOptions, Recovered, recover};
+use crate::checkpoint::{Checkpointer, Progress};
+use crate::disk::{Disk, SimulatedDisk};
+use crate::journal::{JournalReader, Retention};
+use crate::log::segment::{Prepared, Segments};
+use crate::log::writer::{GroupBuilder, SealedGroup, Sequencer};
+use crate::log::{LogPosition, Lsn};
+use crate::manifest::Manifest;
+use crate::page::{Address, PAGE_SIZE};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+const JOURNALS: u16 = 2;
+
+/// A small generator of random numbers, so that a seed is all there is (I11).
+#[derive(Clone, Debug)]
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        // splitmix64
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+}
+
+/// What a group did, for the model.
+#[derive(Clone, Debug, Default)]
+struct Change {
+    writes: Vec<(Address, Vec<u8>)>,
+    rows: Vec<(u16, Vec<u8>)>,
+}
+
+/// Everything that was submitted, in order, and how much of it was acknowledged.
+#[derive(Debug, Default)]
+struct Model {
+    changes: Vec<Change>,
+    acknowledged: usize,
+}
+
+impl Model {
+    fn pages(&self, groups: usize) -> Vec<u8> {
+        let mut pages = Vec::new();
+        for (address, bytes) in self.changes[..groups].iter().flat_map(|c| &c.writes) {
+            let at = address.0 as usize;
+            let end = (at / PAGE_SIZE + 1) * PAGE_SIZE;
+            pages.resize(pages.len().max(end), 0);
+            pages[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        pages
+    }
+
+    fn rows(&self, groups: usize) -> Vec<(u64, (u16, Vec<u8>))> {
+        let numbered = self.changes[..groups].iter().zip(1u64..);
+        numbered.flat_map(|(c, group)| c.rows.iter().map(move |row| (group, row.clone()))).collect()
+    }
+}
+
+/// A database on a simulated disk, through any number of lives.
+struct World {
+    simulated: SimulatedDisk,
+    disk: Arc<dyn Disk>,
+    model: Model,
+    random: Random,
+    /// Pages that writes go to; grows.
+    pages: u64,
+}
+
+/// One life of the database: between an opening and a crash.
+struct Life {
+    segments: Segments,
+    sequencer: Sequencer,
+    durable: u64,
+    checkpointers: Vec<Checkpointer>,
+    /// Groups on their way to each checkpointer.
+    waiting: Vec<VecDeque<Arc<SealedGroup>>>,
+}
+
+/// The disk failed, so the machine has crashed.
+#[derive(Debug)]
+struct Crashed;
+
+impl<E: std::error::Error> From<E> for Crashed {
+    fn from(_: E) -> Self {
+        Crashed
+    }
+}
+
+impl World {
+    fn create(seed: u64, stripes: u32) -> World {
+        let simulated = SimulatedDisk::new(seed);
+        let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
+        let manifest = Manifest {
+            segment_bytes: 8 * PAGE_SIZE as u64,
+            block_bytes: PAGE_SIZE as u32 * (1 + seed % 2) as u32,
+            stripes,
+            journal: if seed % 5 == 4 { Retention::Nothing } else { Retention::All },
+            ..Manifest::new(seed)
+        };
+        let segments = Segments::open(disk.clone(), manifest.log_layout(), Lsn(0), 1000).unwrap();
+        segments.prepare_next().unwrap();
+        segments.prepare_next().unwrap();
+        manifest.write(&*disk).unwrap();
+        let random = Random(seed);
+        World { simulated, disk, model: Model::default(), random, pages: 1 }
+    }
+
+    fn manifest(&self) -> Manifest {
+        Manifest::read(&*self.disk).unwrap()
+    }
+
+    fn recover(&self, dry_run: bool) -> Result<Recovered, RecoveryError> {
+        let options = RecoveryOptions { memory_max_bytes: 1 << 24, workers: 2, dry_run };
+        recover(&self.disk, &self.manifest(), options)
+    }
+
+    /// What is on disk must be everything acknowledged, and nothing but what was submitted.
+    fn check(&mut self, recovered: &Recovered, what: &str) {
+        let groups = recovered.end.group as usize - 1;
+        let acknowledged = self.model.acknowledged;
+        assert!(groups >= acknowledged, "{what}: {groups} of {acknowledged} acknowledged groups");
+        assert!(groups <= self.model.changes.len(), "{what}: groups from nowhere");
+        assert!(recovered.store.bytes() == self.model.pages(groups), "{what}: other pages");
+        // Groups beyond the recovered end are lost for good; those before it are now durable.
+        self.model.changes.truncate(groups);
+        self.model.acknowledged = groups;
+        let manifest = self.manifest();
+        if manifest.journal == Retention::Nothing {
+            return;
+        }
+        let mut reader = JournalReader::open(&self.disk, &manifest, None, None).unwrap();
+        let mut rows = Vec::new();
+        while let Some(row) = reader.next_row().unwrap() {
+            rows.push((row.place.group, (row.journal, row.bytes.to_vec())));
+        }
+        assert!(rows == self.model.rows(groups), "{what}: other journal rows");
+    }
+
+    /// Recovers, checks, and opens for a next life.
+    fn open(&mut self, what: &str) -> Result<Life, Crashed> {
+        let Ok(recovered) = self.recover(false) else { return Err(Crashed) };
+        self.check(&recovered, what);
+        let mut manifest = self.manifest();
+        manifest.incarnation = manifest.incarnation.max(recovered.last_incarnation) + 1;
+        manifest.write(&*self.disk)?;
+        let mut checkpointers = recovered.checkpointers;
+        for checkpointer in &mut checkpointers {
+            checkpointer.limit_archive(256, 3 * PAGE_SIZE as u64);
+        }
+        let needed = needed_from(&checkpointers);
+        let layout = manifest.log_layout();
+        let segments = Segments::open(self.disk.clone(), layout, needed.lsn, 1000)?;
+        let waiting = checkpointers.iter().map(|_| VecDeque::new()).collect();
+        let sequencer = Sequencer::new(layout, manifest.incarnation, recovered.end);
+        let durable = recovered.end.group - 1;
+        Ok(Life { segments, sequencer, durable, checkpointers, waiting })
+    }
+
+    fn change(&mut self) -> Change {
+        let random = &mut self.random;
+        if random.one_in(6) && self.pages < 14 {
+            self.pages += 1 + random.below(3);
+        }
+        let mut change = Change::default();
+        for _ in 0..1 + random.below(4) {
+            let page = random.below(self.pages);
+            let length = if random.one_in(10) { PAGE_SIZE } else { 1 + random.below(40) as usize };
+            let offset = random.below((PAGE_SIZE - length) as u64 + 1);
+            let address = Address(page * PAGE_SIZE as u64 + offset);
+            let value = random.next().to_le_bytes();
+            change.writes.push((address, value.iter().copied().cycle().take(length).collect()));
+        }
+        for _ in 0..random.below(3) {
+            let journal = random.below(u64::from(JOURNALS)) as u16;
+            let length = 1 + random.below(60) as usize;
+            change.rows.push((journal, vec![random.next() as u8; length]));
+        }
+        change
+    }
+
+    fn commit(&mut self, life: &mut Life) -> Result<(), Crashed> {
+        let change = self.change();
+        let mut builder = GroupBuilder::with_capacity(PAGE_SIZE);
+        for (address, bytes) in &change.writes {
+            builder.push_write(*address, bytes);
+        }
+        for (journal, row) in &change.rows {
+            builder.push_journal(*journal, row);
+        }
+        builder.end_transaction();
+        let mut group = life.sequencer.seal(builder);
+        group.finish(life.durable);
+        // The log's rule: the segment after the one being written is prepared before.
+        while life.segments.prepared_end() <= life.sequencer.next().lsn {
+            assert_eq!(life.segments.prepare_next()?, Prepared::Yes);
+        }
+        self.model.changes.push(change);
+        let layout = life.segments.layout();
+        let lsn = group.header().lsn;
+        let file = life.segments.file(layout.segment_of(lsn))?;
+        file.write_durable_at(layout.offset_in_segment(lsn), group.bytes())?;
+        life.durable = group.header().number;
+        self.model.acknowledged = self.model.changes.len();
+        let group = Arc::new(group);
+        life.waiting.iter_mut().for_each(|waiting| waiting.push_back(group.clone()));
+        Ok(())
+    }
+
+    /// Runs so many random steps.
+    fn run(&mut self, life: &mut Life, steps: usize) -> Result<(), Crashed> {
+        for _ in 0..steps {
+            let stripe = self.random.below(life.checkpointers.len() as u64) as usize;
+            match self.random.below(10) {
+                0..3 => self.commit(life)?,
+                3..6 => {
+                    let checkpointer = &mut life.checkpointers[stripe];
+                    while let Some(group) = life.waiting[stripe].pop_front() {
+                        checkpointer.apply(group.header(), group.payload())?;
+                        if self.random.one_in(3) {
+                            break;
+                        }
+                    }
+                }
+                _ => life.write(stripe)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Life {
+    /// A step of the writeout; I6 is checked at each.
+    fn write(&mut self, stripe: usize) -> Result<(), Crashed> {
+        let checkpointer = &mut self.checkpointers[stripe];
+        if !checkpointer.is_writing() {
+            checkpointer.begin()?;
+        }
+        let complete = checkpointer.last_complete();
+        let progress = checkpointer.write_next_block();
+        if !matches!(progress, Ok(Progress::Complete { .. })) {
+            assert_eq!(checkpointer.last_complete(), complete, "I6: {progress:?}");
+        }
+        let (needed, complete) = (checkpointer.log_needed_from(), checkpointer.last_complete());
+        assert!(needed.group <= complete.redo_start.group, "I6: {needed:?}, {complete:?}");
+        if let Progress::Complete { .. } = progress? {
+            let needed = needed_from(&self.checkpointers);
+            self.segments.free_before(needed.lsn);
+        }
+        Ok(())
+    }
+}
+
+fn needed_from(checkpointers: &[Checkpointer]) -> LogPosition {
+    let needed = checkpointers.iter().map(Checkpointer::log_needed_from);
+    needed.min_by_key(|position| position.group).unwrap()
+}
+
+/// One seed: a life without a crash, then one that crashes after `crash_at` steps of the disk, then
+/// recovery (which may be cut off, too), and a last life. Returns whether the crash came.
+fn explore(seed: u64, stripes: u32, crash_at: u64) -> bool {
+    let what = format!("seed {seed}, {stripes} stripes, crash at {crash_at}");
+    let mut world = World::create(seed, stripes);
+    let mut life = world.open(&what).unwrap();
+    world.run(&mut life, 40).unwrap();
+    drop(life);
+    let mut life = world.open(&what).unwrap();
+    world.simulated.crash_after(crash_at);
+    let crashed = world.run(&mut life, 60).is_err();
+    drop(life);
+    world.simulated.restart();
+    // The first attempt to recover is cut off halfway; it must leave nothing that harms the next.
+    world.simulated.crash_after(crash_at % 7);
+    drop(world.open(&what));
+    world.simulated.restart();
+    let recovered = world.recover(true).unwrap_or_else(|error| panic!("{what}: {error}"));
+    world.check(&recovered, &what);
+    let mut life = world.open(&what).unwrap_or_else(|_| panic!("{what}: does not open"));
+    world.run(&mut life, 30).unwrap();
+    drop(life);
+    let recovered = world.recover(false).unwrap_or_else(|error| panic!("{what}: {error}"));
+    world.check(&recovered, &what);
+    crashed
+}
+
+#[test]
+fn i3_i6_every_crash_point_recovers_all_acknowledged_groups() {
+    for seed in 0..6 {
+        for stripes in 1..=3 {
+            let mut crash_at = 0;
+            while explore(seed, stripes, crash_at) {
+                crash_at += 1;
+            }
+            assert!(crash_at > 20, "seed {seed}: the run has {crash_at} steps only");
+        }
+    }
+}
+
+#[test]
+fn i3_many_lives_with_a_crash_in_each_recover_all_acknowledged_groups() {
+    for seed in 100..160 {
+        let mut world = World::create(seed, 1 + (seed % 3) as u32);
+        let mut opened = 0;
+        for number in 0..12 {
+            let what = format!("seed {seed}, life {number}");
+            let steps = world.random.below(120);
+            world.simulated.crash_after(steps);
+            if let Ok(mut life) = world.open(&what) {
+                opened += 1;
+                let _ = world.run(&mut life, 100);
+            }
+            world.simulated.restart();
+            let recovered = world.recover(true).unwrap_or_else(|e| panic!("{what}: {e}"));
+            world.check(&recovered, &what);
+        }
+        assert!(opened > 3, "seed {seed}: {opened} lives only");
+    }
+}
