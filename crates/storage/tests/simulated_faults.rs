@@ -194,6 +194,37 @@ fn a_failed_durable_write_may_or_may_not_be_there() {
 }
 
 #[test]
+fn a_crash_during_a_durable_write_or_a_sync_leaves_all_a_part_or_nothing() {
+    for durable in [true, false] {
+        let mut seen = BTreeSet::new();
+        for seed in 0..SEEDS {
+            let crash_at_step = Some(if durable { 1 } else { 2 });
+            let (disk, file) = with_file_and_faults(
+                seed,
+                Faults {
+                    crash_at_step,
+                    ..none()
+                },
+            );
+            let bytes = [b'b'; SECTORS * SECTOR_SIZE];
+            if durable {
+                file.write_durable_at(0, &bytes).unwrap_err();
+            } else {
+                file.write_at(0, &bytes).unwrap();
+                file.sync().unwrap_err();
+            }
+            assert!(disk.has_crashed());
+            seen.insert(letters(&disk.restart(none()).read_all("f").unwrap()));
+        }
+        assert!(
+            seen.contains("aaaaaaaa") && seen.contains("bbbbbbbb"),
+            "{seen:?}"
+        );
+        assert!(seen.len() > 30, "too few ways to tear: {seen:?}");
+    }
+}
+
+#[test]
 fn failing_reads_and_writes_fail_once() {
     let faults = Faults {
         fail_write_at: Some(2),
