@@ -313,3 +313,87 @@ impl<'a> Lines<'a> {
         self.damaged("the end, after a line feed", format!("{rest:?}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::SimulatedDisk;
+
+    fn manifest(incarnation: u32) -> Manifest {
+        let journal = Retention::KeepBytes(1 << 30);
+        Manifest { incarnation, stripes: 3, journal, ..Manifest::new(0x0123_4567_89ab_cdef) }
+    }
+
+    #[test]
+    fn damage_of_any_byte_is_noticed_and_its_place_is_named() {
+        let text = manifest(7).encode().into_bytes();
+        for at in 0..text.len() {
+            for flip in 1..=255u8 {
+                let mut damaged = text.clone();
+                damaged[at] ^= flip;
+                let found = Manifest::decode("MANIFEST", &damaged);
+                let Err(ManifestError::Damaged { file, offset, line, .. }) = found else {
+                    panic!("byte {at} ^ {flip}: {found:?}");
+                };
+                assert_eq!(file, "MANIFEST");
+                assert!(offset <= text.len() as u64 && (1..=10).contains(&line), "{offset} {line}");
+            }
+        }
+        for length in 0..text.len() {
+            let found = Manifest::decode("MANIFEST", &text[..length]);
+            assert!(matches!(found, Err(ManifestError::Damaged { .. })), "{length}: {found:?}");
+        }
+        let longer = [&text[..], b"\n"].concat();
+        let found = Manifest::decode("MANIFEST", &longer);
+        assert!(matches!(found, Err(ManifestError::Damaged { .. })), "{found:?}");
+    }
+
+    #[test]
+    fn a_newer_version_is_named_and_not_taken_for_damage() {
+        let mut text = String::from("format_version = 2\nsomething = new\n");
+        let checksum = crc32c::crc32c(text.as_bytes());
+        text.push_str(&format!("checksum = {checksum:08x}\n"));
+        let found = Manifest::decode("MANIFEST", text.as_bytes());
+        let expected = matches!(found, Err(ManifestError::UnknownVersion { found: 2, known: 1, .. }));
+        assert!(expected, "{found:?}");
+    }
+
+    #[test]
+    fn impossible_values_are_refused() {
+        let bad = Manifest { block_bytes: 1000, ..manifest(0) };
+        assert!(matches!(bad.check(), Err(ManifestError::Value { what: "block_bytes", .. })));
+        let bad = Manifest { stripes: 0, ..manifest(0) };
+        let found = Manifest::decode("MANIFEST", bad.encode().as_bytes());
+        assert!(matches!(found, Err(ManifestError::Value { what: "stripes", .. })));
+    }
+
+    #[test]
+    fn a_crash_at_any_step_of_a_replacement_leaves_the_old_or_the_new() {
+        for seed in 0..20 {
+            let mut replaced = 0;
+            for crash_at in 0..20 {
+                let simulated = SimulatedDisk::new(seed);
+                manifest(1).write(&simulated).unwrap();
+                simulated.crash_after(crash_at);
+                let outcome = manifest(2).write(&simulated);
+                simulated.restart();
+                let found = Manifest::read(&simulated).unwrap();
+                assert!(found == manifest(1) || found == manifest(2), "seed {seed}: {found:?}");
+                if outcome.is_ok() {
+                    assert_eq!(found, manifest(2), "seed {seed}: a durable manifest was lost");
+                    replaced += 1;
+                }
+                // And it can be replaced again, over whatever the crash left.
+                manifest(3).write(&simulated).unwrap();
+                assert_eq!(Manifest::read(&simulated).unwrap(), manifest(3));
+            }
+            assert!((1..20).contains(&replaced), "some crash, some do not");
+        }
+    }
+
+    #[test]
+    fn an_absent_manifest_is_told_from_a_damaged_one() {
+        let found = Manifest::read(&SimulatedDisk::new(1));
+        assert!(matches!(found, Err(ManifestError::Absent { .. })), "{found:?}");
+    }
+}

@@ -56,11 +56,6 @@ impl BackupFile {
         slot * self.layout.slot_bytes()
     }
 
-    /// The file's name, for error messages.
-    pub fn display_name(&self) -> String {
-        self.file.display_name()
-    }
-
     /// Writes a slot and returns when it is durable. The file is extended before, in large steps but
     /// not beyond `slots_expected` unless this slot is.
     pub fn write_slot(
