@@ -12,12 +12,15 @@
 //! - after a sync that failed, nothing is known of any write since the last good one (I7).
 
 mod buffer;
+mod check;
 mod error;
+mod random;
 mod real;
 mod simulated;
 
 pub use buffer::AlignedBuffer;
 pub use error::DiskError;
+pub use random::Random;
 pub use real::RealDisk;
 pub use simulated::{Faults, SimulatedDisk};
 
@@ -93,7 +96,7 @@ pub trait DiskFile: Send + Sync + std::fmt::Debug {
     /// The file's length.
     fn len(&self) -> Result<u64, DiskError>;
     /// Extends the file to `length` with written zeroes, so that later writes change neither its
-    /// metadata nor need new space, and syncs it. No effect if it is that long already.
+    /// metadata nor need new space, and syncs it. If it is that long already, it is only synced.
     fn preallocate(&self, length: u64) -> Result<(), DiskError>;
     /// The file's name as a person would find it, for error messages.
     fn display_name(&self) -> String;

@@ -1,127 +1,419 @@
-//! The real disk (to be replaced).
-use super::*;
-use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+//! The real disk: files of the operating system, under one root directory.
+//!
+//! Writes that must be stable at once go as one `pwritev2(RWF_DSYNC)`, which on devices with forced
+//! unit access costs one write instead of a write and a cache flush. Files opened for direct access
+//! bypass the page cache where the file system can; where it refuses (at open, or only at the first
+//! read or write) they go through it, and nothing else changes: the alignment rule stays, so that a
+//! program tested here works there.
 
-/// The real disk.
+use super::{
+    Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile, DiskLock, check,
+};
+use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::io::{Errno, ReadWriteFlags};
+use std::fs::File;
+use std::io::{self, IoSlice};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How much [`DiskFile::preallocate`] writes at once, in bytes.
+const PREALLOCATE_BYTES: u64 = 1 << 20;
+
+/// A directory of the operating system's file system, and all below it.
+///
+/// ```
+/// use sardonyx_storage::disk::{Access, Create, Disk, RealDisk};
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let root = directory.path().join("bank.sdx");
+/// let disk = RealDisk::open(&root)?;
+/// let file = disk.open("greeting", Access::Buffered, Create::New)?;
+/// file.write_at(0, b"hello")?;
+/// file.sync()?;
+/// disk.sync_directory("")?;
+/// assert_eq!(disk.list("")?, ["greeting"]);
+/// # Ok::<(), sardonyx_storage::disk::DiskError>(())
+/// ```
 #[derive(Debug)]
 pub struct RealDisk {
     root: PathBuf,
 }
+
 impl RealDisk {
-    /// Opens.
+    /// Opens a directory as a disk. If it is absent it and its parents are created, and that is
+    /// made stable.
+    ///
+    /// # Errors
+    /// If the directory cannot be created, or is not a directory.
     pub fn open(root: impl AsRef<Path>) -> Result<RealDisk, DiskError> {
-        let root = root.as_ref().to_path_buf();
-        std::fs::create_dir_all(&root)
-            .map_err(|e| DiskError::new("create", root.display().to_string(), 0, e))?;
+        let root = root.as_ref();
+        let shown = || root.display().to_string();
+        // Made absolute, so that a later change of the working directory does no harm.
+        let root =
+            std::path::absolute(root).map_err(|error| DiskError::new("open", shown(), 0, error))?;
+        create_directory_durably(&root)?;
         Ok(RealDisk { root })
     }
-    fn e(&self, op: &'static str, name: &str, e: impl Into<io::Error>) -> DiskError {
-        DiskError::new(op, self.display_name(name), 0, e.into())
+
+    fn file_path(&self, operation: &'static str, name: &str) -> Result<PathBuf, DiskError> {
+        check::file_name(name).map_err(|error| DiskError::new(operation, name, 0, error))?;
+        Ok(self.root.join(name))
+    }
+
+    fn directory_path(&self, operation: &'static str, name: &str) -> Result<PathBuf, DiskError> {
+        check::directory_name(name).map_err(|error| DiskError::new(operation, name, 0, error))?;
+        Ok(if name.is_empty() {
+            self.root.clone()
+        } else {
+            self.root.join(name)
+        })
     }
 }
+
+fn path_error(operation: &'static str, path: &Path, error: impl Into<io::Error>) -> DiskError {
+    DiskError::new(operation, path.display().to_string(), 0, error.into())
+}
+
+/// Creates a directory and its parents, syncing the directory that each new one is entered in.
+fn create_directory_durably(path: &Path) -> Result<(), DiskError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let parent = path.parent();
+    if let Some(parent) = parent {
+        create_directory_durably(parent)?;
+    }
+    match std::fs::create_dir(path) {
+        Ok(()) => {}
+        // Someone else was faster; their entry may not be stable yet, so it is synced as well.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+        Err(error) => return Err(path_error("create directory", path, error)),
+    }
+    parent.map_or(Ok(()), sync_directory_at)
+}
+
+fn sync_directory_at(path: &Path) -> Result<(), DiskError> {
+    let sync = || {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = uninterrupted(|| rustix::fs::open(path, flags, Mode::empty()))?;
+        uninterrupted(|| rustix::fs::fsync(&directory))
+    };
+    sync().map_err(|error| path_error("sync directory", path, error))
+}
+
+/// Repeats a system call for as long as a signal interrupts it.
+fn uninterrupted<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            result => return result,
+        }
+    }
+}
+
+fn open_flags(create: Create) -> OFlags {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    match create {
+        Create::No => flags,
+        Create::IfAbsent => flags | OFlags::CREATE,
+        Create::New => flags | OFlags::CREATE | OFlags::EXCL,
+    }
+}
+
+fn open_file(path: &Path, access: Access, create: Create) -> rustix::io::Result<(File, bool)> {
+    let mode = Mode::from_raw_mode(0o644);
+    let mut flags = open_flags(create);
+    if access == Access::Direct {
+        match uninterrupted(|| rustix::fs::open(path, flags | OFlags::DIRECT, mode)) {
+            Ok(file) => return Ok((file.into(), true)),
+            Err(Errno::INVAL) => {}
+            Err(error) => return Err(error),
+        }
+        // Some kernels create the file before they find that it cannot be opened for direct access.
+        if create == Create::New && path.exists() {
+            flags.remove(OFlags::EXCL);
+        }
+    }
+    let file = uninterrupted(|| rustix::fs::open(path, flags, mode))?;
+    Ok((file.into(), false))
+}
+
+impl Disk for RealDisk {
+    fn open(
+        &self,
+        name: &str,
+        access: Access,
+        create: Create,
+    ) -> Result<Box<dyn DiskFile>, DiskError> {
+        let path = self.file_path("open", name)?;
+        let (file, direct) =
+            open_file(&path, access, create).map_err(|error| path_error("open", &path, error))?;
+        Ok(Box::new(RealFile {
+            file,
+            name: path.display().to_string(),
+            access,
+            direct: AtomicBool::new(direct),
+            write_through: AtomicBool::new(true),
+        }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
+        let from = self.file_path("rename", from)?;
+        let to = self.file_path("rename", to)?;
+        std::fs::rename(&from, &to).map_err(|error| {
+            let both = format!("{} to {}", from.display(), to.display());
+            DiskError::new("rename", both, 0, error)
+        })
+    }
+
+    fn remove(&self, name: &str) -> Result<(), DiskError> {
+        let path = self.file_path("remove", name)?;
+        std::fs::remove_file(&path).map_err(|error| path_error("remove", &path, error))
+    }
+
+    fn list(&self, directory: &str) -> Result<Vec<String>, DiskError> {
+        let path = self.directory_path("list", directory)?;
+        let failed = |error| path_error("list", &path, error);
+        let entries = match std::fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(failed)?;
+            if entry.file_type().map_err(failed)?.is_dir() {
+                continue;
+            }
+            // A name that is not UTF-8 is not one of ours: none such can be given to `open`.
+            if let Ok(name) = entry.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
+        create_directory_durably(&self.directory_path("create directory", directory)?)
+    }
+
+    fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
+        sync_directory_at(&self.directory_path("sync directory", directory)?)
+    }
+
+    fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
+        let path = self.file_path("lock", name)?;
+        let failed = |error: Errno| path_error("lock", &path, error);
+        let (file, _) = open_file(&path, Access::Buffered, Create::IfAbsent).map_err(failed)?;
+        // The lock belongs to this opening of the file, not to the process: a second opening in the
+        // same process is refused too, and it dies with the last descriptor.
+        let flock = || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+        match uninterrupted(flock) {
+            Ok(()) => Ok(Some(Box::new(RealLock { _file: file }))),
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn display_name(&self, name: &str) -> String {
+        if name.is_empty() {
+            return self.root.display().to_string();
+        }
+        self.root.join(name).display().to_string()
+    }
+}
+
+/// The lock is held for as long as the file is open.
+#[derive(Debug)]
+struct RealLock {
+    _file: File,
+}
+
+impl DiskLock for RealLock {}
+
 #[derive(Debug)]
 struct RealFile {
     file: File,
     name: String,
+    access: Access,
+    /// Whether the descriptor is still in direct mode.
+    direct: AtomicBool,
+    /// Whether the file system is thought to write through when asked for a single write.
+    write_through: AtomicBool,
 }
-#[derive(Debug)]
-struct Lock(#[allow(dead_code)] File);
-impl DiskLock for Lock {}
-impl Disk for RealDisk {
-    fn open(&self, name: &str, access: Access, create: Create) -> Result<Box<dyn DiskFile>, DiskError> {
-        let mut flags = OFlags::RDWR | OFlags::CLOEXEC;
-        match create {
-            Create::No => {}
-            Create::IfAbsent => flags |= OFlags::CREATE,
-            Create::New => flags |= OFlags::CREATE | OFlags::EXCL,
-        }
-        if access == Access::Direct {
-            flags |= OFlags::DIRECT;
-        }
-        let fd = open(self.root.join(name), flags, Mode::from_raw_mode(0o644)).map_err(|e| self.e("open", name, e))?;
-        Ok(Box::new(RealFile { file: File::from(fd), name: self.display_name(name) }))
-    }
-    fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
-        std::fs::rename(self.root.join(from), self.root.join(to)).map_err(|e| self.e("rename", from, e))
-    }
-    fn remove(&self, name: &str) -> Result<(), DiskError> {
-        std::fs::remove_file(self.root.join(name)).map_err(|e| self.e("remove", name, e))
-    }
-    fn list(&self, directory: &str) -> Result<Vec<String>, DiskError> {
-        let mut names = Vec::new();
-        let Ok(entries) = std::fs::read_dir(self.root.join(directory)) else { return Ok(names) };
-        for entry in entries {
-            let entry = entry.map_err(|e| self.e("list", directory, e))?;
-            if entry.path().is_file() {
-                names.push(entry.file_name().to_string_lossy().into_owned());
-            }
-        }
-        names.sort();
-        Ok(names)
-    }
-    fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
-        std::fs::create_dir_all(self.root.join(directory)).map_err(|e| self.e("create", directory, e))
-    }
-    fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
-        File::open(self.root.join(directory)).and_then(|f| f.sync_all()).map_err(|e| self.e("sync", directory, e))
-    }
-    fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
-        let file = File::options().create(true).truncate(false).write(true).open(self.root.join(name)).map_err(|e| self.e("lock", name, e))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Box::new(Lock(file)))),
-            Err(_) => Ok(None),
-        }
-    }
-    fn display_name(&self, name: &str) -> String {
-        self.root.join(name).display().to_string()
-    }
-}
+
 impl RealFile {
-    fn e(&self, op: &'static str, offset: u64, e: impl Into<io::Error>) -> DiskError {
-        DiskError::new(op, self.name.clone(), offset, e.into())
+    fn error(
+        &self,
+        operation: &'static str,
+        offset: u64,
+        error: impl Into<io::Error>,
+    ) -> DiskError {
+        DiskError::new(operation, &*self.name, offset, error.into())
     }
-}
-impl DiskFile for RealFile {
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError> {
-        let mut done = 0;
-        while done < into.len() {
-            match self.file.read_at(&mut into[done..], offset + done as u64) {
-                Ok(0) => break,
-                Ok(n) => done += n,
-                Err(e) => return Err(self.e("read", offset, e)),
+
+    fn check(&self, operation: &'static str, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
+        check::alignment(self.access, offset, bytes)
+            .and_then(|()| check::range(offset, bytes.len()))
+            .map_err(|error| self.error(operation, offset, error))
+    }
+
+    /// Whether the failed call should be repeated: it was interrupted, or the file system refused
+    /// direct access that it had agreed to at open and the descriptor has now left that mode.
+    fn again(&self, error: Errno) -> bool {
+        match error {
+            Errno::INTR => true,
+            Errno::INVAL if self.direct.swap(false, Ordering::Relaxed) => self.leave_direct(),
+            _ => false,
+        }
+    }
+
+    fn leave_direct(&self) -> bool {
+        let flags = rustix::fs::fcntl_getfl(&self.file);
+        flags
+            .and_then(|flags| rustix::fs::fcntl_setfl(&self.file, flags - OFlags::DIRECT))
+            .is_ok()
+    }
+
+    /// Writes all bytes with `write`, which may write fewer than it is given.
+    fn write_all(
+        &self,
+        offset: u64,
+        mut from: &[u8],
+        write: impl Fn(&[u8], u64) -> rustix::io::Result<usize>,
+    ) -> Result<(), (u64, Errno)> {
+        let mut at = offset;
+        while !from.is_empty() {
+            match write(from, at) {
+                // A regular file takes at least a byte or says why not; never loop on a strange one.
+                Ok(0) => return Err((at, Errno::IO)),
+                Ok(written) => {
+                    at += written as u64;
+                    from = &from[written..];
+                }
+                Err(error) if self.again(error) => {}
+                Err(error) => return Err((at, error)),
             }
         }
-        Ok(done)
-    }
-    fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
-        self.file.write_all_at(from, offset).map_err(|e| self.e("write", offset, e))
-    }
-    fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
-        let n = rustix::io::pwritev2(&self.file, &[io::IoSlice::new(from)], offset, rustix::io::ReadWriteFlags::DSYNC)
-            .map_err(|e| self.e("write", offset, e))?;
-        assert_eq!(n, from.len());
         Ok(())
     }
-    fn sync(&self) -> Result<(), DiskError> {
-        self.file.sync_data().map_err(|e| self.e("sync", 0, e))
+
+    fn write_unchecked(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
+        self.write_all(offset, from, |bytes, at| {
+            rustix::io::pwrite(&self.file, bytes, at)
+        })
+        .map_err(|(at, error)| self.error("write", at, error))
     }
-    fn len(&self) -> Result<u64, DiskError> {
-        self.file.metadata().map(|m| m.len()).map_err(|e| self.e("stat", 0, e))
+
+    /// Asks for room in one piece; the zeroes that follow make it written room.
+    fn allocate(&self, from: u64, length: u64) -> Result<(), DiskError> {
+        // The length stays: it grows with the zeroes, so that a file of full length has them all.
+        let flags = FallocateFlags::KEEP_SIZE;
+        let allocate = || rustix::fs::fallocate(&self.file, flags, from, length - from);
+        match uninterrupted(allocate) {
+            // Only contiguity is lost where the file system cannot do this.
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+            Err(error) => Err(self.error("preallocate", from, error)),
+        }
     }
-    fn preallocate(&self, length: u64) -> Result<(), DiskError> {
-        let zeroes = AlignedBuffer::zeroed(1 << 20);
-        let mut at = self.len()?;
+
+    fn write_zeroes(&self, from: u64, length: u64) -> Result<(), DiskError> {
+        const ALIGNMENT: u64 = DIRECT_ALIGNMENT as u64;
+        let mut zeroes = AlignedBuffer::zeroed(PREALLOCATE_BYTES as usize);
+        let mut at = from;
+        let unaligned = from % ALIGNMENT;
+        if self.access == Access::Direct && unaligned != 0 {
+            // Direct access cannot start inside a block: the block's content is written again.
+            at = from - unaligned;
+            let block = &mut zeroes[..DIRECT_ALIGNMENT];
+            self.read_at(at, block)?;
+            self.write_unchecked(at, block)?;
+            block.fill(0);
+            at += ALIGNMENT;
+        }
         while at < length {
-            let n = (length - at).min(1 << 20) as usize;
-            self.write_at(at, &zeroes[..n])?;
-            at += n as u64;
+            // The first piece ends at a multiple of the piece, so that all others are aligned.
+            let end = (at + 1).next_multiple_of(PREALLOCATE_BYTES).min(length);
+            self.write_unchecked(at, &zeroes[..(end - at) as usize])?;
+            at = end;
+        }
+        Ok(())
+    }
+}
+
+impl DiskFile for RealFile {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError> {
+        self.check("read", offset, into)?;
+        let mut read = 0;
+        while read < into.len() {
+            let at = offset + read as u64;
+            match rustix::io::pread(&self.file, &mut into[read..], at) {
+                Ok(0) => break,
+                Ok(bytes) => {
+                    read += bytes;
+                    // Direct access must not go on inside a block; the file's end is what leads
+                    // there.
+                    let inside_block = !read.is_multiple_of(DIRECT_ALIGNMENT);
+                    if self.access == Access::Direct && inside_block {
+                        let length = self.len()?;
+                        if offset + read as u64 >= length {
+                            break;
+                        }
+                    }
+                }
+                Err(error) if self.again(error) => {}
+                Err(error) => return Err(self.error("read", at, error)),
+            }
+        }
+        Ok(read)
+    }
+
+    fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
+        self.check("write", offset, from)?;
+        self.write_unchecked(offset, from)
+    }
+
+    fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
+        self.check("write", offset, from)?;
+        if self.write_through.load(Ordering::Relaxed) {
+            let write = |bytes: &[u8], at| {
+                let slices = [IoSlice::new(bytes)];
+                rustix::io::pwritev2(&self.file, &slices, at, ReadWriteFlags::DSYNC)
+            };
+            match self.write_all(offset, from, write) {
+                Ok(()) => return Ok(()),
+                Err((_, Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS)) => {
+                    self.write_through.store(false, Ordering::Relaxed);
+                }
+                Err((at, error)) => return Err(self.error("durable write", at, error)),
+            }
+        }
+        self.write_unchecked(offset, from)?;
+        self.sync()
+    }
+
+    fn sync(&self) -> Result<(), DiskError> {
+        // Interruption is not repeated here: a sync that did not say `Ok` has failed (I7).
+        rustix::fs::fdatasync(&self.file).map_err(|error| self.error("sync", 0, error))
+    }
+
+    fn len(&self) -> Result<u64, DiskError> {
+        let status = rustix::fs::fstat(&self.file).map_err(|error| self.error("stat", 0, error))?;
+        Ok(status.st_size as u64)
+    }
+
+    fn preallocate(&self, length: u64) -> Result<(), DiskError> {
+        check::aligned_length(self.access, length)
+            .and_then(|()| check::range(length, 0))
+            .map_err(|error| self.error("preallocate", length, error))?;
+        let from = self.len()?;
+        if from < length {
+            self.allocate(from, length)?;
+            self.write_zeroes(from, length)?;
         }
         self.sync()
     }
+
     fn display_name(&self) -> String {
         self.name.clone()
     }

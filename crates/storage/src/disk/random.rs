@@ -1,0 +1,84 @@
+//! A small generator of pseudo-random numbers for simulations (I11: same seed, same run). Its
+//! sequence is part of what a printed seed means, so it must not change with a dependency's version.
+//!
+//! SplitMix64, from Steele, Lea & Flood, *Fast Splittable Pseudorandom Number Generators* (2014).
+
+/// A seeded generator; not for secrets.
+///
+/// ```
+/// use sardonyx_storage::disk::Random;
+/// assert_eq!(Random::new(7).next(), Random::new(7).next());
+/// ```
+#[derive(Clone, Debug)]
+pub struct Random {
+    state: u64,
+}
+
+impl Random {
+    /// A generator that gives the same numbers for the same seed.
+    pub fn new(seed: u64) -> Self {
+        Random { state: seed }
+    }
+
+    /// A generator for one of many streams of a seed; streams do not resemble each other.
+    pub fn stream(seed: u64, stream: u64) -> Self {
+        let mixed = Random::new(stream).next();
+        Random::new(Random::new(seed ^ mixed).next())
+    }
+
+    /// The next number.
+    #[allow(clippy::should_implement_trait)] // It never ends, so it is no good as an iterator.
+    #[inline]
+    pub fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `bound`.
+    ///
+    /// # Panics
+    /// If `bound` is 0.
+    #[inline]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        assert!(bound > 0, "there is no number below 0");
+        // The high half of the product; its bias is below 2^-32 for any bound used in a simulation.
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// True in `numerator` of `denominator` cases.
+    #[inline]
+    pub fn chance(&mut self, numerator: u64, denominator: u64) -> bool {
+        self.below(denominator) < numerator
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Random;
+
+    #[test]
+    fn the_sequence_is_the_published_one() {
+        let mut random = Random::new(1234567);
+        assert_eq!(random.next(), 6457827717110365317);
+        assert_eq!(random.next(), 3203168211198807973);
+    }
+
+    #[test]
+    fn numbers_stay_below_the_bound_and_reach_all_of_it() {
+        let mut random = Random::new(1);
+        let mut seen = [false; 7];
+        for _ in 0..1000 {
+            seen[random.below(7) as usize] = true;
+        }
+        assert_eq!(seen, [true; 7]);
+    }
+
+    #[test]
+    fn streams_of_one_seed_differ() {
+        assert_ne!(Random::stream(1, 0).next(), Random::stream(1, 1).next());
+        assert_ne!(Random::stream(1, 0).next(), Random::stream(2, 0).next());
+    }
+}

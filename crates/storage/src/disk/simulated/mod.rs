@@ -1,0 +1,342 @@
+//! The simulated disk: a directory tree in memory that keeps apart what the running process sees and
+//! what would be there after a crash.
+//!
+//! It fails where it is told to ([`Faults`]), and [`SimulatedDisk::restart`] gives the disk that the
+//! machine finds when it comes up again: of everything unsynced some is lost, some is torn between
+//! sectors, some has overtaken earlier writes, as the seed decides (I11: same seed and same
+//! operations, same bytes). It promises no more than [`super::Disk`] does, so a program that holds
+//! only by luck of a real file system fails here.
+//!
+//! - [`content`]: one file's bytes, live and durable;
+//! - [`names`]: the directory tree, live and durable;
+//! - [`state`]: the disk as a whole, its counters and its faults.
+
+mod content;
+mod names;
+mod state;
+
+use super::{Access, Create, Disk, DiskError, DiskFile, DiskLock, check};
+use names::FileNumber;
+use parking_lot::Mutex;
+use state::State;
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+/// What goes wrong on a [`SimulatedDisk`], and when. All counts start at 1, and start anew with each
+/// [`SimulatedDisk::restart`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Faults {
+    /// The machine crashes at this mutating operation (see [`SimulatedDisk::steps`]): it fails,
+    /// done in part or wholly or not at all, and every later operation fails too.
+    pub crash_at_step: Option<u64>,
+    /// Of the operations that promise stability (`sync`, `write_durable_at`, `preallocate`,
+    /// `sync_directory`) this one fails with an I/O error. Some of the unsynced data is stable then;
+    /// no later sync makes the rest so, though the running process still reads it.
+    pub fail_sync_at: Option<u64>,
+    /// This `write_at` fails with an I/O error; a part of its bytes may have been written.
+    pub fail_write_at: Option<u64>,
+    /// This `read_at` fails with an I/O error.
+    pub fail_read_at: Option<u64>,
+    /// Once the lengths of all files together would exceed so many bytes, writes fail for want of
+    /// space, after writing what fits.
+    pub capacity_bytes: Option<u64>,
+}
+
+/// A disk in memory that can crash and fail. Clones are the same disk.
+///
+/// ```
+/// use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
+/// let disk = SimulatedDisk::new(42, Faults::default());
+/// let file = disk.open("greeting", Access::Buffered, Create::New)?;
+/// file.write_at(0, b"hello")?;
+/// file.sync()?;
+/// disk.sync_directory("")?;
+/// file.write_at(0, b"HELLO")?; // unsynced: there after a crash, or not
+///
+/// let after = disk.restart(Faults::default());
+/// assert!(file.sync().is_err(), "the machine is gone");
+/// let bytes = after.read_all("greeting").unwrap();
+/// assert!(bytes == b"hello" || bytes == b"HELLO");
+/// # Ok::<(), sardonyx_storage::disk::DiskError>(())
+/// ```
+#[derive(Clone)]
+pub struct SimulatedDisk {
+    state: Arc<Mutex<State>>,
+}
+
+impl fmt::Debug for SimulatedDisk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the bytes: a failed assertion that shows a disk should be readable.
+        self.state.lock().fmt(f)
+    }
+}
+
+impl SimulatedDisk {
+    /// An empty disk. The seed decides what survives crashes and failed syncs.
+    pub fn new(seed: u64, faults: Faults) -> Self {
+        Self::with_state(State::new(seed, faults))
+    }
+
+    fn with_state(state: State) -> Self {
+        SimulatedDisk {
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
+    /// The mutating operations so far: creating opens, writes, durable writes, preallocations,
+    /// syncs, renames, removes, and creations and syncs of directories. Those refused for their
+    /// arguments or by the state of the directory do not count.
+    pub fn steps(&self) -> u64 {
+        self.state.lock().steps()
+    }
+
+    /// Whether the machine has crashed.
+    pub fn has_crashed(&self) -> bool {
+        self.state.lock().has_crashed()
+    }
+
+    /// Crashes the machine: from now on every operation on this disk and its files fails.
+    pub fn crash(&self) {
+        self.state.lock().crash();
+    }
+
+    /// Crashes the machine if it has not yet, and gives the disk as it is when the machine comes up
+    /// again, with other faults from now on. The same crash always gives the same disk.
+    pub fn restart(&self, faults: Faults) -> SimulatedDisk {
+        let mut state = self.state.lock();
+        state.crash();
+        Self::with_state(state.after_crash(faults))
+    }
+
+    /// The names of all files, with their directories, sorted.
+    pub fn files(&self) -> Vec<String> {
+        self.state.lock().names().live().keys().cloned().collect()
+    }
+
+    /// A file's bytes as the running process sees (or last saw) them; `None` if there is none.
+    pub fn read_all(&self, name: &str) -> Option<Vec<u8>> {
+        self.state
+            .lock()
+            .content(name)
+            .map(|content| content.live().to_vec())
+    }
+
+    /// The bytes that a file would have if everything unsynced were lost now; `None` if there is no
+    /// such file for the running process. Whether the name itself is stable does not matter.
+    pub fn durable_bytes(&self, name: &str) -> Option<Vec<u8>> {
+        self.state
+            .lock()
+            .content(name)
+            .map(content::Content::surely_durable)
+    }
+
+    /// Changes one byte of a file behind everyone's back. All of the file is stable afterwards, so
+    /// do it to a disk that has just been restarted, or is about to be.
+    ///
+    /// # Errors
+    /// If there is no such file or no such byte.
+    pub fn corrupt(
+        &self,
+        name: &str,
+        offset: u64,
+        change: impl FnOnce(u8) -> u8,
+    ) -> Result<(), DiskError> {
+        self.state.lock().damage("corrupt", name, offset, |bytes| {
+            let byte = usize::try_from(offset)
+                .ok()
+                .and_then(|at| bytes.get_mut(at))?;
+            *byte = change(*byte);
+            Some(())
+        })
+    }
+
+    /// Cuts a file off behind everyone's back. All that remains is stable afterwards.
+    ///
+    /// # Errors
+    /// If there is no such file or it is shorter.
+    pub fn truncate(&self, name: &str, length: u64) -> Result<(), DiskError> {
+        self.state.lock().damage("truncate", name, length, |bytes| {
+            let length = usize::try_from(length)
+                .ok()
+                .filter(|length| *length <= bytes.len())?;
+            bytes.truncate(length);
+            Some(())
+        })
+    }
+}
+
+fn error(operation: &'static str, name: &str, offset: u64, source: io::Error) -> DiskError {
+    DiskError::new(operation, shown(name), offset, source)
+}
+
+fn shown(name: &str) -> String {
+    format!("simulated:/{name}")
+}
+
+impl Disk for SimulatedDisk {
+    fn open(
+        &self,
+        name: &str,
+        access: Access,
+        create: Create,
+    ) -> Result<Box<dyn DiskFile>, DiskError> {
+        let number = check::file_name(name)
+            .and_then(|()| self.state.lock().open(name, create))
+            .map_err(|source| error("open", name, 0, source))?;
+        let state = Arc::clone(&self.state);
+        Ok(Box::new(SimulatedFile {
+            state,
+            number,
+            name: name.to_owned(),
+            access,
+        }))
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
+        check::file_name(from)
+            .and_then(|()| check::file_name(to))
+            .and_then(|()| self.state.lock().rename(from, to))
+            .map_err(|source| {
+                DiskError::new(
+                    "rename",
+                    format!("{} to {}", shown(from), shown(to)),
+                    0,
+                    source,
+                )
+            })
+    }
+
+    fn remove(&self, name: &str) -> Result<(), DiskError> {
+        check::file_name(name)
+            .and_then(|()| self.state.lock().remove(name))
+            .map_err(|source| error("remove", name, 0, source))
+    }
+
+    fn list(&self, directory: &str) -> Result<Vec<String>, DiskError> {
+        check::directory_name(directory)
+            .and_then(|()| self.state.lock().list(directory))
+            .map_err(|source| error("list", directory, 0, source))
+    }
+
+    fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
+        check::directory_name(directory)
+            .and_then(|()| self.state.lock().create_directory(directory))
+            .map_err(|source| error("create directory", directory, 0, source))
+    }
+
+    fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
+        check::directory_name(directory)
+            .and_then(|()| self.state.lock().sync_directory(directory))
+            .map_err(|source| error("sync directory", directory, 0, source))
+    }
+
+    fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
+        let taken = check::file_name(name)
+            .and_then(|()| self.state.lock().take_lock(name))
+            .map_err(|source| error("lock", name, 0, source))?;
+        if !taken {
+            return Ok(None);
+        }
+        let state = Arc::clone(&self.state);
+        Ok(Some(Box::new(SimulatedLock {
+            state,
+            name: name.to_owned(),
+        })))
+    }
+
+    fn display_name(&self, name: &str) -> String {
+        shown(name)
+    }
+}
+
+struct SimulatedLock {
+    state: Arc<Mutex<State>>,
+    name: String,
+}
+
+impl fmt::Debug for SimulatedLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SimulatedLock").field(&self.name).finish()
+    }
+}
+
+impl DiskLock for SimulatedLock {}
+
+impl Drop for SimulatedLock {
+    fn drop(&mut self) {
+        self.state.lock().release_lock(&self.name);
+    }
+}
+
+struct SimulatedFile {
+    state: Arc<Mutex<State>>,
+    number: FileNumber,
+    /// The name at open; a rename does not change it.
+    name: String,
+    access: Access,
+}
+
+impl fmt::Debug for SimulatedFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("SimulatedFile");
+        shown
+            .field("name", &self.name)
+            .field("access", &self.access)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SimulatedFile {
+    fn check(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        check::alignment(self.access, offset, bytes)
+            .and_then(|()| check::range(offset, bytes.len()))
+    }
+}
+
+impl DiskFile for SimulatedFile {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError> {
+        self.check(offset, into)
+            .and_then(|()| self.state.lock().read(self.number, offset, into))
+            .map_err(|source| error("read", &self.name, offset, source))
+    }
+
+    fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
+        self.check(offset, from)
+            .and_then(|()| self.state.lock().write(self.number, offset, from))
+            .map_err(|source| error("write", &self.name, offset, source))
+    }
+
+    fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
+        self.check(offset, from)
+            .and_then(|()| self.state.lock().write_durable(self.number, offset, from))
+            .map_err(|source| error("durable write", &self.name, offset, source))
+    }
+
+    fn sync(&self) -> Result<(), DiskError> {
+        let synced = self.state.lock().sync(self.number);
+        synced.map_err(|source| error("sync", &self.name, 0, source))
+    }
+
+    fn len(&self) -> Result<u64, DiskError> {
+        let length = self.state.lock().length(self.number);
+        length.map_err(|source| error("stat", &self.name, 0, source))
+    }
+
+    fn preallocate(&self, length: u64) -> Result<(), DiskError> {
+        check::aligned_length(self.access, length)
+            .and_then(|()| check::range(length, 0))
+            .and_then(|()| self.state.lock().preallocate(self.number, length))
+            .map_err(|source| error("preallocate", &self.name, length, source))
+    }
+
+    fn display_name(&self) -> String {
+        shown(&self.name)
+    }
+}
+
+impl Drop for SimulatedFile {
+    fn drop(&mut self) {
+        self.state.lock().close(self.number);
+    }
+}

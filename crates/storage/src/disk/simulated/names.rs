@@ -1,0 +1,184 @@
+//! The simulated directory tree: names as the running process sees them, names that would surely be
+//! there after a crash, and the unsynced changes in between.
+//!
+//! A change that survives a crash takes with it the earlier changes of the same names. So a rename
+//! is atomic (one of its names is there, never both and never neither), and no name leads to a file
+//! that was never there under it; changes of unrelated names survive in any combination.
+
+use super::super::{Random, check};
+use super::content::Survival;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The number of a file, for as long as anything refers to it.
+pub(super) type FileNumber = u64;
+
+#[derive(Clone, Debug)]
+enum Change {
+    Create {
+        name: String,
+        file: FileNumber,
+    },
+    Rename {
+        from: String,
+        to: String,
+        file: FileNumber,
+    },
+    Remove {
+        name: String,
+    },
+}
+
+impl Change {
+    fn names(&self) -> impl Iterator<Item = &String> {
+        let (first, second) = match self {
+            Change::Create { name, .. } | Change::Remove { name } => (name, None),
+            Change::Rename { from, to, .. } => (from, Some(to)),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    fn apply(self, names: &mut BTreeMap<String, FileNumber>) {
+        match self {
+            Change::Create { name, file } => {
+                names.insert(name, file);
+            }
+            Change::Rename { from, to, file } => {
+                names.remove(&from);
+                names.insert(to, file);
+            }
+            Change::Remove { name } => {
+                names.remove(&name);
+            }
+        }
+    }
+}
+
+/// All names of a simulated disk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    live: BTreeMap<String, FileNumber>,
+    durable: BTreeMap<String, FileNumber>,
+    unsynced: Vec<Change>,
+    /// Stable as soon as they are made, as the contract has it; without the root.
+    directories: BTreeSet<String>,
+}
+
+impl Names {
+    pub(super) fn live(&self) -> &BTreeMap<String, FileNumber> {
+        &self.live
+    }
+
+    pub(super) fn has_directory(&self, directory: &str) -> bool {
+        directory.is_empty() || self.directories.contains(directory)
+    }
+
+    /// Adds a directory that may already be there.
+    pub(super) fn add_directory(&mut self, directory: &str) {
+        self.directories.insert(directory.to_owned());
+    }
+
+    pub(super) fn create(&mut self, name: &str, file: FileNumber) {
+        self.change(Change::Create {
+            name: name.to_owned(),
+            file,
+        });
+    }
+
+    /// Renames a file that is there.
+    pub(super) fn rename(&mut self, from: &str, to: &str) {
+        if from != to {
+            let file = self.live[from];
+            self.change(Change::Rename {
+                from: from.to_owned(),
+                to: to.to_owned(),
+                file,
+            });
+        }
+    }
+
+    pub(super) fn remove(&mut self, name: &str) {
+        self.change(Change::Remove {
+            name: name.to_owned(),
+        });
+    }
+
+    fn change(&mut self, change: Change) {
+        change.clone().apply(&mut self.live);
+        self.unsynced.push(change);
+    }
+
+    /// Makes the changes in a directory stable.
+    pub(super) fn sync(&mut self, directory: &str) {
+        self.settle(|change| {
+            change
+                .names()
+                .any(|name| check::directory_of(name) == directory)
+        });
+    }
+
+    /// The changes in a directory as a failed sync leaves them: some are stable. The others stay
+    /// unsynced, since it is data that the operating system forgets, not directories.
+    pub(super) fn sync_failing(&mut self, directory: &str, random: &mut Random) {
+        let survival = Survival::draw(random);
+        self.settle(|change| {
+            let here = change
+                .names()
+                .any(|name| check::directory_of(name) == directory);
+            here && survival.keeps(random)
+        });
+    }
+
+    /// Makes the wanted changes stable, and the earlier ones that they rest on.
+    fn settle(&mut self, mut wanted: impl FnMut(&Change) -> bool) {
+        let mut settled_names = BTreeSet::new();
+        let mut settled = vec![false; self.unsynced.len()];
+        for (change, settled) in self.unsynced.iter().zip(&mut settled).rev() {
+            *settled = wanted(change) || change.names().any(|name| settled_names.contains(name));
+            if *settled {
+                settled_names.extend(change.names().cloned());
+            }
+        }
+        for (change, settled) in std::mem::take(&mut self.unsynced).into_iter().zip(settled) {
+            if settled {
+                change.apply(&mut self.durable);
+            } else {
+                self.unsynced.push(change);
+            }
+        }
+    }
+
+    /// The names as a crash leaves them.
+    pub(super) fn after_crash(&self, random: &mut Random) -> Names {
+        let mut after = self.clone();
+        let survival = Survival::draw(random);
+        after.settle(|_| survival.keeps(random));
+        after.unsynced.clear();
+        after.live.clone_from(&after.durable);
+        after
+    }
+
+    /// Gives the files new numbers, in the order of names.
+    ///
+    /// Only for names without unsynced changes, as a crash leaves them.
+    pub(super) fn renumber(&mut self, mut number: impl FnMut(FileNumber) -> FileNumber) {
+        for file in self.durable.values_mut() {
+            *file = number(*file);
+        }
+        self.live.clone_from(&self.durable);
+    }
+
+    /// Whether any name, now or after some crash, leads to the file.
+    pub(super) fn refers_to(&self, file: FileNumber) -> bool {
+        let in_change = |change: &Change| match change {
+            Change::Create { file: other, .. } | Change::Rename { file: other, .. } => {
+                *other == file
+            }
+            Change::Remove { .. } => false,
+        };
+        self.live
+            .values()
+            .chain(self.durable.values())
+            .any(|other| *other == file)
+            || self.unsynced.iter().any(in_change)
+    }
+}
