@@ -3,7 +3,7 @@
 
 use super::{RecoveryError, RecoveryOptions, Recovered, recover};
 use crate::checkpoint::{Checkpointer, Progress};
-use crate::disk::{Disk, SimulatedDisk};
+use crate::disk::{Disk, Faults, SimulatedDisk};
 use crate::journal::{JournalReader, Retention};
 use crate::log::segment::{Prepared, Segments};
 use crate::log::writer::{GroupBuilder, SealedGroup, Sequencer};
@@ -102,7 +102,7 @@ impl<E: std::error::Error> From<E> for Crashed {
 
 impl World {
     fn create(seed: u64, stripes: u32) -> World {
-        let simulated = SimulatedDisk::new(seed);
+        let simulated = SimulatedDisk::new(seed, Faults::default());
         let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
         let manifest = Manifest {
             segment_bytes: 8 * PAGE_SIZE as u64,
@@ -117,6 +117,12 @@ impl World {
         manifest.write(&*disk).unwrap();
         let random = Random(seed);
         World { simulated, disk, model: Model::default(), random, pages: 1 }
+    }
+
+    /// The machine comes up again, to crash at this step of the disk if it gets there.
+    fn restart(&mut self, crash_at_step: Option<u64>) {
+        self.simulated = self.simulated.restart(Faults { crash_at_step, ..Faults::default() });
+        self.disk = Arc::new(self.simulated.clone());
     }
 
     fn manifest(&self) -> Manifest {
@@ -269,7 +275,7 @@ fn needed_from(checkpointers: &[Checkpointer]) -> LogPosition {
     needed.min_by_key(|position| position.group).unwrap()
 }
 
-/// One seed: a life without a crash, then one that crashes after `crash_at` steps of the disk, then
+/// One seed: a life that ends by loss of power, then one that crashes at a step of the disk, then
 /// recovery (which may be cut off, too), and a last life. Returns whether the crash came.
 fn explore(seed: u64, stripes: u32, crash_at: u64) -> bool {
     let what = format!("seed {seed}, {stripes} stripes, crash at {crash_at}");
@@ -277,15 +283,15 @@ fn explore(seed: u64, stripes: u32, crash_at: u64) -> bool {
     let mut life = world.open(&what).unwrap();
     world.run(&mut life, 40).unwrap();
     drop(life);
-    let mut life = world.open(&what).unwrap();
-    world.simulated.crash_after(crash_at);
-    let crashed = world.run(&mut life, 60).is_err();
-    drop(life);
-    world.simulated.restart();
+    world.restart(Some(crash_at));
+    let mut crashed = true;
+    if let Ok(mut life) = world.open(&what) {
+        crashed = world.run(&mut life, 60).is_err();
+    }
     // The first attempt to recover is cut off halfway; it must leave nothing that harms the next.
-    world.simulated.crash_after(crash_at % 7);
+    world.restart(Some(1 + crash_at % 7));
     drop(world.open(&what));
-    world.simulated.restart();
+    world.restart(None);
     let recovered = world.recover(true).unwrap_or_else(|error| panic!("{what}: {error}"));
     world.check(&recovered, &what);
     let mut life = world.open(&what).unwrap_or_else(|_| panic!("{what}: does not open"));
@@ -300,7 +306,7 @@ fn explore(seed: u64, stripes: u32, crash_at: u64) -> bool {
 fn i3_i6_every_crash_point_recovers_all_acknowledged_groups() {
     for seed in 0..6 {
         for stripes in 1..=3 {
-            let mut crash_at = 0;
+            let mut crash_at = 1;
             while explore(seed, stripes, crash_at) {
                 crash_at += 1;
             }
@@ -316,13 +322,13 @@ fn i3_many_lives_with_a_crash_in_each_recover_all_acknowledged_groups() {
         let mut opened = 0;
         for number in 0..12 {
             let what = format!("seed {seed}, life {number}");
-            let steps = world.random.below(120);
-            world.simulated.crash_after(steps);
+            let steps = 1 + world.random.below(120);
+            world.restart(Some(steps));
             if let Ok(mut life) = world.open(&what) {
                 opened += 1;
                 let _ = world.run(&mut life, 100);
             }
-            world.simulated.restart();
+            world.restart(None);
             let recovered = world.recover(true).unwrap_or_else(|e| panic!("{what}: {e}"));
             world.check(&recovered, &what);
         }
