@@ -29,7 +29,9 @@ pub fn slots(
     layout: StripeLayout,
     check_data: bool,
 ) -> Result<Vec<SlotListing>, DiskError> {
-    let Some(file) = BackupFile::open_for_reading(disk, layout)? else { return Ok(Vec::new()) };
+    let Some(file) = BackupFile::open_for_reading(disk, layout)? else {
+        return Ok(Vec::new());
+    };
     let mut header = AlignedBuffer::with_capacity(SLOT_HEADER_BYTES);
     let mut data = AlignedBuffer::zeroed(layout.block_bytes as usize);
     let mut listings = Vec::new();
@@ -43,7 +45,12 @@ pub fn slots(
             }
             _ => None,
         };
-        listings.push(SlotListing { slot, offset: file.offset(slot), state, data_is_valid });
+        listings.push(SlotListing {
+            slot,
+            offset: file.offset(slot),
+            state,
+            data_is_valid,
+        });
     }
     Ok(listings)
 }
@@ -73,8 +80,15 @@ pub fn chunks(disk: &dyn Disk, identity: u64) -> Result<Vec<ChunkListing>, Journ
         loop {
             let state = file.chunk_at(offset, &mut buffer)?;
             let file = file.display_name();
-            listings.push(ChunkListing { file, file_number, offset, state });
-            let ChunkState::Valid(header) = state else { break };
+            listings.push(ChunkListing {
+                file,
+                file_number,
+                offset,
+                state,
+            });
+            let ChunkState::Valid(header) = state else {
+                break;
+            };
             offset += header.bytes_on_disk() as u64;
         }
     }

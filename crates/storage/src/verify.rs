@@ -59,7 +59,9 @@ pub struct Verification {
 impl Verification {
     /// Whether nothing that was durable is broken or missing.
     pub fn is_sound(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity == Severity::Leftover)
+        self.findings
+            .iter()
+            .all(|finding| finding.severity == Severity::Leftover)
     }
 }
 
@@ -82,7 +84,11 @@ pub fn verify(
             return Ok(verification);
         }
     };
-    let options = RecoveryOptions { memory_max_bytes, workers, dry_run: true };
+    let options = RecoveryOptions {
+        memory_max_bytes,
+        workers,
+        dry_run: true,
+    };
     let torn = match recover(disk, &manifest, options) {
         Ok(recovered) => {
             verification.recovery = Some(recovered.report);
@@ -106,7 +112,12 @@ pub fn verify(
 
 impl Verification {
     fn damage(&mut self, file: String, offset: Option<u64>, what: String) {
-        self.findings.push(Finding { severity: Severity::Damage, file, offset, what });
+        self.findings.push(Finding {
+            severity: Severity::Damage,
+            file,
+            offset,
+            what,
+        });
     }
 
     fn check_slots(
@@ -125,15 +136,24 @@ impl Verification {
                 }
                 SlotState::Valid(header) => {
                     let (block, checkpoint) = (header.block, header.checkpoint);
-                    (torn, format!("block {block} of checkpoint {checkpoint} is torn"))
+                    (
+                        torn,
+                        format!("block {block} of checkpoint {checkpoint} is torn"),
+                    )
                 }
                 SlotState::Damaged => (torn, "a slot's header is torn".into()),
-                SlotState::Foreign => {
-                    (Severity::Damage, "a block of another database or stripe".into())
-                }
+                SlotState::Foreign => (
+                    Severity::Damage,
+                    "a block of another database or stripe".into(),
+                ),
             };
             let file = disk.display_name(&layout.file_name());
-            self.findings.push(Finding { severity, file, offset: Some(listing.offset), what });
+            self.findings.push(Finding {
+                severity,
+                file,
+                offset: Some(listing.offset),
+                what,
+            });
         }
         Ok(())
     }
@@ -157,16 +177,30 @@ impl Verification {
             Ok(Some(stop)) => {
                 let file = disk.display_name(&journal_file(stop.file));
                 let (offset, what) = (Some(stop.offset), stop.reason.to_string());
-                self.findings.push(Finding { severity: torn, file, offset, what });
+                self.findings.push(Finding {
+                    severity: torn,
+                    file,
+                    offset,
+                    what,
+                });
                 Ok(())
             }
             Err(JournalError::Disk(error)) => Err(error),
-            Err(JournalError::Damaged { file, offset, reason, .. }) => {
+            Err(JournalError::Damaged {
+                file,
+                offset,
+                reason,
+                ..
+            }) => {
                 self.damage(file, Some(offset), reason.into());
                 Ok(())
             }
             Err(error) => {
-                self.damage(disk.display_name(crate::journal::JOURNAL_DIRECTORY), None, error.to_string());
+                self.damage(
+                    disk.display_name(crate::journal::JOURNAL_DIRECTORY),
+                    None,
+                    error.to_string(),
+                );
                 Ok(())
             }
         }

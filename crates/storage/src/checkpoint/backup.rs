@@ -28,7 +28,11 @@ impl BackupFile {
         file.sync()?;
         disk.sync_directory(super::BACKUP_DIRECTORY)?;
         let slots = file.len()? / layout.slot_bytes();
-        Ok(BackupFile { layout, file, slots })
+        Ok(BackupFile {
+            layout,
+            file,
+            slots,
+        })
     }
 
     /// Opens the file to read it; `None` if there is none.
@@ -38,12 +42,20 @@ impl BackupFile {
     ) -> Result<Option<Self>, DiskError> {
         let name = layout.file_name();
         let in_directory = name.rsplit('/').next().expect("a name");
-        if !disk.list(super::BACKUP_DIRECTORY)?.iter().any(|found| found == in_directory) {
+        if !disk
+            .list(super::BACKUP_DIRECTORY)?
+            .iter()
+            .any(|found| found == in_directory)
+        {
             return Ok(None);
         }
         let file = disk.open(&name, Access::Direct, Create::No)?;
         let slots = file.len()? / layout.slot_bytes();
-        Ok(Some(BackupFile { layout, file, slots }))
+        Ok(Some(BackupFile {
+            layout,
+            file,
+            slots,
+        }))
     }
 
     /// Whole slots in the file.
@@ -83,7 +95,10 @@ impl BackupFile {
         buffer.extend_zeroed(SLOT_HEADER_BYTES);
         let read = self.file.read_at(self.offset(slot), buffer)?;
         buffer[read..].fill(0);
-        Ok(SlotState::of(buffer.first_chunk().expect("a header's length"), &self.layout))
+        Ok(SlotState::of(
+            buffer.first_chunk().expect("a header's length"),
+            &self.layout,
+        ))
     }
 
     /// Reads the first bytes of a slot's block. A file cut short reads as zeroes, which the
