@@ -168,7 +168,7 @@ impl Database {
         let before_group = Some(commit.durable().group);
         let number = journal.number();
         let (disk, manifest) = (backbone.disk(), backbone.manifest());
-        let mut reader = JournalReader::open(disk, manifest, number, before_group)?;
+        let mut reader = JournalReader::open(disk, manifest, Some(number), before_group)?;
         while let Some(row) = reader.next_row()? {
             let row = J::read_from_bytes(row.bytes).map_err(|_| {
                 Error::Aborted(format!("a row of journal {:?} has another length", J::NAME))

@@ -346,7 +346,6 @@ impl Drop for Transaction<'_> {
 
 fn undo_step(space: &mut TableSpace, step: Step) {
     let TableSpace { store, tables, catalogue, undo, epoch, .. } = space;
-    let mut state = |table: u16| tables[usize::from(table)].as_mut().expect("it is a table");
     match step {
         Step::Bytes { address, length } => {
             let length = length as usize;
@@ -355,7 +354,7 @@ fn undo_step(space: &mut TableSpace, step: Step) {
             undo.drop_image(length);
         }
         Step::Inserted { table, address, freed, fresh_before } => {
-            let state = state(table);
+            let state = state_of(tables, table);
             remove_from_index(state, store.bytes(), address);
             if freed {
                 state.free.push(address);
@@ -364,14 +363,14 @@ fn undo_step(space: &mut TableSpace, step: Step) {
             *epoch += 1;
         }
         Step::Deleted { table, address } => {
-            let state = state(table);
+            let state = state_of(tables, table);
             let place = state.free.pop();
             debug_assert_eq!(place, Some(address));
             let hash = state.hash_at(store.bytes(), address);
             insert_into_index(state, store.bytes(), hash, address);
         }
         Step::Extended { table } => {
-            state(table).extents.pop();
+            state_of(tables, table).extents.pop();
             let (_, extent) = catalogue.extents.pop().expect("an extent was added");
             catalogue.pages = extent.first_page.0;
         }
@@ -383,6 +382,10 @@ fn undo_step(space: &mut TableSpace, step: Step) {
             }
         }
     }
+}
+
+fn state_of(tables: &mut [Option<TableState>], table: u16) -> &mut TableState {
+    tables[usize::from(table)].as_mut().expect("it is a table")
 }
 
 fn insert_into_index(state: &mut TableState, bytes: &[u8], hash: u64, address: Address) {
