@@ -7,7 +7,7 @@
 //! from one seed, so a failure replays from the seed that it prints (I11).
 
 use sardonyx::storage::disk::{Faults, SimulatedDisk};
-use sardonyx::zerocopy::{self, FromBytes, Immutable, IntoBytes, KnownLayout};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use sardonyx::{
     Database, Durability, Error, GroupLimits, Journal, JournalRow, Options, Shape, Table, record,
 };

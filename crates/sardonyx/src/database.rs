@@ -18,7 +18,6 @@ use sardonyx_table::{
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
-use zerocopy::FromBytes;
 
 /// An open database. Share it between threads by reference or in an `Arc`.
 #[derive(Debug)]

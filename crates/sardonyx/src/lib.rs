@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use sardonyx::{Database, Error, record};
-//! # use sardonyx::zerocopy::{self, FromBytes, Immutable, IntoBytes, KnownLayout};
+//! # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 //!
 //! #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 //! #[repr(C)]

@@ -11,8 +11,10 @@
 //! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], so that a table of terabytes still has few.
 
 use crate::error::TableError;
+use crate::index::ADDRESS_END;
 use crate::layout::{PageLayout, RECORD_BYTES_MAX};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+use sardonyx_storage::store::PageStore;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The most tables and journals together.
@@ -228,14 +230,11 @@ impl Catalogue {
         Address(first + (number * size_of::<ExtentBytes>()) as u64)
     }
 
-    /// Reads the catalogue from a store's bytes. A store without pages, or whose root is all
-    /// zeroes, has an empty one.
-    pub fn read(bytes: &[u8]) -> Result<Catalogue, TableError> {
-        let damaged = |at: Address, reason: String| TableError::Catalogue {
-            page: at.page().0,
-            offset: at.offset_in_page(),
-            reason,
-        };
+    /// Reads the catalogue of a store. A store without pages, or whose root is all zeroes, has an
+    /// empty one. The store is grown to the pages that are allocated: those never written are not
+    /// in the log.
+    pub fn read(store: &mut PageStore) -> Result<Catalogue, TableError> {
+        let bytes = store.bytes();
         if bytes.len() < PAGE_SIZE || bytes[..size_of::<RootBytes>()].iter().all(|&b| b == 0) {
             return Ok(Catalogue::default());
         }
@@ -250,10 +249,11 @@ impl Catalogue {
         if root.definitions as usize > DEFINITIONS_MAX || root.extents as usize > EXTENTS_MAX {
             return wrong("more entries than there is room for");
         }
-        let pages = (bytes.len() / PAGE_SIZE) as u64;
-        if root.pages < CATALOGUE_PAGES || root.pages > pages {
-            return wrong("a number of pages that the store does not have");
+        if root.pages < CATALOGUE_PAGES || root.pages > ADDRESS_END / PAGE_SIZE as u64 {
+            return wrong("an impossible number of pages");
         }
+        store.grow_to(root.pages)?;
+        let bytes = store.bytes();
         let mut catalogue = Catalogue { pages: root.pages, ..Catalogue::default() };
         for number in 0..root.definitions as usize {
             let at = Self::definition_address(number);
@@ -270,6 +270,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
+    /// Takes in an extent that was read.
     fn push_read_extent(&mut self, entry: ExtentBytes) -> Result<(), &'static str> {
         let table = entry.table as usize;
         match self.definitions.get(table).map(|definition| definition.kind) {
@@ -288,4 +289,8 @@ impl Catalogue {
         self.extents.push((table as u16, extent));
         Ok(())
     }
+}
+
+fn damaged(at: Address, reason: String) -> TableError {
+    TableError::Catalogue { page: at.page().0, offset: at.offset_in_page(), reason }
 }

@@ -42,8 +42,8 @@ impl TableSpace {
     ///
     /// # Errors
     /// [`TableError::Catalogue`] if the pages are not sound.
-    pub fn open(store: PageStore, workers: usize) -> Result<(Self, RebuildReport), TableError> {
-        let catalogue = Catalogue::read(store.bytes())?;
+    pub fn open(mut store: PageStore, workers: usize) -> Result<(Self, RebuildReport), TableError> {
+        let catalogue = Catalogue::read(&mut store)?;
         let (tables, report) = rebuild(store.bytes(), &catalogue, workers.max(1))?;
         let space = TableSpace {
             store,
