@@ -4,10 +4,12 @@
 //! - [`transaction`]: the debit-credit transaction as a procedure in two stages;
 //! - [`load`]: filling the tables;
 //! - [`run`]: clients that submit, measure and keep account of what was acknowledged;
-//! - [`proof`]: the four sums, and every acknowledged transaction there once.
+//! - [`proof`]: the four sums, and every acknowledged transaction there once;
+//! - [`exploration`]: random transactions on a simulated disk that crashes.
 //!
 //! Source: Li & Naughton, section 4, Figures 3 and 4.
 
+pub mod exploration;
 pub mod load;
 pub mod proof;
 pub mod run;

@@ -1,0 +1,274 @@
+//! Crash exploration: random transactions on a simulated disk that crashes at a chosen step, loses,
+//! tears and reorders what was not synced, and may crash again during recovery; then the recovered
+//! database is held against a plain in-memory model.
+//!
+//! A recovered database must hold exactly the first `j` transactions for some `j` between the last
+//! one that was acknowledged as durable and the last one that ran (I1, I4, I8). Everything follows
+//! from one seed, so a failure replays from the seed that it prints (I11).
+
+use sardonyx::storage::disk::{Faults, SimulatedDisk};
+use sardonyx::zerocopy::{self, FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx::{
+    Database, Durability, Error, GroupLimits, Journal, JournalRow, Options, Shape, Table, record,
+};
+use sardonyx_workload::random::Random;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A record of the explored database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Item {
+    id: u64,
+    value: u64,
+    filler: [u8; 240],
+}
+record!(Item { table: "items", key: id: u64 });
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Note {
+    id: u64,
+    value: u64,
+}
+
+impl JournalRow for Note {
+    const NAME: &'static str = "notes";
+}
+
+/// What the database should hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Model {
+    items: BTreeMap<u64, u64>,
+    notes: Vec<(u64, u64)>,
+}
+
+/// What to explore.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// Decides everything.
+    pub seed: u64,
+    /// Crash at this step of the disk in the first life; `None`: run it to its end, then crash.
+    pub crash_at_step: Option<u64>,
+    /// Fail this sync instead.
+    pub fail_sync_at: Option<u64>,
+    /// How often the database is crashed and recovered.
+    pub lives: u32,
+    /// Transactions in each life.
+    pub transactions: u32,
+}
+
+/// What was explored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Explored {
+    /// Mutating steps of the disk in the first life.
+    pub steps: u64,
+    /// Crashes, those during recovery included.
+    pub crashes: u64,
+    /// Transactions that ran.
+    pub transactions: u64,
+    /// Checkpoints completed.
+    pub checkpoints: u64,
+    /// Transactions that recovery found.
+    pub recovered: u64,
+}
+
+/// Explores one plan.
+///
+/// # Errors
+/// What is wrong, with everything needed to replay it.
+pub fn explore(plan: Plan) -> Result<Explored, String> {
+    Exploration::new(plan).run().map_err(|what| format!("{plan:?}: {what}"))
+}
+
+struct Exploration {
+    plan: Plan,
+    random: Random,
+    disk: SimulatedDisk,
+    /// The model after each transaction; the first is the empty one.
+    history: Vec<Model>,
+    /// So many transactions are known durable.
+    acknowledged: usize,
+    explored: Explored,
+    stripes: u32,
+}
+
+struct Opened {
+    database: Database,
+    items: Table<Item>,
+    notes: Journal<Note>,
+}
+
+impl Exploration {
+    fn new(plan: Plan) -> Self {
+        let mut random = Random::new(plan.seed);
+        let faults = Faults {
+            crash_at_step: plan.crash_at_step,
+            fail_sync_at: plan.fail_sync_at,
+            ..Faults::default()
+        };
+        Exploration {
+            plan,
+            stripes: 1 + random.below(2) as u32,
+            random,
+            disk: SimulatedDisk::new(plan.seed, faults),
+            history: vec![Model::default()],
+            acknowledged: 0,
+            explored: Explored::default(),
+        }
+    }
+
+    fn run(mut self) -> Result<Explored, String> {
+        for life in 0..self.plan.lives {
+            // An error here is the crash; what it left is looked at after the restart.
+            let outcome = self.live();
+            if life == 0 {
+                self.explored.steps = self.disk.steps();
+            }
+            let planned = self.disk.has_crashed() || self.plan.fail_sync_at.is_some();
+            if let Err(error) = outcome
+                && !planned
+            {
+                return Err(format!("life {life}: {error}"));
+            }
+            self.crash_and_recover().map_err(|what| format!("life {life}: {what}"))?;
+        }
+        Ok(self.explored)
+    }
+
+    fn open(&self) -> Result<Opened, Error> {
+        let limits = GroupLimits {
+            group_bytes: 8 << 10,
+            transaction_bytes: 16 << 10,
+            depth: 1,
+            buffers: 4,
+        };
+        let database = Options::new()
+            .shape(Shape::Threadless)
+            .segment_bytes(32 << 10)
+            .block_bytes(4096 * 4)
+            .stripes(self.stripes)
+            .log_bytes_max(256 << 10)
+            .log_bytes_prepared(0)
+            .checkpoint_interval_bytes(48 << 10)
+            .memory_bytes_max(64 << 20)
+            .group_limits(limits)
+            .identity(self.plan.seed | 1)
+            .open_on(Arc::new(self.disk.clone()))?;
+        let (items, notes) = (database.table()?, database.journal()?);
+        Ok(Opened { database, items, notes })
+    }
+
+    /// Runs random transactions until the plan's number or the crash.
+    fn live(&mut self) -> Result<(), Error> {
+        let opened = self.open()?;
+        for _ in 0..self.plan.transactions {
+            self.one_transaction(&opened)?;
+            if self.random.chance(3) {
+                opened.database.checkpoint()?;
+                self.acknowledged = self.history.len() - 1;
+            }
+        }
+        self.explored.checkpoints += opened.database.statistics().checkpoint.checkpoints;
+        if self.random.chance(30) {
+            opened.database.close()?;
+            self.acknowledged = self.history.len() - 1;
+        }
+        Ok(())
+    }
+
+    fn one_transaction(&mut self, opened: &Opened) -> Result<(), Error> {
+        let mut model = self.history.last().expect("never empty").clone();
+        let durable = self.random.chance(60);
+        let abort = self.random.chance(15);
+        let durability = if durable { Durability::Durable } else { Durability::Deferred };
+        let random = &mut self.random;
+        let mut ran = false;
+        let outcome = opened.database.run_with(durability, |transaction| {
+            for _ in 0..1 + random.below(6) {
+                let (id, value) = (random.below(120), random.next_u64());
+                match random.below(10) {
+                    0..=3 if !model.items.contains_key(&id) => {
+                        transaction.insert(opened.items, &Item { id, value, filler: [7; 240] })?;
+                        model.items.insert(id, value);
+                    }
+                    0..=6 => {
+                        let there = transaction.update(opened.items, &id, |i| i.value = value)?;
+                        if there {
+                            model.items.insert(id, value);
+                        }
+                    }
+                    7 => {
+                        transaction.delete(opened.items, &id)?;
+                        model.items.remove(&id);
+                    }
+                    _ => {
+                        transaction.append(opened.notes, &Note { id, value })?;
+                        model.notes.push((id, value));
+                    }
+                }
+            }
+            ran = true;
+            if abort { Err(Error::Aborted("as planned".into())) } else { Ok(()) }
+        });
+        self.explored.transactions += 1;
+        match outcome {
+            Err(Error::Aborted(_)) => return Ok(()),
+            // It ran, and may or may not be durable.
+            Err(_) if ran && !abort => self.history.push(model),
+            Err(_) => {}
+            Ok(()) => self.history.push(model),
+        }
+        outcome?;
+        if durable {
+            self.acknowledged = self.history.len() - 1;
+        }
+        Ok(())
+    }
+
+    /// Crashes, perhaps again and again during recovery, then recovers and compares.
+    fn crash_and_recover(&mut self) -> Result<(), String> {
+        self.disk.crash();
+        self.explored.crashes += 1;
+        while self.random.chance(30) {
+            let crash_at_step = Some(1 + self.random.below(12));
+            self.disk = self.disk.restart(Faults { crash_at_step, ..Faults::default() });
+            if let Ok(opened) = self.open() {
+                drop(opened);
+            }
+            self.disk.crash();
+            self.explored.crashes += 1;
+        }
+        self.disk = self.disk.restart(Faults::default());
+        let opened = self.open().map_err(|error| format!("recovery failed: {error}"))?;
+        let found = read(&opened).map_err(|error| format!("reading failed: {error}"))?;
+        drop(opened);
+        let from = self.acknowledged;
+        let Some(at) = self.history[from..].iter().position(|model| *model == found) else {
+            let earlier = self.history[..from].iter().rposition(|model| *model == found);
+            return Err(match earlier {
+                Some(n) => format!("only {n} of {from} acknowledged transactions are there"),
+                None => format!("the state is that of no prefix: {found:?}"),
+            });
+        };
+        self.history.truncate(from + at + 1);
+        self.acknowledged = from + at;
+        self.explored.recovered += (from + at) as u64;
+        Ok(())
+    }
+}
+
+fn read(opened: &Opened) -> Result<Model, Error> {
+    let mut model = Model::default();
+    opened.database.read(|view| {
+        for item in view.scan(opened.items) {
+            model.items.insert(item.id, item.value);
+            assert_eq!(view.get(opened.items, &item.id), Some(item), "the index finds it");
+        }
+    });
+    opened.database.journal_rows(opened.notes, |note| {
+        model.notes.push((note.id, note.value));
+        true
+    })?;
+    Ok(model)
+}

@@ -1,0 +1,304 @@
+//! Group commit with real threads on a real disk, and what a failed write does (I1, I7, I10).
+//!
+//! The execution stage is a mutex around the group being filled: what every way of running
+//! transactions has in common. Threads race freely; what is asserted holds for every order.
+
+use parking_lot::Mutex;
+use sardonyx_storage::disk::{
+    Access, Create, Disk, DiskError, DiskFile, DiskLock, RealDisk,
+};
+use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
+use sardonyx_storage::log::feed::Feed;
+use sardonyx_storage::log::filling::Filling;
+use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
+use sardonyx_storage::log::reader::LogReader;
+use sardonyx_storage::log::record::{Body, Records};
+use sardonyx_storage::log::room::Room;
+use sardonyx_storage::log::segment::Segments;
+use sardonyx_storage::log::writer::{SealedGroup, Sequencer};
+use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
+use sardonyx_storage::page::Address;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+const LAYOUT: LogLayout = LogLayout { identity: 5, segment_bytes: 64 << 10 };
+
+struct Stage {
+    filling: Mutex<Filling>,
+    commit: Arc<GroupCommit>,
+}
+
+impl GroupSource for Stage {
+    fn try_seal(&self) -> Option<SealedGroup> {
+        self.filling.try_lock()?.seal()
+    }
+}
+
+impl Stage {
+    fn new(disk: Arc<dyn Disk>, policy: GroupPolicy, threaded: bool, feeds: Vec<Arc<Feed>>) -> Arc<Stage> {
+        let segments = Arc::new(Segments::open(disk, LAYOUT, Lsn(0), 64).expect("segments"));
+        segments.prepare_next().expect("room");
+        segments.prepare_next().expect("room");
+        let room = Arc::new(Room::new(segments.clone(), threaded));
+        let limits =
+            GroupLimits { group_bytes: 8 << 10, transaction_bytes: 1 << 10, depth: 2, buffers: 5 };
+        let start = LogPosition::START;
+        let commit =
+            Arc::new(GroupCommit::new(segments, room, start, policy, limits, feeds, threaded));
+        let filling = Filling::new(Sequencer::new(LAYOUT, 1, start), commit.clone());
+        Arc::new(Stage { filling: Mutex::new(filling), commit })
+    }
+
+    /// One transaction that writes its number, and the wait for it.
+    fn commit_one(&self, number: u64) -> Result<(), LogError> {
+        let group = {
+            let mut filling = self.filling.lock();
+            while let Err(refusal) = filling.admit() {
+                match refusal {
+                    sardonyx_storage::log::filling::Refusal::NoRoom(at) => {
+                        filling.hand_over();
+                        self.commit.room().wait_for_room(at, || Ok(false))?;
+                    }
+                    sardonyx_storage::log::filling::Refusal::Log(error) => return Err(error),
+                }
+            }
+            filling.builder().push_write(Address(0), &number.to_le_bytes());
+            assert!(filling.builder().end_transaction());
+            filling.transaction_ended()
+        };
+        self.commit.after_execution(self);
+        self.commit.wait(group, self)
+    }
+
+    /// Runs logging and preparing threads while `body` runs.
+    fn with_threads<T>(self: &Arc<Self>, body: impl FnOnce() -> T) -> T {
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| self.commit.run(&**self));
+            }
+            scope.spawn(|| self.commit.room().run());
+            let outcome = body();
+            self.commit.close();
+            self.commit.room().close();
+            outcome
+        })
+    }
+}
+
+fn numbers_in_log(disk: &Arc<dyn Disk>) -> Vec<u64> {
+    let mut reader = LogReader::open(disk, LAYOUT, LogPosition::START).expect("a log");
+    let mut numbers = Vec::new();
+    while let Some((_, payload)) = reader.next_group().expect("whole") {
+        for record in Records::new(payload) {
+            if let Body::Write { bytes, .. } = record.expect("a record").body {
+                numbers.push(u64::from_le_bytes(bytes.try_into().expect("8 bytes")));
+            }
+        }
+    }
+    numbers
+}
+
+/// Drops what a consumer gets, so that buffers come back.
+fn drain(feed: &Feed) {
+    let mut groups = VecDeque::new();
+    loop {
+        feed.wait();
+        let closed = feed.take(&mut groups);
+        groups.clear();
+        if closed {
+            return;
+        }
+    }
+}
+
+fn many_clients(policy: GroupPolicy, threaded: bool) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(directory.path()).expect("a disk"));
+    let feed = Arc::new(Feed::default());
+    let stage = Stage::new(disk.clone(), policy, threaded, vec![feed.clone()]);
+    let run = || {
+        std::thread::scope(|scope| {
+            let consumer = scope.spawn(|| drain(&feed));
+            let clients: Vec<_> = (0..8u64)
+                .map(|client| {
+                    let stage = &stage;
+                    scope.spawn(move || {
+                        for n in 0..50 {
+                            stage.commit_one(client * 1000 + n).expect("durable");
+                        }
+                    })
+                })
+                .collect();
+            clients.into_iter().for_each(|client| client.join().expect("a client"));
+            feed.close();
+            consumer.join().expect("a consumer");
+        });
+    };
+    // Without threads the clients write for each other, and prepare segments themselves.
+    if threaded { stage.with_threads(run) } else { run() }
+    let mut numbers = numbers_in_log(&disk);
+    for client in 0..8u64 {
+        let of_client: Vec<u64> =
+            numbers.iter().copied().filter(|n| n / 1000 == client).map(|n| n % 1000).collect();
+        assert_eq!(of_client, (0..50).collect::<Vec<_>>(), "in order, each once");
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    assert_eq!(numbers.len(), 400);
+    assert_eq!(stage.commit.statistics().transactions, 400);
+}
+
+#[test]
+fn i1_every_waiting_client_is_told_and_its_transaction_is_in_the_log() {
+    many_clients(GroupPolicy::Adaptive, true);
+}
+
+#[test]
+fn i1_also_without_threads() {
+    many_clients(GroupPolicy::Adaptive, false);
+}
+
+#[test]
+fn i1_also_with_the_papers_parameters() {
+    many_clients(
+        GroupPolicy::Fixed { transactions: 5, time: Duration::from_millis(1) },
+        true,
+    );
+}
+
+#[test]
+fn a_group_of_the_papers_parameters_holds_at_most_transactions_per_group() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(directory.path()).expect("a disk"));
+    let policy = GroupPolicy::Fixed { transactions: 7, time: Duration::from_secs(3600) };
+    let stage = Stage::new(disk, policy, true, vec![]);
+    stage.with_threads(|| {
+        // 21 transactions in 3 groups; nobody waits an hour, because the third group is full too.
+        std::thread::scope(|scope| {
+            for n in 0..21 {
+                let stage = &stage;
+                scope.spawn(move || stage.commit_one(n).expect("durable"));
+            }
+        });
+    });
+    let statistics = stage.commit.statistics();
+    assert_eq!((statistics.groups, statistics.largest_group), (3, 7));
+}
+
+/// A disk whose log writes fail from the n-th on.
+#[derive(Debug)]
+struct Failing {
+    inner: RealDisk,
+    left: Arc<AtomicI64>,
+    attempts: Arc<AtomicU64>,
+}
+
+#[derive(Debug)]
+struct FailingFile {
+    inner: Box<dyn DiskFile>,
+    left: Arc<AtomicI64>,
+    attempts: Arc<AtomicU64>,
+}
+
+impl Disk for Failing {
+    fn open(&self, name: &str, access: Access, create: Create) -> Result<Box<dyn DiskFile>, DiskError> {
+        let inner = self.inner.open(name, access, create)?;
+        Ok(Box::new(FailingFile { inner, left: self.left.clone(), attempts: self.attempts.clone() }))
+    }
+    fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
+        self.inner.rename(from, to)
+    }
+    fn remove(&self, name: &str) -> Result<(), DiskError> {
+        self.inner.remove(name)
+    }
+    fn list(&self, directory: &str) -> Result<Vec<String>, DiskError> {
+        self.inner.list(directory)
+    }
+    fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
+        self.inner.create_directory(directory)
+    }
+    fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
+        self.inner.sync_directory(directory)
+    }
+    fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
+        self.inner.lock(name)
+    }
+    fn display_name(&self, name: &str) -> String {
+        self.inner.display_name(name)
+    }
+}
+
+impl DiskFile for FailingFile {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError> {
+        self.inner.read_at(offset, into)
+    }
+    fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
+        self.inner.write_at(offset, from)
+    }
+    fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
+        self.attempts.fetch_add(1, Ordering::SeqCst);
+        if self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
+            let error = std::io::Error::from_raw_os_error(5);
+            return Err(DiskError::new("write", self.display_name(), offset, error));
+        }
+        self.inner.write_durable_at(offset, from)
+    }
+    fn sync(&self) -> Result<(), DiskError> {
+        self.inner.sync()
+    }
+    fn len(&self) -> Result<u64, DiskError> {
+        self.inner.len()
+    }
+    fn preallocate(&self, length: u64) -> Result<(), DiskError> {
+        self.inner.preallocate(length)
+    }
+    fn display_name(&self) -> String {
+        self.inner.display_name()
+    }
+}
+
+#[test]
+fn i7_a_failed_sync_poisons_the_log_and_everyone_who_waits_is_told() {
+    for good_writes in [0, 1, 3] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let attempts = Arc::new(AtomicU64::new(0));
+        let disk = Failing {
+            inner: RealDisk::open(directory.path()).expect("a disk"),
+            left: Arc::new(AtomicI64::new(good_writes)),
+            attempts: attempts.clone(),
+        };
+        let stage = Stage::new(Arc::new(disk), GroupPolicy::Adaptive, true, vec![]);
+        let acknowledged = Mutex::new(Vec::new());
+        stage.with_threads(|| {
+            std::thread::scope(|scope| {
+                for client in 0..6u64 {
+                    let (stage, acknowledged) = (&stage, &acknowledged);
+                    scope.spawn(move || {
+                        for n in 0.. {
+                            match stage.commit_one(client * 1000 + n) {
+                                Ok(()) => acknowledged.lock().push(client * 1000 + n),
+                                Err(LogError::Poisoned { cause }) => {
+                                    assert!(cause.contains("log/"), "names the file: {cause}");
+                                    return;
+                                }
+                                Err(other) => panic!("{other:?}"),
+                            }
+                        }
+                    });
+                }
+            });
+            // Nothing is tried again after the failure; at most `depth` were under way.
+            let tried = attempts.load(Ordering::SeqCst);
+            assert!(tried <= good_writes as u64 + 2, "{tried} writes");
+            assert!(matches!(stage.commit_one(1), Err(LogError::Poisoned { .. })));
+            assert_eq!(attempts.load(Ordering::SeqCst), tried);
+        });
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(directory.path()).expect("a disk"));
+        let in_log = numbers_in_log(&disk);
+        for number in acknowledged.into_inner() {
+            assert!(in_log.contains(&number), "acknowledged {number} is lost");
+        }
+    }
+}

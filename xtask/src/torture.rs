@@ -1,0 +1,151 @@
+//! The kill loop, and the witness: it knows from outside what was acknowledged, kills the process at
+//! a random point, kills the recovery a few times, and then looks for every transaction.
+
+use crate::victim::{options, scale};
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_benchmark::proof::prove;
+use sardonyx_benchmark::schema::Schema;
+use sardonyx_workload::random::Random;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// Options of `torture`.
+#[derive(Args)]
+pub struct Torture {
+    /// How often to kill.
+    #[arg(long, default_value_t = 50)]
+    kills: u64,
+    /// Decides when to kill, and everything else but the system's timing.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where the database is; removed before and after. On a real disk.
+    #[arg(long, default_value = "target/torture.sdx")]
+    directory: PathBuf,
+    /// Clients of each life.
+    #[arg(long, default_value_t = 3)]
+    clients: usize,
+}
+
+impl Torture {
+    /// Runs the loop; ends with an error at the first transaction that is missing or there twice.
+    pub fn run(&self) -> anyhow::Result<()> {
+        remove(&self.directory)?;
+        let mut random = Random::new(self.seed);
+        let mut acknowledged: Vec<u64> = Vec::new();
+        let progress = ProgressBar::new(self.kills).with_style(ProgressStyle::with_template(
+            "{bar:30} {pos}/{len} kills, {msg} acknowledged",
+        )?);
+        let mut recoveries_killed = 0;
+        for kill in 0..self.kills {
+            let first_client = acknowledged.len();
+            ensure!(first_client + self.clients < 1 << 16, "at most 65,535 clients in all");
+            acknowledged.resize(first_client + self.clients, 0);
+            self.live_and_die(kill, first_client, &mut random, &mut acknowledged)?;
+            while random.chance(40) {
+                self.recover_and_die(kill, &mut random)?;
+                recoveries_killed += 1;
+            }
+            self.check(kill, &acknowledged)
+                .with_context(|| format!("after kill {} of seed {}", kill + 1, self.seed))?;
+            progress.inc(1);
+            progress.set_message(acknowledged.iter().sum::<u64>().to_string());
+        }
+        progress.finish_and_clear();
+        remove(&self.directory)?;
+        println!(
+            "{} kills and {recoveries_killed} killed recoveries; {} acknowledged transactions, each \
+             there once; the four sums equal every time",
+            self.kills,
+            acknowledged.iter().sum::<u64>()
+        );
+        Ok(())
+    }
+
+    fn victim(&self, life: u64) -> anyhow::Result<Command> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("victim").arg(&self.directory);
+        command.args(["--shape", &life.to_string()]);
+        command.args(["--clients", &self.clients.to_string()]);
+        command.args(["--seed", &self.seed.wrapping_mul(1000).wrapping_add(life).to_string()]);
+        Ok(command)
+    }
+
+    /// Starts a process, listens to it, and kills it after a random number of acknowledgements.
+    fn live_and_die(
+        &self,
+        life: u64,
+        first_client: usize,
+        random: &mut Random,
+        acknowledged: &mut [u64],
+    ) -> anyhow::Result<()> {
+        let mut command = self.victim(life)?;
+        command.args(["--first-client", &first_client.to_string()]);
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let mut told = child.stdout.take().expect("piped");
+        let mut until_kill = random.below(4000);
+        let mut line = [0u8; 16];
+        let mut killed = false;
+        loop {
+            if until_kill == 0 && !killed {
+                std::thread::sleep(Duration::from_micros(random.below(3000)));
+                child.kill()?;
+                killed = true;
+            }
+            // After the kill, what stands in the pipe was still said by the living.
+            match told.read_exact(&mut line) {
+                Ok(()) => {}
+                Err(_) if killed => break,
+                Err(error) => {
+                    let status = child.wait()?;
+                    bail!("life {life} ended by itself: {status}: {error}");
+                }
+            }
+            until_kill = until_kill.saturating_sub(1);
+            let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("8"));
+            acknowledged[word(0) as usize] = word(8);
+        }
+        child.wait()?;
+        Ok(())
+    }
+
+    /// Starts a recovery and kills it at a random point; it may also be done before.
+    fn recover_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<()> {
+        let mut command = self.victim(life)?;
+        command.args(["--first-client", "0", "--recover-only"]);
+        let mut child: Child = command.stdout(Stdio::null()).spawn()?;
+        std::thread::sleep(Duration::from_micros(random.below(60_000)));
+        child.kill()?;
+        child.wait()?;
+        Ok(())
+    }
+
+    fn check(&self, life: u64, acknowledged: &[u64]) -> anyhow::Result<()> {
+        let database = options(life).open(&self.directory)?;
+        let schema = Schema::of(&database)?;
+        let counts = database.read(|view| {
+            (view.count(schema.accounts), view.count(schema.tellers), view.count(schema.branches))
+        });
+        let told: u64 = acknowledged.iter().sum();
+        if counts != (scale().accounts(), scale().tellers(), scale().branches()) {
+            // Killed while loading: nothing can have been acknowledged. Start over.
+            ensure!(told == 0, "{told} acknowledged, but the tables are {counts:?}");
+            drop(database);
+            return remove(&self.directory);
+        }
+        let proof = prove(&database, &schema, acknowledged, 0)?;
+        ensure!(proof.holds(), "{proof:?}");
+        database.close()?;
+        Ok(())
+    }
+}
+
+fn remove(directory: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
