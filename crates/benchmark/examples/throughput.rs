@@ -14,12 +14,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = arguments.get(1).map_or("throughput.sdx", String::as_str);
     let seconds: f64 = arguments.get(2).map_or(Ok(5.0), |text| text.parse())?;
     let shape = match arguments.get(3).map(String::as_str) {
-        Some("pipelined") => Shape::Pipelined { input_threads: 1, output_threads: 1 },
+        Some("pipelined") => Shape::Pipelined {
+            input_threads: 1,
+            output_threads: 1,
+        },
         Some("threadless") => Shape::Threadless,
         _ => Shape::Coalesced,
     };
     let number = |at: usize, default: usize| {
-        arguments.get(at).map_or(Ok(default), |text| text.parse::<usize>())
+        arguments
+            .get(at)
+            .map_or(Ok(default), |text| text.parse::<usize>())
     };
     let (requests, in_flight, clients) = (number(4, 4096)?, number(5, 8)?, number(6, 1)?);
     std::fs::remove_dir_all(directory).ok();
@@ -29,8 +34,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scale = Scale::new(1_000_000, 1000, 100)?;
     load(&database, &schema, &scale, |_| {})?;
     let procedure = database.register(DebitCredit::new(schema))?;
-    let mode =
-        if requests == 0 { Mode::OneAtATime } else { Mode::Batches { requests, in_flight } };
+    let mode = if requests == 0 {
+        Mode::OneAtATime
+    } else {
+        Mode::Batches {
+            requests,
+            in_flight,
+        }
+    };
     let load = Load {
         scale,
         clients,
