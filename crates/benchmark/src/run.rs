@@ -122,7 +122,10 @@ pub fn run(
                 let client = Client::new(
                     database, schema, procedure, load, progress, number, deadline,
                 );
-                scope.spawn(move || client.run())
+                std::thread::Builder::new()
+                    .name(format!("client-{number}"))
+                    .spawn_scoped(scope, move || client.run())
+                    .expect("the system can start a thread")
             })
             .collect();
         let watcher = scope.spawn(|| watch(database, progress));
