@@ -2,10 +2,10 @@
 //!
 //! Every peer gets the same bank (the same records of 128 bytes), the same requests from the same
 //! seed, and the same promise to keep: a group of transactions is acknowledged only when it is on
-//! stable storage. Nothing is turned off that its users would need after a power failure. Every peer
-//! is set up as well as its own documentation advises for such a load; the settings are printed. Each
-//! runs with one transaction a sync, and with the group sizes that an application which can gather
-//! requests would choose; the table shows the first and the best.
+//! stable storage. Nothing is turned off that its users would need after a power failure. Every
+//! peer is set up as well as its own documentation advises for such a load; the settings are
+//! printed. Each runs with one transaction a sync, and with the group sizes that an application
+//! which can gather requests would choose; the table shows the first and the best.
 //!
 //! After every cell the four sums and the lines of history are compared with what was asked for; at
 //! the end the database is closed, opened anew and compared again. A peer that fails this has no
