@@ -9,6 +9,7 @@
 pub mod backbone;
 pub mod checkpoint;
 pub mod disk;
+pub mod inspect;
 pub mod journal;
 pub mod log;
 pub mod manifest;
@@ -17,3 +18,4 @@ mod position;
 pub mod prefetch;
 pub mod recovery;
 pub mod store;
+pub mod verify;

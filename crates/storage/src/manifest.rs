@@ -64,7 +64,9 @@ pub enum ManifestError {
         file: String,
     },
     /// Its bytes are not what was written.
-    #[error("{file} is damaged at line {line} (offset {offset}): expected {expected}, found {found}")]
+    #[error(
+        "{file} is damaged at line {line} (offset {offset}): expected {expected}, found {found}"
+    )]
     Damaged {
         /// The file.
         file: String,
@@ -119,17 +121,33 @@ impl Manifest {
 
     /// What the log must know of it.
     pub fn log_layout(&self) -> LogLayout {
-        LogLayout { identity: self.identity, segment_bytes: self.segment_bytes }
+        LogLayout {
+            identity: self.identity,
+            segment_bytes: self.segment_bytes,
+        }
     }
 
     /// Whether a database can have these values.
     pub fn check(&self) -> Result<(), ManifestError> {
         let page = PAGE_SIZE as u64;
         let check = |what, value: u64, good: bool, requirement| {
-            if good { Ok(()) } else { Err(ManifestError::Value { what, value, requirement }) }
+            if good {
+                Ok(())
+            } else {
+                Err(ManifestError::Value {
+                    what,
+                    value,
+                    requirement,
+                })
+            }
         };
         let (block, segment) = (u64::from(self.block_bytes), self.segment_bytes);
-        check("page_bytes", self.page_bytes.into(), u64::from(self.page_bytes) == page, "4096")?;
+        check(
+            "page_bytes",
+            self.page_bytes.into(),
+            u64::from(self.page_bytes) == page,
+            "4096",
+        )?;
         check(
             "block_bytes",
             block,
@@ -142,7 +160,12 @@ impl Manifest {
             segment > 0 && segment.is_multiple_of(page) && segment <= 1 << 30,
             "a multiple of 4096, at most 1 GiB",
         )?;
-        check("stripes", self.stripes.into(), (1..=999).contains(&self.stripes), "1 to 999")
+        check(
+            "stripes",
+            self.stripes.into(),
+            (1..=999).contains(&self.stripes),
+            "1 to 999",
+        )
     }
 
     /// The manifest's text.
@@ -176,7 +199,11 @@ impl Manifest {
         let version: u32 = lines.value("format_version", |text| text.parse().ok())?;
         if version > FORMAT_VERSION {
             let (found, known) = (version, FORMAT_VERSION);
-            return Err(ManifestError::UnknownVersion { file: file.into(), found, known });
+            return Err(ManifestError::UnknownVersion {
+                file: file.into(),
+                found,
+                known,
+            });
         }
         let manifest = Manifest {
             identity: lines.value("identity", |text| u64::from_str_radix(text, 16).ok())?,
@@ -251,7 +278,12 @@ impl<'a> Lines<'a> {
                 });
             }
         };
-        Ok(Lines { file, text, line: 1, offset: 0 })
+        Ok(Lines {
+            file,
+            text,
+            line: 1,
+            offset: 0,
+        })
     }
 
     fn damaged(&self, expected: impl Into<String>, found: impl Into<String>) -> ManifestError {
@@ -277,10 +309,24 @@ impl<'a> Lines<'a> {
         const KEY: &str = "checksum = ";
         let start = self.text.rfind(KEY).unwrap_or(self.text.len());
         let lines = self.text[..start].matches('\n').count();
-        let here = Lines { file: self.file, text: self.text, line: lines + 1, offset: start };
-        let expected = format!("{KEY}{:08x}", crc32c::crc32c(&self.text.as_bytes()[..start]));
-        let found = self.text[start..].strip_suffix('\n').unwrap_or(&self.text[start..]);
-        if found == expected { Ok(()) } else { Err(here.damaged(expected, format!("{found:?}"))) }
+        let here = Lines {
+            file: self.file,
+            text: self.text,
+            line: lines + 1,
+            offset: start,
+        };
+        let expected = format!(
+            "{KEY}{:08x}",
+            crc32c::crc32c(&self.text.as_bytes()[..start])
+        );
+        let found = self.text[start..]
+            .strip_suffix('\n')
+            .unwrap_or(&self.text[start..]);
+        if found == expected {
+            Ok(())
+        } else {
+            Err(here.damaged(expected, format!("{found:?}")))
+        }
     }
 
     fn value<T>(
@@ -311,5 +357,145 @@ impl<'a> Lines<'a> {
         }
         let rest = self.text.get(self.offset..).unwrap_or_default();
         self.damaged("the end, after a line feed", format!("{rest:?}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::{Faults, SimulatedDisk};
+
+    fn manifest(incarnation: u32) -> Manifest {
+        let journal = Retention::KeepBytes(1 << 30);
+        Manifest {
+            incarnation,
+            stripes: 3,
+            journal,
+            ..Manifest::new(0x0123_4567_89ab_cdef)
+        }
+    }
+
+    #[test]
+    fn damage_of_any_byte_is_noticed_and_its_place_is_named() {
+        let text = manifest(7).encode().into_bytes();
+        for at in 0..text.len() {
+            for flip in 1..=255u8 {
+                let mut damaged = text.clone();
+                damaged[at] ^= flip;
+                let found = Manifest::decode("MANIFEST", &damaged);
+                let Err(ManifestError::Damaged {
+                    file, offset, line, ..
+                }) = found
+                else {
+                    panic!("byte {at} ^ {flip}: {found:?}");
+                };
+                assert_eq!(file, "MANIFEST");
+                assert!(
+                    offset <= text.len() as u64 && (1..=11).contains(&line),
+                    "{offset} {line}"
+                );
+            }
+        }
+        for length in 0..text.len() {
+            let found = Manifest::decode("MANIFEST", &text[..length]);
+            assert!(
+                matches!(found, Err(ManifestError::Damaged { .. })),
+                "{length}: {found:?}"
+            );
+        }
+        let longer = [&text[..], b"\n"].concat();
+        let found = Manifest::decode("MANIFEST", &longer);
+        assert!(
+            matches!(found, Err(ManifestError::Damaged { .. })),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_newer_version_is_named_and_not_taken_for_damage() {
+        let mut text = String::from("format_version = 2\nsomething = new\n");
+        let checksum = crc32c::crc32c(text.as_bytes());
+        text.push_str(&format!("checksum = {checksum:08x}\n"));
+        let found = Manifest::decode("MANIFEST", text.as_bytes());
+        let expected = matches!(
+            found,
+            Err(ManifestError::UnknownVersion {
+                found: 2,
+                known: 1,
+                ..
+            })
+        );
+        assert!(expected, "{found:?}");
+    }
+
+    #[test]
+    fn impossible_values_are_refused() {
+        let bad = Manifest {
+            block_bytes: 1000,
+            ..manifest(0)
+        };
+        assert!(matches!(
+            bad.check(),
+            Err(ManifestError::Value {
+                what: "block_bytes",
+                ..
+            })
+        ));
+        let bad = Manifest {
+            stripes: 0,
+            ..manifest(0)
+        };
+        let found = Manifest::decode("MANIFEST", bad.encode().as_bytes());
+        assert!(matches!(
+            found,
+            Err(ManifestError::Value {
+                what: "stripes",
+                ..
+            })
+        ));
+    }
+
+    #[test]
+    fn a_crash_at_any_step_of_a_replacement_leaves_the_old_or_the_new() {
+        for seed in 0..20 {
+            let mut replaced = 0;
+            for crash_at in 1..20 {
+                let simulated = SimulatedDisk::new(seed, Faults::default());
+                manifest(1).write(&simulated).unwrap();
+                let crash = Faults {
+                    crash_at_step: Some(crash_at),
+                    ..Faults::default()
+                };
+                let simulated = simulated.restart(crash);
+                let outcome = manifest(2).write(&simulated);
+                let simulated = simulated.restart(Faults::default());
+                let found = Manifest::read(&simulated).unwrap();
+                assert!(
+                    found == manifest(1) || found == manifest(2),
+                    "seed {seed}: {found:?}"
+                );
+                if outcome.is_ok() {
+                    assert_eq!(
+                        found,
+                        manifest(2),
+                        "seed {seed}: a durable manifest was lost"
+                    );
+                    replaced += 1;
+                }
+                // And it can be replaced again, over whatever the crash left.
+                manifest(3).write(&simulated).unwrap();
+                assert_eq!(Manifest::read(&simulated).unwrap(), manifest(3));
+            }
+            assert!((1..19).contains(&replaced), "some crash, some do not");
+        }
+    }
+
+    #[test]
+    fn an_absent_manifest_is_told_from_a_damaged_one() {
+        let found = Manifest::read(&SimulatedDisk::new(1, Faults::default()));
+        assert!(
+            matches!(found, Err(ManifestError::Absent { .. })),
+            "{found:?}"
+        );
     }
 }

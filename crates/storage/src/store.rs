@@ -1,16 +1,46 @@
 //! The page store: pages in one reserved address range that grows in place, so nobody chooses a map
 //! size in advance and no address ever moves.
+//!
+//! Address space is reserved without any right to touch it; growing gives the right, a huge page's
+//! worth at a time, and the operating system adds zeroed memory where it is first touched. All
+//! `unsafe` for it is here: the invariant is that the range `[base, base + committed)` is mapped,
+//! readable and writable, and belongs to this store alone until it is dropped.
 
 use crate::page::PAGE_SIZE;
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
+use std::ffi::c_void;
+use std::ptr::NonNull;
+
+/// The unit in which memory is committed, and the alignment of the first page, in bytes: a huge page
+/// of common processors, so that a large store costs few entries of their address translation.
+const COMMIT_BYTES: usize = 2 << 20;
 
 /// Pages in memory. Zero-filled as they are added. Owned by one thread at a time: whoever may change
 /// the pages holds the store exclusively, which is all the concurrency control that serial execution
 /// needs.
+///
+/// ```
+/// use sardonyx_storage::store::PageStore;
+/// let mut store = PageStore::reserve(1 << 30)?;
+/// store.grow_to(2)?;
+/// store.bytes_mut()[4096] = 7;
+/// store.grow_to(1000)?;
+/// assert_eq!((store.pages(), store.bytes()[4096], store.bytes()[4097]), (1000, 7, 0));
+/// # Ok::<(), sardonyx_storage::store::StoreError>(())
+/// ```
 #[derive(Debug)]
 pub struct PageStore {
-    // replaced by the helper
-    pages: Vec<u8>,
-    bytes_max: u64,
+    /// The first page; a multiple of [`COMMIT_BYTES`].
+    base: NonNull<u8>,
+    /// Bytes of all pages; at most `committed` and `limit`.
+    len: usize,
+    /// Bytes from `base` that may be read and written; a multiple of [`COMMIT_BYTES`].
+    committed: usize,
+    /// Bytes that the pages may have; the rounded bound from the caller.
+    limit: usize,
+    /// Bytes reserved from `base`; `limit` rounded up to [`COMMIT_BYTES`].
+    reserved: usize,
 }
 
 /// Why the store cannot be made or grown.
@@ -42,38 +72,282 @@ pub enum StoreError {
 }
 
 impl PageStore {
-    /// Reserves address space for `bytes_max` bytes of pages, rounded up; commits none of it.
+    /// Reserves address space for `bytes_max` bytes of pages, rounded up to whole pages; commits
+    /// none of it. Address space costs nothing, so the bound may be far above the machine's memory.
+    ///
+    /// # Errors
+    /// [`StoreError::Memory`] if the process cannot have so much address space.
     pub fn reserve(bytes_max: u64) -> Result<Self, StoreError> {
-        Ok(PageStore { pages: Vec::new(), bytes_max })
+        let refused = |source: Errno| StoreError::Memory {
+            operation: "reserve",
+            bytes: bytes_max,
+            source: source.into(),
+        };
+        let limit = usize::try_from(bytes_max)
+            .ok()
+            .and_then(|bytes| bytes.checked_next_multiple_of(PAGE_SIZE));
+        let reserved = limit.and_then(|limit| limit.max(1).checked_next_multiple_of(COMMIT_BYTES));
+        let (Some(limit), Some(reserved)) = (limit, reserved) else {
+            return Err(refused(Errno::NOMEM));
+        };
+        let base = reserve_aligned(reserved).map_err(refused)?;
+        Ok(PageStore {
+            base,
+            len: 0,
+            committed: 0,
+            limit,
+            reserved,
+        })
     }
 
     /// The number of pages.
+    #[inline]
     pub fn pages(&self) -> u64 {
-        (self.pages.len() / PAGE_SIZE) as u64
+        (self.len / PAGE_SIZE) as u64
     }
 
     /// Adds zero-filled pages until there are `pages`. No effect if there are that many. After an
     /// error the store is as before.
+    ///
+    /// Memory that was granted here is taken from the machine only when it is first touched; where
+    /// the operating system grants more than there is, it may then end the process.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] at the store's limit, [`StoreError::Memory`] if the operating system
+    /// grants no more.
     pub fn grow_to(&mut self, pages: u64) -> Result<(), StoreError> {
-        let bytes = pages * PAGE_SIZE as u64;
-        if bytes > self.bytes_max {
-            return Err(StoreError::Full { asked_bytes: bytes, limit_bytes: self.bytes_max });
+        if pages <= self.pages() {
+            return Ok(());
         }
-        if bytes as usize > self.pages.len() {
-            self.pages.resize(bytes as usize, 0);
+        let asked_bytes = pages.saturating_mul(PAGE_SIZE as u64);
+        if asked_bytes > self.limit as u64 {
+            return Err(StoreError::Full {
+                asked_bytes,
+                limit_bytes: self.limit as u64,
+            });
         }
+        // Not above the limit, which is a `usize`.
+        let len = asked_bytes as usize;
+        if len > self.committed {
+            self.commit(len.next_multiple_of(COMMIT_BYTES))?;
+        }
+        self.len = len;
+        Ok(())
+    }
+
+    /// Makes the first `to` bytes usable; `to` is a multiple of [`COMMIT_BYTES`].
+    #[cold]
+    fn commit(&mut self, to: usize) -> Result<(), StoreError> {
+        assert!(
+            self.committed < to && to <= self.reserved,
+            "commit within the reserved range"
+        );
+        let bytes = to - self.committed;
+        // SAFETY: `committed < reserved`, so this is within (not at the end of) our own mapping.
+        let from: *mut c_void = unsafe { self.base.as_ptr().add(self.committed) }.cast();
+        // SAFETY: the range is within our mapping, page-aligned, and no reference into it exists
+        // yet: `bytes` and `bytes_mut` end at `len <= committed`.
+        let granted = unsafe {
+            rustix::mm::mprotect(from, bytes, MprotectFlags::READ | MprotectFlags::WRITE)
+        };
+        granted.map_err(|source| StoreError::Memory {
+            operation: "commit",
+            bytes: bytes as u64,
+            source: source.into(),
+        })?;
+        // Huge pages are only faster. A kernel built without them refuses the advice, and then the
+        // store works with small ones.
+        // SAFETY: as above; the advice changes how the range is backed, not what it holds.
+        let _ = unsafe { rustix::mm::madvise(from, bytes, Advice::LinuxHugepage) };
+        self.committed = to;
         Ok(())
     }
 
     /// All bytes of all pages.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.pages
+        // SAFETY: `len <= committed` bytes from `base` are mapped and readable for as long as the
+        // store lives; the operating system has filled them with zeroes, so they are initialised;
+        // a mapping that succeeded is no longer than `isize::MAX`. Nobody else has the address, and
+        // writes go through `bytes_mut`, which borrows the store exclusively.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 
     /// All bytes of all pages, to change.
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.pages
+        // SAFETY: as in `bytes`; the range is writable too, and the store is borrowed exclusively.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
+    }
+}
+
+/// Reserves address space that starts at a multiple of [`COMMIT_BYTES`]. `bytes` is one, and not 0.
+fn reserve_aligned(bytes: usize) -> Result<NonNull<u8>, Errno> {
+    // More than needed is mapped, and what lies before and after the aligned range is given back.
+    let mapped = bytes.checked_add(COMMIT_BYTES).ok_or(Errno::NOMEM)?;
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
+    let start = unsafe {
+        rustix::mm::mmap_anonymous(std::ptr::null_mut(), mapped, ProtFlags::empty(), flags)
+    }?;
+    let before = start.cast::<u8>().align_offset(COMMIT_BYTES);
+    // SAFETY: `before < COMMIT_BYTES`, so `base` and `after` are within the mapping of
+    // `bytes + COMMIT_BYTES` or at its end.
+    let (base, after): (*mut u8, *mut u8) = unsafe {
+        let base = start.cast::<u8>().add(before);
+        (base, base.add(bytes))
+    };
+    // A refusal would only leave some address space reserved, and that costs nothing; it does not
+    // happen but at the limit on the number of mappings.
+    if before > 0 {
+        // SAFETY: the part before `base` is page-aligned, ours, and nobody has its address.
+        let _ = unsafe { rustix::mm::munmap(start, before) };
+    }
+    let rest = COMMIT_BYTES - before;
+    if rest > 0 {
+        // SAFETY: the part from `after` on is page-aligned, ours, and nobody has its address.
+        let _ = unsafe { rustix::mm::munmap(after.cast(), rest) };
+    }
+    NonNull::new(base).ok_or(Errno::NOMEM)
+}
+
+impl Drop for PageStore {
+    fn drop(&mut self) {
+        // SAFETY: `reserve` mapped exactly this range for us alone; every slice into it borrowed
+        // the store and is gone.
+        let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.reserved) };
+        debug_assert!(unmapped.is_ok(), "unmap the page store: {unmapped:?}");
+    }
+}
+
+// SAFETY: the store owns its mapping, which is not tied to the thread that made it.
+unsafe impl Send for PageStore {}
+// SAFETY: a shared store gives out only shared slices; it changes nothing behind `&self`.
+unsafe impl Sync for PageStore {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGES_PER_COMMIT: u64 = (COMMIT_BYTES / PAGE_SIZE) as u64;
+
+    #[test]
+    fn growth_keeps_addresses_and_contents_and_adds_zeroes() {
+        let mut store = PageStore::reserve(64 << 20).unwrap();
+        assert_eq!((store.pages(), store.bytes().len()), (0, 0));
+        store.grow_to(1).unwrap();
+        let first = store.bytes().as_ptr();
+        assert!(first.addr().is_multiple_of(COMMIT_BYTES));
+        for pages in [
+            1,
+            2,
+            PAGES_PER_COMMIT,
+            PAGES_PER_COMMIT + 1,
+            5 * PAGES_PER_COMMIT + 3,
+        ] {
+            let before = store.bytes().to_vec();
+            store.grow_to(pages).unwrap();
+            assert_eq!(store.pages(), pages);
+            assert_eq!(store.bytes().as_ptr(), first);
+            assert_eq!(store.bytes().len() as u64, pages * PAGE_SIZE as u64);
+            assert!(store.bytes()[..before.len()] == before);
+            assert!(store.bytes()[before.len()..].iter().all(|byte| *byte == 0));
+            store.bytes_mut().fill(pages as u8);
+        }
+        store.grow_to(2).unwrap();
+        assert_eq!(
+            store.pages(),
+            5 * PAGES_PER_COMMIT + 3,
+            "a store never shrinks"
+        );
+    }
+
+    #[test]
+    fn the_limit_is_a_typed_error_that_leaves_the_store_as_it_was() {
+        let mut store = PageStore::reserve(10 * PAGE_SIZE as u64 - 1).unwrap();
+        store.grow_to(9).unwrap();
+        store.bytes_mut().fill(9);
+        for pages in [
+            11,
+            PAGES_PER_COMMIT,
+            PAGES_PER_COMMIT + 1,
+            u64::MAX / 4096,
+            u64::MAX,
+        ] {
+            match store.grow_to(pages) {
+                Err(StoreError::Full {
+                    asked_bytes,
+                    limit_bytes,
+                }) => {
+                    assert_eq!(asked_bytes, pages.saturating_mul(4096));
+                    assert_eq!(limit_bytes, 10 * 4096);
+                }
+                other => panic!("{other:?}"),
+            }
+            assert_eq!(store.pages(), 9);
+            assert!(store.bytes().iter().all(|byte| *byte == 9));
+        }
+        store.grow_to(10).unwrap();
+        assert_eq!(store.bytes()[9 * PAGE_SIZE..], [0; PAGE_SIZE]);
+    }
+
+    #[test]
+    fn a_store_without_room_has_no_pages() {
+        let mut store = PageStore::reserve(0).unwrap();
+        store.grow_to(0).unwrap();
+        assert!(matches!(
+            store.grow_to(1),
+            Err(StoreError::Full { limit_bytes: 0, .. })
+        ));
+        assert!(store.bytes().is_empty() && store.bytes_mut().is_empty());
+    }
+
+    #[test]
+    fn a_terabyte_is_reserved_without_being_there() {
+        let mut store = PageStore::reserve(1 << 40).unwrap();
+        store.grow_to(10 * PAGES_PER_COMMIT).unwrap();
+        let last = store.bytes().len() - 1;
+        store.bytes_mut()[last] = 1;
+        assert_eq!((store.bytes()[last], store.bytes()[last / 2]), (1, 0));
+    }
+
+    #[test]
+    fn absurd_sizes_are_errors() {
+        for bytes in [1 << 60, u64::MAX - (4 << 20), u64::MAX - 1, u64::MAX] {
+            match PageStore::reserve(bytes) {
+                Err(StoreError::Memory {
+                    operation: "reserve",
+                    bytes: asked,
+                    ..
+                }) => {
+                    assert_eq!(asked, bytes);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_dropped_store_gives_its_address_space_back() {
+        // Sixteen of these do not fit into the 128 TiB of a process.
+        for _ in 0..16 {
+            let mut store = PageStore::reserve(16 << 40).unwrap();
+            store.grow_to(1).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_store_may_be_moved_to_and_read_by_other_threads() {
+        let mut store = PageStore::reserve(1 << 20).unwrap();
+        store.grow_to(1).unwrap();
+        let store = std::thread::spawn(move || {
+            store.bytes_mut()[7] = 7;
+            store
+        });
+        let store = store.join().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(store.bytes()[7], 7));
+            scope.spawn(|| assert_eq!(store.bytes()[7], 7));
+        });
     }
 }

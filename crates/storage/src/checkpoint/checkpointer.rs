@@ -101,11 +101,7 @@ pub struct Checkpointer {
 impl Checkpointer {
     /// The checkpointer of a stripe of a database that has no backup yet; groups come from the
     /// log's start. `archiver`: for one stripe of the database (the first), if journals are kept.
-    pub fn new(
-        disk: Arc<dyn Disk>,
-        shadow: Shadow,
-        archiver: Option<Archiver>,
-    ) -> Self {
+    pub fn new(disk: Arc<dyn Disk>, shadow: Shadow, archiver: Option<Archiver>) -> Self {
         let resume = Resume {
             ring: Ring::new(),
             complete: CompleteCheckpoint::NONE,
@@ -184,7 +180,9 @@ impl Checkpointer {
     pub fn begin(&mut self) -> Result<(), CheckpointError> {
         self.check_poison()?;
         if let Some(writeout) = &self.writeout {
-            return Err(CheckpointError::AlreadyWriting { number: writeout.number });
+            return Err(CheckpointError::AlreadyWriting {
+                number: writeout.number,
+            });
         }
         self.last_number += 1;
         self.writeout = Some(Writeout {
@@ -203,7 +201,9 @@ impl Checkpointer {
     /// applied between the calls.
     pub fn write_next_block(&mut self) -> Result<Progress, CheckpointError> {
         self.check_poison()?;
-        let Some(writeout) = self.writeout else { return Err(CheckpointError::NotWriting) };
+        let Some(writeout) = self.writeout else {
+            return Err(CheckpointError::NotWriting);
+        };
         let result = if writeout.next_block < writeout.blocks {
             self.write_block(writeout)
         } else {
@@ -242,19 +242,38 @@ impl Checkpointer {
         let bytes = self.buffer.len() as u64;
         self.statistics.blocks += 1;
         self.statistics.bytes += bytes;
-        self.writeout = Some(Writeout { next_block: block + 1, ..writeout });
-        Ok(Progress::Wrote { block, remaining: writeout.blocks - block - 1, bytes })
+        self.writeout = Some(Writeout {
+            next_block: block + 1,
+            ..writeout
+        });
+        Ok(Progress::Wrote {
+            block,
+            remaining: writeout.blocks - block - 1,
+            bytes,
+        })
     }
 
     fn finish(&mut self, writeout: Writeout) -> Result<Progress, CheckpointError> {
         if let Some(archiver) = &mut self.archiver {
             archiver.sync()?;
         }
-        let Writeout { number, blocks, redo_start, .. } = writeout;
-        self.complete = CompleteCheckpoint { number, blocks, redo_start };
+        let Writeout {
+            number,
+            blocks,
+            redo_start,
+            ..
+        } = writeout;
+        self.complete = CompleteCheckpoint {
+            number,
+            blocks,
+            redo_start,
+        };
         self.writeout = None;
         self.statistics.checkpoints += 1;
-        Ok(Progress::Complete { checkpoint: number, blocks })
+        Ok(Progress::Complete {
+            checkpoint: number,
+            blocks,
+        })
     }
 
     /// Whether a checkpoint was begun and is not complete.
@@ -309,7 +328,9 @@ impl Checkpointer {
     fn check_poison(&self) -> Result<(), CheckpointError> {
         match &self.poisoned {
             None => Ok(()),
-            Some(cause) => Err(CheckpointError::Poisoned { cause: cause.clone() }),
+            Some(cause) => Err(CheckpointError::Poisoned {
+                cause: cause.clone(),
+            }),
         }
     }
 

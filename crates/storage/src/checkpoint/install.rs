@@ -85,7 +85,9 @@ pub(crate) fn install<P: Placement>(
         installed.transactions += u64::from(record.ends_transaction);
         match record.body {
             Body::Write { address, bytes } => {
-                let Some(at) = placement.place(address.0) else { continue };
+                let Some(at) = placement.place(address.0) else {
+                    continue;
+                };
                 let at = at as usize;
                 if at + bytes.len() > store_bytes {
                     store.grow_to(PageId((at / PAGE_SIZE) as u64).0 + 1)?;

@@ -45,11 +45,19 @@ impl Ring {
         let mut taken = vec![false; usize::try_from(slots).expect("a slot count")];
         for &slot in newest.iter().flatten() {
             let taken = &mut taken[slot as usize];
-            assert!(!*taken, "slot {slot} holds the newest version of two blocks");
+            assert!(
+                !*taken,
+                "slot {slot} holds the newest version of two blocks"
+            );
             *taken = true;
         }
         let free = (0..slots).filter(|&slot| !taken[slot as usize]).collect();
-        Ring { newest, free, slots, writing: None }
+        Ring {
+            newest,
+            free,
+            slots,
+            writing: None,
+        }
     }
 
     /// Chooses the slot for the next version of a block: one that no block needs, if there is one,
@@ -59,7 +67,11 @@ impl Ring {
     /// # Panics
     /// If the write begun before was not finished.
     pub fn begin_write(&mut self, block: u64) -> u64 {
-        assert!(self.writing.is_none(), "one write at a time: {:?}", self.writing);
+        assert!(
+            self.writing.is_none(),
+            "one write at a time: {:?}",
+            self.writing
+        );
         let slot = self.free.pop_front().unwrap_or_else(|| {
             self.slots += 1;
             self.slots - 1
@@ -136,7 +148,9 @@ mod tests {
     fn newest(file: &File, blocks: u64) -> Vec<Option<u64>> {
         let newest_of = |block| {
             let versions = file.iter().enumerate().filter_map(|(slot, content)| {
-                content.filter(|&(b, _)| b == block).map(|(_, version)| (version, slot as u64))
+                content
+                    .filter(|&(b, _)| b == block)
+                    .map(|(_, version)| (version, slot as u64))
             });
             versions.max().map(|(_, slot)| slot)
         };

@@ -29,7 +29,10 @@ impl Shadow {
             let blocks = memory_max_bytes.div_ceil(block_bytes);
             blocks.div_ceil(u64::from(layout.stripes)) * block_bytes
         };
-        Ok(Shadow { layout, store: PageStore::reserve(bytes)? })
+        Ok(Shadow {
+            layout,
+            store: PageStore::reserve(bytes)?,
+        })
     }
 
     /// Installs a group's writes to this stripe; journal records go, encoded, to `journal`.
@@ -54,7 +57,13 @@ impl Shadow {
     pub fn copy_from(&mut self, whole: &PageStore, workers: usize) -> Result<(), StoreError> {
         let block_bytes = self.layout.block_bytes as usize;
         let (stripe, stripes) = (self.layout.stripe as usize, self.layout.stripes as usize);
-        let mine = || whole.bytes().chunks(block_bytes).skip(stripe).step_by(stripes);
+        let mine = || {
+            whole
+                .bytes()
+                .chunks(block_bytes)
+                .skip(stripe)
+                .step_by(stripes)
+        };
         let bytes: usize = mine().map(<[u8]>::len).sum();
         self.store.grow_to((bytes / PAGE_SIZE) as u64)?;
         let pairs = Mutex::new(self.store.bytes_mut().chunks_mut(block_bytes).zip(mine()));

@@ -29,8 +29,11 @@ pub struct CompleteCheckpoint {
 
 impl CompleteCheckpoint {
     /// Before the first checkpoint: no blocks, and everything is in the log.
-    pub const NONE: CompleteCheckpoint =
-        CompleteCheckpoint { number: 0, blocks: 0, redo_start: LogPosition::START };
+    pub const NONE: CompleteCheckpoint = CompleteCheckpoint {
+        number: 0,
+        blocks: 0,
+        redo_start: LogPosition::START,
+    };
 }
 
 /// What a slot says of the version of a block in it. Little-endian on disk; the layout is in
@@ -139,7 +142,9 @@ impl SlotState {
         if bytes.iter().all(|&byte| byte == 0) {
             return SlotState::Empty;
         }
-        let Some(header) = SlotHeader::decode(bytes) else { return SlotState::Damaged };
+        let Some(header) = SlotHeader::decode(bytes) else {
+            return SlotState::Damaged;
+        };
         let belongs = header.identity == layout.identity
             && header.stripe == layout.stripe
             && header.used_bytes <= layout.block_bytes
@@ -147,7 +152,11 @@ impl SlotState {
             && header.block < header.blocks
             && header.complete.number < header.checkpoint
             && header.redo_start.lsn <= header.position.lsn;
-        if belongs { SlotState::Valid(header) } else { SlotState::Foreign }
+        if belongs {
+            SlotState::Valid(header)
+        } else {
+            SlotState::Foreign
+        }
     }
 }
 
@@ -173,7 +182,11 @@ mod tests {
             position: position(8),
             redo_start: position(7),
             blocks: 4,
-            complete: CompleteCheckpoint { number: 8, blocks: 2, redo_start: position(5) },
+            complete: CompleteCheckpoint {
+                number: 8,
+                blocks: 2,
+                redo_start: position(5),
+            },
             data_checksum: 77,
         }
     }
@@ -181,19 +194,34 @@ mod tests {
     #[test]
     fn a_header_reads_back_and_any_flipped_bit_is_noticed() {
         let identity = header().identity;
-        let layout = StripeLayout { identity, stripe: 2, stripes: 3, block_bytes: 8192 };
+        let layout = StripeLayout {
+            identity,
+            stripe: 2,
+            stripes: 3,
+            block_bytes: 8192,
+        };
         let mut bytes = [0u8; SLOT_HEADER_BYTES];
         assert_eq!(SlotState::of(&bytes, &layout), SlotState::Empty);
         header().encode(&mut bytes);
         assert_eq!(SlotState::of(&bytes, &layout), SlotState::Valid(header()));
         for bit in 0..SLOT_HEADER_BYTES * 8 {
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(SlotState::of(&bytes, &layout), SlotState::Damaged, "bit {bit}");
+            assert_eq!(
+                SlotState::of(&bytes, &layout),
+                SlotState::Damaged,
+                "bit {bit}"
+            );
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
-        let other = StripeLayout { identity: 1, ..layout };
+        let other = StripeLayout {
+            identity: 1,
+            ..layout
+        };
         assert_eq!(SlotState::of(&bytes, &other), SlotState::Foreign);
-        let other = StripeLayout { stripe: 1, ..layout };
+        let other = StripeLayout {
+            stripe: 1,
+            ..layout
+        };
         assert_eq!(SlotState::of(&bytes, &other), SlotState::Foreign);
     }
 }

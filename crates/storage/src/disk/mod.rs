@@ -82,6 +82,7 @@ pub trait Disk: Send + Sync + std::fmt::Debug {
 }
 
 /// An open file. All offsets and lengths are in bytes.
+#[allow(clippy::len_without_is_empty)] // The length costs a system call; nobody asks for emptiness.
 pub trait DiskFile: Send + Sync + std::fmt::Debug {
     /// Reads at an offset until `into` is full or the file ends; returns the bytes read.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError>;

@@ -418,3 +418,62 @@ impl DiskFile for RealFile {
         self.name.clone()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn real_file(path: &Path, access: Access) -> RealFile {
+        let (file, direct) = open_file(path, access, Create::IfAbsent).unwrap();
+        let direct = AtomicBool::new(direct);
+        let write_through = AtomicBool::new(true);
+        RealFile {
+            file,
+            name: path.display().to_string(),
+            access,
+            direct,
+            write_through,
+        }
+    }
+
+    #[test]
+    fn without_write_through_a_durable_write_is_a_write_and_a_sync() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = real_file(&directory.path().join("f"), Access::Buffered);
+        file.write_through.store(false, Ordering::Relaxed);
+        file.write_durable_at(1, b"abc").unwrap();
+        let mut bytes = [0; 4];
+        assert_eq!(file.read_at(0, &mut bytes).unwrap(), 4);
+        assert_eq!(&bytes, b"\0abc");
+    }
+
+    #[test]
+    fn a_file_that_leaves_direct_access_goes_on_buffered_and_stays_strict() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = real_file(&directory.path().join("f"), Access::Direct);
+        // What some file systems say to any direct write, and then to any write at all.
+        let direct = file.direct.load(Ordering::Relaxed);
+        assert_eq!(file.again(Errno::INVAL), direct);
+        assert!(!file.again(Errno::INVAL), "it must not be tried for ever");
+        file.write_unchecked(1, b"abc").unwrap();
+        let flags = rustix::fs::fcntl_getfl(&file.file).unwrap();
+        assert!(!flags.contains(OFlags::DIRECT));
+        let error = file.write_at(1, b"abc").unwrap_err();
+        assert_eq!(error.source.kind(), io::ErrorKind::InvalidInput);
+        let mut block = AlignedBuffer::zeroed(DIRECT_ALIGNMENT);
+        assert_eq!(file.read_at(0, &mut block).unwrap(), 4);
+        assert_eq!(&block[..4], b"\0abc");
+    }
+
+    #[test]
+    fn reading_the_end_inside_a_block_keeps_direct_access() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f");
+        std::fs::write(&path, [7; 5000]).unwrap();
+        let file = real_file(&path, Access::Direct);
+        let before = file.direct.load(Ordering::Relaxed);
+        let mut bytes = AlignedBuffer::zeroed(2 * DIRECT_ALIGNMENT);
+        assert_eq!(file.read_at(0, &mut bytes).unwrap(), 5000);
+        assert_eq!(file.direct.load(Ordering::Relaxed), before);
+    }
+}

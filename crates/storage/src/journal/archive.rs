@@ -17,7 +17,10 @@ const READ_BYTES: usize = (1 << 20) + (64 << 10);
 /// The numbers of the archive's files, in order.
 pub fn files(disk: &dyn Disk) -> Result<Vec<u64>, JournalError> {
     let names = disk.list(JOURNAL_DIRECTORY)?;
-    let mut numbers: Vec<u64> = names.iter().filter_map(|name| number_of_file(name)).collect();
+    let mut numbers: Vec<u64> = names
+        .iter()
+        .filter_map(|name| number_of_file(name))
+        .collect();
     numbers.sort_unstable();
     Ok(numbers)
 }
@@ -45,7 +48,11 @@ impl ArchiveFile {
     /// Opens a file of the archive of the database with this identity.
     pub fn open(disk: &dyn Disk, identity: u64, number: u64) -> Result<Self, JournalError> {
         let file = disk.open(&journal_file(number), Access::Direct, Create::No)?;
-        Ok(ArchiveFile { number, file, identity })
+        Ok(ArchiveFile {
+            number,
+            file,
+            identity,
+        })
     }
 
     /// The file's number.
@@ -87,13 +94,19 @@ impl ArchiveFile {
         let length = header.bytes_on_disk();
         if length > read {
             if length as u64 > rest {
-                return Ok(ChunkState::Invalid("a chunk longer than the rest of the file"));
+                return Ok(ChunkState::Invalid(
+                    "a chunk longer than the rest of the file",
+                ));
             }
             buffer.extend_zeroed(length);
-            read += self.file.read_at(offset + read as u64, &mut buffer[read..])?;
+            read += self
+                .file
+                .read_at(offset + read as u64, &mut buffer[read..])?;
         }
         if read < length {
-            return Ok(ChunkState::Invalid("a chunk longer than the rest of the file"));
+            return Ok(ChunkState::Invalid(
+                "a chunk longer than the rest of the file",
+            ));
         }
         if !header.payload_is_valid(payload(&header, buffer)) {
             return Ok(ChunkState::Invalid("a torn chunk"));
@@ -177,13 +190,21 @@ pub fn find_end(disk: &dyn Disk, identity: u64) -> Result<ArchiveEnd, JournalErr
         };
         if let Some(reason) = reason {
             let offset = end.map_or(0, |end| end.offset);
-            stop = Some(Stop { file: number, offset, reason });
+            stop = Some(Stop {
+                file: number,
+                offset,
+                reason,
+            });
         }
         if let Some(end) = end {
             return Ok(ArchiveEnd { stop, ..end });
         }
     }
-    Ok(ArchiveEnd { file: files.first().copied().unwrap_or(0), stop, ..ArchiveEnd::EMPTY })
+    Ok(ArchiveEnd {
+        file: files.first().copied().unwrap_or(0),
+        stop,
+        ..ArchiveEnd::EMPTY
+    })
 }
 
 const NOT_NEXT: &str = "a chunk that does not continue the one before";
@@ -242,39 +263,66 @@ impl ArchiveReader {
                     ChunkState::Invalid(reason) => Some(reason),
                 };
                 let (file, offset) = (file.number, self.offset);
-                self.stop = reason.map(|reason| Stop { file, offset, reason });
+                self.stop = reason.map(|reason| Stop {
+                    file,
+                    offset,
+                    reason,
+                });
                 if !self.next_file_continues()? {
                     return Ok(None);
                 }
             }
-            let Some(number) = self.files.next() else { return Ok(None) };
+            let Some(number) = self.files.next() else {
+                return Ok(None);
+            };
             self.file = Some(ArchiveFile::open(&*self.disk, self.identity, number)?);
             self.offset = 0;
         }
     }
 
-    /// Whether the next file begins with the chunk that is next. If it begins with a later one, the
-    /// chunks between are damaged.
+    /// Whether the next file begins with the chunk that is next. A file is synced whole before the
+    /// next one is begun, so if a later file has a chunk, what is not here is damaged.
     fn next_file_continues(&mut self) -> Result<bool, JournalError> {
-        let Some(&number) = self.files.as_slice().first() else { return Ok(false) };
-        let next = ArchiveFile::open(&*self.disk, self.identity, number)?;
-        match next.chunk_at(0, &mut self.buffer)? {
-            ChunkState::Valid(header)
-                if continues(self.end, &header) && (self.end.is_some() || self.stop.is_none()) =>
-            {
-                Ok(true)
-            }
-            ChunkState::Valid(_) => {
-                let file = self.file.as_ref().expect("a file is open");
-                Err(JournalError::Damaged {
-                    file: file.display_name(),
-                    offset: self.offset,
-                    reason: self.stop.map_or("the file ends too early", |stop| stop.reason),
-                    from: self.position().lsn,
-                })
-            }
-            // A file that was begun and has nothing stable yet.
-            ChunkState::End | ChunkState::Invalid(_) => Ok(false),
+        for &number in self.files.as_slice() {
+            let next = ArchiveFile::open(&*self.disk, self.identity, number)?;
+            let reason = match next.chunk_at(0, &mut self.buffer)? {
+                ChunkState::Valid(header) => {
+                    let follows = self.end.is_some() && continues(self.end, &header);
+                    return match self.stop {
+                        None if follows => Ok(true),
+                        // A stale chunk of before a crash may follow the last one of a file.
+                        Some(stop) if follows && Some(stop.file) == self.file_number() => Ok(true),
+                        stop => Err(self.damaged(stop)),
+                    };
+                }
+                ChunkState::Invalid(reason) => reason,
+                ChunkState::End => "the file is empty",
+            };
+            // If no later file has a chunk, this one was only begun; or the log will tell.
+            self.stop = Some(Stop {
+                file: number,
+                offset: 0,
+                reason,
+            });
+        }
+        Ok(false)
+    }
+
+    fn file_number(&self) -> Option<u64> {
+        self.file.as_ref().map(ArchiveFile::number)
+    }
+
+    fn damaged(&self, stop: Option<Stop>) -> JournalError {
+        let stop = stop.unwrap_or(Stop {
+            file: self.file_number().unwrap_or(0),
+            offset: self.offset,
+            reason: "the file ends too early",
+        });
+        JournalError::Damaged {
+            file: self.disk.display_name(&journal_file(stop.file)),
+            offset: stop.offset,
+            reason: stop.reason,
+            from: self.position().lsn,
         }
     }
 

@@ -7,8 +7,8 @@
 //! largest group (I10).
 
 use super::archive::{ArchiveEnd, ArchiveFile, files};
-use super::chunk::{CHUNK_HEADER_BYTES, ChunkHeader, SECTION_HEAD_BYTES, SectionHead};
 use super::chunk::chunk_bytes_on_disk;
+use super::chunk::{CHUNK_HEADER_BYTES, ChunkHeader, SECTION_HEAD_BYTES, SectionHead};
 use super::{JOURNAL_DIRECTORY, JournalError, Retention, journal_file};
 use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile};
 use crate::log::LogPosition;
@@ -70,7 +70,10 @@ impl Archiver {
             disk,
             identity,
             keep_bytes,
-            limits: Limits { chunk_bytes: CHUNK_BYTES, file_bytes: FILE_BYTES_MAX },
+            limits: Limits {
+                chunk_bytes: CHUNK_BYTES,
+                file_bytes: FILE_BYTES_MAX,
+            },
             file: None,
             older: VecDeque::new(),
             end,
@@ -88,7 +91,10 @@ impl Archiver {
     /// The same with small chunks and files, so that tests see many of them.
     #[cfg(test)]
     pub(crate) fn with_limits(mut self, chunk_bytes: usize, file_bytes: u64) -> Self {
-        self.limits = Limits { chunk_bytes, file_bytes };
+        self.limits = Limits {
+            chunk_bytes,
+            file_bytes,
+        };
         self
     }
 
@@ -109,7 +115,11 @@ impl Archiver {
             records_bytes: 0,
         };
         let wanted = header.number >= self.gathered.group;
-        GroupRows { archiver: self, head, wanted }
+        GroupRows {
+            archiver: self,
+            head,
+            wanted,
+        }
     }
 
     /// All journal records of this group were given. Writes a chunk if one is full.
@@ -213,10 +223,15 @@ impl Archiver {
     }
 
     fn remove_old_files(&mut self) -> Result<(), JournalError> {
-        let Some(keep_bytes) = self.keep_bytes else { return Ok(()) };
+        let Some(keep_bytes) = self.keep_bytes else {
+            return Ok(());
+        };
         if self.older.back().map_or(0, |&(number, _)| number + 1) < self.end.file {
             self.older.clear();
-            for number in files(&*self.disk)?.into_iter().filter(|&n| n < self.end.file) {
+            for number in files(&*self.disk)?
+                .into_iter()
+                .filter(|&n| n < self.end.file)
+            {
                 let file = ArchiveFile::open(&*self.disk, self.identity, number)?;
                 self.older.push_back((number, file.len()?));
             }

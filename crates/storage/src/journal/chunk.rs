@@ -152,13 +152,27 @@ pub(super) struct RowCursor {
 impl RowCursor {
     /// Over a chunk's sections.
     pub fn over_chunk(journal: Option<u16>) -> Self {
-        let place = RowPlace { lsn: Lsn(0), group: 0, first_transaction: 0 };
-        RowCursor { journal, next: 0, section_end: 0, place }
+        let place = RowPlace {
+            lsn: Lsn(0),
+            group: 0,
+            first_transaction: 0,
+        };
+        RowCursor {
+            journal,
+            next: 0,
+            section_end: 0,
+            place,
+        }
     }
 
     /// Over the records of one group, as they stand in the log.
     pub fn over_group(journal: Option<u16>, place: RowPlace, bytes: usize) -> Self {
-        RowCursor { journal, next: 0, section_end: bytes, place }
+        RowCursor {
+            journal,
+            next: 0,
+            section_end: bytes,
+            place,
+        }
     }
 
     /// The next row in `bytes`.
@@ -167,8 +181,10 @@ impl RowCursor {
             let mut records = Records::new(&bytes[self.next..self.section_end]);
             let from = self.next;
             while let Some(record) = records.next() {
-                let record = record
-                    .map_err(|error| RecordError { offset: from + error.offset, ..error })?;
+                let record = record.map_err(|error| RecordError {
+                    offset: from + error.offset,
+                    ..error
+                })?;
                 if let Body::Journal { journal, row } = record.body
                     && self.journal.is_none_or(|only| only == journal)
                 {
@@ -181,7 +197,10 @@ impl RowCursor {
             if self.next == bytes.len() {
                 return Ok(None);
             }
-            let fail = |reason| RecordError { offset: from, reason };
+            let fail = |reason| RecordError {
+                offset: from,
+                reason,
+            };
             let Some(head) = SectionHead::decode(&bytes[self.next..]) else {
                 return Err(fail("shorter than a section's head"));
             };

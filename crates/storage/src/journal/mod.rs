@@ -23,8 +23,8 @@ mod error;
 pub mod reader;
 
 pub use archiver::Archiver;
-pub use error::JournalError;
 pub use chunk::RowPlace;
+pub use error::JournalError;
 pub use reader::{JournalReader, Row};
 
 use std::fmt;

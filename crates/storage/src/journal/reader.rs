@@ -4,8 +4,8 @@ use super::archive::ArchiveReader;
 use super::chunk::{ChunkHeader, Found, RowCursor, RowPlace};
 use super::{JournalError, Retention, journal_file};
 use crate::disk::Disk;
-use crate::log::{LogError, LogPosition};
 use crate::log::reader::LogReader;
+use crate::log::{LogError, LogPosition};
 use crate::manifest::Manifest;
 use std::sync::Arc;
 
@@ -75,12 +75,22 @@ impl JournalReader {
         if self.log.is_none() {
             if let Some((header, (place, journal, range))) = self.next_archived()? {
                 let bytes = &self.archive.payload(&header)[range];
-                return Ok(Some(Row { journal, place, bytes }));
+                return Ok(Some(Row {
+                    journal,
+                    place,
+                    bytes,
+                }));
             }
             self.open_log()?;
         }
-        let Some((place, journal, range)) = self.next_in_log()? else { return Ok(None) };
-        Ok(Some(Row { journal, place, bytes: &self.group[range] }))
+        let Some((place, journal, range)) = self.next_in_log()? else {
+            return Ok(None);
+        };
+        Ok(Some(Row {
+            journal,
+            place,
+            bytes: &self.group[range],
+        }))
     }
 
     fn next_archived(&mut self) -> Result<Option<(ChunkHeader, Found)>, JournalError> {
@@ -92,12 +102,18 @@ impl JournalReader {
                     Err(source) => {
                         let (file, end) = self.archive.place();
                         let offset = end - header.bytes_on_disk() as u64;
-                        return Err(JournalError::Record { file, offset, source });
+                        return Err(JournalError::Record {
+                            file,
+                            offset,
+                            source,
+                        });
                     }
                 }
             }
             let first = self.archive.position() == LogPosition::START;
-            let Some(header) = self.archive.next_chunk()? else { return Ok(None) };
+            let Some(header) = self.archive.next_chunk()? else {
+                return Ok(None);
+            };
             if first && self.manifest.journal == Retention::All && header.number != 0 {
                 return Err(JournalError::Damaged {
                     file: self.archive.place().0,
@@ -140,11 +156,17 @@ impl JournalReader {
                     Ok(None) => self.group_rows = None,
                     Err(source) => {
                         let file = format!("the log, before LSN {}", log.position().lsn);
-                        return Err(JournalError::Record { file, offset: 0, source });
+                        return Err(JournalError::Record {
+                            file,
+                            offset: 0,
+                            source,
+                        });
                     }
                 }
             }
-            let Some((header, payload)) = log.next_group()? else { return Ok(None) };
+            let Some((header, payload)) = log.next_group()? else {
+                return Ok(None);
+            };
             self.group.clear();
             self.group.extend_from_slice(payload);
             let place = RowPlace {

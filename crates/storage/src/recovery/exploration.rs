@@ -1,9 +1,9 @@
 //! Crash exploration: a small database runs on the simulated disk, crashes at a chosen step, is
 //! recovered, and is compared with a model of everything that was acknowledged; and again.
 
-use super::{RecoveryError, RecoveryOptions, Recovered, recover};
+use super::{Recovered, RecoveryError, RecoveryOptions, recover};
 use crate::checkpoint::{Checkpointer, Progress};
-use crate::disk::{Disk, SimulatedDisk};
+use crate::disk::{Disk, Faults, SimulatedDisk};
 use crate::journal::{JournalReader, Retention};
 use crate::log::segment::{Prepared, Segments};
 use crate::log::writer::{GroupBuilder, SealedGroup, Sequencer};
@@ -17,7 +17,7 @@ const JOURNALS: u16 = 2;
 
 /// A small generator of random numbers, so that a seed is all there is (I11).
 #[derive(Clone, Debug)]
-struct Random(u64);
+pub(super) struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -40,16 +40,16 @@ impl Random {
 
 /// What a group did, for the model.
 #[derive(Clone, Debug, Default)]
-struct Change {
+pub(super) struct Change {
     writes: Vec<(Address, Vec<u8>)>,
     rows: Vec<(u16, Vec<u8>)>,
 }
 
 /// Everything that was submitted, in order, and how much of it was acknowledged.
 #[derive(Debug, Default)]
-struct Model {
+pub(super) struct Model {
     changes: Vec<Change>,
-    acknowledged: usize,
+    pub acknowledged: usize,
 }
 
 impl Model {
@@ -64,35 +64,37 @@ impl Model {
         pages
     }
 
-    fn rows(&self, groups: usize) -> Vec<(u64, (u16, Vec<u8>))> {
+    pub(super) fn rows(&self, groups: usize) -> Vec<(u64, (u16, Vec<u8>))> {
         let numbered = self.changes[..groups].iter().zip(1u64..);
-        numbered.flat_map(|(c, group)| c.rows.iter().map(move |row| (group, row.clone()))).collect()
+        numbered
+            .flat_map(|(c, group)| c.rows.iter().map(move |row| (group, row.clone())))
+            .collect()
     }
 }
 
 /// A database on a simulated disk, through any number of lives.
-struct World {
-    simulated: SimulatedDisk,
-    disk: Arc<dyn Disk>,
-    model: Model,
+pub(super) struct World {
+    pub simulated: SimulatedDisk,
+    pub disk: Arc<dyn Disk>,
+    pub model: Model,
     random: Random,
     /// Pages that writes go to; grows.
     pages: u64,
 }
 
 /// One life of the database: between an opening and a crash.
-struct Life {
+pub(super) struct Life {
     segments: Segments,
     sequencer: Sequencer,
     durable: u64,
-    checkpointers: Vec<Checkpointer>,
+    pub checkpointers: Vec<Checkpointer>,
     /// Groups on their way to each checkpointer.
     waiting: Vec<VecDeque<Arc<SealedGroup>>>,
 }
 
 /// The disk failed, so the machine has crashed.
 #[derive(Debug)]
-struct Crashed;
+pub(super) struct Crashed;
 
 impl<E: std::error::Error> From<E> for Crashed {
     fn from(_: E) -> Self {
@@ -101,14 +103,32 @@ impl<E: std::error::Error> From<E> for Crashed {
 }
 
 impl World {
-    fn create(seed: u64, stripes: u32) -> World {
-        let simulated = SimulatedDisk::new(seed);
+    pub(super) fn create(seed: u64, stripes: u32) -> World {
+        let retention = if seed % 5 == 4 {
+            Retention::Nothing
+        } else {
+            Retention::All
+        };
+        Self::on(
+            SimulatedDisk::new(seed, Faults::default()),
+            seed,
+            stripes,
+            retention,
+        )
+    }
+
+    pub(super) fn on(
+        simulated: SimulatedDisk,
+        seed: u64,
+        stripes: u32,
+        journal: Retention,
+    ) -> World {
         let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
         let manifest = Manifest {
             segment_bytes: 8 * PAGE_SIZE as u64,
             block_bytes: PAGE_SIZE as u32 * (1 + seed % 2) as u32,
             stripes,
-            journal: if seed % 5 == 4 { Retention::Nothing } else { Retention::All },
+            journal,
             ..Manifest::new(seed)
         };
         let segments = Segments::open(disk.clone(), manifest.log_layout(), Lsn(0), 1000).unwrap();
@@ -116,25 +136,57 @@ impl World {
         segments.prepare_next().unwrap();
         manifest.write(&*disk).unwrap();
         let random = Random(seed);
-        World { simulated, disk, model: Model::default(), random, pages: 1 }
+        World {
+            simulated,
+            disk,
+            model: Model::default(),
+            random,
+            pages: 1,
+        }
     }
 
-    fn manifest(&self) -> Manifest {
+    /// The machine comes up again, to crash at this step of the disk if it gets there.
+    pub(super) fn restart(&mut self, crash_at_step: Option<u64>) {
+        self.restart_with(Faults {
+            crash_at_step,
+            ..Faults::default()
+        });
+    }
+
+    pub(super) fn restart_with(&mut self, faults: Faults) {
+        self.simulated = self.simulated.restart(faults);
+        self.disk = Arc::new(self.simulated.clone());
+    }
+
+    pub(super) fn manifest(&self) -> Manifest {
         Manifest::read(&*self.disk).unwrap()
     }
 
-    fn recover(&self, dry_run: bool) -> Result<Recovered, RecoveryError> {
-        let options = RecoveryOptions { memory_max_bytes: 1 << 24, workers: 2, dry_run };
+    pub(super) fn recover(&self, dry_run: bool) -> Result<Recovered, RecoveryError> {
+        let options = RecoveryOptions {
+            memory_max_bytes: 1 << 24,
+            workers: 2,
+            dry_run,
+        };
         recover(&self.disk, &self.manifest(), options)
     }
 
     /// What is on disk must be everything acknowledged, and nothing but what was submitted.
-    fn check(&mut self, recovered: &Recovered, what: &str) {
+    pub(super) fn check(&mut self, recovered: &Recovered, what: &str) {
         let groups = recovered.end.group as usize - 1;
         let acknowledged = self.model.acknowledged;
-        assert!(groups >= acknowledged, "{what}: {groups} of {acknowledged} acknowledged groups");
-        assert!(groups <= self.model.changes.len(), "{what}: groups from nowhere");
-        assert!(recovered.store.bytes() == self.model.pages(groups), "{what}: other pages");
+        assert!(
+            groups >= acknowledged,
+            "{what}: {groups} of {acknowledged} acknowledged groups"
+        );
+        assert!(
+            groups <= self.model.changes.len(),
+            "{what}: groups from nowhere"
+        );
+        assert!(
+            recovered.store.bytes() == self.model.pages(groups),
+            "{what}: other pages"
+        );
         // Groups beyond the recovered end are lost for good; those before it are now durable.
         self.model.changes.truncate(groups);
         self.model.acknowledged = groups;
@@ -147,12 +199,17 @@ impl World {
         while let Some(row) = reader.next_row().unwrap() {
             rows.push((row.place.group, (row.journal, row.bytes.to_vec())));
         }
-        assert!(rows == self.model.rows(groups), "{what}: other journal rows");
+        assert!(
+            rows == self.model.rows(groups),
+            "{what}: other journal rows"
+        );
     }
 
     /// Recovers, checks, and opens for a next life.
-    fn open(&mut self, what: &str) -> Result<Life, Crashed> {
-        let Ok(recovered) = self.recover(false) else { return Err(Crashed) };
+    pub(super) fn open(&mut self, what: &str) -> Result<Life, Crashed> {
+        let Ok(recovered) = self.recover(false) else {
+            return Err(Crashed);
+        };
         self.check(&recovered, what);
         let mut manifest = self.manifest();
         manifest.incarnation = manifest.incarnation.max(recovered.last_incarnation) + 1;
@@ -167,7 +224,13 @@ impl World {
         let waiting = checkpointers.iter().map(|_| VecDeque::new()).collect();
         let sequencer = Sequencer::new(layout, manifest.incarnation, recovered.end);
         let durable = recovered.end.group - 1;
-        Ok(Life { segments, sequencer, durable, checkpointers, waiting })
+        Ok(Life {
+            segments,
+            sequencer,
+            durable,
+            checkpointers,
+            waiting,
+        })
     }
 
     fn change(&mut self) -> Change {
@@ -178,21 +241,30 @@ impl World {
         let mut change = Change::default();
         for _ in 0..1 + random.below(4) {
             let page = random.below(self.pages);
-            let length = if random.one_in(10) { PAGE_SIZE } else { 1 + random.below(40) as usize };
+            let length = if random.one_in(10) {
+                PAGE_SIZE
+            } else {
+                1 + random.below(40) as usize
+            };
             let offset = random.below((PAGE_SIZE - length) as u64 + 1);
             let address = Address(page * PAGE_SIZE as u64 + offset);
             let value = random.next().to_le_bytes();
-            change.writes.push((address, value.iter().copied().cycle().take(length).collect()));
+            change.writes.push((
+                address,
+                value.iter().copied().cycle().take(length).collect(),
+            ));
         }
         for _ in 0..random.below(3) {
             let journal = random.below(u64::from(JOURNALS)) as u16;
             let length = 1 + random.below(60) as usize;
-            change.rows.push((journal, vec![random.next() as u8; length]));
+            change
+                .rows
+                .push((journal, vec![random.next() as u8; length]));
         }
         change
     }
 
-    fn commit(&mut self, life: &mut Life) -> Result<(), Crashed> {
+    pub(super) fn commit(&mut self, life: &mut Life) -> Result<(), Crashed> {
         let change = self.change();
         let mut builder = GroupBuilder::with_capacity(PAGE_SIZE);
         for (address, bytes) in &change.writes {
@@ -216,12 +288,14 @@ impl World {
         life.durable = group.header().number;
         self.model.acknowledged = self.model.changes.len();
         let group = Arc::new(group);
-        life.waiting.iter_mut().for_each(|waiting| waiting.push_back(group.clone()));
+        life.waiting
+            .iter_mut()
+            .for_each(|waiting| waiting.push_back(group.clone()));
         Ok(())
     }
 
     /// Runs so many random steps.
-    fn run(&mut self, life: &mut Life, steps: usize) -> Result<(), Crashed> {
+    pub(super) fn run(&mut self, life: &mut Life, steps: usize) -> Result<(), Crashed> {
         for _ in 0..steps {
             let stripe = self.random.below(life.checkpointers.len() as u64) as usize;
             match self.random.below(10) {
@@ -255,10 +329,47 @@ impl Life {
             assert_eq!(checkpointer.last_complete(), complete, "I6: {progress:?}");
         }
         let (needed, complete) = (checkpointer.log_needed_from(), checkpointer.last_complete());
-        assert!(needed.group <= complete.redo_start.group, "I6: {needed:?}, {complete:?}");
+        assert!(
+            needed.group <= complete.redo_start.group,
+            "I6: {needed:?}, {complete:?}"
+        );
         if let Progress::Complete { .. } = progress? {
             let needed = needed_from(&self.checkpointers);
             self.segments.free_before(needed.lsn);
+        }
+        Ok(())
+    }
+}
+
+impl Life {
+    /// The groups on their way to a checkpointer.
+    pub(super) fn waiting(&self, stripe: usize) -> &VecDeque<Arc<SealedGroup>> {
+        &self.waiting[stripe]
+    }
+
+    /// Gives all groups to all checkpointers.
+    pub(super) fn apply_all(&mut self) {
+        for (checkpointer, waiting) in self.checkpointers.iter_mut().zip(&mut self.waiting) {
+            for group in waiting.drain(..) {
+                checkpointer.apply(group.header(), group.payload()).unwrap();
+            }
+        }
+    }
+
+    /// Applies everything and completes a checkpoint of every stripe.
+    pub(super) fn checkpoint(&mut self) -> Result<(), Crashed> {
+        for stripe in 0..self.checkpointers.len() {
+            let checkpointer = &mut self.checkpointers[stripe];
+            while checkpointer.is_writing() {
+                checkpointer.write_next_block()?;
+            }
+            while let Some(group) = self.waiting[stripe].pop_front() {
+                checkpointer.apply(group.header(), group.payload())?;
+            }
+            let complete = checkpointer.statistics().checkpoints;
+            while self.checkpointers[stripe].statistics().checkpoints == complete {
+                self.write(stripe)?;
+            }
         }
         Ok(())
     }
@@ -269,7 +380,7 @@ fn needed_from(checkpointers: &[Checkpointer]) -> LogPosition {
     needed.min_by_key(|position| position.group).unwrap()
 }
 
-/// One seed: a life without a crash, then one that crashes after `crash_at` steps of the disk, then
+/// One seed: a life that ends by loss of power, then one that crashes at a step of the disk, then
 /// recovery (which may be cut off, too), and a last life. Returns whether the crash came.
 fn explore(seed: u64, stripes: u32, crash_at: u64) -> bool {
     let what = format!("seed {seed}, {stripes} stripes, crash at {crash_at}");
@@ -277,21 +388,27 @@ fn explore(seed: u64, stripes: u32, crash_at: u64) -> bool {
     let mut life = world.open(&what).unwrap();
     world.run(&mut life, 40).unwrap();
     drop(life);
-    let mut life = world.open(&what).unwrap();
-    world.simulated.crash_after(crash_at);
-    let crashed = world.run(&mut life, 60).is_err();
-    drop(life);
-    world.simulated.restart();
+    world.restart(Some(crash_at));
+    let mut crashed = true;
+    if let Ok(mut life) = world.open(&what) {
+        crashed = world.run(&mut life, 60).is_err();
+    }
     // The first attempt to recover is cut off halfway; it must leave nothing that harms the next.
-    world.simulated.crash_after(crash_at % 7);
+    world.restart(Some(1 + crash_at % 7));
     drop(world.open(&what));
-    world.simulated.restart();
-    let recovered = world.recover(true).unwrap_or_else(|error| panic!("{what}: {error}"));
+    world.restart(None);
+    let recovered = world
+        .recover(true)
+        .unwrap_or_else(|error| panic!("{what}: {error}"));
     world.check(&recovered, &what);
-    let mut life = world.open(&what).unwrap_or_else(|_| panic!("{what}: does not open"));
+    let mut life = world
+        .open(&what)
+        .unwrap_or_else(|_| panic!("{what}: does not open"));
     world.run(&mut life, 30).unwrap();
     drop(life);
-    let recovered = world.recover(false).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let recovered = world
+        .recover(false)
+        .unwrap_or_else(|error| panic!("{what}: {error}"));
     world.check(&recovered, &what);
     crashed
 }
@@ -300,11 +417,14 @@ fn explore(seed: u64, stripes: u32, crash_at: u64) -> bool {
 fn i3_i6_every_crash_point_recovers_all_acknowledged_groups() {
     for seed in 0..6 {
         for stripes in 1..=3 {
-            let mut crash_at = 0;
+            let mut crash_at = 1;
             while explore(seed, stripes, crash_at) {
                 crash_at += 1;
             }
-            assert!(crash_at > 20, "seed {seed}: the run has {crash_at} steps only");
+            assert!(
+                crash_at > 20,
+                "seed {seed}: the run has {crash_at} steps only"
+            );
         }
     }
 }
@@ -316,14 +436,16 @@ fn i3_many_lives_with_a_crash_in_each_recover_all_acknowledged_groups() {
         let mut opened = 0;
         for number in 0..12 {
             let what = format!("seed {seed}, life {number}");
-            let steps = world.random.below(120);
-            world.simulated.crash_after(steps);
+            let steps = 1 + world.random.below(120);
+            world.restart(Some(steps));
             if let Ok(mut life) = world.open(&what) {
                 opened += 1;
                 let _ = world.run(&mut life, 100);
             }
-            world.simulated.restart();
-            let recovered = world.recover(true).unwrap_or_else(|e| panic!("{what}: {e}"));
+            world.restart(None);
+            let recovered = world
+                .recover(true)
+                .unwrap_or_else(|e| panic!("{what}: {e}"));
             world.check(&recovered, &what);
         }
         assert!(opened > 3, "seed {seed}: {opened} lives only");

@@ -95,7 +95,9 @@ fn survey(disk: &dyn Disk, layout: StripeLayout) -> Result<Survey, RecoveryError
         damaged_offsets: Vec::new(),
         newest: None,
     };
-    let Some(file) = &survey.file else { return Ok(survey) };
+    let Some(file) = &survey.file else {
+        return Ok(survey);
+    };
     for (slot, state) in read_headers(file)? {
         match state {
             SlotState::Empty => {}
@@ -112,7 +114,10 @@ fn survey(disk: &dyn Disk, layout: StripeLayout) -> Result<Survey, RecoveryError
                     survey.versions.resize(block + 1, Vec::new());
                 }
                 survey.versions[block].push((header, slot));
-                if survey.newest.is_none_or(|newest| newest.checkpoint < header.checkpoint) {
+                if survey
+                    .newest
+                    .is_none_or(|newest| newest.checkpoint < header.checkpoint)
+                {
                     survey.newest = Some(header);
                 }
             }
@@ -152,7 +157,11 @@ fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
         let mut results = vec![work()];
         for other in others {
-            results.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            results.push(
+                other
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            );
         }
         results
     })
@@ -164,7 +173,11 @@ impl Survey {
         let block_pages = u64::from(self.layout.block_bytes) / PAGE_SIZE as u64;
         let end = |(header, _): &Version| {
             let used = u64::from(header.used_bytes) / PAGE_SIZE as u64;
-            if used == 0 { 0 } else { self.layout.store_block(header.block) * block_pages + used }
+            if used == 0 {
+                0
+            } else {
+                self.layout.store_block(header.block) * block_pages + used
+            }
         };
         self.versions.iter().flatten().map(end).max().unwrap_or(0)
     }
@@ -185,16 +198,24 @@ fn load_blocks(
     store: &mut PageStore,
     workers: usize,
 ) -> Result<Vec<LoadedBlock>, RecoveryError> {
-    let Some(first) = surveys.first() else { return Ok(Vec::new()) };
+    let Some(first) = surveys.first() else {
+        return Ok(Vec::new());
+    };
     let block_bytes = first.layout.block_bytes as usize;
-    let mut places: Vec<Option<&mut [u8]>> =
-        store.bytes_mut().chunks_mut(block_bytes).map(Some).collect();
+    let mut places: Vec<Option<&mut [u8]>> = store
+        .bytes_mut()
+        .chunks_mut(block_bytes)
+        .map(Some)
+        .collect();
     let mut work = Vec::new();
     for survey in surveys {
         for (block, versions) in survey.versions.iter().enumerate() {
             let store_block = survey.layout.store_block(block as u64) as usize;
             // A stripe's only block may be empty and beyond the store's end.
-            let place = places.get_mut(store_block).and_then(Option::take).unwrap_or_default();
+            let place = places
+                .get_mut(store_block)
+                .and_then(Option::take)
+                .unwrap_or_default();
             work.push((survey, block as u64, versions, place));
         }
     }
@@ -206,7 +227,9 @@ fn load_blocks(
         let mut loaded = Vec::new();
         while !failed.load(Ordering::Relaxed) {
             let next = work.lock().next();
-            let Some((survey, block, versions, place)) = next else { break };
+            let Some((survey, block, versions, place)) = next else {
+                break;
+            };
             let result = load_block(survey, block, versions, place);
             failed.fetch_or(result.is_err(), Ordering::Relaxed);
             loaded.push(result?);
@@ -228,8 +251,12 @@ fn load_block(
     versions: &[Version],
     place: &mut [u8],
 ) -> Result<LoadedBlock, DiskError> {
-    let mut loaded =
-        LoadedBlock { stripe: survey.layout.stripe, block, version: None, torn: Vec::new() };
+    let mut loaded = LoadedBlock {
+        stripe: survey.layout.stripe,
+        block,
+        version: None,
+        torn: Vec::new(),
+    };
     for &(header, slot) in versions {
         let file = survey.file.as_ref().expect("versions come from a file");
         let used = &mut place[..header.used_bytes as usize];
@@ -256,15 +283,33 @@ fn judge<'a>(
         damaged_offsets.extend(block.torn.iter().map(|slot| slot * slot_bytes));
     }
     damaged_offsets.sort_unstable();
-    let version = |block: u64| chosen.get(block as usize).copied().flatten().map(|(h, _)| h);
+    let version = |block: u64| {
+        chosen
+            .get(block as usize)
+            .copied()
+            .flatten()
+            .map(|(h, _)| h)
+    };
     let found = || chosen.iter().flatten().map(|(header, _)| header);
     let (complete, redo_start) = match &survey.newest {
         None => (CompleteCheckpoint::NONE, LogPosition::START),
         Some(newest) => {
             let is_new = |b| version(b).is_some_and(|h| h.checkpoint == newest.checkpoint);
             if (0..newest.blocks).all(is_new) {
-                let SlotHeader { checkpoint: number, blocks, redo_start, .. } = *newest;
-                (CompleteCheckpoint { number, blocks, redo_start }, redo_start)
+                let SlotHeader {
+                    checkpoint: number,
+                    blocks,
+                    redo_start,
+                    ..
+                } = *newest;
+                (
+                    CompleteCheckpoint {
+                        number,
+                        blocks,
+                        redo_start,
+                    },
+                    redo_start,
+                )
             } else {
                 let complete = newest.complete;
                 let is_missing =
@@ -280,11 +325,16 @@ fn judge<'a>(
                 let all = (complete.blocks..newest.blocks).all(|b| version(b).is_some());
                 let positions = found().map(|header| header.position);
                 let oldest = positions.chain([newest.redo_start]).min_by_key(|p| p.group);
-                (complete, oldest.filter(|_| all).unwrap_or(complete.redo_start))
+                (
+                    complete,
+                    oldest.filter(|_| all).unwrap_or(complete.redo_start),
+                )
             }
         }
     };
-    let newest_position = found().map(|header| header.position).max_by_key(|p| p.group);
+    let newest_position = found()
+        .map(|header| header.position)
+        .max_by_key(|p| p.group);
     let report = StripeReport {
         stripe: survey.layout.stripe,
         file: survey.file_name,
@@ -296,7 +346,10 @@ fn judge<'a>(
         bytes: found().map(|header| u64::from(header.used_bytes)).sum(),
         redo_start,
     };
-    let slots = chosen.iter().map(|version| version.map(|(_, slot)| slot)).collect();
+    let slots = chosen
+        .iter()
+        .map(|version| version.map(|(_, slot)| slot))
+        .collect();
     Ok(LoadedStripe {
         layout: survey.layout,
         ring: Ring::resume(slots, report.slots),

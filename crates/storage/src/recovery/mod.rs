@@ -10,11 +10,13 @@
 //!
 //! Source: Li & Naughton, section 2, "Recovery".
 
+#[cfg(test)]
+mod damage;
 mod error;
-mod load;
-mod report;
 #[cfg(test)]
 mod exploration;
+mod load;
+mod report;
 
 pub use error::RecoveryError;
 pub use report::{RecoveryReport, StripeReport};
@@ -86,7 +88,9 @@ pub fn recover(
 ) -> Result<Recovered, RecoveryError> {
     let workers = options.workers.max(1);
     let mut store = PageStore::reserve(options.memory_max_bytes)?;
-    let layouts: Vec<_> = (0..manifest.stripes).map(|k| StripeLayout::of(manifest, k)).collect();
+    let layouts: Vec<_> = (0..manifest.stripes)
+        .map(|k| StripeLayout::of(manifest, k))
+        .collect();
 
     let started = Instant::now();
     let stripes = load::load(&**disk, &layouts, &mut store, workers)?;
@@ -102,7 +106,10 @@ pub fn recover(
     let started = Instant::now();
     let reader = open_log(disk, manifest, options, &stripes, archive)?;
     let redo_start = reader.position();
-    let mut redo = Redo { reader, totals: Totals::default() };
+    let mut redo = Redo {
+        reader,
+        totals: Totals::default(),
+    };
     redo.run(&mut store, archive, archiver.as_mut())?;
     let Redo { reader, totals } = redo;
     check_end(reader.position(), &stripes, archive)?;
@@ -133,11 +140,22 @@ pub fn recover(
             last_number: stripe.report.newest_checkpoint,
             position: reader.position(),
         };
-        checkpointers.push(Checkpointer::resume(disk.clone(), shadow, archiver.take(), resume));
+        checkpointers.push(Checkpointer::resume(
+            disk.clone(),
+            shadow,
+            archiver.take(),
+            resume,
+        ));
     }
     report.copy_time = started.elapsed();
     let (end, last_incarnation) = (reader.position(), reader.last_incarnation());
-    Ok(Recovered { store, checkpointers, end, last_incarnation, report })
+    Ok(Recovered {
+        store,
+        checkpointers,
+        end,
+        last_incarnation,
+        report,
+    })
 }
 
 /// Opens the log at the oldest position that a stripe or the journal's archive needs.
@@ -150,24 +168,39 @@ fn open_log(
 ) -> Result<LogReader, RecoveryError> {
     let of_stripes = stripes.iter().map(|stripe| {
         let report = &stripe.report;
-        (report.redo_start, report.file.clone(), report.damaged_offsets.clone())
+        (
+            report.redo_start,
+            report.file.clone(),
+            report.damaged_offsets.clone(),
+        )
     });
     let of_archive = archive.map(|end| match end.stop {
-        Some(stop) => {
-            (end.position, disk.display_name(&journal_file(stop.file)), vec![stop.offset])
-        }
-        None => (end.position, disk.display_name(&journal_file(end.file)), Vec::new()),
+        Some(stop) => (
+            end.position,
+            disk.display_name(&journal_file(stop.file)),
+            vec![stop.offset],
+        ),
+        None => (
+            end.position,
+            disk.display_name(&journal_file(end.file)),
+            Vec::new(),
+        ),
     });
-    let oldest = of_stripes.chain(of_archive).min_by_key(|(position, ..)| position.group);
+    let oldest = of_stripes
+        .chain(of_archive)
+        .min_by_key(|(position, ..)| position.group);
     let (from, needed_by, damaged_offsets) = oldest.expect("a database has a stripe");
     let layout = manifest.log_layout();
     if !options.dry_run {
         make_log_stable(&**disk, layout.segment_of(from.lsn))?;
     }
     LogReader::open(disk, layout, from).map_err(|error| match error {
-        LogError::MissingSegment { file, needed } => {
-            RecoveryError::LogFreed { file, needed_by, needed, damaged_offsets }
-        }
+        LogError::MissingSegment { file, needed } => RecoveryError::LogFreed {
+            file,
+            needed_by,
+            needed,
+            damaged_offsets,
+        },
         error => error.into(),
     })
 }
@@ -178,7 +211,8 @@ fn make_log_stable(disk: &dyn Disk, first: u64) -> Result<(), RecoveryError> {
         if let Some(segment) = segment_of_file(&name)
             && segment >= first
         {
-            disk.open(&segment_file(segment), Access::Direct, Create::No)?.sync()?;
+            disk.open(&segment_file(segment), Access::Direct, Create::No)?
+                .sync()?;
         }
     }
     Ok(())
@@ -217,9 +251,11 @@ impl Redo {
             };
             let installed = installed.map_err(|error| match error {
                 InstallError::Store(error) => RecoveryError::Store(error),
-                InstallError::Record(source) => {
-                    RecoveryError::Record { group: header.number, lsn: header.lsn, source }
-                }
+                InstallError::Record(source) => RecoveryError::Record {
+                    group: header.number,
+                    lsn: header.lsn,
+                    source,
+                },
             })?;
             if let Some(archiver) = &mut archiver {
                 archiver.end_group(&header)?;
@@ -247,13 +283,21 @@ fn check_end(
         let backup_group = stripe.newest_position.group;
         if backup_group > end.group {
             let (file, log_group) = (stripe.report.file.clone(), end.group);
-            return Err(RecoveryError::LogEndsEarly { file, backup_group, log_group });
+            return Err(RecoveryError::LogEndsEarly {
+                file,
+                backup_group,
+                log_group,
+            });
         }
     }
     match archive {
         Some(archive) if archive.position.group > end.group => {
             let (archive_group, log_group) = (archive.position.group, end.group);
-            Err(JournalError::BeyondLog { archive_group, log_group }.into())
+            Err(JournalError::BeyondLog {
+                archive_group,
+                log_group,
+            }
+            .into())
         }
         _ => Ok(()),
     }

@@ -83,5 +83,9 @@ impl RecoveryReport {
 }
 
 fn rate(count: u64, time: Duration) -> f64 {
-    if count == 0 || time.is_zero() { 0.0 } else { count as f64 / time.as_secs_f64() }
+    if count == 0 || time.is_zero() {
+        0.0
+    } else {
+        count as f64 / time.as_secs_f64()
+    }
 }

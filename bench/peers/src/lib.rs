@@ -1,0 +1,56 @@
+//! The same debit-credit on other people's engines, in one run on one machine.
+//!
+//! Every peer gets the same bank (the same records of 128 bytes), the same requests from the same
+//! seed, and the same promise to keep: a group of transactions is acknowledged only when it is on
+//! stable storage. Nothing is turned off that its users would need after a power failure. Every peer
+//! is set up as well as its own documentation advises for such a load; the settings are printed. Each
+//! runs with one transaction a sync, and with the group sizes that an application which can gather
+//! requests would choose; the table shows the first and the best.
+//!
+//! After every cell the four sums and the lines of history are compared with what was asked for; at
+//! the end the database is closed, opened anew and compared again. A peer that fails this has no
+//! figure.
+//!
+//! One process runs one peer after the other. Durable latency on a virtual machine depends on
+//! whether its cores idle ([`sardonyx_floor::Spinner`]), so all peers run in the same face of the
+//! disk, the table says in which, and bare durable writes of the same run stand above it.
+//!
+//! # Building
+//!
+//! This crate is no member by default and nobody's dependency: it compiles SQLite, LMDB and RocksDB
+//! from source, which takes a C++ compiler, libclang (Debian: `apt install libclang-dev`) and, for
+//! RocksDB, some quarter of an hour of one core.
+//!
+//! ```text
+//! cargo run --release -p sardonyx-peers -- --seconds 2
+//! ```
+//!
+//! # Adding an engine
+//!
+//! Implement [`Peer`] in a module of its own and add one line to [`registry`]. The tests run over
+//! the registry, so they cover the new engine too.
+
+#![forbid(unsafe_op_in_unsafe_fn)]
+
+mod lmdb;
+mod peer;
+mod redb;
+mod rocksdb;
+mod run;
+mod sqlite;
+mod table;
+
+pub use peer::{Engine, Failure, OpenBank, Peer, PeerError};
+pub use run::{Cell, Options, PeerReport, Report, run};
+pub use table::table;
+
+/// All engines, in the order in which they run.
+pub fn registry() -> Vec<Engine> {
+    vec![
+        // An engine of this project is one more line here: Engine::of::<its adapter>().
+        Engine::of::<sqlite::Sqlite>(),
+        Engine::of::<lmdb::Lmdb>(),
+        Engine::of::<redb::Redb>(),
+        Engine::of::<rocksdb::RocksDb>(),
+    ]
+}

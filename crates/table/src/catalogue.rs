@@ -1,0 +1,291 @@
+//! The catalogue: which tables and journals there are, and which pages each table has. It stands in
+//! the first pages of the store and is changed by transactions like any other bytes.
+//!
+//! | pages | what |
+//! | --- | --- |
+//! | 0 | the root: magic, version, allocated pages, number of definitions and of extents |
+//! | 1 to 8 | definitions, 128 bytes each: 256 tables and journals |
+//! | 9 to 24 | extents, 32 bytes each: 2048 |
+//!
+//! A table's extents grow with it: each new one has as many pages as the table has so far, between
+//! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], so that a table of terabytes still has few.
+
+use crate::error::TableError;
+use crate::layout::{PageLayout, RECORD_BYTES_MAX};
+use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// The most tables and journals together.
+pub const DEFINITIONS_MAX: usize = 256;
+/// The longest name, in bytes of UTF-8.
+pub const NAME_BYTES_MAX: usize = 48;
+/// The most extents of all tables together.
+pub const EXTENTS_MAX: usize = 2048;
+/// Pages of a table's first extent.
+pub const EXTENT_PAGES_MIN: u64 = 16;
+/// Pages of an extent at most (1 GiB).
+pub const EXTENT_PAGES_MAX: u64 = 1 << 18;
+/// Pages that the catalogue takes.
+pub const CATALOGUE_PAGES: u64 = 25;
+
+const FIRST_DEFINITION_PAGE: u64 = 1;
+const FIRST_EXTENT_PAGE: u64 = 9;
+const MAGIC: [u8; 8] = *b"SdxTable";
+const VERSION: u32 = 1;
+const KIND_TABLE: u8 = 1;
+const KIND_JOURNAL: u8 = 2;
+
+/// The root's bytes.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct RootBytes {
+    magic: [u8; 8],
+    version: u32,
+    definitions: u32,
+    extents: u32,
+    reserved: u32,
+    pages: u64,
+}
+
+/// A definition's bytes.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct DefinitionBytes {
+    name: [u8; NAME_BYTES_MAX],
+    name_bytes: u8,
+    kind: u8,
+    reserved: [u8; 2],
+    record_bytes: u32,
+    key_offset: u32,
+    key_bytes: u32,
+    unused: [u8; 64],
+}
+
+/// An extent's bytes.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct ExtentBytes {
+    table: u32,
+    reserved: u32,
+    first_page: u64,
+    pages: u64,
+    unused: u64,
+}
+
+const _: () = assert!(size_of::<DefinitionBytes>() == 128 && size_of::<ExtentBytes>() == 32);
+const _: () = assert!(DEFINITIONS_MAX * 128 == 8 * PAGE_SIZE && EXTENTS_MAX * 32 == 16 * PAGE_SIZE);
+
+/// Whether records have keys and places, or are only appended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A table, with the place of the primary key in a record.
+    Table {
+        /// Where the key stands, in bytes.
+        key_offset: usize,
+        /// The key's length in bytes.
+        key_bytes: usize,
+    },
+    /// A journal.
+    Journal,
+}
+
+/// A table or journal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Definition {
+    /// Its name.
+    pub name: String,
+    /// Bytes of a record or row.
+    pub record_bytes: usize,
+    /// Which of the two.
+    pub kind: Kind,
+}
+
+/// Consecutive pages of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// The first page.
+    pub first_page: PageId,
+    /// How many.
+    pub pages: u64,
+}
+
+impl Definition {
+    /// Whether a database can have it.
+    pub fn check(&self) -> Result<(), TableError> {
+        let limit = |what, value: usize, limit: usize| {
+            let (value, limit) = (value as u64, limit as u64);
+            if value <= limit { Ok(()) } else { Err(TableError::Limit { what, value, limit }) }
+        };
+        limit("the length of a name in bytes", self.name.len(), NAME_BYTES_MAX)?;
+        match self.kind {
+            Kind::Table { .. } => PageLayout::new(&self.name, self.record_bytes).map(|_| ()),
+            Kind::Journal if self.record_bytes == 0 => Err(TableError::RecordSize {
+                name: self.name.clone(),
+                size: 0,
+                requirement: "a row has at least one byte",
+            }),
+            Kind::Journal => limit("the length of a row in bytes", self.record_bytes, PAGE_SIZE),
+        }
+    }
+
+    /// What it looks like, for error messages.
+    pub fn describe(&self) -> String {
+        match self.kind {
+            Kind::Table { key_offset, key_bytes } => format!(
+                "a table of records of {} bytes with a key of {key_bytes} bytes at {key_offset}",
+                self.record_bytes
+            ),
+            Kind::Journal => format!("a journal of rows of {} bytes", self.record_bytes),
+        }
+    }
+
+    pub(crate) fn encode(&self) -> DefinitionBytes {
+        let mut name = [0; NAME_BYTES_MAX];
+        name[..self.name.len()].copy_from_slice(self.name.as_bytes());
+        let (kind, key_offset, key_bytes) = match self.kind {
+            Kind::Table { key_offset, key_bytes } => (KIND_TABLE, key_offset, key_bytes),
+            Kind::Journal => (KIND_JOURNAL, 0, 0),
+        };
+        DefinitionBytes {
+            name,
+            name_bytes: self.name.len() as u8,
+            kind,
+            reserved: [0; 2],
+            record_bytes: self.record_bytes as u32,
+            key_offset: key_offset as u32,
+            key_bytes: key_bytes as u32,
+            unused: [0; 64],
+        }
+    }
+}
+
+impl DefinitionBytes {
+    fn decode(&self) -> Result<Definition, String> {
+        let name = self.name.get(..self.name_bytes.into()).ok_or("a name longer than its room")?;
+        let name = std::str::from_utf8(name).map_err(|_| "a name that is not UTF-8")?;
+        let record_bytes = self.record_bytes as usize;
+        let (key_offset, key_bytes) = (self.key_offset as usize, self.key_bytes as usize);
+        let kind = match self.kind {
+            KIND_TABLE if record_bytes > RECORD_BYTES_MAX => return Err("a record too long".into()),
+            KIND_TABLE if key_bytes == 0 || key_offset + key_bytes > record_bytes => {
+                return Err("a key outside of its record".into());
+            }
+            KIND_TABLE => Kind::Table { key_offset, key_bytes },
+            KIND_JOURNAL => Kind::Journal,
+            other => return Err(format!("the unknown kind {other}")),
+        };
+        let definition = Definition { name: name.to_string(), record_bytes, kind };
+        definition.check().map_err(|error| error.to_string())?;
+        Ok(definition)
+    }
+}
+
+impl ExtentBytes {
+    pub(crate) fn new(table: u16, extent: Extent) -> Self {
+        ExtentBytes {
+            table: table.into(),
+            reserved: 0,
+            first_page: extent.first_page.0,
+            pages: extent.pages,
+            unused: 0,
+        }
+    }
+}
+
+/// The catalogue in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    /// Tables and journals; their numbers are their places here.
+    pub definitions: Vec<Definition>,
+    /// Extents in the order of their allocation, with the table's number.
+    pub extents: Vec<(u16, Extent)>,
+    /// Pages allocated, the catalogue's own included; 0 before the first definition.
+    pub pages: u64,
+}
+
+impl Catalogue {
+    /// Where the root stands.
+    pub(crate) const ROOT: Address = Address(0);
+
+    pub(crate) fn root(&self) -> RootBytes {
+        RootBytes {
+            magic: MAGIC,
+            version: VERSION,
+            definitions: self.definitions.len() as u32,
+            extents: self.extents.len() as u32,
+            reserved: 0,
+            pages: self.pages,
+        }
+    }
+
+    pub(crate) fn definition_address(number: usize) -> Address {
+        let first = PageId(FIRST_DEFINITION_PAGE).address().0;
+        Address(first + (number * size_of::<DefinitionBytes>()) as u64)
+    }
+
+    pub(crate) fn extent_address(number: usize) -> Address {
+        let first = PageId(FIRST_EXTENT_PAGE).address().0;
+        Address(first + (number * size_of::<ExtentBytes>()) as u64)
+    }
+
+    /// Reads the catalogue from a store's bytes. A store without pages, or whose root is all
+    /// zeroes, has an empty one.
+    pub fn read(bytes: &[u8]) -> Result<Catalogue, TableError> {
+        let damaged = |at: Address, reason: String| TableError::Catalogue {
+            page: at.page().0,
+            offset: at.offset_in_page(),
+            reason,
+        };
+        if bytes.len() < PAGE_SIZE || bytes[..size_of::<RootBytes>()].iter().all(|&b| b == 0) {
+            return Ok(Catalogue::default());
+        }
+        let (root, _) = RootBytes::read_from_prefix(bytes).expect("a page holds a root");
+        let wrong = |reason: &str| Err(damaged(Self::ROOT, reason.to_string()));
+        if root.magic != MAGIC {
+            return wrong("these pages hold no tables");
+        }
+        if root.version != VERSION {
+            return wrong("an unknown version of the catalogue");
+        }
+        if root.definitions as usize > DEFINITIONS_MAX || root.extents as usize > EXTENTS_MAX {
+            return wrong("more entries than there is room for");
+        }
+        let pages = (bytes.len() / PAGE_SIZE) as u64;
+        if root.pages < CATALOGUE_PAGES || root.pages > pages {
+            return wrong("a number of pages that the store does not have");
+        }
+        let mut catalogue = Catalogue { pages: root.pages, ..Catalogue::default() };
+        for number in 0..root.definitions as usize {
+            let at = Self::definition_address(number);
+            let (entry, _) = DefinitionBytes::read_from_prefix(&bytes[at.0 as usize..])
+                .map_err(|_| damaged(at, "a definition beyond the pages".into()))?;
+            catalogue.definitions.push(entry.decode().map_err(|reason| damaged(at, reason))?);
+        }
+        for number in 0..root.extents as usize {
+            let at = Self::extent_address(number);
+            let (entry, _) = ExtentBytes::read_from_prefix(&bytes[at.0 as usize..])
+                .map_err(|_| damaged(at, "an extent beyond the pages".into()))?;
+            catalogue.push_read_extent(entry).map_err(|reason| damaged(at, reason.into()))?;
+        }
+        Ok(catalogue)
+    }
+
+    fn push_read_extent(&mut self, entry: ExtentBytes) -> Result<(), &'static str> {
+        let table = entry.table as usize;
+        match self.definitions.get(table).map(|definition| definition.kind) {
+            Some(Kind::Table { .. }) => {}
+            _ => return Err("an extent of no table"),
+        }
+        let after_last = self
+            .extents
+            .last()
+            .map_or(CATALOGUE_PAGES, |(_, last)| last.first_page.0 + last.pages);
+        let end = entry.first_page.checked_add(entry.pages).ok_or("an extent beyond the pages")?;
+        if entry.first_page != after_last || entry.pages == 0 || end > self.pages {
+            return Err("an extent that overlaps another or lies beyond the pages");
+        }
+        let extent = Extent { first_page: PageId(entry.first_page), pages: entry.pages };
+        self.extents.push((table as u16, extent));
+        Ok(())
+    }
+}

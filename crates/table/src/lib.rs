@@ -1,0 +1,31 @@
+//! Tables: fixed-size typed records in pages, a primary-key hash index, a free list, journals, the
+//! catalogue that lists them, and the transaction that changes them.
+//!
+//! - [`Record`] and [`record!`]: what a record is; [`Field`] and [`field!`]: one of its fields;
+//! - [`layout`]: how records lie in a page;
+//! - [`index`]: from key to address, in memory only, rebuilt at open;
+//! - [`catalogue`]: which tables there are and which pages they have;
+//! - [`TableSpace`]: all of it on one page store;
+//! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
+//!
+//! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
+
+pub mod catalogue;
+mod error;
+pub mod index;
+pub mod layout;
+mod rebuild;
+mod record;
+mod space;
+mod table;
+mod transaction;
+mod undo;
+
+pub use error::TableError;
+pub use rebuild::RebuildReport;
+pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
+pub use space::{TableSpace, View};
+pub use transaction::Transaction;
+
+#[doc(hidden)]
+pub use zerocopy as __zerocopy;

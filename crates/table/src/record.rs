@@ -1,0 +1,168 @@
+//! What a record is: plain old data of a fixed size with a primary key in it; handles of tables and
+//! journals; tokens of rows and fields.
+
+use sardonyx_storage::page::Address;
+use std::fmt;
+use std::marker::PhantomData;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// A primary key: plain old data that is compared byte by byte.
+pub trait RecordKey: FromBytes + IntoBytes + Immutable + Copy + Eq + 'static {}
+
+impl<T: FromBytes + IntoBytes + Immutable + Copy + Eq + 'static> RecordKey for T {}
+
+/// A fixed-size record with a primary key, stored as it is. Implement it with [`record!`](crate::record!).
+pub trait Record: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static {
+    /// The type of the primary key.
+    type Key: RecordKey;
+    /// The table's name, unique in a database.
+    const NAME: &'static str;
+    /// Where the key stands in the record, in bytes.
+    const KEY_OFFSET: usize;
+}
+
+/// A row of a journal: appended, never changed.
+pub trait JournalRow: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'static {
+    /// The journal's name, unique in a database.
+    const NAME: &'static str;
+}
+
+/// Makes a type a [`Record`]: `record!(Account { table: "accounts", key: id: u64 });`
+///
+/// The compiler checks that the field is there and has that type.
+#[macro_export]
+macro_rules! record {
+    ($record:ident { table: $table:expr, key: $key:ident: $type:ty }) => {
+        impl $crate::Record for $record {
+            type Key = $type;
+            const NAME: &'static str = $table;
+            const KEY_OFFSET: usize = {
+                // Compiles only if the field has the key's type.
+                let _: fn(&$record) -> &$type = |record| &record.$key;
+                ::core::mem::offset_of!($record, $key)
+            };
+        }
+    };
+}
+
+/// Names a field for [`Transaction::set`](crate::Transaction::set): `field!(Account.balance: i64)`.
+///
+/// The compiler checks that the field is there and has that type.
+#[macro_export]
+macro_rules! field {
+    ($record:ident . $field:ident : $type:ty) => {
+        $crate::field_of::<$record, $type>(
+            |record| &record.$field,
+            ::core::mem::offset_of!($record, $field),
+        )
+    };
+}
+
+/// A field of a record.
+pub struct Field<R, T> {
+    pub(crate) offset: usize,
+    of: PhantomData<fn(R) -> T>,
+}
+
+impl<R, T> Clone for Field<R, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R, T> Copy for Field<R, T> {}
+
+impl<R, T> fmt::Debug for Field<R, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Field at {}", self.offset)
+    }
+}
+
+/// What [`field!`](crate::field!) calls; the first argument makes the compiler check the type.
+///
+/// # Panics
+/// If the field does not lie within the record, which the macro cannot produce.
+#[doc(hidden)]
+pub const fn field_of<R, T>(_proof: fn(&R) -> &T, offset: usize) -> Field<R, T> {
+    assert!(offset + size_of::<T>() <= size_of::<R>());
+    Field { offset, of: PhantomData }
+}
+
+macro_rules! handle {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        pub struct $name<R> {
+            number: u16,
+            of: PhantomData<fn() -> R>,
+        }
+
+        impl<R> $name<R> {
+            pub(crate) fn new(number: u16) -> Self {
+                $name { number, of: PhantomData }
+            }
+
+            /// Its number in the catalogue.
+            #[inline]
+            pub fn number(self) -> u16 {
+                self.number
+            }
+        }
+
+        impl<R> Clone for $name<R> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<R> Copy for $name<R> {}
+
+        impl<R> fmt::Debug for $name<R> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), " {}"), self.number)
+            }
+        }
+    };
+}
+
+handle!(
+    /// A handle of a table; valid for the database that gave it.
+    Table
+);
+handle!(
+    /// A handle of a journal; valid for the database that gave it.
+    Journal
+);
+
+/// A record that was found: a token to read and change it without looking it up again. It outlives
+/// transactions; if the record was deleted since, that is noticed, never followed.
+pub struct Row<R> {
+    pub(crate) address: Address,
+    pub(crate) table: u16,
+    /// The space's epoch when the row was found; it changes with every removal, and differs
+    /// between databases.
+    pub(crate) epoch: u64,
+    /// The hash of its key, to know it again after other records were removed.
+    pub(crate) hash: u64,
+    of: PhantomData<fn() -> R>,
+}
+
+impl<R> Row<R> {
+    #[inline]
+    pub(crate) fn new(address: Address, table: u16, epoch: u64, hash: u64) -> Self {
+        Row { address, table, epoch, hash, of: PhantomData }
+    }
+}
+
+impl<R> Clone for Row<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Row<R> {}
+
+impl<R> fmt::Debug for Row<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Row at {}", self.address)
+    }
+}

@@ -1,0 +1,237 @@
+//! The table space: the catalogue, every table's state in memory, and the page store below them.
+//!
+//! Owned exclusively by whoever runs transactions; that is all the concurrency control there is.
+
+use crate::catalogue::{Catalogue, Definition, Kind};
+use crate::error::TableError;
+use crate::index::hash;
+use crate::rebuild::{RebuildReport, rebuild};
+use crate::record::{Journal, JournalRow, Record, Row, Table};
+use crate::table::TableState;
+use crate::transaction::Transaction;
+use crate::undo::Undo;
+use sardonyx_storage::log::writer::GroupBuilder;
+use sardonyx_storage::page::Address;
+use sardonyx_storage::prefetch::prefetch;
+use sardonyx_storage::store::PageStore;
+use std::sync::atomic::{AtomicU64, Ordering};
+use zerocopy::IntoBytes;
+
+/// Tables and journals on a page store.
+#[derive(Debug)]
+pub struct TableSpace {
+    pub(crate) store: PageStore,
+    pub(crate) catalogue: Catalogue,
+    /// By number; `None` for journals.
+    pub(crate) tables: Vec<Option<TableState>>,
+    pub(crate) undo: Undo,
+    /// Changes whenever a record is removed; see [`Row`].
+    pub(crate) epoch: u64,
+    pub(crate) transaction_bytes_max: usize,
+}
+
+/// The default bound on a transaction's redo records, in bytes.
+const TRANSACTION_BYTES_MAX: usize = 16 << 20;
+
+/// So that rows of one space are never taken for rows of another.
+static SPACES: AtomicU64 = AtomicU64::new(1);
+
+impl TableSpace {
+    /// Reads the catalogue from recovered pages and rebuilds free lists and indexes on `workers`
+    /// threads. An empty store is a fresh database.
+    ///
+    /// # Errors
+    /// [`TableError::Catalogue`] if the pages are not sound.
+    pub fn open(store: PageStore, workers: usize) -> Result<(Self, RebuildReport), TableError> {
+        let catalogue = Catalogue::read(store.bytes())?;
+        let (tables, report) = rebuild(store.bytes(), &catalogue, workers.max(1))?;
+        let space = TableSpace {
+            store,
+            catalogue,
+            tables,
+            undo: Undo::default(),
+            epoch: SPACES.fetch_add(1, Ordering::Relaxed) << 40,
+            transaction_bytes_max: TRANSACTION_BYTES_MAX,
+        };
+        Ok((space, report))
+    }
+
+    /// Sets the bound on a transaction's redo records, in bytes (default 16 MiB).
+    pub fn set_transaction_bytes_max(&mut self, bytes: usize) {
+        self.transaction_bytes_max = bytes;
+    }
+
+    /// Begins a transaction that appends its redo records to `log`.
+    #[inline]
+    pub fn begin<'a>(&'a mut self, log: &'a mut GroupBuilder) -> Transaction<'a> {
+        Transaction::new(self, log)
+    }
+
+    /// What there is.
+    pub fn definitions(&self) -> &[Definition] {
+        &self.catalogue.definitions
+    }
+
+    /// Bytes of all pages.
+    pub fn bytes(&self) -> u64 {
+        self.store.bytes().len() as u64
+    }
+
+    /// Bytes of memory that the indexes take.
+    pub fn index_bytes(&self) -> usize {
+        self.tables.iter().flatten().map(|table| table.index.bytes()).sum()
+    }
+
+    /// The handle of a record type's table, if it is declared.
+    ///
+    /// # Errors
+    /// [`TableError::LayoutDiffers`] if it is declared with another layout.
+    pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, TableError> {
+        Ok(self.number_of(&definition_of_table::<R>())?.map(Table::new))
+    }
+
+    /// The handle of a row type's journal, if it is declared.
+    ///
+    /// # Errors
+    /// [`TableError::LayoutDiffers`] if it is declared with another layout.
+    pub fn journal<J: JournalRow>(&self) -> Result<Option<Journal<J>>, TableError> {
+        Ok(self.number_of(&definition_of_journal::<J>())?.map(Journal::new))
+    }
+
+    pub(crate) fn number_of(&self, declared: &Definition) -> Result<Option<u16>, TableError> {
+        let definitions = &self.catalogue.definitions;
+        match definitions.iter().position(|found| found.name == declared.name) {
+            None => Ok(None),
+            Some(number) if definitions[number] == *declared => Ok(Some(number as u16)),
+            Some(number) => Err(TableError::LayoutDiffers {
+                name: declared.name.clone(),
+                found: definitions[number].describe(),
+                declared: declared.describe(),
+            }),
+        }
+    }
+
+    /// The state of a handle's table, if the handle fits.
+    #[inline]
+    pub(crate) fn state<R: Record>(&self, table: Table<R>) -> Option<&TableState> {
+        let state = self.tables.get(usize::from(table.number()))?.as_ref()?;
+        let fits = state.record_bytes == size_of::<R>()
+            && state.key_offset == R::KEY_OFFSET
+            && state.key_bytes == size_of::<R::Key>();
+        fits.then_some(state)
+    }
+
+    pub(crate) fn name(&self, number: u16) -> String {
+        let definition = self.catalogue.definitions.get(usize::from(number));
+        definition.map_or_else(|| format!("number {number}"), |d| d.name.clone())
+    }
+
+    /// First stage: asks the processor for the part of the index that [`TableSpace::locate`] reads.
+    #[inline]
+    pub fn prefetch_index<R: Record>(&self, table: Table<R>, key: &R::Key) {
+        if let Some(state) = self.state(table) {
+            state.index.prefetch(hash(key.as_bytes()));
+        }
+    }
+
+    /// First stage: finds a record.
+    #[inline]
+    pub fn locate<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<Row<R>> {
+        let (state, hash) = (self.state(table)?, hash(key.as_bytes()));
+        let address = state.find(self.store.bytes(), hash, key.as_bytes())?;
+        Some(Row::new(address, table.number(), self.epoch, hash))
+    }
+
+    /// First stage: asks the processor for a record's first bytes.
+    #[inline]
+    pub fn prefetch_row<R>(&self, row: Row<R>) {
+        prefetch(self.store.bytes(), row.address.0 as usize);
+    }
+
+    /// The address of a row, if its record is still there.
+    #[inline]
+    pub(crate) fn resolve<R: Record>(&self, row: Row<R>) -> Result<Address, TableError> {
+        if row.epoch == self.epoch { Ok(row.address) } else { self.resolve_again(row) }
+    }
+
+    /// Something was removed since the row was found; perhaps not this one.
+    #[cold]
+    fn resolve_again<R: Record>(&self, row: Row<R>) -> Result<Address, TableError> {
+        let same_space = row.epoch >> 40 == self.epoch >> 40;
+        let state = self.state(Table::<R>::new(row.table)).filter(|_| same_space);
+        state
+            .and_then(|state| state.index.find(row.hash, |at| at == row.address).map(|at| (state, at)))
+            .filter(|(state, at)| state.hash_at(self.store.bytes(), *at) == row.hash)
+            .map(|(_, at)| at)
+            .ok_or_else(|| TableError::StaleRow { table: self.name(row.table) })
+    }
+
+    /// Read access without a transaction.
+    pub fn view(&self) -> View<'_> {
+        View { space: self }
+    }
+}
+
+/// The definition that a record type declares.
+pub(crate) fn definition_of_table<R: Record>() -> Definition {
+    let kind = Kind::Table { key_offset: R::KEY_OFFSET, key_bytes: size_of::<R::Key>() };
+    Definition { name: R::NAME.to_string(), record_bytes: size_of::<R>(), kind }
+}
+
+/// The definition that a row type declares.
+pub(crate) fn definition_of_journal<J: JournalRow>() -> Definition {
+    Definition {
+        name: J::NAME.to_string(),
+        record_bytes: size_of::<J>(),
+        kind: Kind::Journal,
+    }
+}
+
+/// A consistent state, to read.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    space: &'a TableSpace,
+}
+
+impl<'a> View<'a> {
+    /// The record with this key.
+    #[inline]
+    pub fn get<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<&'a R> {
+        let row = self.space.locate(table, key)?;
+        Some(record_at(self.space.store.bytes(), row.address))
+    }
+
+    /// All records, in no particular order.
+    pub fn scan<R: Record>(&self, table: Table<R>) -> impl Iterator<Item = &'a R> + use<'a, R> {
+        let bytes = self.space.store.bytes();
+        let state = self.space.state(table);
+        state.into_iter().flat_map(|s| s.records(bytes)).map(|at| record_at(bytes, at))
+    }
+
+    /// The number of records.
+    pub fn count<R: Record>(&self, table: Table<R>) -> u64 {
+        self.space.state(table).map_or(0, |state| state.index.len() as u64)
+    }
+
+    /// The tables and journals.
+    pub fn definitions(&self) -> &'a [Definition] {
+        self.space.definitions()
+    }
+
+    /// Bytes of all pages.
+    pub fn bytes(&self) -> u64 {
+        self.space.bytes()
+    }
+
+    /// Bytes of memory that the indexes take.
+    pub fn index_bytes(&self) -> usize {
+        self.space.index_bytes()
+    }
+}
+
+/// The record at an address that the index gave.
+#[inline]
+pub(crate) fn record_at<R: Record>(bytes: &[u8], at: Address) -> &R {
+    let bytes = &bytes[at.0 as usize..][..size_of::<R>()];
+    R::ref_from_bytes(bytes).expect("pages are aligned, strides are multiples of the alignment")
+}

@@ -1,0 +1,161 @@
+//! One table in memory: its layout, extents, free places and index.
+
+use crate::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
+use crate::error::TableError;
+use crate::index::{HashIndex, hash};
+use crate::layout::PageLayout;
+use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+
+/// Where the next fresh place is: an extent, a page in it, a slot in that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Fresh {
+    pub extent: usize,
+    pub page: u64,
+    pub slot: usize,
+}
+
+/// A table in memory.
+#[derive(Debug)]
+pub(crate) struct TableState {
+    pub record_bytes: usize,
+    pub key_offset: usize,
+    pub key_bytes: usize,
+    pub layout: PageLayout,
+    pub extents: Vec<Extent>,
+    /// Places of deleted records, used again from the end.
+    pub free: Vec<Address>,
+    pub fresh: Fresh,
+    pub index: HashIndex,
+}
+
+/// Where the key stands in a record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyPlace {
+    offset: usize,
+    length: usize,
+}
+
+impl KeyPlace {
+    /// The bytes of a record's key.
+    #[inline]
+    pub fn of(self, bytes: &[u8], at: Address) -> &[u8] {
+        &bytes[at.0 as usize + self.offset..][..self.length]
+    }
+
+    /// The hash of a record's key.
+    #[inline]
+    pub fn hash(self, bytes: &[u8], at: Address) -> u64 {
+        hash(self.of(bytes, at))
+    }
+}
+
+/// Where a record can go.
+pub(crate) enum Place {
+    /// The place of a deleted record.
+    Freed(Address),
+    /// A place never used; its page, if it is the page's first.
+    Fresh(Address, Option<PageId>),
+    /// The extents are used up.
+    NeedsExtent,
+}
+
+impl TableState {
+    /// A table without pages; `None` for a journal.
+    pub fn new(definition: &Definition) -> Result<Option<Self>, TableError> {
+        let Kind::Table { key_offset, key_bytes } = definition.kind else { return Ok(None) };
+        Ok(Some(TableState {
+            record_bytes: definition.record_bytes,
+            key_offset,
+            key_bytes,
+            layout: PageLayout::new(&definition.name, definition.record_bytes)?,
+            extents: Vec::new(),
+            free: Vec::new(),
+            fresh: Fresh::default(),
+            index: HashIndex::new(),
+        }))
+    }
+
+    /// Where the key stands in a record.
+    #[inline]
+    pub fn key_place(&self) -> KeyPlace {
+        KeyPlace { offset: self.key_offset, length: self.key_bytes }
+    }
+
+    /// The hash of a record's key.
+    #[inline]
+    pub fn hash_at(&self, bytes: &[u8], at: Address) -> u64 {
+        self.key_place().hash(bytes, at)
+    }
+
+    /// The record with this key.
+    #[inline]
+    pub fn find(&self, bytes: &[u8], hash: u64, key: &[u8]) -> Option<Address> {
+        if let Ok(word) = <[u8; 8]>::try_from(key) {
+            // The common key of 8 bytes is compared as one word.
+            return self.index.find(hash, |at| {
+                let start = at.0 as usize + self.key_offset;
+                bytes.get(start..start + 8) == Some(&word[..])
+            });
+        }
+        self.index.find(hash, |at| self.key_place().of(bytes, at) == key)
+    }
+
+    /// Where the next record goes.
+    pub fn place(&self) -> Place {
+        if let Some(&address) = self.free.last() {
+            return Place::Freed(address);
+        }
+        match self.extents.get(self.fresh.extent) {
+            None => Place::NeedsExtent,
+            Some(extent) => {
+                let page = PageId(extent.first_page.0 + self.fresh.page);
+                let first = (self.fresh.slot == 0).then_some(page);
+                Place::Fresh(self.layout.record(page, self.fresh.slot), first)
+            }
+        }
+    }
+
+    /// Moves past the fresh place.
+    pub fn take_fresh(&mut self) {
+        self.fresh.slot += 1;
+        if self.fresh.slot == self.layout.records {
+            self.fresh.slot = 0;
+            self.fresh.page += 1;
+            if self.fresh.page == self.extents[self.fresh.extent].pages {
+                self.fresh = Fresh { extent: self.fresh.extent + 1, page: 0, slot: 0 };
+            }
+        }
+    }
+
+    /// Pages of the next extent.
+    pub fn next_extent_pages(&self) -> u64 {
+        let so_far: u64 = self.extents.iter().map(|extent| extent.pages).sum();
+        so_far.clamp(EXTENT_PAGES_MIN, EXTENT_PAGES_MAX)
+    }
+
+    /// The pages that have been used, in order.
+    pub fn used_pages(&self) -> impl Iterator<Item = PageId> + '_ {
+        self.extents.iter().enumerate().flat_map(move |(number, extent)| {
+            let used = match number.cmp(&self.fresh.extent) {
+                std::cmp::Ordering::Less => extent.pages,
+                std::cmp::Ordering::Equal => self.fresh.page + u64::from(self.fresh.slot > 0),
+                std::cmp::Ordering::Greater => 0,
+            };
+            (extent.first_page.0..extent.first_page.0 + used).map(PageId)
+        })
+    }
+
+    /// The records that are there, in the order of their addresses.
+    pub fn records<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = Address> + 'a {
+        self.used_pages().flat_map(move |page| {
+            let content = page_bytes(bytes, page);
+            let slots = (0..self.layout.records).filter(|&n| self.layout.is_occupied(content, n));
+            slots.map(move |slot| self.layout.record(page, slot))
+        })
+    }
+}
+
+/// The bytes of a page.
+pub(crate) fn page_bytes(bytes: &[u8], page: PageId) -> &[u8] {
+    &bytes[page.address().0 as usize..][..PAGE_SIZE]
+}

@@ -1,0 +1,435 @@
+//! The transaction: reads and changes records with exclusive access, keeps before-images until it
+//! commits, and appends to the log only the byte ranges that changed.
+//!
+//! Dropping it without commit aborts, so a panic in user code that unwinds through it undoes it
+//! (I8). An operation that fails has done nothing; the transaction may go on or be aborted.
+//!
+//! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2.
+
+use crate::catalogue::{
+    CATALOGUE_PAGES, Catalogue, DEFINITIONS_MAX, Definition, EXTENTS_MAX, Extent, ExtentBytes,
+};
+use crate::error::TableError;
+use crate::index::{ADDRESS_END, hash};
+use crate::layout::{PageLayout, word_at};
+use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
+use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
+use crate::table::{Place, TableState};
+use crate::undo::Step;
+use sardonyx_storage::log::record::encoded_bytes;
+use sardonyx_storage::log::writer::GroupBuilder;
+use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+use std::fmt::Write;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+/// Redo bytes kept in reserve for the catalogue's and the page's own changes by one operation.
+const OVERHEAD_BYTES: usize = 512;
+
+/// A running transaction.
+#[derive(Debug)]
+pub struct Transaction<'a> {
+    space: &'a mut TableSpace,
+    log: &'a mut GroupBuilder,
+    finished: bool,
+}
+
+impl<'a> Transaction<'a> {
+    #[inline]
+    pub(crate) fn new(space: &'a mut TableSpace, log: &'a mut GroupBuilder) -> Self {
+        Transaction { space, log, finished: false }
+    }
+
+    /// The record with this key.
+    #[inline]
+    pub fn get<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<&R> {
+        self.find(table, key).map(|row| record_at(self.space.store.bytes(), row.address))
+    }
+
+    /// The row with this key, to read and change it without looking it up again.
+    #[inline]
+    pub fn find<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<Row<R>> {
+        self.space.locate(table, key)
+    }
+
+    /// The record of a row.
+    ///
+    /// # Errors
+    /// [`TableError::StaleRow`] if it was deleted since the row was found.
+    #[inline]
+    pub fn record<R: Record>(&self, row: Row<R>) -> Result<&R, TableError> {
+        let at = self.space.resolve(row)?;
+        Ok(record_at(self.space.store.bytes(), at))
+    }
+
+    /// All records of a table, in no particular order.
+    pub fn scan<R: Record>(&self, table: Table<R>) -> impl Iterator<Item = &R> {
+        self.view().scan(table)
+    }
+
+    /// The number of records in a table.
+    pub fn count<R: Record>(&self, table: Table<R>) -> u64 {
+        self.view().count(table)
+    }
+
+    fn view(&self) -> View<'_> {
+        self.space.view()
+    }
+
+    /// Sets one field of a record. The cheapest change: its bytes are all that is kept and logged.
+    ///
+    /// # Errors
+    /// [`TableError::StaleRow`], [`TableError::KeyChanged`] if the field is (part of) the key,
+    /// [`TableError::TransactionTooLarge`].
+    #[inline]
+    pub fn set<R: Record, T: FromBytes + IntoBytes + Immutable>(
+        &mut self,
+        row: Row<R>,
+        field: Field<R, T>,
+        value: T,
+    ) -> Result<(), TableError> {
+        let at = self.space.resolve(row)?;
+        let key = R::KEY_OFFSET..R::KEY_OFFSET + size_of::<R::Key>();
+        if field.offset < key.end && key.start < field.offset + size_of::<T>() {
+            return Err(TableError::KeyChanged { table: R::NAME.to_string() });
+        }
+        self.check_room(encoded_bytes(size_of::<T>()))?;
+        self.write(Address(at.0 + field.offset as u64), value.as_bytes());
+        Ok(())
+    }
+
+    /// Changes a record in place. Only the words that differ afterwards are logged. Returns false if
+    /// there is no such record.
+    ///
+    /// # Errors
+    /// [`TableError::KeyChanged`], [`TableError::TransactionTooLarge`]; the record is then as
+    /// before.
+    pub fn update<R: Record>(
+        &mut self,
+        table: Table<R>,
+        key: &R::Key,
+        change: impl FnOnce(&mut R),
+    ) -> Result<bool, TableError> {
+        let Some(row) = self.find(table, key) else { return Ok(false) };
+        // All of it may differ, in as many runs as there are pairs of words.
+        self.check_room(2 * size_of::<R>() + OVERHEAD_BYTES)?;
+        let (at, length) = (row.address, size_of::<R>());
+        let range = at.0 as usize..at.0 as usize + length;
+        let bytes = &mut self.space.store.bytes_mut()[range];
+        // Kept before the closure runs: it may panic half-way.
+        self.space.undo.push_bytes(at, bytes);
+        change(R::mut_from_bytes(bytes).expect("pages and strides are aligned"));
+        let image = self.space.undo.last_image(length);
+        if bytes[R::KEY_OFFSET..][..size_of::<R::Key>()] != *key.as_bytes() {
+            bytes.copy_from_slice(image);
+            self.space.undo.pop();
+            self.space.undo.drop_image(length);
+            return Err(TableError::KeyChanged { table: R::NAME.to_string() });
+        }
+        log_differences(self.log, at, image, bytes);
+        Ok(true)
+    }
+
+    /// Inserts a record.
+    ///
+    /// # Errors
+    /// [`TableError::DuplicateKey`], [`TableError::TransactionTooLarge`], or that there is no
+    /// memory or catalogue room for more pages.
+    pub fn insert<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<Row<R>, TableError> {
+        let number = table.number();
+        self.check_handle(table)?;
+        self.check_room(encoded_bytes(size_of::<R>()) + OVERHEAD_BYTES)?;
+        let bytes = record.as_bytes();
+        let key = &bytes[R::KEY_OFFSET..][..size_of::<R::Key>()];
+        let hash = hash(key);
+        let state = self.state(number);
+        if state.find(self.space.store.bytes(), hash, key).is_some() {
+            let table = R::NAME.to_string();
+            return Err(TableError::DuplicateKey { table, key: hexadecimal(key) });
+        }
+        if let Place::NeedsExtent = state.place() {
+            self.extend(number)?;
+        }
+        let state = self.state(number);
+        let fresh_before = state.fresh;
+        let (address, freed, first_of) = match state.place() {
+            Place::Freed(address) => (address, true, None),
+            Place::Fresh(address, first_of) => (address, false, first_of),
+            Place::NeedsExtent => unreachable!("extended above"),
+        };
+        if let Some(page) = first_of {
+            self.write(PageLayout::table_word(page), &(u64::from(number) + 1).to_le_bytes());
+        }
+        self.write(address, bytes);
+        self.set_occupied(number, address, true);
+        let (bytes, state) = self.parts(number);
+        if freed {
+            state.free.pop();
+        } else {
+            state.take_fresh();
+        }
+        insert_into_index(state, bytes, hash, address);
+        self.space.undo.push(Step::Inserted { table: number, address, freed, fresh_before });
+        Ok(Row::new(address, number, self.space.epoch, hash))
+    }
+
+    /// Deletes a record. Returns false if there is no such record.
+    ///
+    /// # Errors
+    /// [`TableError::TransactionTooLarge`].
+    pub fn delete<R: Record>(&mut self, table: Table<R>, key: &R::Key) -> Result<bool, TableError> {
+        let Some(row) = self.find(table, key) else { return Ok(false) };
+        self.check_room(OVERHEAD_BYTES)?;
+        let (number, address) = (table.number(), row.address);
+        self.set_occupied(number, address, false);
+        let (bytes, state) = self.parts(number);
+        remove_from_index(state, bytes, address);
+        state.free.push(address);
+        self.space.epoch += 1;
+        self.space.undo.push(Step::Deleted { table: number, address });
+        Ok(true)
+    }
+
+    /// Appends a row to a journal.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownHandle`], [`TableError::TransactionTooLarge`].
+    #[inline]
+    pub fn append<J: JournalRow>(&mut self, journal: Journal<J>, row: &J) -> Result<(), TableError> {
+        let number = journal.number();
+        match self.space.catalogue.definitions.get(usize::from(number)) {
+            Some(definition) if definition.record_bytes == size_of::<J>() => {}
+            _ => return Err(TableError::UnknownHandle { number }),
+        }
+        self.check_room(encoded_bytes(size_of::<J>()))?;
+        self.log.push_journal(number, row.as_bytes());
+        Ok(())
+    }
+
+    /// The table of this record type, declared if it is not yet.
+    ///
+    /// # Errors
+    /// [`TableError::LayoutDiffers`], or a limit.
+    pub fn declare_table<R: Record>(&mut self) -> Result<Table<R>, TableError> {
+        const { assert!(align_of::<R>() <= 8, "records are aligned to 8 bytes at most") };
+        self.declare(definition_of_table::<R>()).map(Table::new)
+    }
+
+    /// The journal of this row type, declared if it is not yet.
+    ///
+    /// # Errors
+    /// [`TableError::LayoutDiffers`], or a limit.
+    pub fn declare_journal<J: JournalRow>(&mut self) -> Result<Journal<J>, TableError> {
+        self.declare(definition_of_journal::<J>()).map(Journal::new)
+    }
+
+    /// Commits: the redo records now belong to the group being filled. Returns whether there were
+    /// any.
+    #[inline]
+    pub fn commit(mut self) -> bool {
+        self.finished = true;
+        self.space.undo.clear();
+        self.log.end_transaction()
+    }
+
+    /// Undoes everything.
+    pub fn abort(self) {
+        drop(self);
+    }
+
+    fn declare(&mut self, definition: Definition) -> Result<u16, TableError> {
+        if let Some(number) = self.space.number_of(&definition)? {
+            return Ok(number);
+        }
+        definition.check()?;
+        let number = self.space.catalogue.definitions.len();
+        check_limit("the number of tables and journals", number, DEFINITIONS_MAX)?;
+        self.check_room(OVERHEAD_BYTES)?;
+        let pages = self.space.catalogue.pages.max(CATALOGUE_PAGES);
+        self.space.store.grow_to(pages)?;
+        self.space.tables.push(TableState::new(&definition)?);
+        self.write(Catalogue::definition_address(number), definition.encode().as_bytes());
+        self.space.catalogue.pages = pages;
+        self.space.catalogue.definitions.push(definition);
+        self.write_root();
+        self.space.undo.push(Step::Defined);
+        Ok(number as u16)
+    }
+
+    /// Gives a table its next extent.
+    #[cold]
+    fn extend(&mut self, table: u16) -> Result<(), TableError> {
+        let number = self.space.catalogue.extents.len();
+        check_limit("the number of extents", number, EXTENTS_MAX)?;
+        let pages = self.state(table).next_extent_pages();
+        let first_page = PageId(self.space.catalogue.pages);
+        let end = first_page.0 + pages;
+        let end_address = end * PAGE_SIZE as u64;
+        if end_address > ADDRESS_END {
+            let what = "the size of all pages in bytes";
+            return Err(TableError::Limit { what, value: end_address, limit: ADDRESS_END });
+        }
+        self.space.store.grow_to(end)?;
+        let extent = Extent { first_page, pages };
+        let entry = ExtentBytes::new(table, extent);
+        self.write(Catalogue::extent_address(number), entry.as_bytes());
+        self.space.catalogue.extents.push((table, extent));
+        self.space.catalogue.pages = end;
+        self.write_root();
+        self.parts(table).1.extents.push(extent);
+        self.space.undo.push(Step::Extended { table });
+        Ok(())
+    }
+
+    fn write_root(&mut self) {
+        let root = self.space.catalogue.root();
+        self.write(Catalogue::ROOT, root.as_bytes());
+    }
+
+    /// Every change of bytes: keeps the before-image, stores, logs.
+    #[inline]
+    fn write(&mut self, address: Address, bytes: &[u8]) {
+        let place = &mut self.space.store.bytes_mut()[address.0 as usize..][..bytes.len()];
+        self.space.undo.push_bytes(address, place);
+        place.copy_from_slice(bytes);
+        self.log.push_write(address, bytes);
+    }
+
+    fn set_occupied(&mut self, table: u16, record: Address, occupied: bool) {
+        let layout = self.state(table).layout;
+        let (word_address, bit) = layout.occupancy(record.page(), layout.slot(record));
+        let word = word_at(self.space.store.bytes(), word_address.0 as usize);
+        let word = if occupied { word | bit } else { word & !bit };
+        self.write(word_address, &word.to_le_bytes());
+    }
+
+    #[inline]
+    fn check_room(&self, more: usize) -> Result<(), TableError> {
+        let bytes = self.log.transaction_bytes() + more;
+        let limit = self.space.transaction_bytes_max;
+        if bytes <= limit { Ok(()) } else { Err(TableError::TransactionTooLarge { bytes, limit }) }
+    }
+
+    fn check_handle<R: Record>(&self, table: Table<R>) -> Result<(), TableError> {
+        match self.space.state(table) {
+            Some(_) => Ok(()),
+            None => Err(TableError::UnknownHandle { number: table.number() }),
+        }
+    }
+
+    fn state(&self, table: u16) -> &TableState {
+        self.space.tables[usize::from(table)].as_ref().expect("the handle was checked")
+    }
+
+    fn parts(&mut self, table: u16) -> (&[u8], &mut TableState) {
+        let TableSpace { store, tables, .. } = &mut *self.space;
+        (store.bytes(), tables[usize::from(table)].as_mut().expect("the handle was checked"))
+    }
+
+    #[cold]
+    fn undo(&mut self) {
+        self.log.abort_transaction();
+        while let Some(step) = self.space.undo.pop() {
+            undo_step(self.space, step);
+        }
+        self.space.undo.clear();
+    }
+}
+
+impl Drop for Transaction<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.finished {
+            self.undo();
+        }
+    }
+}
+
+fn undo_step(space: &mut TableSpace, step: Step) {
+    let TableSpace { store, tables, catalogue, undo, epoch, .. } = space;
+    let mut state = |table: u16| tables[usize::from(table)].as_mut().expect("it is a table");
+    match step {
+        Step::Bytes { address, length } => {
+            let length = length as usize;
+            let place = &mut store.bytes_mut()[address.0 as usize..][..length];
+            place.copy_from_slice(undo.last_image(length));
+            undo.drop_image(length);
+        }
+        Step::Inserted { table, address, freed, fresh_before } => {
+            let state = state(table);
+            remove_from_index(state, store.bytes(), address);
+            if freed {
+                state.free.push(address);
+            }
+            state.fresh = fresh_before;
+            *epoch += 1;
+        }
+        Step::Deleted { table, address } => {
+            let state = state(table);
+            let place = state.free.pop();
+            debug_assert_eq!(place, Some(address));
+            let hash = state.hash_at(store.bytes(), address);
+            insert_into_index(state, store.bytes(), hash, address);
+        }
+        Step::Extended { table } => {
+            state(table).extents.pop();
+            let (_, extent) = catalogue.extents.pop().expect("an extent was added");
+            catalogue.pages = extent.first_page.0;
+        }
+        Step::Defined => {
+            catalogue.definitions.pop();
+            tables.pop();
+            if catalogue.definitions.is_empty() {
+                catalogue.pages = 0;
+            }
+        }
+    }
+}
+
+fn insert_into_index(state: &mut TableState, bytes: &[u8], hash: u64, address: Address) {
+    let key = state.key_place();
+    state.index.insert(hash, address, |at| key.hash(bytes, at));
+}
+
+fn remove_from_index(state: &mut TableState, bytes: &[u8], address: Address) {
+    let key = state.key_place();
+    let removed =
+        state.index.remove(key.hash(bytes, address), address, |at| key.hash(bytes, at));
+    debug_assert!(removed, "every record is indexed");
+}
+
+/// Logs the runs of 8-byte words that differ. Two runs with one equal word between them are logged
+/// as one: a record's head costs as much as the word.
+fn log_differences(log: &mut GroupBuilder, at: Address, before: &[u8], after: &[u8]) {
+    let words = after.len() / 8;
+    let differs = |word: usize| before[word * 8..][..8] != after[word * 8..][..8];
+    let mut word = 0;
+    while word < words {
+        if !differs(word) {
+            word += 1;
+            continue;
+        }
+        let first = word;
+        let mut end = word + 1;
+        while end < words && (differs(end) || (end + 1 < words && differs(end + 1))) {
+            end += 1;
+        }
+        log.push_write(Address(at.0 + first as u64 * 8), &after[first * 8..end * 8]);
+        word = end;
+    }
+}
+
+fn check_limit(what: &'static str, used: usize, limit: usize) -> Result<(), TableError> {
+    if used < limit {
+        return Ok(());
+    }
+    Err(TableError::Limit { what, value: used as u64 + 1, limit: limit as u64 })
+}
+
+fn hexadecimal(key: &[u8]) -> String {
+    key.iter().rev().fold(String::from("0x"), |mut text, byte| {
+        // Little-endian, as numbers are read; a string takes everything.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+

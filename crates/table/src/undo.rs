@@ -1,0 +1,64 @@
+//! What must be done to undo the running transaction: before-images of bytes, and what changed in
+//! memory only. Undone from the end, so that every step finds the state that it was made in.
+//!
+//! The arena is kept from transaction to transaction, so that nothing is allocated on the hot path.
+//!
+//! Source: Li & Naughton, Figure 2 ("copy all records to be modified, for use in case of abort").
+
+use crate::table::Fresh;
+use sardonyx_storage::page::Address;
+
+/// One step to undo.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// These bytes stood here; their images are at the arena's end.
+    Bytes { address: Address, length: u32 },
+    /// A record was put into a place: taken from the free list, or fresh.
+    Inserted { table: u16, address: Address, freed: bool, fresh_before: Fresh },
+    /// A record was removed, and its place put into the free list.
+    Deleted { table: u16, address: Address },
+    /// A table got an extent.
+    Extended { table: u16 },
+    /// A table or journal was defined.
+    Defined,
+}
+
+/// The running transaction's steps.
+#[derive(Debug, Default)]
+pub(crate) struct Undo {
+    steps: Vec<Step>,
+    images: Vec<u8>,
+}
+
+impl Undo {
+    #[inline]
+    pub fn push_bytes(&mut self, address: Address, image: &[u8]) {
+        self.images.extend_from_slice(image);
+        self.steps.push(Step::Bytes { address, length: image.len() as u32 });
+    }
+
+    pub fn push(&mut self, step: Step) {
+        debug_assert!(!matches!(step, Step::Bytes { .. }));
+        self.steps.push(step);
+    }
+
+    /// Takes the last step; for bytes, their image stands at the end until `drop_image`.
+    pub fn pop(&mut self) -> Option<Step> {
+        self.steps.pop()
+    }
+
+    /// The image of the step of bytes that was pushed last.
+    pub fn last_image(&self, length: usize) -> &[u8] {
+        &self.images[self.images.len() - length..]
+    }
+
+    pub fn drop_image(&mut self, length: usize) {
+        self.images.truncate(self.images.len() - length);
+    }
+
+    #[inline]
+    pub fn clear(&mut self) {
+        self.steps.clear();
+        self.images.clear();
+    }
+}
