@@ -65,7 +65,11 @@ impl Arguments {
             sheet.remarked("bytes written", units::bytes(report.bytes), remark);
             sheet.remarked(
                 "log still needed",
-                units::bytes(report.log_end_lsn.saturating_sub(report.log_needed_from_lsn)),
+                units::bytes(
+                    report
+                        .log_end_lsn
+                        .saturating_sub(report.log_needed_from_lsn),
+                ),
                 format!("from LSN {}", report.log_needed_from_lsn),
             );
             write!(output, "{sheet}")?;

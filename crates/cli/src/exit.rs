@@ -187,7 +187,10 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let pipe = Some(io::ErrorKind::BrokenPipe);
         cause.downcast_ref::<io::Error>().map(io::Error::kind) == pipe
-            || cause.downcast_ref::<serde_json::Error>().and_then(|e| e.io_error_kind()) == pipe
+            || cause
+                .downcast_ref::<serde_json::Error>()
+                .and_then(|e| e.io_error_kind())
+                == pipe
     })
 }
 
@@ -197,15 +200,23 @@ mod tests {
     use anyhow::Context;
 
     fn locked() -> OpenError {
-        OpenError::Locked { file: "bank.sdx/LOCK".into() }
+        OpenError::Locked {
+            file: "bank.sdx/LOCK".into(),
+        }
     }
 
     #[test]
     fn an_error_keeps_its_exit_under_context_and_inside_the_faces_error() {
         let plain = anyhow::Error::new(locked()).context("while opening");
         assert_eq!(of_error(&plain), Exit::Locked);
-        assert_eq!(of_error(&anyhow::Error::new(Error::from(locked()))), Exit::Locked);
-        assert_eq!(of_error(&UsageError::Arguments("no".into()).into()), Exit::Usage);
+        assert_eq!(
+            of_error(&anyhow::Error::new(Error::from(locked()))),
+            Exit::Locked
+        );
+        assert_eq!(
+            of_error(&UsageError::Arguments("no".into()).into()),
+            Exit::Usage
+        );
         assert_eq!(of_error(&anyhow::anyhow!("anything else")), Exit::Failed);
     }
 
@@ -219,15 +230,23 @@ mod tests {
         let damage = Error::from(OpenError::Recovery(RecoveryError::Log(corrupt)));
         assert_eq!(of_error(&damage.into()), Exit::Found);
         let failed = || DiskError::new("read", "log/0", 0, io::Error::other("gone"));
-        assert_eq!(of_error(&Error::from(OpenError::Disk(failed())).into()), Exit::Failed);
+        assert_eq!(
+            of_error(&Error::from(OpenError::Disk(failed())).into()),
+            Exit::Failed
+        );
         let deep = RecoveryError::Log(LogError::from(failed()));
-        assert_eq!(of_error(&Error::from(OpenError::Recovery(deep)).into()), Exit::Failed);
+        assert_eq!(
+            of_error(&Error::from(OpenError::Recovery(deep)).into()),
+            Exit::Failed
+        );
     }
 
     #[test]
     fn a_message_says_nothing_twice() {
         let error = DiskError::new("read", "log/0", 4096, io::Error::other("gone"));
-        let error = Err::<(), _>(error).context("verifying bank.sdx").unwrap_err();
+        let error = Err::<(), _>(error)
+            .context("verifying bank.sdx")
+            .unwrap_err();
         assert_eq!(
             message(&error),
             "verifying bank.sdx: read failed on log/0 at offset 4096: gone"
@@ -237,7 +256,9 @@ mod tests {
     #[test]
     fn a_broken_pipe_is_told_from_other_errors() {
         let pipe = io::Error::from(io::ErrorKind::BrokenPipe);
-        assert!(is_broken_pipe(&anyhow::Error::new(pipe).context("printing")));
+        assert!(is_broken_pipe(
+            &anyhow::Error::new(pipe).context("printing")
+        ));
         assert!(!is_broken_pipe(&anyhow::anyhow!("something else")));
     }
 }

@@ -81,9 +81,23 @@ impl Arguments {
         let total = rows.seen;
         let lines = with_balances(rows.kept, balance, |(place, row), balance| {
             let (client, number) = client_and_number(row);
-            let HistoryRow { teller, branch, amount, .. } = *row;
+            let HistoryRow {
+                teller,
+                branch,
+                amount,
+                ..
+            } = *row;
             let (group, lsn) = (place.group, place.lsn.0);
-            Line { group, lsn, client, number, teller, branch, amount, balance }
+            Line {
+                group,
+                lsn,
+                client,
+                number,
+                teller,
+                branch,
+                amount,
+                balance,
+            }
         });
         if output.is_json() {
             lines.iter().try_for_each(|line| output.line(line))?;
@@ -118,7 +132,9 @@ impl Arguments {
         total: u64,
         balance: i64,
     ) -> anyhow::Result<()> {
-        let names = ["#group", "#client", "#number", "#teller", "#branch", "#amount", "#balance"];
+        let names = [
+            "#group", "#client", "#number", "#teller", "#branch", "#amount", "#balance",
+        ];
         let mut table = Table::new(names);
         for line in lines {
             table.row([
@@ -139,7 +155,10 @@ impl Arguments {
             shown => format!(", the newest {} shown", units::count(shown)),
         };
         let (account, total) = (self.account, units::count(total));
-        Ok(writeln!(output, "Account {account}: {total} rows{shown}; the balance is {balance}.")?)
+        Ok(writeln!(
+            output,
+            "Account {account}: {total} rows{shown}; the balance is {balance}."
+        )?)
     }
 }
 
@@ -152,7 +171,11 @@ struct Newest<T> {
 
 impl<T> Newest<T> {
     fn of(most: usize) -> Self {
-        Newest { kept: VecDeque::new(), most, seen: 0 }
+        Newest {
+            kept: VecDeque::new(),
+            most,
+            seen: 0,
+        }
     }
 
     fn push(&mut self, row: T) {
@@ -188,7 +211,13 @@ mod tests {
     fn balances_are_counted_back_from_the_last() {
         let mut rows = Newest::of(2);
         for amount in [5, 7, -3] {
-            let row = HistoryRow { transaction: 0, account: 1, amount, teller: 1, branch: 1 };
+            let row = HistoryRow {
+                transaction: 0,
+                account: 1,
+                amount,
+                teller: 1,
+                branch: 1,
+            };
             rows.push(((), row));
         }
         assert_eq!(rows.seen, 3);
@@ -202,7 +231,10 @@ mod tests {
             amount: row.amount,
             balance,
         });
-        let seen: Vec<_> = lines.iter().map(|line| (line.amount, line.balance)).collect();
+        let seen: Vec<_> = lines
+            .iter()
+            .map(|line| (line.amount, line.balance))
+            .collect();
         assert_eq!(seen, [(7, 12), (-3, 9)]);
     }
 }

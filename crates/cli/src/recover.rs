@@ -47,7 +47,10 @@ impl Arguments {
             database.close()?;
             recovery
         };
-        let report = Report { dry_run: self.dry_run, recovery };
+        let report = Report {
+            dry_run: self.dry_run,
+            recovery,
+        };
         if output.is_json() {
             output.value(&report)?;
         } else {

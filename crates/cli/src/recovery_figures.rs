@@ -42,7 +42,10 @@ pub struct RecoveryFigures {
 
 impl From<&RecoveryReport> for RecoveryFigures {
     fn from(report: &RecoveryReport) -> Self {
-        let damaged = report.stripes.iter().map(|stripe| stripe.damaged_offsets.len() as u64);
+        let damaged = report
+            .stripes
+            .iter()
+            .map(|stripe| stripe.damaged_offsets.len() as u64);
         RecoveryFigures {
             backup_blocks: report.blocks(),
             backup_bytes: report.bytes(),
@@ -93,8 +96,14 @@ impl RecoveryFigures {
             units::bytes(self.redo_to_lsn - self.redo_from_lsn),
             format!("LSN {} to {}", self.redo_from_lsn, self.redo_to_lsn),
         );
-        sheet.figure("journal rows archived again", units::count(self.journal_rows));
-        sheet.figure("copied for the checkpointer in", units::time(self.copy_seconds));
+        sheet.figure(
+            "journal rows archived again",
+            units::count(self.journal_rows),
+        );
+        sheet.figure(
+            "copied for the checkpointer in",
+            units::time(self.copy_seconds),
+        );
         sheet.figure("database", units::bytes(self.database_bytes));
         if self.damaged_slots > 0 {
             let remark = "what a crash tore; older blocks and the log made up for it";

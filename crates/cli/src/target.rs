@@ -58,7 +58,10 @@ impl Target {
     }
 
     fn check_there(&self) -> Result<(), UsageError> {
-        let absent = |what| UsageError::Absent { path: self.path.clone(), what };
+        let absent = |what| UsageError::Absent {
+            path: self.path.clone(),
+            what,
+        };
         if !self.path.exists() {
             return Err(absent("is not there"));
         }
@@ -66,7 +69,10 @@ impl Target {
             return Err(absent("is not a directory"));
         }
         let is_there = |name: &&str| self.path.join(name).exists();
-        if [MANIFEST_FILE, LOG_DIRECTORY, BACKUP_DIRECTORY].iter().any(is_there) {
+        if [MANIFEST_FILE, LOG_DIRECTORY, BACKUP_DIRECTORY]
+            .iter()
+            .any(is_there)
+        {
             Ok(())
         } else {
             Err(absent("has neither a manifest nor a log nor a backup"))
@@ -97,5 +103,8 @@ pub fn limits_of(segment_bytes: u64) -> GroupLimits {
 
 /// A recovery that changes nothing.
 pub fn dry_run() -> RecoveryOptions {
-    RecoveryOptions { dry_run: true, ..RecoveryOptions::default() }
+    RecoveryOptions {
+        dry_run: true,
+        ..RecoveryOptions::default()
+    }
 }

@@ -58,7 +58,11 @@ impl Arguments {
         } else {
             report.print(output)?;
         }
-        Ok(if report.sound { Exit::Done } else { Exit::Found })
+        Ok(if report.sound {
+            Exit::Done
+        } else {
+            Exit::Found
+        })
     }
 }
 
@@ -108,7 +112,9 @@ impl Report {
                 table.row([
                     finding.severity.into(),
                     finding.file.clone(),
-                    finding.offset.map_or_else(|| "-".into(), |offset| offset.to_string()),
+                    finding
+                        .offset
+                        .map_or_else(|| "-".into(), |offset| offset.to_string()),
                     finding.what.clone(),
                 ]);
             }

@@ -18,7 +18,6 @@ use sardonyx_table::{
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
-use zerocopy::FromBytes;
 
 /// An open database. Share it between threads by reference or in an `Arc`.
 #[derive(Debug)]
@@ -55,7 +54,12 @@ impl Database {
         space.set_transaction_bytes_max(limits.transaction_bytes);
         let kernel = Kernel::start(space, opened.filling, opened.backbone, shape);
         let procedures = Mutex::default();
-        Ok(Database { kernel, recovery: opened.report, rebuild, procedures })
+        Ok(Database {
+            kernel,
+            recovery: opened.report,
+            rebuild,
+            procedures,
+        })
     }
 
     /// The table of this record type, declared where absent.
@@ -168,7 +172,7 @@ impl Database {
         let before_group = Some(commit.durable().group);
         let number = journal.number();
         let (disk, manifest) = (backbone.disk(), backbone.manifest());
-        let mut reader = JournalReader::open(disk, manifest, number, before_group)?;
+        let mut reader = JournalReader::open(disk, manifest, Some(number), before_group)?;
         while let Some(row) = reader.next_row()? {
             let row = J::read_from_bytes(row.bytes).map_err(|_| {
                 Error::Aborted(format!("a row of journal {:?} has another length", J::NAME))

@@ -177,13 +177,20 @@ impl Backbone {
         // Counted up and stable before anything is appended: leftovers of this log never chain.
         manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
         manifest.write(&*disk)?;
-        let parts = Parts { disk, manifest, options, lock };
-        parts.assemble(recovered.checkpointers, recovered.end).map(|(backbone, filling)| Opened {
-            backbone,
-            store: recovered.store,
-            filling,
-            report: recovered.report,
-        })
+        let parts = Parts {
+            disk,
+            manifest,
+            options,
+            lock,
+        };
+        parts
+            .assemble(recovered.checkpointers, recovered.end)
+            .map(|(backbone, filling)| Opened {
+                backbone,
+                store: recovered.store,
+                filling,
+                report: recovered.report,
+            })
     }
 
     /// Starts the logging, preparing and checkpointing threads. `source` is the execution stage.
@@ -196,13 +203,16 @@ impl Backbone {
         self.spawn("log-room".into(), move || room.run());
         for stripe in 0..self.checkpoint.stripes() {
             let checkpoint = self.checkpoint.clone();
-            self.spawn(format!("checkpoint-{stripe}"), move || checkpoint.run(stripe));
+            self.spawn(format!("checkpoint-{stripe}"), move || {
+                checkpoint.run(stripe)
+            });
         }
     }
 
     fn spawn(&mut self, name: String, body: impl FnOnce() + Send + 'static) {
         let thread = std::thread::Builder::new().name(name).spawn(body);
-        self.threads.push(thread.expect("the system can start a thread"));
+        self.threads
+            .push(thread.expect("the system can start a thread"));
     }
 
     /// Group commit.
@@ -261,22 +271,39 @@ impl Parts {
         checkpointers: Vec<Checkpointer>,
         end: LogPosition,
     ) -> Result<(Backbone, Filling), OpenError> {
-        let Parts { disk, manifest, options, lock } = self;
+        let Parts {
+            disk,
+            manifest,
+            options,
+            lock,
+        } = self;
         let layout = manifest.log_layout();
-        let needed_from =
-            checkpointers.iter().map(|c| c.log_needed_from().lsn).min().unwrap_or(end.lsn);
+        let needed_from = checkpointers
+            .iter()
+            .map(|c| c.log_needed_from().lsn)
+            .min()
+            .unwrap_or(end.lsn);
         let segments_max = options.log_bytes_max / layout.segment_bytes;
-        let segments =
-            Arc::new(Segments::open(disk.clone(), layout, needed_from, segments_max)?);
+        let segments = Arc::new(Segments::open(
+            disk.clone(),
+            layout,
+            needed_from,
+            segments_max,
+        )?);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
-        let prepared = (options.log_bytes_prepared / layout.segment_bytes).min(segments_max).max(2);
+        let prepared = (options.log_bytes_prepared / layout.segment_bytes)
+            .min(segments_max)
+            .max(2);
         while segments.count().1 < prepared || !room.has_room(end.lsn) {
             if segments.prepare_next()? == Prepared::NoRoom {
                 break;
             }
         }
-        let feeds: Vec<_> = checkpointers.iter().map(|_| Arc::new(Feed::default())).collect();
+        let feeds: Vec<_> = checkpointers
+            .iter()
+            .map(|_| Arc::new(Feed::default()))
+            .collect();
         let commit = Arc::new(GroupCommit::new(
             segments.clone(),
             room.clone(),
@@ -287,7 +314,9 @@ impl Parts {
             options.threaded,
         ));
         let log_bytes = segments_max * layout.segment_bytes;
-        let interval = options.checkpoint_interval_bytes.unwrap_or(log_bytes * 3 / 8);
+        let interval = options
+            .checkpoint_interval_bytes
+            .unwrap_or(log_bytes * 3 / 8);
         let checkpoint = Arc::new(CheckpointStage::new(
             checkpointers,
             feeds,
@@ -313,8 +342,9 @@ impl Parts {
 }
 
 fn take_lock(disk: &Arc<dyn Disk>) -> Result<Box<dyn DiskLock>, OpenError> {
-    disk.lock(LOCK_FILE)?
-        .ok_or_else(|| OpenError::Locked { file: disk.display_name(LOCK_FILE) })
+    disk.lock(LOCK_FILE)?.ok_or_else(|| OpenError::Locked {
+        file: disk.display_name(LOCK_FILE),
+    })
 }
 
 /// Makes a new database: the log's first segments, then the manifest.
@@ -324,7 +354,10 @@ fn create(
     manifest_file: String,
 ) -> Result<Manifest, OpenError> {
     if let Some(evidence) = evidence_of_data(disk)? {
-        return Err(OpenError::ManifestLost { file: manifest_file, evidence });
+        return Err(OpenError::ManifestLost {
+            file: manifest_file,
+            evidence,
+        });
     }
     let identity = options.identity.unwrap_or_else(random_identity);
     let manifest = Manifest {
@@ -353,9 +386,15 @@ fn evidence_of_data(disk: &Arc<dyn Disk>) -> Result<Option<String>, DiskError> {
     use crate::checkpoint::BACKUP_DIRECTORY;
     use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT};
     if let Some(name) = disk.list(BACKUP_DIRECTORY)?.first() {
-        return Ok(Some(disk.display_name(&format!("{BACKUP_DIRECTORY}/{name}"))));
+        return Ok(Some(
+            disk.display_name(&format!("{BACKUP_DIRECTORY}/{name}")),
+        ));
     }
-    for name in disk.list(LOG_DIRECTORY)?.iter().filter(|name| name.ends_with(".log")) {
+    for name in disk
+        .list(LOG_DIRECTORY)?
+        .iter()
+        .filter(|name| name.ends_with(".log"))
+    {
         let name = format!("{LOG_DIRECTORY}/{name}");
         let file = disk.open(&name, Access::Direct, Create::No)?;
         let mut start = AlignedBuffer::zeroed(DIRECT_ALIGNMENT);
@@ -370,14 +409,24 @@ fn evidence_of_data(disk: &Arc<dyn Disk>) -> Result<Option<String>, DiskError> {
 fn random_identity() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     // The standard library's hasher keys come from the system's random numbers.
-    std::collections::hash_map::RandomState::new().build_hasher().finish()
+    std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish()
 }
 
 /// I10: whatever is admitted fits.
 fn check_limits(options: &StorageOptions, segment_bytes: u64) -> Result<(), OpenError> {
     let limits = &options.limits;
     let check = |option, value: u64, good: bool, requirement| {
-        if good { Ok(()) } else { Err(OpenError::Option { option, value, requirement }) }
+        if good {
+            Ok(())
+        } else {
+            Err(OpenError::Option {
+                option,
+                value,
+                requirement,
+            })
+        }
     };
     let group_most = limits.group_bytes as u64 + limits.transaction_bytes as u64 + 8192;
     check(
@@ -393,7 +442,12 @@ fn check_limits(options: &StorageOptions, segment_bytes: u64) -> Result<(), Open
         options.log_bytes_max >= 4 * segment_bytes,
         "at least four segments",
     )?;
-    check("depth", limits.depth as u64, (1..=64).contains(&limits.depth), "1 to 64")?;
+    check(
+        "depth",
+        limits.depth as u64,
+        (1..=64).contains(&limits.depth),
+        "1 to 64",
+    )?;
     check(
         "buffers",
         limits.buffers as u64,

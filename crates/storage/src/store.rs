@@ -12,13 +12,13 @@ use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// The unit in which memory is committed, and the alignment of the first page, in bytes: a huge page
-/// of common processors, so that a large store costs few entries of their address translation.
+/// The unit in which memory is committed, and the alignment of the first page, in bytes: a huge
+/// page of common processors, so that a large store costs few entries of their address translation.
 const COMMIT_BYTES: usize = 2 << 20;
 
-/// Pages in memory. Zero-filled as they are added. Owned by one thread at a time: whoever may change
-/// the pages holds the store exclusively, which is all the concurrency control that serial execution
-/// needs.
+/// Pages in memory. Zero-filled as they are added. Owned by one thread at a time: whoever may
+/// change the pages holds the store exclusively, which is all the concurrency control that serial
+/// execution needs.
 ///
 /// ```
 /// use sardonyx_storage::store::PageStore;

@@ -1,5 +1,5 @@
-//! What both disks promise, checked by one suite on each: the simulated disk is worth something only
-//! if nothing that works on it fails on the real one, and the other way round.
+//! What both disks promise, checked by one suite on each: the simulated disk is worth something
+//! only if nothing that works on it fails on the real one, and the other way round.
 
 use sardonyx_storage::disk::{
     Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, Faults, RealDisk,

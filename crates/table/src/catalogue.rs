@@ -11,8 +11,10 @@
 //! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], so that a table of terabytes still has few.
 
 use crate::error::TableError;
+use crate::index::ADDRESS_END;
 use crate::layout::{PageLayout, RECORD_BYTES_MAX};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+use sardonyx_storage::store::PageStore;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The most tables and journals together.
@@ -114,9 +116,17 @@ impl Definition {
     pub fn check(&self) -> Result<(), TableError> {
         let limit = |what, value: usize, limit: usize| {
             let (value, limit) = (value as u64, limit as u64);
-            if value <= limit { Ok(()) } else { Err(TableError::Limit { what, value, limit }) }
+            if value <= limit {
+                Ok(())
+            } else {
+                Err(TableError::Limit { what, value, limit })
+            }
         };
-        limit("the length of a name in bytes", self.name.len(), NAME_BYTES_MAX)?;
+        limit(
+            "the length of a name in bytes",
+            self.name.len(),
+            NAME_BYTES_MAX,
+        )?;
         match self.kind {
             Kind::Table { .. } => PageLayout::new(&self.name, self.record_bytes).map(|_| ()),
             Kind::Journal if self.record_bytes == 0 => Err(TableError::RecordSize {
@@ -131,7 +141,10 @@ impl Definition {
     /// What it looks like, for error messages.
     pub fn describe(&self) -> String {
         match self.kind {
-            Kind::Table { key_offset, key_bytes } => format!(
+            Kind::Table {
+                key_offset,
+                key_bytes,
+            } => format!(
                 "a table of records of {} bytes with a key of {key_bytes} bytes at {key_offset}",
                 self.record_bytes
             ),
@@ -143,7 +156,10 @@ impl Definition {
         let mut name = [0; NAME_BYTES_MAX];
         name[..self.name.len()].copy_from_slice(self.name.as_bytes());
         let (kind, key_offset, key_bytes) = match self.kind {
-            Kind::Table { key_offset, key_bytes } => (KIND_TABLE, key_offset, key_bytes),
+            Kind::Table {
+                key_offset,
+                key_bytes,
+            } => (KIND_TABLE, key_offset, key_bytes),
             Kind::Journal => (KIND_JOURNAL, 0, 0),
         };
         DefinitionBytes {
@@ -161,7 +177,10 @@ impl Definition {
 
 impl DefinitionBytes {
     fn decode(&self) -> Result<Definition, String> {
-        let name = self.name.get(..self.name_bytes.into()).ok_or("a name longer than its room")?;
+        let name = self
+            .name
+            .get(..self.name_bytes.into())
+            .ok_or("a name longer than its room")?;
         let name = std::str::from_utf8(name).map_err(|_| "a name that is not UTF-8")?;
         let record_bytes = self.record_bytes as usize;
         let (key_offset, key_bytes) = (self.key_offset as usize, self.key_bytes as usize);
@@ -170,11 +189,18 @@ impl DefinitionBytes {
             KIND_TABLE if key_bytes == 0 || key_offset + key_bytes > record_bytes => {
                 return Err("a key outside of its record".into());
             }
-            KIND_TABLE => Kind::Table { key_offset, key_bytes },
+            KIND_TABLE => Kind::Table {
+                key_offset,
+                key_bytes,
+            },
             KIND_JOURNAL => Kind::Journal,
             other => return Err(format!("the unknown kind {other}")),
         };
-        let definition = Definition { name: name.to_string(), record_bytes, kind };
+        let definition = Definition {
+            name: name.to_string(),
+            record_bytes,
+            kind,
+        };
         definition.check().map_err(|error| error.to_string())?;
         Ok(definition)
     }
@@ -228,14 +254,11 @@ impl Catalogue {
         Address(first + (number * size_of::<ExtentBytes>()) as u64)
     }
 
-    /// Reads the catalogue from a store's bytes. A store without pages, or whose root is all
-    /// zeroes, has an empty one.
-    pub fn read(bytes: &[u8]) -> Result<Catalogue, TableError> {
-        let damaged = |at: Address, reason: String| TableError::Catalogue {
-            page: at.page().0,
-            offset: at.offset_in_page(),
-            reason,
-        };
+    /// Reads the catalogue of a store. A store without pages, or whose root is all zeroes, has an
+    /// empty one. The store is grown to the pages that are allocated: those never written are not
+    /// in the log.
+    pub fn read(store: &mut PageStore) -> Result<Catalogue, TableError> {
+        let bytes = store.bytes();
         if bytes.len() < PAGE_SIZE || bytes[..size_of::<RootBytes>()].iter().all(|&b| b == 0) {
             return Ok(Catalogue::default());
         }
@@ -250,29 +273,42 @@ impl Catalogue {
         if root.definitions as usize > DEFINITIONS_MAX || root.extents as usize > EXTENTS_MAX {
             return wrong("more entries than there is room for");
         }
-        let pages = (bytes.len() / PAGE_SIZE) as u64;
-        if root.pages < CATALOGUE_PAGES || root.pages > pages {
-            return wrong("a number of pages that the store does not have");
+        if root.pages < CATALOGUE_PAGES || root.pages > ADDRESS_END / PAGE_SIZE as u64 {
+            return wrong("an impossible number of pages");
         }
-        let mut catalogue = Catalogue { pages: root.pages, ..Catalogue::default() };
+        store.grow_to(root.pages)?;
+        let bytes = store.bytes();
+        let mut catalogue = Catalogue {
+            pages: root.pages,
+            ..Catalogue::default()
+        };
         for number in 0..root.definitions as usize {
             let at = Self::definition_address(number);
             let (entry, _) = DefinitionBytes::read_from_prefix(&bytes[at.0 as usize..])
                 .map_err(|_| damaged(at, "a definition beyond the pages".into()))?;
-            catalogue.definitions.push(entry.decode().map_err(|reason| damaged(at, reason))?);
+            catalogue
+                .definitions
+                .push(entry.decode().map_err(|reason| damaged(at, reason))?);
         }
         for number in 0..root.extents as usize {
             let at = Self::extent_address(number);
             let (entry, _) = ExtentBytes::read_from_prefix(&bytes[at.0 as usize..])
                 .map_err(|_| damaged(at, "an extent beyond the pages".into()))?;
-            catalogue.push_read_extent(entry).map_err(|reason| damaged(at, reason.into()))?;
+            catalogue
+                .push_read_extent(entry)
+                .map_err(|reason| damaged(at, reason.into()))?;
         }
         Ok(catalogue)
     }
 
+    /// Takes in an extent that was read.
     fn push_read_extent(&mut self, entry: ExtentBytes) -> Result<(), &'static str> {
         let table = entry.table as usize;
-        match self.definitions.get(table).map(|definition| definition.kind) {
+        match self
+            .definitions
+            .get(table)
+            .map(|definition| definition.kind)
+        {
             Some(Kind::Table { .. }) => {}
             _ => return Err("an extent of no table"),
         }
@@ -280,12 +316,26 @@ impl Catalogue {
             .extents
             .last()
             .map_or(CATALOGUE_PAGES, |(_, last)| last.first_page.0 + last.pages);
-        let end = entry.first_page.checked_add(entry.pages).ok_or("an extent beyond the pages")?;
+        let end = entry
+            .first_page
+            .checked_add(entry.pages)
+            .ok_or("an extent beyond the pages")?;
         if entry.first_page != after_last || entry.pages == 0 || end > self.pages {
             return Err("an extent that overlaps another or lies beyond the pages");
         }
-        let extent = Extent { first_page: PageId(entry.first_page), pages: entry.pages };
+        let extent = Extent {
+            first_page: PageId(entry.first_page),
+            pages: entry.pages,
+        };
         self.extents.push((table as u16, extent));
         Ok(())
+    }
+}
+
+fn damaged(at: Address, reason: String) -> TableError {
+    TableError::Catalogue {
+        page: at.page().0,
+        offset: at.offset_in_page(),
+        reason,
     }
 }

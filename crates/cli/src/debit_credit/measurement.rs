@@ -19,11 +19,11 @@ use sardonyx::{Database, Shape};
 use sardonyx_benchmark::load::load;
 use sardonyx_benchmark::proof::prove;
 use sardonyx_benchmark::run::{Outcome, Progress, run};
-use sardonyx_benchmark::schema::Schema;
+use sardonyx_benchmark::schema::{Account, Schema};
 use sardonyx_benchmark::transaction::DebitCredit;
 use sardonyx_floor::{Spinner, bare_pipeline, sync_latency};
 use sardonyx_workload::debit_credit::Scale;
-use sardonyx_workload::record::RECORD_BYTES;
+
 use std::time::{Duration, Instant};
 
 /// Durable writes that are timed in each face of the disk.
@@ -66,7 +66,12 @@ pub fn measure(plan: &Plan) -> anyhow::Result<Report> {
         }
         false => None,
     };
-    Ok(Report { settings: Settings::of(plan), sync_latency, bare_pipeline, runs })
+    Ok(Report {
+        settings: Settings::of(plan),
+        sync_latency,
+        bare_pipeline,
+        runs,
+    })
 }
 
 /// One configuration, on a database of its own.
@@ -88,7 +93,7 @@ fn measure_run(
     })?;
     let after = database.statistics();
     let memory = Memory {
-        record_bytes: loading.records * RECORD_BYTES as u64,
+        record_bytes: loading.records * size_of::<Account>() as u64,
         page_bytes: database.read(|view| view.bytes()),
         index_bytes: database.read(|view| view.index_bytes()) as u64,
         peak_resident_bytes: peak_resident_bytes(),
@@ -111,9 +116,10 @@ fn measure_run(
     Ok(Run {
         configuration,
         stage_threads: match plan.shape(configuration) {
-            Shape::Pipelined { input_threads, output_threads } => {
-                Some((input_threads, output_threads))
-            }
+            Shape::Pipelined {
+                input_threads,
+                output_threads,
+            } => Some((input_threads, output_threads)),
             _ => None,
         },
         loading,
@@ -151,8 +157,7 @@ fn fill(database: &Database, schema: &Schema, scale: &Scale) -> anyhow::Result<L
 
 fn prove_outcome(database: &Database, outcome: &Outcome) -> anyhow::Result<ProofFigures> {
     let schema = Schema::of(database)?;
-    let (proof, time) =
-        timed(|| prove(database, &schema, &outcome.acknowledged, outcome.refused))?;
+    let (proof, time) = timed(|| prove(database, &schema, &outcome.acknowledged, outcome.refused))?;
     Ok(ProofFigures::of(&proof, time))
 }
 

@@ -55,7 +55,12 @@ pub struct Arguments {
     #[arg(long, value_name = "N", help_heading = "Size")]
     branches: Option<u64>,
     /// End after so many transactions
-    #[arg(long, value_name = "N", conflicts_with = "seconds", help_heading = "Size")]
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with = "seconds",
+        help_heading = "Size"
+    )]
     transactions: Option<u64>,
     /// End after so many seconds [default: 5]
     #[arg(long, value_name = "S", help_heading = "Size")]
@@ -65,7 +70,12 @@ pub struct Arguments {
     #[arg(long, value_enum, help_heading = "Engine")]
     configuration: Option<Configuration>,
     /// Close a commit group when it has so many transactions [default: groups adapt]
-    #[arg(long, value_name = "N", requires = "time_per_group", help_heading = "Engine")]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "time_per_group",
+        help_heading = "Engine"
+    )]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     transactions_per_group: Option<u32>,
     /// Close a commit group when its first transaction is so old, such as 5ms [default: groups adapt]
@@ -110,7 +120,12 @@ pub struct Arguments {
     #[arg(long, value_enum, requires = "one_at_a_time", help_heading = "Clients")]
     durability: Option<DurabilityChoice>,
     /// The share of transactions on an account of another branch, in percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 15, help_heading = "Clients")]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value_t = 15,
+        help_heading = "Clients"
+    )]
     #[arg(value_parser = clap::value_parser!(u32).range(0..=100))]
     other_branch_percent: u32,
     /// The seed of the requests: the same seed draws the same requests
@@ -170,6 +185,10 @@ impl Arguments {
         } else {
             present::print(&report, self.preset == Some(Preset::Paper), output)?;
         }
-        Ok(if report.holds() { Exit::Done } else { Exit::Found })
+        Ok(if report.holds() {
+            Exit::Done
+        } else {
+            Exit::Found
+        })
     }
 }

@@ -55,9 +55,17 @@ const STAGES_OF_C: [(&str, f64); 6] = [
 
 /// Table 1 with the runs beside it.
 pub fn table_1(runs: &[Run]) -> Table {
-    let names = TABLE_1.iter().map(|column| format!("#1988 {}", column.name));
-    let ours = runs.iter().map(|run| format!("#here {:?}", run.configuration));
-    let names: Vec<String> = [String::new()].into_iter().chain(names).chain(ours).collect();
+    let names = TABLE_1
+        .iter()
+        .map(|column| format!("#1988 {}", column.name));
+    let ours = runs
+        .iter()
+        .map(|run| format!("#here {:?}", run.configuration));
+    let names: Vec<String> = [String::new()]
+        .into_iter()
+        .chain(names)
+        .chain(ours)
+        .collect();
     let mut table = Table::new(names.iter().map(String::as_str));
     let mut row = |name: &str, theirs: fn(&Column) -> String, here: fn(&Run) -> String| {
         let cells = TABLE_1.iter().map(theirs).chain(runs.iter().map(here));
@@ -95,14 +103,20 @@ pub fn table_1(runs: &[Run]) -> Table {
 }
 
 fn milliseconds(run: &Run, of: fn(&super::report::Responses) -> f64) -> String {
-    run.responses.as_ref().map_or_else(|| "-".into(), |r| format!("{:.2}", of(r) / 1e3))
+    run.responses
+        .as_ref()
+        .map_or_else(|| "-".into(), |r| format!("{:.2}", of(r) / 1e3))
 }
 
 /// The break-down of the time with the runs beside it.
 pub fn stage_times(runs: &[Run]) -> Table {
-    let ours = runs.iter().map(|run| format!("#here {:?} (s)", run.configuration));
-    let names: Vec<String> =
-        ["".into(), "#1988 C (s)".to_string()].into_iter().chain(ours).collect();
+    let ours = runs
+        .iter()
+        .map(|run| format!("#here {:?} (s)", run.configuration));
+    let names: Vec<String> = ["".into(), "#1988 C (s)".to_string()]
+        .into_iter()
+        .chain(ours)
+        .collect();
     let mut table = Table::new(names.iter().map(String::as_str));
     for (number, (name, seconds)) in STAGES_OF_C.into_iter().enumerate() {
         let here = runs.iter().map(|run| {

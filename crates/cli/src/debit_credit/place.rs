@@ -17,9 +17,14 @@ impl Place {
     /// If there is something: it is not ours to remove.
     pub fn claim(path: &Path) -> Result<Place, UsageError> {
         if path.symlink_metadata().is_ok() {
-            return Err(UsageError::Exists { path: path.to_path_buf() });
+            return Err(UsageError::Exists {
+                path: path.to_path_buf(),
+            });
         }
-        Ok(Place { path: path.to_path_buf(), keep: false })
+        Ok(Place {
+            path: path.to_path_buf(),
+            keep: false,
+        })
     }
 
     /// The path.
@@ -35,10 +40,14 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if !self.keep && self.path.exists()
+        if !self.keep
+            && self.path.exists()
             && let Err(error) = std::fs::remove_dir_all(&self.path)
         {
-            eprintln!("sardonyx: {} could not be removed: {error}", self.path.display());
+            eprintln!(
+                "sardonyx: {} could not be removed: {error}",
+                self.path.display()
+            );
         }
     }
 }
@@ -54,7 +63,10 @@ mod tests {
         let place = Place::claim(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
         std::fs::write(path.join("file"), "bytes").unwrap();
-        assert!(matches!(Place::claim(&path), Err(UsageError::Exists { .. })));
+        assert!(matches!(
+            Place::claim(&path),
+            Err(UsageError::Exists { .. })
+        ));
         drop(place);
         assert!(!path.exists());
         let mut place = Place::claim(&path).unwrap();

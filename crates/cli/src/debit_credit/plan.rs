@@ -129,7 +129,10 @@ impl Plan {
         let (input_threads, output_threads) = self.stage_threads;
         match configuration {
             Configuration::A => Shape::Coalesced,
-            Configuration::B => Shape::Pipelined { input_threads, output_threads },
+            Configuration::B => Shape::Pipelined {
+                input_threads,
+                output_threads,
+            },
         }
     }
 }
@@ -166,7 +169,9 @@ fn scale(arguments: &Arguments, paper: bool) -> Result<Scale, DebitCreditError> 
 fn load(arguments: &Arguments, scale: Scale, paper: bool) -> Result<Load, UsageError> {
     let seconds = arguments.seconds.unwrap_or(DEFAULT_SECONDS);
     if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
-        return refuse(format!("--seconds {seconds}: more than 0, at most {SECONDS_MAX}"));
+        return refuse(format!(
+            "--seconds {seconds}: more than 0, at most {SECONDS_MAX}"
+        ));
     }
     if arguments.transactions == Some(0) {
         return refuse("--transactions 0: at least 1");
@@ -242,8 +247,14 @@ mod tests {
         assert_eq!(paper.load.until, Until::Transactions(50_000));
         assert_eq!(paper.configurations, [Configuration::A, Configuration::B]);
         assert_eq!(paper.checkpoint_interval_bytes, Some(880_000));
-        let other = plan("--preset paper --accounts 20000 --seconds 2 --configuration b", 2);
-        assert_eq!((other.load.scale.accounts(), other.load.scale.tellers()), (20_000, 150));
+        let other = plan(
+            "--preset paper --accounts 20000 --seconds 2 --configuration b",
+            2,
+        );
+        assert_eq!(
+            (other.load.scale.accounts(), other.load.scale.tellers()),
+            (20_000, 150)
+        );
         assert_eq!(other.load.until, Until::Time(Duration::from_secs(2)));
         assert_eq!(other.configurations, [Configuration::B]);
     }
@@ -252,7 +263,13 @@ mod tests {
     fn both_group_parameters_make_the_papers_policy() {
         let plan = plan("--transactions-per-group 200 --time-per-group 5", 2);
         let time = Duration::from_millis(5);
-        assert_eq!(plan.policy, GroupPolicy::Fixed { transactions: 200, time });
+        assert_eq!(
+            plan.policy,
+            GroupPolicy::Fixed {
+                transactions: 200,
+                time
+            }
+        );
         assert!(refusal("--time-per-group 5ms").contains("--transactions-per-group"));
         assert!(refusal("--transactions-per-group 5").contains("--time-per-group"));
     }
@@ -261,7 +278,9 @@ mod tests {
     fn proportions_follow_the_accounts_unless_given() {
         let scale = plan("--accounts 50000", 2).load.scale;
         assert_eq!((scale.tellers(), scale.branches()), (50, 5));
-        let scale = plan("--accounts 50000 --branches 2 --tellers 7", 2).load.scale;
+        let scale = plan("--accounts 50000 --branches 2 --tellers 7", 2)
+            .load
+            .scale;
         assert_eq!((scale.tellers(), scale.branches()), (7, 2));
         assert!(refusal("--accounts 3 --branches 4").contains("accounts are not possible"));
     }

@@ -44,7 +44,12 @@ fn verdict(report: &Report) -> String {
         );
     }
     let mut text = String::from("THE PROOF DOES NOT HOLD:");
-    for proof in report.runs.iter().map(|run| &run.proof).filter(|proof| !proof.holds) {
+    for proof in report
+        .runs
+        .iter()
+        .map(|run| &run.proof)
+        .filter(|proof| !proof.holds)
+    {
         text += &format!(
             " {} acknowledged transactions are missing, {} are there twice; sums: {}.",
             count(proof.missing),
@@ -82,7 +87,11 @@ fn title(settings: &Settings, run: &Run) -> String {
         count(scale.branches()),
         settings.other_branch_percent,
         settings.processors,
-        if settings.spinner { " (one kept awake)" } else { "" },
+        if settings.spinner {
+            " (one kept awake)"
+        } else {
+            ""
+        },
     )
 }
 
@@ -99,7 +108,11 @@ fn print_throughput(report: &Report, run: &Run, sheet: &mut Sheet) {
     if let Some(floor) = &report.bare_pipeline {
         let share = run.transactions_per_second / floor.transactions_per_second;
         let remark = format!("this run reached {} of it", percent(share));
-        sheet.remarked("bare durable pipeline", rate(floor.transactions_per_second), remark);
+        sheet.remarked(
+            "bare durable pipeline",
+            rate(floor.transactions_per_second),
+            remark,
+        );
     }
     let latency = &report.sync_latency;
     let shown = |latency: &Latency| {
@@ -111,12 +124,18 @@ fn print_throughput(report: &Report, run: &Run, sheet: &mut Sheet) {
     let (figure, remark) = shown(&latency.busy);
     sheet.remarked("bare sync, a core kept awake", figure, remark);
 
-    let Some(responses) = &run.responses else { return };
+    let Some(responses) = &run.responses else {
+        return;
+    };
     let summary = &responses.summary;
     sheet.heading("Response time");
     let alone = report.settings.batch.is_none() && report.settings.clients == 1;
     let ratio = summary.average_microseconds / latency.idle.median_microseconds;
-    let remark = if alone { format!("{ratio:.2} times a bare sync") } else { String::new() };
+    let remark = if alone {
+        format!("{ratio:.2} times a bare sync")
+    } else {
+        String::new()
+    };
     sheet.remarked("average", time(summary.average_microseconds / 1e6), remark);
     for (name, microseconds) in [
         ("p50", summary.p50_microseconds),
@@ -141,7 +160,11 @@ fn print_stages(run: &Run, sheet: &mut Sheet) {
         ("Output", stages.output),
         ("Checkpoint", stages.checkpoint),
     ] {
-        let share = if stages.total > 0.0 { seconds / stages.total * 100.0 } else { 0.0 };
+        let share = if stages.total > 0.0 {
+            seconds / stages.total * 100.0
+        } else {
+            0.0
+        };
         sheet.remarked(name, time(seconds), format!("{share:.0}%"));
     }
 }
@@ -149,7 +172,11 @@ fn print_stages(run: &Run, sheet: &mut Sheet) {
 fn print_storage(run: &Run, sheet: &mut Sheet) {
     sheet.heading("Log");
     let remark = format!("on average; the largest {}", count(run.groups.largest));
-    sheet.remarked("transactions in a group", format!("{:.1}", run.groups.mean), remark);
+    sheet.remarked(
+        "transactions in a group",
+        format!("{:.1}", run.groups.mean),
+        remark,
+    );
     sheet.figure("groups", count(run.groups.count));
     let log = &run.log;
     sheet.remarked(
@@ -158,7 +185,11 @@ fn print_storage(run: &Run, sheet: &mut Sheet) {
         format!("{:.1} on disk", log.disk_bytes_per_transaction),
     );
     let log_rate = log.disk_bytes as f64 / run.seconds / 1e9;
-    sheet.remarked("log written", bytes(log.disk_bytes), format!("{log_rate:.2} GB/s"));
+    sheet.remarked(
+        "log written",
+        bytes(log.disk_bytes),
+        format!("{log_rate:.2} GB/s"),
+    );
 
     sheet.heading("Checkpoints");
     let checkpoints = &run.checkpoints;
@@ -175,14 +206,24 @@ fn print_storage(run: &Run, sheet: &mut Sheet) {
         sheet.figure("throughput between them", rate(between));
     }
     if let Some(during) = checkpoints.transactions_per_second_during {
-        let change = checkpoints.drop().map(|drop| format!("{:+.1}%", -drop * 100.0));
-        sheet.remarked("throughput during them", rate(during), change.unwrap_or_default());
+        let change = checkpoints
+            .drop()
+            .map(|drop| format!("{:+.1}%", -drop * 100.0));
+        sheet.remarked(
+            "throughput during them",
+            rate(during),
+            change.unwrap_or_default(),
+        );
     }
 
     sheet.heading("Memory");
     let memory = &run.memory;
     sheet.figure("records", bytes(memory.record_bytes));
-    sheet.remarked("pages", bytes(memory.page_bytes), "and as much for the checkpointer");
+    sheet.remarked(
+        "pages",
+        bytes(memory.page_bytes),
+        "and as much for the checkpointer",
+    );
     sheet.figure("indexes", bytes(memory.index_bytes));
     if let (Some(peak), Some(ratio)) = (memory.peak_resident_bytes, memory.ratio()) {
         let remark = format!("{ratio:.2} times the pages; clients and measuring included");

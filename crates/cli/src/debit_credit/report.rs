@@ -220,7 +220,10 @@ impl Settings {
     pub fn of(plan: &Plan) -> Self {
         let load = &plan.load;
         let (batch, batches_in_flight) = match load.mode {
-            Mode::Batches { requests, in_flight } => (Some(requests), Some(in_flight)),
+            Mode::Batches {
+                requests,
+                in_flight,
+            } => (Some(requests), Some(in_flight)),
             Mode::OneAtATime => (None, None),
         };
         let (transactions, seconds) = match load.until {
@@ -287,7 +290,11 @@ impl Groups {
     pub fn between(before: &Statistics, after: &Statistics) -> Self {
         let count = after.log.groups - before.log.groups;
         let transactions = after.log.transactions - before.log.transactions;
-        Groups { count, mean: ratio(transactions, count), largest: after.log.largest_group }
+        Groups {
+            count,
+            mean: ratio(transactions, count),
+            largest: after.log.largest_group,
+        }
     }
 }
 
@@ -319,7 +326,9 @@ impl Checkpoints {
 
     /// By how much throughput was lower while a checkpoint was being written, 0 to 1.
     pub fn drop(&self) -> Option<f64> {
-        let between = self.transactions_per_second_between.filter(|&between| between > 0.0)?;
+        let between = self
+            .transactions_per_second_between
+            .filter(|&between| between > 0.0)?;
         Some(1.0 - self.transactions_per_second_during? / between)
     }
 }
@@ -327,7 +336,11 @@ impl Checkpoints {
 /// Throughput over the slices at whose beginning and end checkpointing was like this; `None` if
 /// there is none. Slices in which a checkpoint began or ended belong to neither side.
 fn throughput_of(slices: &[Slice], checkpointing: (bool, bool)) -> Option<f64> {
-    let slices = || slices.iter().filter(|slice| slice.checkpointing == checkpointing);
+    let slices = || {
+        slices
+            .iter()
+            .filter(|slice| slice.checkpointing == checkpointing)
+    };
     let time: Duration = slices().map(|slice| slice.time).sum();
     let committed: u64 = slices().map(|slice| slice.committed).sum();
     (!time.is_zero()).then(|| committed as f64 / time.as_secs_f64())
@@ -364,7 +377,11 @@ mod tests {
     use super::*;
 
     fn slice(milliseconds: u64, committed: u64, checkpointing: (bool, bool)) -> Slice {
-        Slice { time: Duration::from_millis(milliseconds), committed, checkpointing }
+        Slice {
+            time: Duration::from_millis(milliseconds),
+            committed,
+            checkpointing,
+        }
     }
 
     #[test]
@@ -398,13 +415,20 @@ mod tests {
         let (mut before, mut after) = (Statistics::default(), Statistics::default());
         (before.log.transactions, before.log.groups) = (100, 100);
         (before.log.payload_bytes, before.log.disk_bytes) = (1 << 20, 2 << 20);
-        (after.log.transactions, after.log.groups, after.log.largest_group) = (1100, 110, 300);
+        (
+            after.log.transactions,
+            after.log.groups,
+            after.log.largest_group,
+        ) = (1100, 110, 300);
         after.log.payload_bytes = (1 << 20) + 88_000;
         after.log.disk_bytes = (2 << 20) + 96_000;
         after.stages.input = Duration::from_millis(20);
         before.stages.input = Duration::from_millis(5);
         let groups = Groups::between(&before, &after);
-        assert_eq!((groups.count, groups.mean, groups.largest), (10, 100.0, 300));
+        assert_eq!(
+            (groups.count, groups.mean, groups.largest),
+            (10, 100.0, 300)
+        );
         let logged = Logged::between(&before, &after);
         assert_eq!(logged.record_bytes_per_transaction, 88.0);
         assert_eq!(logged.disk_bytes_per_transaction, 96.0);

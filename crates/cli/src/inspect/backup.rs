@@ -45,7 +45,11 @@ impl Line {
             SlotState::Damaged => ("torn", None),
             SlotState::Foreign => ("foreign", None),
             SlotState::Valid(header) => {
-                let state = if listing.data_is_valid == Some(true) { "valid" } else { "torn" };
+                let state = if listing.data_is_valid == Some(true) {
+                    "valid"
+                } else {
+                    "torn"
+                };
                 let version = Version {
                     block: header.block,
                     checkpoint: header.checkpoint,
@@ -58,7 +62,13 @@ impl Line {
                 (state, Some(version))
             }
         };
-        Line { stripe, slot: listing.slot, offset: listing.offset, state, version }
+        Line {
+            stripe,
+            slot: listing.slot,
+            offset: listing.offset,
+            state,
+            version,
+        }
     }
 }
 
@@ -83,13 +93,22 @@ pub fn print(
         return Ok(Exit::Done);
     }
     let names = [
-        "#stripe", "#slot", "#offset", "state", "#block", "#checkpoint", "#used bytes", "#group",
+        "#stripe",
+        "#slot",
+        "#offset",
+        "state",
+        "#block",
+        "#checkpoint",
+        "#used bytes",
+        "#group",
         "#LSN",
     ];
     let mut table = Table::new(names);
     for line in &lines {
         let of = |figure: fn(&Version) -> u64| {
-            line.version.as_ref().map_or_else(|| "-".into(), |version| figure(version).to_string())
+            line.version
+                .as_ref()
+                .map_or_else(|| "-".into(), |version| figure(version).to_string())
         };
         table.row([
             line.stripe.to_string(),
@@ -125,7 +144,11 @@ impl Summary {
         let count = |state| lines.iter().filter(|line| line.state == state).count() as u64;
         let newest = |stripe| {
             let lines = lines.iter().filter(move |line| line.stripe == stripe);
-            lines.filter_map(|line| line.version.as_ref()).map(|v| v.checkpoint).max().unwrap_or(0)
+            lines
+                .filter_map(|line| line.version.as_ref())
+                .map(|v| v.checkpoint)
+                .max()
+                .unwrap_or(0)
         };
         Ok(Summary {
             slots: lines.len() as u64,

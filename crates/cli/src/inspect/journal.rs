@@ -38,10 +38,20 @@ struct Chunk {
 fn lines(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<Vec<Line>, JournalError> {
     let listings = chunks(&**disk, manifest.identity)?;
     let line = |listing: ChunkListing| {
-        let ChunkListing { file, offset, state, .. } = listing;
+        let ChunkListing {
+            file,
+            offset,
+            state,
+            ..
+        } = listing;
         match state {
             ChunkState::End => None,
-            ChunkState::Invalid(state) => Some(Line { file, offset, state, chunk: None }),
+            ChunkState::Invalid(state) => Some(Line {
+                file,
+                offset,
+                state,
+                chunk: None,
+            }),
             ChunkState::Valid(header) => {
                 let chunk = Chunk {
                     chunk: header.number,
@@ -52,7 +62,12 @@ fn lines(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<Vec<Line>, Journal
                     from_lsn: header.from.lsn.0,
                     to_lsn: header.to.lsn.0,
                 };
-                Some(Line { file, offset, state: "valid", chunk: Some(chunk) })
+                Some(Line {
+                    file,
+                    offset,
+                    state: "valid",
+                    chunk: Some(chunk),
+                })
             }
         }
     };
@@ -70,12 +85,22 @@ pub fn print(
         lines.iter().try_for_each(|line| output.line(line))?;
         return Ok(Exit::Done);
     }
-    let names =
-        ["file", "#offset", "#chunk", "#rows", "#bytes", "#from group", "#to group", "state"];
+    let names = [
+        "file",
+        "#offset",
+        "#chunk",
+        "#rows",
+        "#bytes",
+        "#from group",
+        "#to group",
+        "state",
+    ];
     let mut table = Table::new(names);
     for line in &lines {
         let of = |figure: fn(&Chunk) -> u64| {
-            line.chunk.as_ref().map_or_else(|| "-".into(), |chunk| figure(chunk).to_string())
+            line.chunk
+                .as_ref()
+                .map_or_else(|| "-".into(), |chunk| figure(chunk).to_string())
         };
         table.row([
             line.file.clone(),

@@ -57,8 +57,17 @@ struct Group {
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Entry {
-    Write { page: u64, offset: usize, bytes: String, ends_transaction: bool },
-    Journal { journal: u16, bytes: String, ends_transaction: bool },
+    Write {
+        page: u64,
+        offset: usize,
+        bytes: String,
+        ends_transaction: bool,
+    },
+    Journal {
+        journal: u16,
+        bytes: String,
+        ends_transaction: bool,
+    },
 }
 
 impl Arguments {
@@ -70,7 +79,14 @@ impl Arguments {
         output: &mut Output,
     ) -> anyhow::Result<Exit> {
         if !output.is_json() {
-            let names = ("group", "LSN", "transactions", "records", "on disk", "incarnation");
+            let names = (
+                "group",
+                "LSN",
+                "transactions",
+                "records",
+                "on disk",
+                "incarnation",
+            );
             let (group, lsn, transactions, records, on_disk, incarnation) = names;
             writeln!(
                 output,
@@ -84,7 +100,9 @@ impl Arguments {
         };
         let mut printed = 0;
         while self.limit.is_none_or(|limit| printed < limit) {
-            let Some((header, payload)) = reader.next_group()? else { break };
+            let Some((header, payload)) = reader.next_group()? else {
+                break;
+            };
             if header.number < self.from_group {
                 continue;
             }
@@ -138,26 +156,32 @@ impl Group {
         )?;
         for entry in self.records.iter().flatten() {
             let (place, bytes, ends) = match entry {
-                Entry::Write { page, offset, bytes, ends_transaction } => {
-                    (format!("page {page} at {offset}"), bytes, ends_transaction)
-                }
-                Entry::Journal { journal, bytes, ends_transaction } => {
-                    (format!("journal {journal}"), bytes, ends_transaction)
-                }
+                Entry::Write {
+                    page,
+                    offset,
+                    bytes,
+                    ends_transaction,
+                } => (format!("page {page} at {offset}"), bytes, ends_transaction),
+                Entry::Journal {
+                    journal,
+                    bytes,
+                    ends_transaction,
+                } => (format!("journal {journal}"), bytes, ends_transaction),
             };
             let shown = bytes.get(..2 * SHOWN_BYTES).unwrap_or(bytes);
             let more = if shown.len() < bytes.len() { "…" } else { "" };
             let length = bytes.len() / 2;
             let end = if *ends { "  end of transaction" } else { "" };
-            writeln!(output, "            {place:<22} {length:>5} B  {shown}{more}{end}")?;
+            writeln!(
+                output,
+                "            {place:<22} {length:>5} B  {shown}{more}{end}"
+            )?;
         }
         Ok(())
     }
 }
 
-fn entries(
-    payload: &[u8],
-) -> Result<Vec<Entry>, sardonyx::storage::log::record::RecordError> {
+fn entries(payload: &[u8]) -> Result<Vec<Entry>, sardonyx::storage::log::record::RecordError> {
     let entry = |record: sardonyx::storage::log::record::Record<'_>| {
         let ends_transaction = record.ends_transaction;
         match record.body {
@@ -167,19 +191,25 @@ fn entries(
                 bytes: hexadecimal(bytes),
                 ends_transaction,
             },
-            Body::Journal { journal, row } => {
-                Entry::Journal { journal, bytes: hexadecimal(row), ends_transaction }
-            }
+            Body::Journal { journal, row } => Entry::Journal {
+                journal,
+                bytes: hexadecimal(row),
+                ends_transaction,
+            },
         }
     };
-    Records::new(payload).map(|record| record.map(entry)).collect()
+    Records::new(payload)
+        .map(|record| record.map(entry))
+        .collect()
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a string takes all");
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+            write!(text, "{byte:02x}").expect("a string takes all");
+            text
+        })
 }
 
 /// Where the log that is there begins.
@@ -193,11 +223,17 @@ struct Start {
 impl Start {
     fn find(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<Start, LogError> {
         let layout = manifest.log_layout();
-        let mut numbers: Vec<u64> =
-            disk.list(LOG_DIRECTORY)?.iter().filter_map(|name| segment_of_file(name)).collect();
+        let mut numbers: Vec<u64> = disk
+            .list(LOG_DIRECTORY)?
+            .iter()
+            .filter_map(|name| segment_of_file(name))
+            .collect();
         numbers.sort_unstable();
-        let mut start =
-            Start { position: None, segments: numbers.len() as u64, not_read: Vec::new() };
+        let mut start = Start {
+            position: None,
+            segments: numbers.len() as u64,
+            not_read: Vec::new(),
+        };
         let mut first_bytes = AlignedBuffer::zeroed(DIRECT_ALIGNMENT);
         for number in numbers {
             let file = disk.open(&segment_file(number), Access::Direct, Create::No)?;
@@ -271,7 +307,9 @@ impl Summary {
             to_lsn: from.lsn.0,
             error: None,
         };
-        let Some(mut reader) = start.reader(disk, manifest)? else { return Ok(summary) };
+        let Some(mut reader) = start.reader(disk, manifest)? else {
+            return Ok(summary);
+        };
         loop {
             match reader.next_group() {
                 Ok(Some((header, _))) => {

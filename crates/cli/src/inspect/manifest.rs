@@ -46,7 +46,11 @@ impl Listing {
         sheet.figure("log segment", units::bytes(self.segment_bytes));
         sheet.figure("backup block", units::bytes(self.block_bytes.into()));
         sheet.figure("backup stripes", self.stripes.to_string());
-        sheet.remarked("incarnation", self.incarnation.to_string(), "times opened for writing");
+        sheet.remarked(
+            "incarnation",
+            self.incarnation.to_string(),
+            "times opened for writing",
+        );
         sheet.figure("journal rows kept", self.journal.clone());
     }
 }

@@ -48,7 +48,9 @@ enum Part {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let Some(part) = &self.part else { return self.summarise(output) };
+        let Some(part) = &self.part else {
+            return self.summarise(output);
+        };
         if let Part::Manifest = part {
             manifest::print(&Manifest::read(&*self.target.disk()?)?, output)?;
             return Ok(Exit::Done);
@@ -77,7 +79,11 @@ impl Arguments {
         } else {
             summary.print(output)?;
         }
-        Ok(if summary.log.error.is_some() { Exit::Found } else { Exit::Done })
+        Ok(if summary.log.error.is_some() {
+            Exit::Found
+        } else {
+            Exit::Done
+        })
     }
 }
 

@@ -19,7 +19,10 @@ pub struct Output {
 impl Output {
     /// Prints to standard output; `json`: for programs.
     pub fn to_stdout(json: bool) -> Self {
-        Output { json, writer: BufWriter::new(io::stdout()) }
+        Output {
+            json,
+            writer: BufWriter::new(io::stdout()),
+        }
     }
 
     /// Whether JSON is wanted.

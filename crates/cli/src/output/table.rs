@@ -20,10 +20,19 @@ impl Table {
     /// right.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let column = |name: &str| match name.strip_prefix('#') {
-            Some(name) => Column { name: name.into(), numbers: true },
-            None => Column { name: name.into(), numbers: false },
+            Some(name) => Column {
+                name: name.into(),
+                numbers: true,
+            },
+            None => Column {
+                name: name.into(),
+                numbers: false,
+            },
         };
-        Table { columns: names.into_iter().map(column).collect(), rows: Vec::new() }
+        Table {
+            columns: names.into_iter().map(column).collect(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row, with a cell for each column.
@@ -40,13 +49,20 @@ impl fmt::Display for Table {
             cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        let names: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
+        let names: Vec<String> = self
+            .columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect();
         for row in [&names].into_iter().chain(&self.rows) {
             let mut line = String::new();
             for ((cell, column), width) in row.iter().zip(&self.columns).zip(&widths) {
                 let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
-                let (before, after) =
-                    if column.numbers { (&*padding, "") } else { ("", &*padding) };
+                let (before, after) = if column.numbers {
+                    (&*padding, "")
+                } else {
+                    ("", &*padding)
+                };
                 line.extend([before, cell, after, "  "]);
             }
             writeln!(f, "{}", line.trim_end())?;
@@ -64,7 +80,11 @@ pub struct Sheet {
 #[derive(Debug)]
 enum Line {
     Heading(String),
-    Figure { name: String, figure: String, remark: String },
+    Figure {
+        name: String,
+        figure: String,
+        remark: String,
+    },
 }
 
 impl Sheet {
@@ -81,7 +101,11 @@ impl Sheet {
     /// Adds a figure with a remark behind it.
     pub fn remarked(&mut self, name: &str, figure: impl Into<String>, remark: impl Into<String>) {
         let (name, figure, remark) = (name.into(), figure.into(), remark.into());
-        self.lines.push(Line::Figure { name, figure, remark });
+        self.lines.push(Line::Figure {
+            name,
+            figure,
+            remark,
+        });
     }
 }
 
@@ -100,7 +124,11 @@ impl fmt::Display for Sheet {
             match line {
                 Line::Heading(text) if number == 0 => writeln!(f, "{text}")?,
                 Line::Heading(text) => writeln!(f, "\n{text}")?,
-                Line::Figure { name, figure, remark } => {
+                Line::Figure {
+                    name,
+                    figure,
+                    remark,
+                } => {
                     let line = format!("  {name:<names$}  {figure:<figures$}  {remark}");
                     writeln!(f, "{}", line.trim_end())?;
                 }
@@ -119,7 +147,10 @@ mod tests {
         let mut table = Table::new(["name", "#bytes"]);
         table.row(["a".into(), "12,345".into()]);
         table.row(["longer".into(), "6".into()]);
-        assert_eq!(table.to_string(), "name     bytes\na       12,345\nlonger       6\n");
+        assert_eq!(
+            table.to_string(),
+            "name     bytes\na       12,345\nlonger       6\n"
+        );
     }
 
     #[test]
@@ -129,7 +160,8 @@ mod tests {
         sheet.figure("time", "1 s");
         sheet.heading("Log");
         sheet.remarked("bytes a transaction", "88", "at most 120");
-        let text = "Run\n  time                 1 s\n\nLog\n  bytes a transaction  88  at most 120\n";
+        let text =
+            "Run\n  time                 1 s\n\nLog\n  bytes a transaction  88  at most 120\n";
         assert_eq!(sheet.to_string(), text);
     }
 }

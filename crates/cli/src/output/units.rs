@@ -55,7 +55,11 @@ pub fn time(seconds: f64) -> String {
 /// A share from 0 to 1 as a percentage. Only what is all is shown as 100.
 pub fn percent(share: f64) -> String {
     let text = format!("{:.2}%", share * 100.0);
-    if share < 1.0 && text == "100.00%" { "99.99%".into() } else { text }
+    if share < 1.0 && text == "100.00%" {
+        "99.99%".into()
+    } else {
+        text
+    }
 }
 
 /// Reads a number of bytes: `4096`, `64KiB`, `512 MiB`, `2G`.
@@ -68,8 +72,12 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         "g" | "gib" => GIBI,
         _ => return Err(format!("{unit:?} is no unit of bytes: use KiB, MiB or GiB")),
     };
-    let number: u64 = number.parse().map_err(|_| "not a whole number of bytes".to_string())?;
-    number.checked_mul(unit).ok_or_else(|| "too large".to_string())
+    let number: u64 = number
+        .parse()
+        .map_err(|_| "not a whole number of bytes".to_string())?;
+    number
+        .checked_mul(unit)
+        .ok_or_else(|| "too large".to_string())
 }
 
 /// Reads a time: `250us`, `5ms`, `1s`; a bare number is in milliseconds, as the paper gives it.
@@ -87,7 +95,9 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
 
 fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     (&text[..digits], text[digits..].trim_start())
 }
 

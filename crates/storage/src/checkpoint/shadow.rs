@@ -3,7 +3,7 @@
 //! With one stripe it has the whole database at the same addresses; with more it has its own blocks
 //! side by side. Which of the two is decided once per group, not once per record.
 //!
-//! Invariants: I2 (whoever calls [`Shadow::apply`] does so only with durable groups), I3.
+//! Invariants: I2 (only durable groups are applied), I3.
 //! Source: Li & Naughton, section 2, "Checkpointing" (the update phase).
 
 use super::StripeLayout;

@@ -148,7 +148,7 @@ impl SlotState {
         let belongs = header.identity == layout.identity
             && header.stripe == layout.stripe
             && header.used_bytes <= layout.block_bytes
-            && header.used_bytes as usize % DIRECT_ALIGNMENT == 0
+            && header.used_bytes.is_multiple_of(DIRECT_ALIGNMENT as u32)
             && header.block < header.blocks
             && header.complete.number < header.checkpoint
             && header.redo_start.lsn <= header.position.lsn;

@@ -1,5 +1,5 @@
 //! A small generator of pseudo-random numbers for simulations (I11: same seed, same run). Its
-//! sequence is part of what a printed seed means, so it must not change with a dependency's version.
+//! sequence is part of what a printed seed means, so it must not change with a dependency.
 //!
 //! SplitMix64, from Steele, Lea & Flood, *Fast Splittable Pseudorandom Number Generators* (2014).
 

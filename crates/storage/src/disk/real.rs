@@ -285,7 +285,7 @@ impl RealFile {
         let mut at = offset;
         while !from.is_empty() {
             match write(from, at) {
-                // A regular file takes at least a byte or says why not; never loop on a strange one.
+                // A regular file takes at least a byte or says why not; a liar must not loop.
                 Ok(0) => return Err((at, Errno::IO)),
                 Ok(written) => {
                     at += written as u64;

@@ -66,7 +66,7 @@ impl ArchiveFile {
     }
 
     /// The file's length, in bytes.
-    pub fn len(&self) -> Result<u64, JournalError> {
+    pub fn bytes(&self) -> Result<u64, JournalError> {
         Ok(self.file.len()?)
     }
 
@@ -243,8 +243,8 @@ impl ArchiveReader {
         })
     }
 
-    /// The next chunk's header and sections, or `None` at the archive's end. See
-    /// [`ArchiveReader::payload`] and [`ArchiveReader::end`].
+    /// The next chunk's header, or `None` at the archive's end; its sections are in
+    /// [`ArchiveReader::payload`].
     ///
     /// # Errors
     /// [`JournalError::Damaged`] if a file that is not the last one does not lead to the next.

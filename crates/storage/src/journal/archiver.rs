@@ -43,7 +43,6 @@ pub struct Archiver {
     /// Where the section of the current group starts in the buffer.
     section: Option<usize>,
     durable: LogPosition,
-    rows_total: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +81,6 @@ impl Archiver {
             rows: 0,
             section: None,
             durable: end.position,
-            rows_total: 0,
         };
         archiver.clear();
         Some(archiver)
@@ -161,11 +159,6 @@ impl Archiver {
         self.durable
     }
 
-    /// Rows taken since this archiver was made.
-    pub fn rows(&self) -> u64 {
-        self.rows_total
-    }
-
     fn write_chunk(&mut self) -> Result<(), JournalError> {
         let payload_bytes = self.buffer.len() - CHUNK_HEADER_BYTES;
         let header = ChunkHeader {
@@ -233,7 +226,7 @@ impl Archiver {
                 .filter(|&n| n < self.end.file)
             {
                 let file = ArchiveFile::open(&*self.disk, self.identity, number)?;
-                self.older.push_back((number, file.len()?));
+                self.older.push_back((number, file.bytes()?));
             }
         }
         let mut newer: u64 =
@@ -272,6 +265,5 @@ impl GroupRows<'_> {
         }
         archiver.buffer.extend_from_slice(record);
         archiver.rows += 1;
-        archiver.rows_total += 1;
     }
 }

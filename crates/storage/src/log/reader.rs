@@ -79,12 +79,17 @@ impl LogReader {
         if self.position.group >= self.before_group {
             return Ok(None);
         }
-        let Some(header) = self.find_next_fresh()? else { return Ok(None) };
+        let Some(header) = self.find_next_fresh()? else {
+            return Ok(None);
+        };
         self.check_chain(&header)?;
         self.last_incarnation = header.incarnation;
         self.position = header.next_position();
         let start = (header.lsn.0 - self.window_start.0) as usize + GROUP_HEADER_BYTES;
-        Ok(Some((header, &self.window[start..start + header.payload_bytes as usize])))
+        Ok(Some((
+            header,
+            &self.window[start..start + header.payload_bytes as usize],
+        )))
     }
 
     /// The place after the last group that was read.
@@ -222,7 +227,8 @@ impl LogReader {
     }
 
     fn display_name(&self, lsn: Lsn) -> String {
-        self.disk.display_name(&segment_file(self.layout.segment_of(lsn)))
+        self.disk
+            .display_name(&segment_file(self.layout.segment_of(lsn)))
     }
 
     fn segment_exists(&self, segment: u64) -> Result<bool, LogError> {
@@ -232,7 +238,9 @@ impl LogReader {
             return Ok(true);
         }
         let names = self.disk.list(LOG_DIRECTORY)?;
-        Ok(names.iter().any(|name| segment_of_file(name) == Some(segment)))
+        Ok(names
+            .iter()
+            .any(|name| segment_of_file(name) == Some(segment)))
     }
 
     fn open_segment(&mut self, segment: u64, needed: Lsn) -> Result<(), LogError> {
@@ -243,7 +251,9 @@ impl LogReader {
             let file = self.disk.display_name(&segment_file(segment));
             return Err(LogError::MissingSegment { file, needed });
         }
-        let file = self.disk.open(&segment_file(segment), Access::Direct, Create::No)?;
+        let file = self
+            .disk
+            .open(&segment_file(segment), Access::Direct, Create::No)?;
         let found_bytes = file.len()?;
         if found_bytes != self.layout.segment_bytes {
             return Err(LogError::SegmentLength {
@@ -259,8 +269,7 @@ impl LogReader {
     /// Makes `bytes` bytes from `lsn` on stand in the window. They lie within one segment.
     fn load(&mut self, lsn: Lsn, bytes: usize) -> Result<(), LogError> {
         let window_end = self.window_start.0 + self.window.len() as u64;
-        let same_segment =
-            self.layout.segment_of(lsn) == self.layout.segment_of(self.window_start);
+        let same_segment = self.layout.segment_of(lsn) == self.layout.segment_of(self.window_start);
         if same_segment && lsn >= self.window_start && lsn.0 + bytes as u64 <= window_end {
             return Ok(());
         }

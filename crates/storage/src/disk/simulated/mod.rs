@@ -1,9 +1,9 @@
-//! The simulated disk: a directory tree in memory that keeps apart what the running process sees and
-//! what would be there after a crash.
+//! The simulated disk: a directory tree in memory that keeps apart what the running process sees
+//! and what would be there after a crash.
 //!
-//! It fails where it is told to ([`Faults`]), and [`SimulatedDisk::restart`] gives the disk that the
-//! machine finds when it comes up again: of everything unsynced some is lost, some is torn between
-//! sectors, some has overtaken earlier writes, as the seed decides (I11: same seed and same
+//! It fails where it is told to ([`Faults`]), and [`SimulatedDisk::restart`] gives the disk that
+//! the machine finds when it comes up again: of everything unsynced some is lost, some is torn
+//! between sectors, some has overtaken earlier writes, as the seed decides (I11: same seed and same
 //! operations, same bytes). It promises no more than [`super::Disk`] does, so a program that holds
 //! only by luck of a real file system fails here.
 //!
@@ -23,15 +23,15 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-/// What goes wrong on a [`SimulatedDisk`], and when. All counts start at 1, and start anew with each
-/// [`SimulatedDisk::restart`].
+/// What goes wrong on a [`SimulatedDisk`], and when. All counts start at 1, and start anew with
+/// each [`SimulatedDisk::restart`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Faults {
     /// The machine crashes at this mutating operation (see [`SimulatedDisk::steps`]): it fails,
     /// done in part or wholly or not at all, and every later operation fails too.
     pub crash_at_step: Option<u64>,
     /// Of the operations that promise stability (`sync`, `write_durable_at`, `preallocate`,
-    /// `sync_directory`) this one fails with an I/O error. Some of the unsynced data is stable then;
+    /// `sync_directory`) this one fails with an I/O error. Some unsynced data is then stable;
     /// no later sync makes the rest so, though the running process still reads it.
     pub fail_sync_at: Option<u64>,
     /// This `write_at` fails with an I/O error; a part of its bytes may have been written.

@@ -1,7 +1,8 @@
 //! The simulated disk as a whole: its files and names, its counters, and when it fails.
 //!
-//! An operation at which the machine crashes is done as if it were unsynced, and then the machine is
-//! gone; so a crash leaves of it whatever a crash leaves of unsynced things: all, a part or nothing.
+//! An operation at which the machine crashes is done as if it were unsynced, and then the machine
+//! is gone; so a crash leaves of it whatever a crash leaves of unsynced things: all, a part or
+//! nothing.
 
 use super::super::{Create, Random, SECTOR_SIZE, check};
 use super::Faults;
