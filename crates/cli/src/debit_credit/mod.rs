@@ -105,11 +105,11 @@ pub struct Arguments {
     #[arg(long, value_name = "N", help_heading = "Clients")]
     #[arg(value_parser = clap::value_parser!(u16).range(1..=4096))]
     clients: Option<u16>,
-    /// Requests in a batch that a client submits [default: 1000]
+    /// Requests in a batch that a client submits [default: 4096]
     #[arg(long, value_name = "N", help_heading = "Clients")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     batch: Option<u32>,
-    /// Batches that a client has on their way at once [default: 32]
+    /// Batches that a client has on their way at once [default: 8]
     #[arg(long, value_name = "N", help_heading = "Clients")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=65_536))]
     batches_in_flight: Option<u32>,

@@ -181,8 +181,9 @@ fn load(arguments: &Arguments, scale: Scale, paper: bool) -> Result<Load, UsageE
         None if paper && arguments.seconds.is_none() => Until::Transactions(PAPER_TRANSACTIONS),
         None => Until::Time(Duration::from_secs_f64(seconds)),
     };
-    // The paper's commit groups had 50 to 400 transactions, and its run is short.
-    let (batch, in_flight) = if paper { (200, 8) } else { (1000, 32) };
+    // The paper's commit groups had 50 to 400 transactions, and its run is short. The default fills
+    // a group of a few thousand while one is written, and no more: what waits adds to the response.
+    let (batch, in_flight) = if paper { (200, 8) } else { (4096, 8) };
     let mode = if arguments.one_at_a_time {
         Mode::OneAtATime
     } else {

@@ -160,6 +160,10 @@ fn print_stages(run: &Run, sheet: &mut Sheet) {
         ("Output", stages.output),
         ("Checkpoint", stages.checkpoint),
     ] {
+        if name == "Output" && run.stage_threads.is_none() {
+            sheet.remarked(name, "none", "each client takes its results itself");
+            continue;
+        }
         let share = if stages.total > 0.0 {
             seconds / stages.total * 100.0
         } else {
@@ -219,12 +223,13 @@ fn print_storage(run: &Run, sheet: &mut Sheet) {
     sheet.heading("Memory");
     let memory = &run.memory;
     sheet.figure("records", bytes(memory.record_bytes));
-    sheet.remarked(
-        "pages",
-        bytes(memory.page_bytes),
-        "and as much for the checkpointer",
-    );
+    sheet.figure("pages", bytes(memory.page_bytes));
+    sheet.figure("the checkpointer's copy", bytes(memory.copy_bytes));
     sheet.figure("indexes", bytes(memory.index_bytes));
+    let data_bytes = memory.page_bytes + memory.copy_bytes + memory.index_bytes;
+    let times = data_bytes as f64 / memory.page_bytes as f64;
+    let remark = format!("{times:.2} times the pages; the rest is bounded buffers");
+    sheet.remarked("all three", bytes(data_bytes), remark);
     if let (Some(peak), Some(ratio)) = (memory.peak_resident_bytes, memory.ratio()) {
         let remark = format!("{ratio:.2} times the pages; clients and measuring included");
         sheet.remarked("peak of the process", bytes(peak), remark);

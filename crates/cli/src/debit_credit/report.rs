@@ -181,8 +181,10 @@ pub struct Checkpoints {
 pub struct Memory {
     /// Records: what the user put in.
     pub record_bytes: u64,
-    /// Pages of the database (there is a second copy of them, the checkpointer's).
+    /// Pages of the database.
     pub page_bytes: u64,
+    /// The checkpointer's copy of them, in this process.
+    pub copy_bytes: u64,
     /// The indexes.
     pub index_bytes: u64,
     /// The most memory the process had, clients and measuring included.

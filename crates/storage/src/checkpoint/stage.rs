@@ -271,6 +271,15 @@ impl CheckpointStage {
             .unwrap_or(LogPosition::START)
     }
 
+    /// Bytes of DB', the checkpointers' own copy of the pages.
+    pub fn copy_bytes(&self) -> u64 {
+        let bytes = |stripe: &Mutex<Stripe>| {
+            let stripe = stripe.lock();
+            stripe.checkpointer.shadow().store().bytes().len() as u64
+        };
+        self.stripes.iter().map(bytes).sum()
+    }
+
     /// Whether a writeout is going on.
     pub fn is_writing(&self) -> bool {
         self.writing.load(Ordering::Relaxed) > 0
