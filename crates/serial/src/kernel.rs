@@ -10,19 +10,19 @@ use crate::queue::Queue;
 use crate::shape::Shape;
 use crate::stages::{StageTime, StageTimes};
 use crate::ticket::{Acknowledger, BatchTicket, Delivery, Ticket};
-use parking_lot::Mutex;
 use sardonyx_storage::backbone::Backbone;
 use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::filling::Filling;
 use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::sync::atomic::{AtomicBool, Ordering};
+use sardonyx_storage::sync::thread::{self, JoinHandle};
+use sardonyx_storage::sync::{Mutex, MutexGuard};
 use sardonyx_table::{TableSpace, Transaction};
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
-use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// When a call returns.
@@ -190,7 +190,7 @@ impl Kernel {
     }
 
     fn spawn(&mut self, name: String, body: impl FnOnce() + Send + 'static) {
-        let thread = std::thread::Builder::new().name(name).spawn(body);
+        let thread = thread::Builder::new().name(name).spawn(body);
         self.threads
             .push(thread.expect("the system can start a thread"));
     }
@@ -312,7 +312,7 @@ impl Kernel {
         Ticket::executed(batch.into_outcomes(), group, self.shared.clone())
     }
 
-    fn enter(&self) -> Result<parking_lot::MutexGuard<'_, Execution>, SerialError> {
+    fn enter(&self) -> Result<MutexGuard<'_, Execution>, SerialError> {
         if self.shared.closed.load(Ordering::Acquire) {
             return Err(SerialError::Closed);
         }

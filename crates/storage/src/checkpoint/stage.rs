@@ -19,10 +19,10 @@ use crate::log::pool::DurableGroup;
 use crate::log::room::Room;
 use crate::log::segment::Segments;
 use crate::log::{LogPosition, Lsn};
-use parking_lot::{Condvar, Mutex};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The checkpointers of a database.

@@ -7,7 +7,7 @@
 
 use super::segment::{Prepared, Segments};
 use super::{LogError, Lsn};
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 use std::sync::Arc;
 
 /// Keeps segments prepared.
