@@ -20,7 +20,7 @@ use sardonyx_storage::sync::thread::{self, JoinHandle};
 use sardonyx_storage::sync::{Mutex, MutexGuard};
 use sardonyx_table::{TableSpace, Transaction};
 use std::collections::VecDeque;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Instant;
@@ -80,6 +80,17 @@ impl Shared {
         }
     }
 
+    /// Closes the group being filled, whatever its policy, so that nobody waits for its time or its
+    /// count. Returns the last group with a transaction.
+    fn hand_over(&self) -> u64 {
+        let mut execution = self.execution.lock();
+        let group = execution.filling.last_group();
+        execution.filling.hand_over();
+        drop(execution);
+        self.after_execution();
+        group
+    }
+
     /// Executes what comes until the queue is closed: the execution stage's thread.
     fn run_execution(&self, queue: &Queue<Submitted>, output: &[Arc<Queue<Executed>>]) {
         let mut batch = VecDeque::new();
@@ -118,8 +129,15 @@ impl Acknowledger for Shared {
 
     fn poll(&self, group: u64, waker: &Waker) -> Poll<Result<(), SerialError>> {
         if self.shape == Shape::Threadless {
-            // Nobody else would write it.
-            while !self.commit.is_durable(group) && self.commit.help(self) {}
+            // Nobody else would write it. Once more after the waker is registered: whoever holds the
+            // execution stage now wakes it when letting go.
+            loop {
+                while !self.commit.is_durable(group) && self.commit.help(self) {}
+                let outcome = self.commit.poll(group, waker);
+                if outcome.is_ready() || !self.commit.help(self) {
+                    return outcome.map_err(SerialError::from);
+                }
+            }
         }
         self.commit.poll(group, waker).map_err(SerialError::from)
     }
@@ -237,10 +255,11 @@ impl Kernel {
     /// Reads without changing anything. What it sees may not be durable yet.
     pub fn read<T>(&self, body: impl FnOnce(&TableSpace) -> T) -> T {
         let execution = self.shared.execution.lock();
-        let value = body(&execution.space);
+        let outcome = catch_unwind(AssertUnwindSafe(|| body(&execution.space)));
         drop(execution);
+        // Also after a panic: others may have left the group to us.
         self.shared.after_execution();
-        value
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Submits a closure as a transaction; the ticket tells when it is durable.
@@ -341,8 +360,7 @@ impl Kernel {
 
     /// Waits until everything that has run so far is durable.
     pub fn flush(&self) -> Result<(), SerialError> {
-        let group = self.shared.execution.lock().filling.last_group();
-        self.shared.after_execution();
+        let group = self.shared.hand_over();
         self.shared.wait(group)
     }
 
@@ -411,7 +429,7 @@ impl Kernel {
         }
         join(threads.collect());
         // The last groups may still be filling; the output threads wait for them.
-        self.shared.after_execution();
+        self.shared.hand_over();
         self.lanes.output.iter().for_each(|queue| queue.close());
         join(output_threads);
     }

@@ -36,14 +36,20 @@ impl Default for Waiting {
 }
 
 impl Waiting {
-    /// Parks until the group's slot is woken, unless `done` already. May return early.
-    pub fn park(&self, number: u64, done: impl Fn() -> bool) {
+    /// What to give to [`Waiting::park`]. Ask for it *before* looking for something to do: a wake-up
+    /// after that is not missed.
+    pub fn seen(&self, number: u64) -> u32 {
+        self.slots[number as usize % SLOTS].generation.value()
+    }
+
+    /// Parks until the group's slot is woken, unless it was since `seen`, or `done` already. May
+    /// return early.
+    pub fn park(&self, number: u64, seen: u32, done: impl Fn() -> bool) {
         let slot = &self.slots[number as usize % SLOTS];
         slot.parked.fetch_add(1, Ordering::SeqCst);
-        let generation = slot.generation.value();
-        // Checked after we are counted: a waker that missed us has changed what `done` looks at.
+        // A waker that does not see us counted has changed the generation already.
         if !done() {
-            slot.generation.park(generation);
+            slot.generation.park(seen);
         }
         slot.parked.fetch_sub(1, Ordering::SeqCst);
     }
