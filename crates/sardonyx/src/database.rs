@@ -167,8 +167,13 @@ impl Database {
         let backbone = self.kernel.backbone();
         let commit = backbone.commit();
         // Held back while we read: what the archive has is read from there, the rest from the log.
-        let needed_from = backbone.checkpoint().log_needed_from();
-        let _pin = commit.segments().pin(needed_from.lsn);
+        // A checkpoint may free it between the two; then the place has moved on.
+        let _pin = loop {
+            let needed_from = backbone.checkpoint().log_needed_from();
+            if let Some(pin) = commit.room().pin(needed_from.lsn) {
+                break pin;
+            }
+        };
         let before_group = Some(commit.durable().group);
         let number = journal.number();
         let (disk, manifest) = (backbone.disk(), backbone.manifest());

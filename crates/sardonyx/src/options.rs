@@ -2,10 +2,11 @@
 
 use crate::{Database, Error};
 use sardonyx_serial::Shape;
-use sardonyx_storage::backbone::StorageOptions;
+use sardonyx_storage::backbone::{self, OpenError, StorageOptions};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::journal::Retention;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
+use sardonyx_storage::manifest::MANIFEST_FILE;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -128,11 +129,10 @@ impl Options {
     /// Opens the database in this directory, or makes it.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database, Error> {
         let path = path.as_ref();
-        if !self.create && !path.join("MANIFEST").exists() {
-            return Err(sardonyx_storage::backbone::OpenError::Absent {
-                file: path.join("MANIFEST").display().to_string(),
-            }
-            .into());
+        if !self.create && !path.join(MANIFEST_FILE).exists() {
+            // Said before the directory is made.
+            let file = path.join(MANIFEST_FILE).display().to_string();
+            return Err(OpenError::Absent { file }.into());
         }
         let disk = RealDisk::open(path)?;
         self.open_on(Arc::new(disk))
@@ -140,6 +140,10 @@ impl Options {
 
     /// Opens the database on a disk of your own, such as the simulated one.
     pub fn open_on(mut self, disk: Arc<dyn Disk>) -> Result<Database, Error> {
+        if !self.create && !backbone::exists(&*disk)? {
+            let file = disk.display_name(MANIFEST_FILE);
+            return Err(OpenError::Absent { file }.into());
+        }
         self.storage.threaded = self.shape.is_threaded();
         Database::open_with(disk, self)
     }

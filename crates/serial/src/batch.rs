@@ -1,12 +1,13 @@
 //! A batch of requests for one procedure, on its way through the stages. It is the unit of every
 //! hand-over; the stages do not know the procedure's types.
 
-use crate::error::SerialError;
+use crate::error::{SerialError, panic_message};
 use crate::execution::{Ended, Execution};
 use crate::procedure::Procedure;
 use crate::ticket::Delivery;
 use crate::{ProcedureError, Registered};
 use sardonyx_table::Transaction;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What travels through the pipeline.
@@ -26,7 +27,7 @@ pub(crate) type Outcomes<P> =
 pub(crate) struct Batch<P: Procedure> {
     procedure: Registered<P>,
     arguments: Vec<P::Arguments>,
-    refused: Vec<Option<P::Error>>,
+    refused: Vec<Option<ProcedureError<P::Error>>>,
     outcomes: Outcomes<P>,
     failed: Option<SerialError>,
     delivery: Option<Arc<Delivery<Outcomes<P>>>>,
@@ -60,12 +61,30 @@ impl<P: Procedure> Batch<P> {
 
 impl<P: Procedure> Job for Batch<P> {
     fn prepare(&mut self) {
-        for (n, arguments) in self.arguments.iter().enumerate() {
-            if let Err(error) = self.procedure.0.check(arguments) {
-                // Only a batch with a refused request pays for the list.
-                self.refused.resize_with(self.arguments.len(), || None);
-                self.refused[n] = Some(error);
-            }
+        let Batch {
+            procedure,
+            arguments,
+            refused,
+            ..
+        } = self;
+        let mut next = 0;
+        while next < arguments.len() {
+            // Caught once for all that do not panic.
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                while let Some(one) = arguments.get(next) {
+                    next += 1;
+                    procedure.0.check(one).map_err(ProcedureError::Aborted)?;
+                }
+                Ok(())
+            }));
+            let error = match outcome {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => error,
+                Err(panic) => ProcedureError::Panicked(panic_message(&*panic)),
+            };
+            // Only a batch with a refused request pays for the list.
+            refused.resize_with(arguments.len(), || None);
+            refused[next - 1] = Some(error);
         }
     }
 
@@ -142,7 +161,7 @@ impl<T, E> Ended<T, E> {
             Ended::Committed(value) => Ok(Ok(value)),
             Ended::Aborted(error) => Ok(Err(error)),
             Ended::Panicked(panic) => Err(SerialError::Panicked {
-                message: crate::error::panic_message(&*panic),
+                message: panic_message(&*panic),
             }),
         }
     }

@@ -79,9 +79,10 @@ impl Execution {
             filling,
             ..
         } = self;
+        let next = filling.next();
         commit.room().wait_for_room(at, || {
             commit.help(&NothingFilling);
-            checkpoint.free_some().map_err(|error| LogError::Full {
+            checkpoint.free_some(next).map_err(|error| LogError::Full {
                 reason: error.to_string().into(),
             })
         })?;
@@ -130,8 +131,8 @@ impl Execution {
     }
 
     /// Runs a procedure for each of a batch's arguments, in order, as a transaction each. `refused`
-    /// says which arguments the input stage refused. Appends an outcome per request. Returns the
-    /// group to wait for.
+    /// says which arguments the input stage refused; those are not located either. Appends an
+    /// outcome per request. Returns the group to wait for.
     ///
     /// # Errors
     /// The log's, or that there is no room: the remaining requests did not run.
@@ -139,32 +140,73 @@ impl Execution {
         &mut self,
         procedure: &P,
         arguments: &[P::Arguments],
-        refused: &mut [Option<P::Error>],
+        refused: &mut [Option<ProcedureError<P::Error>>],
         outcomes: &mut Vec<Result<P::Output, ProcedureError<P::Error>>>,
     ) -> Result<u64, SerialError> {
         let mut located = Vec::with_capacity(LOCATED_TOGETHER);
         for (chunk_number, chunk) in arguments.chunks(LOCATED_TOGETHER).enumerate() {
             let first = chunk_number * LOCATED_TOGETHER;
-            for what in [Prefetch::Index, Prefetch::Record] {
-                chunk
-                    .iter()
-                    .for_each(|one| procedure.prefetch(what, one, &self.space));
+            if !refused.is_empty() || self.locate(procedure, chunk, &mut located).is_err() {
+                let refused = refused.get_mut(first..).unwrap_or_default();
+                self.run_singly(procedure, chunk, refused, outcomes)?;
+                continue;
             }
-            located.extend(
-                chunk
-                    .iter()
-                    .map(|arguments| procedure.locate(arguments, &self.space)),
-            );
             for (n, located) in located.drain(..).enumerate() {
-                if let Some(error) = refused.get_mut(first + n).and_then(Option::take) {
-                    outcomes.push(Err(ProcedureError::Aborted(error)));
-                    continue;
-                }
                 self.admit()?;
                 outcomes.push(self.run_one(procedure, &chunk[n], located));
             }
         }
         Ok(self.filling.last_group())
+    }
+
+    /// Locates a whole chunk, so that its cache misses overlap. An error is the procedure's panic:
+    /// nothing was located then.
+    fn locate<P: Procedure>(
+        &self,
+        procedure: &P,
+        chunk: &[P::Arguments],
+        located: &mut Vec<P::Located>,
+    ) -> std::thread::Result<()> {
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            for what in [Prefetch::Index, Prefetch::Record] {
+                chunk
+                    .iter()
+                    .for_each(|one| procedure.prefetch(what, one, &self.space));
+            }
+            let locate = |arguments| procedure.locate(arguments, &self.space);
+            located.extend(chunk.iter().map(locate));
+        }));
+        if outcome.is_err() {
+            located.clear();
+        }
+        outcome
+    }
+
+    /// For a chunk with a request that was refused, or that cannot be located without a panic: each
+    /// by itself, so that each gets its own outcome.
+    #[cold]
+    fn run_singly<P: Procedure>(
+        &mut self,
+        procedure: &P,
+        chunk: &[P::Arguments],
+        refused: &mut [Option<ProcedureError<P::Error>>],
+        outcomes: &mut Vec<Result<P::Output, ProcedureError<P::Error>>>,
+    ) -> Result<(), SerialError> {
+        for (n, arguments) in chunk.iter().enumerate() {
+            if let Some(error) = refused.get_mut(n).and_then(Option::take) {
+                outcomes.push(Err(error));
+                continue;
+            }
+            self.admit()?;
+            let mut located = Vec::with_capacity(1);
+            let outcome = self.locate(procedure, std::slice::from_ref(arguments), &mut located);
+            outcomes.push(match (outcome, located.pop()) {
+                (Ok(()), Some(located)) => self.run_one(procedure, arguments, located),
+                (Err(panic), _) => Err(ProcedureError::Panicked(panic_message(&*panic))),
+                (Ok(()), None) => unreachable!("one is located for one"),
+            });
+        }
+        Ok(())
     }
 
     #[inline]

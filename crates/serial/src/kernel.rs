@@ -10,19 +10,19 @@ use crate::queue::Queue;
 use crate::shape::Shape;
 use crate::stages::{StageTime, StageTimes};
 use crate::ticket::{Acknowledger, BatchTicket, Delivery, Ticket};
-use parking_lot::Mutex;
 use sardonyx_storage::backbone::Backbone;
 use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::filling::Filling;
 use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::sync::atomic::{AtomicBool, Ordering};
+use sardonyx_storage::sync::thread::{self, JoinHandle};
+use sardonyx_storage::sync::{Mutex, MutexGuard};
 use sardonyx_table::{TableSpace, Transaction};
 use std::collections::VecDeque;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
-use std::thread::JoinHandle;
 use std::time::Instant;
 
 /// When a call returns.
@@ -80,6 +80,17 @@ impl Shared {
         }
     }
 
+    /// Closes the group being filled, whatever its policy, so that nobody waits for its time or its
+    /// count. Returns the last group with a transaction.
+    fn hand_over(&self) -> u64 {
+        let mut execution = self.execution.lock();
+        let group = execution.filling.last_group();
+        execution.filling.hand_over();
+        drop(execution);
+        self.after_execution();
+        group
+    }
+
     /// Executes what comes until the queue is closed: the execution stage's thread.
     fn run_execution(&self, queue: &Queue<Submitted>, output: &[Arc<Queue<Executed>>]) {
         let mut batch = VecDeque::new();
@@ -118,8 +129,15 @@ impl Acknowledger for Shared {
 
     fn poll(&self, group: u64, waker: &Waker) -> Poll<Result<(), SerialError>> {
         if self.shape == Shape::Threadless {
-            // Nobody else would write it.
-            while !self.commit.is_durable(group) && self.commit.help(self) {}
+            // Nobody else would write it. Once more after the waker is registered: whoever holds the
+            // execution stage now wakes it when letting go.
+            loop {
+                while !self.commit.is_durable(group) && self.commit.help(self) {}
+                let outcome = self.commit.poll(group, waker);
+                if outcome.is_ready() || !self.commit.help(self) {
+                    return outcome.map_err(SerialError::from);
+                }
+            }
         }
         self.commit.poll(group, waker).map_err(SerialError::from)
     }
@@ -190,7 +208,7 @@ impl Kernel {
     }
 
     fn spawn(&mut self, name: String, body: impl FnOnce() + Send + 'static) {
-        let thread = std::thread::Builder::new().name(name).spawn(body);
+        let thread = thread::Builder::new().name(name).spawn(body);
         self.threads
             .push(thread.expect("the system can start a thread"));
     }
@@ -237,10 +255,11 @@ impl Kernel {
     /// Reads without changing anything. What it sees may not be durable yet.
     pub fn read<T>(&self, body: impl FnOnce(&TableSpace) -> T) -> T {
         let execution = self.shared.execution.lock();
-        let value = body(&execution.space);
+        let outcome = catch_unwind(AssertUnwindSafe(|| body(&execution.space)));
         drop(execution);
+        // Also after a panic: others may have left the group to us.
         self.shared.after_execution();
-        value
+        outcome.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Submits a closure as a transaction; the ticket tells when it is durable.
@@ -312,7 +331,7 @@ impl Kernel {
         Ticket::executed(batch.into_outcomes(), group, self.shared.clone())
     }
 
-    fn enter(&self) -> Result<parking_lot::MutexGuard<'_, Execution>, SerialError> {
+    fn enter(&self) -> Result<MutexGuard<'_, Execution>, SerialError> {
         if self.shared.closed.load(Ordering::Acquire) {
             return Err(SerialError::Closed);
         }
@@ -341,8 +360,7 @@ impl Kernel {
 
     /// Waits until everything that has run so far is durable.
     pub fn flush(&self) -> Result<(), SerialError> {
-        let group = self.shared.execution.lock().filling.last_group();
-        self.shared.after_execution();
+        let group = self.shared.hand_over();
         self.shared.wait(group)
     }
 
@@ -411,7 +429,7 @@ impl Kernel {
         }
         join(threads.collect());
         // The last groups may still be filling; the output threads wait for them.
-        self.shared.after_execution();
+        self.shared.hand_over();
         self.lanes.output.iter().for_each(|queue| queue.close());
         join(output_threads);
     }

@@ -3,7 +3,7 @@
 //!
 //! Source: Li & Naughton, section 2, "Transaction Input and Output".
 
-use parking_lot::{Condvar, Mutex};
+use sardonyx_storage::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 
 /// A bounded queue that is emptied at once.

@@ -4,7 +4,7 @@
 //! asked ([`Ticket::is_done`]). Dropping it changes nothing: the transaction takes its course.
 
 use crate::error::SerialError;
-use parking_lot::{Condvar, Mutex};
+use sardonyx_storage::sync::{Condvar, Mutex};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

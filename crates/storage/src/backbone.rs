@@ -22,8 +22,8 @@ use crate::log::{LogError, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport, recover};
 use crate::store::PageStore;
+use crate::sync::thread::{self, JoinHandle};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 /// The advisory lock's file.
 pub const LOCK_FILE: &str = "LOCK";
@@ -210,7 +210,7 @@ impl Backbone {
     }
 
     fn spawn(&mut self, name: String, body: impl FnOnce() + Send + 'static) {
-        let thread = std::thread::Builder::new().name(name).spawn(body);
+        let thread = thread::Builder::new().name(name).spawn(body);
         self.threads
             .push(thread.expect("the system can start a thread"));
     }

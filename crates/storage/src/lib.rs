@@ -18,4 +18,5 @@ mod position;
 pub mod prefetch;
 pub mod recovery;
 pub mod store;
+pub mod sync;
 pub mod verify;

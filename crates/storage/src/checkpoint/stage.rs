@@ -19,10 +19,10 @@ use crate::log::pool::DurableGroup;
 use crate::log::room::Room;
 use crate::log::segment::Segments;
 use crate::log::{LogPosition, Lsn};
-use parking_lot::{Condvar, Mutex};
+use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The checkpointers of a database.
@@ -218,18 +218,23 @@ impl CheckpointStage {
         self.changed.notify_all();
     }
 
-    /// Takes a checkpoint that has everything before `position`, and waits for it. Without threads,
-    /// on the caller's time.
-    ///
-    /// # Errors
-    /// What stopped a stripe.
-    pub fn take(&self, position: LogPosition) -> Result<(), Arc<CheckpointError>> {
+    /// Asks for a checkpoint that has everything before `position`, as soon as that is durable.
+    pub fn want(&self, position: LogPosition) {
         let mut status = self.status.lock();
         for stripe in status.iter_mut() {
             stripe.wanted = stripe.wanted.max(Some(position));
         }
         drop(status);
         self.feeds.iter().for_each(|feed| feed.nudge());
+    }
+
+    /// Takes a checkpoint that has everything before `position`, and waits for it. Without threads,
+    /// on the caller's time.
+    ///
+    /// # Errors
+    /// What stopped a stripe.
+    pub fn take(&self, position: LogPosition) -> Result<(), Arc<CheckpointError>> {
+        self.want(position);
         loop {
             if !self.threaded {
                 self.pump();
@@ -247,9 +252,13 @@ impl CheckpointStage {
         }
     }
 
-    /// Without threads: goes on with checkpoints until some segment of the log is free. Returns
-    /// whether one is.
-    pub fn free_some(&self) -> Result<bool, Arc<CheckpointError>> {
+    /// Without threads: takes a checkpoint, and returns whether it freed some segment of the log.
+    /// With threads: asks for one that has everything before `position`, and returns at once.
+    pub fn free_some(&self, position: LogPosition) -> Result<bool, Arc<CheckpointError>> {
+        if self.threaded {
+            self.want(position);
+            return Ok(false);
+        }
         let (before, _) = self.segments.count();
         let position = self.stripes[0].lock().checkpointer.position();
         self.take(position)?;

@@ -30,9 +30,9 @@ use super::segment::Segments;
 use super::waiting::Waiting;
 use super::writer::SealedGroup;
 use super::{LogError, LogPosition};
-use parking_lot::{Condvar, Mutex};
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -212,6 +212,12 @@ impl GroupCommit {
     pub fn push(&self, group: SealedGroup) {
         self.outstanding.fetch_add(1, Ordering::SeqCst);
         let mut queue = self.queue.lock();
+        if self.poison.get().is_some() {
+            drop(queue);
+            self.outstanding.fetch_sub(1, Ordering::SeqCst);
+            self.pool.give(group.into_buffer());
+            return;
+        }
         queue.sealed.push_back(group);
         queue.signalled = true;
         drop(queue);
@@ -236,10 +242,11 @@ impl GroupCommit {
                 return Ok(());
             }
             self.check()?;
+            let seen = self.waiting.seen(number);
             if self.help(source) {
                 continue;
             }
-            self.waiting.park(number, || {
+            self.waiting.park(number, seen, || {
                 self.is_durable(number) || self.poison.get().is_some()
             });
         }
@@ -315,13 +322,20 @@ impl GroupCommit {
         queue.writing += 1;
         drop(queue);
         let group = source.try_seal();
-        match &group {
+        if group.is_some() {
             // Not counted before: while we try, whoever holds the execution stage must go on seeing
             // that the disk is free, or nobody would take the group if our attempt fails.
-            Some(_) => drop(self.outstanding.fetch_add(1, Ordering::SeqCst)),
-            None => self.queue.lock().writing -= 1,
+            self.outstanding.fetch_add(1, Ordering::SeqCst);
+            return group;
         }
-        group
+        let mut queue = self.queue.lock();
+        // While we had a place at the disk, whoever else looked may have found none: what was handed
+        // over meanwhile is ours to take.
+        let handed_over = queue.sealed.pop_front();
+        if handed_over.is_none() {
+            queue.writing -= 1;
+        }
+        handed_over
     }
 
     /// Writes a group that is counted as being written, and passes on what is durable thereby.
@@ -341,7 +355,10 @@ impl GroupCommit {
                 self.count(&group, started);
                 self.release(group);
             }
-            Err(error) => self.poison(error),
+            Err(error) => {
+                self.poison(error);
+                self.pool.give(group.into_buffer());
+            }
         }
         self.queue.lock().writing -= 1;
         self.outstanding.fetch_sub(1, Ordering::SeqCst);
@@ -415,13 +432,15 @@ impl GroupCommit {
         if self.poison.set(error.clone()).is_ok() {
             tracing::error!(%error, "the log is poisoned");
         }
-        // Their buffers go back, so that nobody waits for one for ever.
+        // Their buffers go back, so that nobody waits for one for ever; nor for room.
         let abandoned = std::mem::take(&mut self.queue.lock().sealed);
         self.outstanding
             .fetch_sub(abandoned.len(), Ordering::SeqCst);
-        for group in abandoned {
+        let early = self.prefix.lock().abandon();
+        for group in abandoned.into_iter().chain(early) {
             self.pool.give(group.into_buffer());
         }
+        self.room.fail(error);
         self.waiting.wake_all();
         self.signal();
     }
@@ -486,7 +505,8 @@ impl GroupCommit {
 
     /// Looks for work a short while before parking: a park and a wake-up cost more than this.
     fn spin(&self) -> bool {
-        if self.policy != GroupPolicy::Adaptive {
+        // In a model there is no time that could pass.
+        if self.policy != GroupPolicy::Adaptive || cfg!(shuttle) {
             return false;
         }
         let until = Instant::now() + Duration::from_micros(20);

@@ -50,6 +50,12 @@ impl<T> DurablePrefix<T> {
         }
         self.durable
     }
+
+    /// Gives up the groups that arrived before an earlier one that never will.
+    pub fn abandon(&mut self) -> Vec<T> {
+        let early = std::mem::take(&mut self.early);
+        early.into_values().map(|(_, item)| item).collect()
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@
 //! Source: Li & Naughton, section 2, "Checkpointing" (the checkpoint queue).
 
 use super::pool::DurableGroup;
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 
 use super::writer::SealedGroup;
 use crate::disk::AlignedBuffer;
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 use std::sync::Arc;
 
 /// A bounded set of buffers.

@@ -5,9 +5,9 @@
 //! instead of stranding executed ones (I10). Preparing happens on a thread of its own, or, when
 //! running without threads, on the caller's.
 
-use super::segment::{Prepared, Segments};
+use super::segment::{LogPin, Prepared, Segments};
 use super::{LogError, Lsn};
-use parking_lot::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex};
 use std::sync::Arc;
 
 /// Keeps segments prepared.
@@ -30,6 +30,10 @@ struct State {
     failed: Option<LogError>,
     /// The log is at its limit, and waiting would not help.
     refused: Option<Arc<str>>,
+    /// The log is poisoned: there will never be room.
+    poisoned: Option<LogError>,
+    /// All segments hold needed log: only a checkpoint can free some.
+    at_limit: bool,
     /// How often segments were freed, so that none is missed while preparing.
     frees: u64,
     closed: bool,
@@ -74,7 +78,8 @@ impl Room {
     }
 
     /// Waits until a transaction may be admitted. `make_room` is called when all segments hold
-    /// needed log and there are no threads: it takes a checkpoint, and says whether that freed any.
+    /// needed log. Without threads it takes a checkpoint, and says whether that freed any; with
+    /// threads it asks for one, and what it returns is not looked at.
     ///
     /// # Errors
     /// [`LogError::Full`] if the disk is full or the log is at its limit and stays there;
@@ -95,10 +100,14 @@ impl Room {
             }
             return Ok(());
         }
+        let mut asked = false;
         let mut state = self.state.lock();
         state.writing_at = state.writing_at.max(at);
         state.failed = None;
         loop {
+            if let Some(error) = &state.poisoned {
+                return Err(error.clone());
+            }
             if self.has_room(at) {
                 return Ok(());
             }
@@ -112,6 +121,15 @@ impl Room {
             }
             if state.closed {
                 return Err(LogError::Closed);
+            }
+            if state.at_limit && !asked {
+                // The next checkpoint may not be due yet, and nothing that would make it so can be
+                // written before it is complete.
+                asked = true;
+                drop(state);
+                make_room()?;
+                state = self.state.lock();
+                continue;
             }
             self.wanted.notify_one();
             self.settled.wait(&mut state);
@@ -142,6 +160,21 @@ impl Room {
         self.settled.notify_all();
     }
 
+    /// The log is poisoned (I7): whoever waits for room is told, because nothing more is written
+    /// that a checkpoint could take in and free.
+    pub fn fail(&self, error: LogError) {
+        self.state.lock().poisoned.get_or_insert(error);
+        self.settled.notify_all();
+    }
+
+    /// Keeps the log from `lsn` on, for a reader. `None` if it is freed already.
+    pub fn pin(self: &Arc<Self>, lsn: Lsn) -> Option<PinnedLog> {
+        Some(PinnedLog {
+            pin: Some(self.segments.pin(lsn)?),
+            room: self.clone(),
+        })
+    }
+
     /// Ends [`Room::run`] and all waits.
     pub fn close(&self) {
         self.state.lock().closed = true;
@@ -163,11 +196,14 @@ impl Room {
             let outcome = self.segments.prepare_next();
             state = self.state.lock();
             match outcome {
-                Ok(Prepared::Yes) => {}
+                Ok(Prepared::Yes) => state.at_limit = false,
                 Ok(Prepared::NoRoom) => {
+                    // Told once: who waits for room wakes us, and we would wake each other for ever.
+                    if !std::mem::replace(&mut state.at_limit, true) {
+                        self.settled.notify_all();
+                    }
                     // Only a checkpoint can free some; `freed` wakes us.
                     if !state.closed && state.frees == frees {
-                        self.settled.notify_all();
                         self.wanted.wait(&mut state);
                     }
                     continue;
@@ -179,6 +215,20 @@ impl Room {
             }
             self.settled.notify_all();
         }
+    }
+}
+
+/// A pin on the log; when it is dropped, whoever waits for room looks again.
+#[derive(Debug)]
+pub struct PinnedLog {
+    pin: Option<LogPin>,
+    room: Arc<Room>,
+}
+
+impl Drop for PinnedLog {
+    fn drop(&mut self) {
+        self.pin = None;
+        self.room.freed();
     }
 }
 

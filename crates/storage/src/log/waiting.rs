@@ -3,10 +3,9 @@
 //! Threads park on one of a few words, chosen by the group's number, so that a finished group wakes
 //! its own waiters, all of them with one system call, and nobody else's.
 
-use parking_lot::Mutex;
-use rustix::thread::futex;
+use crate::sync::atomic::{AtomicU32, Ordering};
+use crate::sync::{Mutex, ParkingWord};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Waker;
 
 const SLOTS: usize = 64;
@@ -23,7 +22,7 @@ pub(super) struct Waiting {
 #[repr(align(64))]
 struct Slot {
     /// Changes whenever the slot's waiters are to look again.
-    generation: AtomicU32,
+    generation: ParkingWord,
     parked: AtomicU32,
 }
 
@@ -37,15 +36,20 @@ impl Default for Waiting {
 }
 
 impl Waiting {
-    /// Parks until the group's slot is woken, unless `done` already. May return early.
-    pub fn park(&self, number: u64, done: impl Fn() -> bool) {
+    /// What to give to [`Waiting::park`]. Ask for it *before* looking for something to do: a wake-up
+    /// after that is not missed.
+    pub fn seen(&self, number: u64) -> u32 {
+        self.slots[number as usize % SLOTS].generation.value()
+    }
+
+    /// Parks until the group's slot is woken, unless it was since `seen`, or `done` already. May
+    /// return early.
+    pub fn park(&self, number: u64, seen: u32, done: impl Fn() -> bool) {
         let slot = &self.slots[number as usize % SLOTS];
         slot.parked.fetch_add(1, Ordering::SeqCst);
-        let generation = slot.generation.load(Ordering::SeqCst);
-        // Checked after we are counted: a waker that missed us has changed what `done` looks at.
+        // A waker that does not see us counted has changed the generation already.
         if !done() {
-            // Interruptions and changed words are as good as a wake-up: the caller looks again.
-            let _ = futex::wait(&slot.generation, futex::Flags::PRIVATE, generation, None);
+            slot.generation.park(seen);
         }
         slot.parked.fetch_sub(1, Ordering::SeqCst);
     }
@@ -94,9 +98,9 @@ impl Waiting {
 
 impl Slot {
     fn wake(&self) {
-        self.generation.fetch_add(1, Ordering::SeqCst);
+        self.generation.change();
         if self.parked.load(Ordering::SeqCst) > 0 {
-            let _ = futex::wake(&self.generation, futex::Flags::PRIVATE, u32::MAX >> 1);
+            self.generation.wake_all();
         }
     }
 }

@@ -1,0 +1,177 @@
+//! The primitives at which the engine's threads meet: mutexes, condition variables, atomics, a word
+//! to park on, and threads themselves.
+//!
+//! In every ordinary build they are `parking_lot`'s, the standard library's and the kernel's futex,
+//! re-exported with nothing in between. Built with `--cfg shuttle` they are Shuttle's, which runs
+//! all threads on one and chooses at each of these primitives who goes on; so the hand-overs between
+//! stages are explored under thousands of schedules, each of which replays from its seed (I11). The
+//! models are the tests whose names begin with `shuttle`.
+
+#[cfg(not(shuttle))]
+pub use ordinary::*;
+#[cfg(shuttle)]
+pub use shuttled::*;
+
+#[cfg(not(shuttle))]
+mod ordinary {
+    pub use parking_lot::{Condvar, Mutex, MutexGuard};
+    pub use std::sync::atomic;
+    pub use std::thread;
+
+    use atomic::{AtomicU32, Ordering};
+    use rustix::thread::futex;
+
+    /// A word to park on: threads sleep as long as it has the value that they saw.
+    #[derive(Debug, Default)]
+    pub struct ParkingWord(AtomicU32);
+
+    impl ParkingWord {
+        /// The value now.
+        #[inline]
+        pub fn value(&self) -> u32 {
+            self.0.load(Ordering::SeqCst)
+        }
+
+        /// Changes the value, so that nobody parks on what was seen before.
+        #[inline]
+        pub fn change(&self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+
+        /// Parks while the value is `seen`. May return early.
+        pub fn park(&self, seen: u32) {
+            // Interruptions and changed words are as good as a wake-up: the caller looks again.
+            let _ = futex::wait(&self.0, futex::Flags::PRIVATE, seen, None);
+        }
+
+        /// Wakes everyone who is parked; call [`ParkingWord::change`] before.
+        pub fn wake_all(&self) {
+            let _ = futex::wake(&self.0, futex::Flags::PRIVATE, u32::MAX >> 1);
+        }
+    }
+}
+
+#[cfg(shuttle)]
+mod shuttled {
+    pub use shuttle::sync::atomic;
+    pub use shuttle::thread;
+
+    use std::ops::{Deref, DerefMut};
+    use std::time::Instant;
+
+    /// `parking_lot`'s mutex, scheduled by Shuttle.
+    #[derive(Debug, Default)]
+    pub struct Mutex<T>(shuttle::sync::Mutex<T>);
+
+    /// Its guard; empty only while its owner waits at a condition variable.
+    #[derive(Debug)]
+    pub struct MutexGuard<'a, T>(Option<shuttle::sync::MutexGuard<'a, T>>);
+
+    impl<T> Mutex<T> {
+        /// A mutex.
+        pub fn new(value: T) -> Self {
+            Mutex(shuttle::sync::Mutex::new(value))
+        }
+
+        /// Waits for the mutex. Like `parking_lot`'s it does not care how its last owner ended.
+        pub fn lock(&self) -> MutexGuard<'_, T> {
+            MutexGuard(Some(self.0.lock().unwrap_or_else(|e| e.into_inner())))
+        }
+
+        /// Takes the mutex if nobody has it.
+        pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            match self.0.try_lock() {
+                Ok(guard) => Some(MutexGuard(Some(guard))),
+                Err(std::sync::TryLockError::Poisoned(e)) => Some(MutexGuard(Some(e.into_inner()))),
+                Err(std::sync::TryLockError::WouldBlock) => None,
+            }
+        }
+
+        /// What the mutex held.
+        pub fn into_inner(self) -> T {
+            self.0.into_inner().unwrap_or_else(|e| e.into_inner())
+        }
+    }
+
+    impl<T> Deref for MutexGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            self.0.as_ref().expect("not waiting")
+        }
+    }
+
+    impl<T> DerefMut for MutexGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            self.0.as_mut().expect("not waiting")
+        }
+    }
+
+    /// `parking_lot`'s condition variable, scheduled by Shuttle.
+    #[derive(Debug, Default)]
+    pub struct Condvar(shuttle::sync::Condvar);
+
+    impl Condvar {
+        /// A condition variable.
+        pub fn new() -> Self {
+            Self::default()
+        }
+
+        /// Lets go of the mutex and waits.
+        pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
+            let inner = guard.0.take().expect("not waiting");
+            guard.0 = Some(self.0.wait(inner).unwrap_or_else(|e| e.into_inner()));
+        }
+
+        /// Like [`Condvar::wait`]: there is no time here, so the moment never comes.
+        pub fn wait_until<T>(&self, guard: &mut MutexGuard<'_, T>, _until: Instant) {
+            self.wait(guard);
+        }
+
+        /// Wakes one.
+        pub fn notify_one(&self) {
+            self.0.notify_one();
+        }
+
+        /// Wakes all.
+        pub fn notify_all(&self) {
+            self.0.notify_all();
+        }
+    }
+
+    /// A word to park on: threads sleep as long as it has the value that they saw. The futex's
+    /// promise, that the value is compared and the thread put to sleep in one step, is kept by a
+    /// mutex.
+    #[derive(Debug, Default)]
+    pub struct ParkingWord {
+        value: atomic::AtomicU32,
+        sleep: Mutex<()>,
+        woken: Condvar,
+    }
+
+    impl ParkingWord {
+        /// The value now.
+        pub fn value(&self) -> u32 {
+            self.value.load(atomic::Ordering::SeqCst)
+        }
+
+        /// Changes the value, so that nobody parks on what was seen before.
+        pub fn change(&self) {
+            self.value.fetch_add(1, atomic::Ordering::SeqCst);
+        }
+
+        /// Parks while the value is `seen`. May return early.
+        pub fn park(&self, seen: u32) {
+            let mut sleep = self.sleep.lock();
+            if self.value() == seen {
+                self.woken.wait(&mut sleep);
+            }
+        }
+
+        /// Wakes everyone who is parked; call [`ParkingWord::change`] before.
+        pub fn wake_all(&self) {
+            drop(self.sleep.lock());
+            self.woken.notify_all();
+        }
+    }
+}

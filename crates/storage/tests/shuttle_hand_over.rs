@@ -1,0 +1,381 @@
+//! Models of the commit hand-over under Shuttle: filling → sealed → several groups in flight →
+//! acknowledged in order, with the feed to a consumer, the buffer pool, the room for more log, and
+//! a log that is poisoned meanwhile (I1, I7, I10). A lost wake-up shows as a deadlock.
+//!
+//! ```text
+//! RUSTFLAGS="--cfg shuttle" cargo test -p sardonyx-storage --test shuttle_hand_over
+//! ```
+#![cfg(shuttle)]
+
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
+use sardonyx_storage::log::feed::Feed;
+use sardonyx_storage::log::filling::{Filling, Refusal};
+use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
+use sardonyx_storage::log::reader::LogReader;
+use sardonyx_storage::log::room::Room;
+use sardonyx_storage::log::segment::Segments;
+use sardonyx_storage::log::writer::{SealedGroup, Sequencer};
+use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
+use sardonyx_storage::page::Address;
+use sardonyx_storage::sync::Mutex;
+use sardonyx_storage::sync::thread::{self, JoinHandle};
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+const LAYOUT: LogLayout = LogLayout {
+    identity: 5,
+    segment_bytes: 32 << 10,
+};
+
+/// The execution stage of every way of running transactions: a mutex around the group being filled.
+struct Stage {
+    filling: Mutex<Filling>,
+    commit: Arc<GroupCommit>,
+    feed: Arc<Feed>,
+    disk: SimulatedDisk,
+}
+
+impl GroupSource for Stage {
+    fn try_seal(&self) -> Option<SealedGroup> {
+        self.filling.try_lock()?.seal()
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Scenario {
+    depth: usize,
+    buffers: usize,
+    threaded: bool,
+    segments_max: u64,
+    /// Segments that are there from the beginning.
+    prepared: u64,
+    faults: Faults,
+}
+
+const USUAL: Scenario = Scenario {
+    depth: 1,
+    buffers: 4,
+    threaded: true,
+    segments_max: 64,
+    prepared: 2,
+    faults: Faults {
+        crash_at_step: None,
+        fail_sync_at: None,
+        fail_write_at: None,
+        fail_read_at: None,
+        capacity_bytes: None,
+    },
+};
+
+impl Stage {
+    fn new(scenario: Scenario) -> Arc<Stage> {
+        let simulated = SimulatedDisk::new(1, scenario.faults);
+        let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
+        let segments = Segments::open(disk, LAYOUT, Lsn(0), scenario.segments_max);
+        let segments = Arc::new(segments.expect("segments"));
+        for _ in 0..scenario.prepared {
+            segments.prepare_next().expect("room");
+        }
+        let room = Arc::new(Room::new(segments.clone(), scenario.threaded));
+        let limits = GroupLimits {
+            group_bytes: 8 << 10,
+            transaction_bytes: 1 << 10,
+            depth: scenario.depth,
+            buffers: scenario.buffers,
+        };
+        let start = LogPosition::START;
+        let feed = Arc::new(Feed::default());
+        let commit = Arc::new(GroupCommit::new(
+            segments,
+            room,
+            start,
+            GroupPolicy::Adaptive,
+            limits,
+            vec![feed.clone()],
+            scenario.threaded,
+        ));
+        let filling = Filling::new(Sequencer::new(LAYOUT, 1, start), commit.clone());
+        Arc::new(Stage {
+            filling: Mutex::new(filling),
+            commit,
+            feed,
+            disk: simulated,
+        })
+    }
+
+    /// Runs one transaction. Returns its group.
+    fn execute(&self) -> Result<u64, LogError> {
+        let group = {
+            let mut filling = self.filling.lock();
+            while let Err(refusal) = filling.admit() {
+                match refusal {
+                    Refusal::NoRoom(at) => {
+                        filling.hand_over();
+                        self.commit.room().wait_for_room(at, || Ok(false))?;
+                    }
+                    Refusal::Log(error) => return Err(error),
+                }
+            }
+            filling.builder().push_write(Address(0), &[1; 8]);
+            assert!(filling.builder().end_transaction());
+            filling.transaction_ended()
+        };
+        self.commit.after_execution(self);
+        Ok(group)
+    }
+
+    /// One transaction, and the wait for it. When it is told durable, its group and all earlier
+    /// ones must be in the log (I1).
+    fn commit_one(&self) -> Result<(), LogError> {
+        let group = self.execute()?;
+        self.commit.wait(group, self)?;
+        assert!(self.groups_in_log() >= group, "told too early: {group}");
+        Ok(())
+    }
+
+    /// Takes the execution stage without running anything, as a reader does.
+    fn read(&self) {
+        drop(self.filling.lock());
+        self.commit.after_execution(self);
+    }
+
+    fn groups_in_log(&self) -> u64 {
+        let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
+        let mut reader = LogReader::open(&disk, LAYOUT, LogPosition::START).expect("a log");
+        while reader.next_group().expect("whole").is_some() {}
+        reader.position().group - 1
+    }
+
+    /// The log's consumer: takes what comes in order, and frees the log behind it.
+    fn consume(&self) -> u64 {
+        let (mut groups, mut next) = (VecDeque::new(), 1);
+        loop {
+            self.feed.wait();
+            let closed = self.feed.take(&mut groups);
+            for group in groups.drain(..) {
+                assert_eq!(group.header().number, next, "the feed keeps the log's order");
+                next += 1;
+                let lsn = group.header().lsn;
+                drop(group);
+                self.commit.segments().free_before(lsn);
+                self.commit.room().freed();
+            }
+            if closed {
+                return next - 1;
+            }
+        }
+    }
+
+    fn start(self: &Arc<Self>, body: impl FnOnce(&Stage) + Send + 'static) -> JoinHandle<()> {
+        let stage = self.clone();
+        thread::spawn(move || body(&stage))
+    }
+
+    /// Runs the stages' threads, these clients, and ends.
+    fn run(self: &Arc<Self>, threaded: bool, clients: Vec<JoinHandle<()>>) {
+        let mut threads = Vec::new();
+        if threaded {
+            for _ in 0..self.commit.limits().depth {
+                threads.push(self.start(|stage| stage.commit.run(stage)));
+            }
+            threads.push(self.start(|stage| stage.commit.room().run()));
+        }
+        let stage = self.clone();
+        let consumer = thread::spawn(move || stage.consume());
+        for client in clients {
+            client.join().expect("a client ends well");
+        }
+        self.commit.close();
+        self.commit.room().close();
+        for thread in threads {
+            thread.join().expect("a stage ends well");
+        }
+        self.feed.close();
+        let durable = self.commit.durable().group - 1;
+        assert_eq!(consumer.join().expect("the consumer ends well"), durable);
+    }
+}
+
+/// Some schedules of each kind: chosen at random, and with few but well-placed changes of thread.
+fn explore(body: impl Fn() + Send + Sync + Clone + 'static) {
+    let mut config = shuttle::Config::new();
+    config.stack_size = 256 << 10;
+    let random = RandomScheduler::new_from_seed(1, 1500);
+    shuttle::Runner::new(random, config.clone()).run(body.clone());
+    let few_changes = PctScheduler::new_from_seed(1, 3, 1500);
+    shuttle::Runner::new(few_changes, config).run(body);
+}
+
+fn clients_and_a_reader(scenario: Scenario) {
+    explore(move || {
+        let stage = Stage::new(scenario);
+        let mut clients: Vec<_> = (0..2)
+            .map(|_| {
+                stage.start(|stage| {
+                    for _ in 0..2 {
+                        stage.commit_one().expect("durable");
+                    }
+                })
+            })
+            .collect();
+        clients.push(stage.start(|stage| {
+            stage.read();
+            stage.read();
+        }));
+        stage.run(scenario.threaded, clients);
+        assert_eq!(stage.commit.statistics().transactions, 4);
+    });
+}
+
+#[test]
+fn shuttle_i1_with_one_group_in_flight() {
+    clients_and_a_reader(USUAL);
+}
+
+#[test]
+fn shuttle_i1_with_two_groups_in_flight() {
+    clients_and_a_reader(Scenario { depth: 2, ..USUAL });
+}
+
+#[test]
+fn shuttle_i1_without_threads() {
+    clients_and_a_reader(Scenario {
+        threaded: false,
+        ..USUAL
+    });
+}
+
+#[test]
+fn shuttle_i1_without_threads_with_two_groups_in_flight() {
+    clients_and_a_reader(Scenario {
+        threaded: false,
+        depth: 2,
+        ..USUAL
+    });
+}
+
+#[test]
+fn shuttle_i1_a_task_is_woken() {
+    explore(|| {
+        let stage = Stage::new(USUAL);
+        let clients = (0..2)
+            .map(|_| {
+                stage.start(|stage| {
+                    let group = stage.execute().expect("room");
+                    shuttle::future::block_on(std::future::poll_fn(|context| {
+                        stage.commit.poll(group, context.waker())
+                    }))
+                    .expect("durable");
+                    assert!(stage.groups_in_log() >= group);
+                })
+            })
+            .collect();
+        stage.run(true, clients);
+    });
+}
+
+/// Each transaction fills a group of its own, and each group needs a new segment soon.
+fn large_transactions(scenario: Scenario, count: usize, told: fn(Result<(), LogError>)) {
+    explore(move || {
+        let stage = Stage::new(scenario);
+        let clients = (0..2)
+            .map(|_| {
+                stage.start(move |stage| {
+                    for _ in 0..count {
+                        let filled = {
+                            let mut filling = stage.filling.lock();
+                            match filling.admit() {
+                                Ok(()) => {
+                                    for _ in 0..3 {
+                                        filling.builder().push_write(Address(0), &[1; 4096]);
+                                    }
+                                    filling.builder().end_transaction();
+                                    Ok(filling.transaction_ended())
+                                }
+                                Err(Refusal::Log(error)) => Err(error),
+                                Err(Refusal::NoRoom(at)) => {
+                                    filling.hand_over();
+                                    let room = stage.commit.room();
+                                    told(room.wait_for_room(at, || Ok(false)));
+                                    continue;
+                                }
+                            }
+                        };
+                        stage.commit.after_execution(stage);
+                        told(filled.and_then(|group| stage.commit.wait(group, stage)));
+                    }
+                })
+            })
+            .collect();
+        stage.run(true, clients);
+    });
+}
+
+#[test]
+fn shuttle_i10_the_log_at_its_bound_waits_until_it_is_freed() {
+    let scenario = Scenario {
+        segments_max: 4,
+        ..USUAL
+    };
+    large_transactions(scenario, 5, |told| told.expect("room comes"));
+}
+
+#[test]
+fn shuttle_i10_buffers_at_their_bound_come_back() {
+    let scenario = Scenario {
+        buffers: 3,
+        prepared: 16,
+        ..USUAL
+    };
+    large_transactions(scenario, 4, |told| told.expect("a buffer comes back"));
+}
+
+#[test]
+fn shuttle_i7_everyone_is_told_when_the_log_is_poisoned() {
+    // Two directories and two segments take six operations that promise stability.
+    for fail_sync_at in 6..10 {
+        let faults = Faults {
+            fail_sync_at: Some(fail_sync_at),
+            ..Faults::default()
+        };
+        let scenario = Scenario {
+            depth: 2,
+            faults,
+            prepared: 2,
+            ..USUAL
+        };
+        poisoned(scenario);
+    }
+}
+
+fn poisoned(scenario: Scenario) {
+    explore(move || {
+        let stage = Stage::new(scenario);
+        let acknowledged = Arc::new(Mutex::new(0));
+        let clients = (0..3)
+            .map(|_| {
+                let acknowledged = acknowledged.clone();
+                stage.start(move |stage| {
+                    for _ in 0..3 {
+                        let Ok(group) = stage.execute() else { return };
+                        match stage.commit.wait(group, stage) {
+                            Ok(()) => {
+                                let mut last = acknowledged.lock();
+                                *last = group.max(*last);
+                            }
+                            Err(LogError::Poisoned { .. }) => {}
+                            Err(other) => panic!("{other:?}"),
+                        }
+                    }
+                })
+            })
+            .collect();
+        stage.run(true, clients);
+        let after: Arc<dyn Disk> = Arc::new(stage.disk.restart(Faults::default()));
+        let mut reader = LogReader::open(&after, LAYOUT, LogPosition::START).expect("a log");
+        while reader.next_group().expect("no corruption").is_some() {}
+        assert!(reader.position().group > *acknowledged.lock(), "lost");
+    });
+}
