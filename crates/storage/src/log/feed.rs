@@ -4,7 +4,7 @@
 //! Waking a thread is a system call, and on a virtual machine often an interrupt to a sleeping
 //! processor; paid on every small group it would cost a lone client a third of a fast disk's
 //! latency. So a consumer that had groups a moment ago is not woken for each: it looks again after a
-//! short pause, or is woken when [`WAKE_AT_GROUPS`] wait. Only after a pause without any group does
+//! short pause, or is woken when a few wait. Only after a pause without any group does
 //! it sleep until it is woken; an idle database wakes nobody.
 //!
 //! Source: Li & Naughton, section 2, "Checkpointing" (the checkpoint queue).
@@ -13,11 +13,11 @@ use super::pool::DurableGroup;
 use crate::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// So many waiting groups wake the consumer during its pause. Fewer than the buffer pool has to
-/// spare, so that nobody waits for a buffer that stands here unheeded.
-pub const WAKE_AT_GROUPS: usize = 4;
+/// So many waiting groups wake the consumer during its pause: it should not leave the pool without
+/// buffers, although nothing but a pause would be lost if it did.
+const WAKE_AT_GROUPS: usize = 4;
 
 /// How long a consumer that had groups waits for more before it looks.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -79,9 +79,10 @@ impl Feed {
     /// Waits until there is something to take or to do.
     pub fn wait(&self) {
         let mut state = self.state.lock();
-        if !state.has_work() {
+        // In a model there is no time that could pass.
+        if !state.has_work() && !cfg!(shuttle) {
             state.pausing = true;
-            self.arrived.wait_for(&mut state, PAUSE);
+            self.arrived.wait_until(&mut state, Instant::now() + PAUSE);
             state.pausing = false;
         }
         while !state.has_work() {
