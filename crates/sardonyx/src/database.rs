@@ -87,7 +87,8 @@ impl Database {
     /// Runs a closure as a transaction and returns when it is on stable storage.
     ///
     /// # Errors
-    /// The closure's own error, after everything it did was undone; or the engine's.
+    /// The closure's own error, after everything it did was undone; or the engine's:
+    /// [`SerialError::Nested`] if called inside a transaction of this database.
     ///
     /// # Panics
     /// With the closure's panic, after everything it did was undone.
@@ -151,6 +152,10 @@ impl Database {
 
     /// Reads a consistent state without changing it. What it sees may not be on stable storage yet;
     /// to be sure of that, read in [`Database::run`].
+    ///
+    /// # Panics
+    /// With the closure's panic; or if called inside a transaction of this database, which has its
+    /// own access to the tables.
     pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> T {
         self.kernel.read(|space: &TableSpace| body(&space.view()))
     }

@@ -29,7 +29,6 @@ pub(crate) struct Batch<P: Procedure> {
     arguments: Vec<P::Arguments>,
     refused: Vec<Option<ProcedureError<P::Error>>>,
     outcomes: Outcomes<P>,
-    failed: Option<SerialError>,
     delivery: Option<Arc<Delivery<Outcomes<P>>>>,
 }
 
@@ -45,17 +44,13 @@ impl<P: Procedure> Batch<P> {
             arguments,
             refused: Vec::new(),
             outcomes,
-            failed: None,
             delivery,
         }
     }
 
     /// The outcomes, after execution.
-    pub fn into_outcomes(self) -> Result<Outcomes<P>, SerialError> {
-        match self.failed {
-            None => Ok(self.outcomes),
-            Some(error) => Err(error),
-        }
+    pub fn into_outcomes(self) -> Outcomes<P> {
+        self.outcomes
     }
 }
 
@@ -90,24 +85,17 @@ impl<P: Procedure> Job for Batch<P> {
 
     fn execute(&mut self, execution: &mut Execution) -> u64 {
         let procedure = &*self.procedure.0;
-        let outcome = execution.run_batch(
+        execution.run_batch(
             procedure,
             &self.arguments,
             &mut self.refused,
             &mut self.outcomes,
-        );
-        match outcome {
-            Ok(group) => group,
-            Err(error) => {
-                self.failed = Some(error);
-                execution.filling.last_group()
-            }
-        }
+        )
     }
 
     fn deliver(mut self: Box<Self>, fate: Result<(), SerialError>) {
         if let Some(delivery) = self.delivery.take() {
-            delivery.deliver(fate.and_then(|()| self.into_outcomes()));
+            delivery.deliver(fate.map(|()| self.into_outcomes()));
         }
     }
 }

@@ -30,6 +30,13 @@ pub enum SerialError {
         /// Why.
         reason: String,
     },
+    /// A transaction's code called the database that runs it. It was not run: it would wait for
+    /// its own end.
+    #[error(
+        "a transaction cannot begin another on the same database; use the one it was given, or \
+         begin the other when it has ended"
+    )]
+    Nested,
     /// The database is closed or closing.
     #[error("the database is closed")]
     Closed,
@@ -48,7 +55,8 @@ impl From<CheckpointError> for SerialError {
 }
 
 /// The error of one request of a procedure: the procedure's own, or the engine's.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProcedureError<E> {
     /// The procedure returned an error; its changes were undone.
     #[error(transparent)]
@@ -56,6 +64,9 @@ pub enum ProcedureError<E> {
     /// The procedure panicked; its changes were undone.
     #[error("the procedure panicked and was undone: {0}")]
     Panicked(String),
+    /// The request did not run; those before it in the batch did.
+    #[error("the request did not run: {0}")]
+    NotRun(SerialError),
 }
 
 /// The message of a panic.

@@ -132,17 +132,32 @@ impl Execution {
 
     /// Runs a procedure for each of a batch's arguments, in order, as a transaction each. `refused`
     /// says which arguments the input stage refused; those are not located either. Appends an
-    /// outcome per request. Returns the group to wait for.
-    ///
-    /// # Errors
-    /// The log's, or that there is no room: the remaining requests did not run.
+    /// outcome per request: if the log refuses one, it and all later ones did not run. Returns the
+    /// group to wait for.
     pub(crate) fn run_batch<P: Procedure>(
         &mut self,
         procedure: &P,
         arguments: &[P::Arguments],
         refused: &mut [Option<ProcedureError<P::Error>>],
         outcomes: &mut Vec<Result<P::Output, ProcedureError<P::Error>>>,
-    ) -> Result<u64, SerialError> {
+    ) -> u64 {
+        if let Err(error) = self.run_admitted(procedure, arguments, refused, outcomes) {
+            // Whoever asked must know which of them ran.
+            outcomes.resize_with(arguments.len(), || {
+                Err(ProcedureError::NotRun(error.clone()))
+            });
+        }
+        self.filling.last_group()
+    }
+
+    /// Runs requests until the log refuses one; the error is why.
+    fn run_admitted<P: Procedure>(
+        &mut self,
+        procedure: &P,
+        arguments: &[P::Arguments],
+        refused: &mut [Option<ProcedureError<P::Error>>],
+        outcomes: &mut Vec<Result<P::Output, ProcedureError<P::Error>>>,
+    ) -> Result<(), SerialError> {
         let mut located = Vec::with_capacity(LOCATED_TOGETHER);
         for (chunk_number, chunk) in arguments.chunks(LOCATED_TOGETHER).enumerate() {
             let first = chunk_number * LOCATED_TOGETHER;
@@ -156,7 +171,7 @@ impl Execution {
                 outcomes.push(self.run_one(procedure, &chunk[n], located));
             }
         }
-        Ok(self.filling.last_group())
+        Ok(())
     }
 
     /// Locates a whole chunk, so that its cache misses overlap. An error is the procedure's panic:

@@ -10,6 +10,7 @@ use crate::queue::Queue;
 use crate::shape::Shape;
 use crate::stages::{StageTime, StageTimes};
 use crate::ticket::{Acknowledger, BatchTicket, Delivery, Ticket};
+use crate::turn::{Turn, Turns};
 use sardonyx_storage::backbone::Backbone;
 use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
@@ -17,13 +18,15 @@ use sardonyx_storage::log::filling::Filling;
 use sardonyx_storage::log::writer::SealedGroup;
 use sardonyx_storage::sync::atomic::{AtomicBool, Ordering};
 use sardonyx_storage::sync::thread::{self, JoinHandle};
-use sardonyx_storage::sync::{Mutex, MutexGuard};
 use sardonyx_table::{TableSpace, Transaction};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Instant;
+
+/// Why a stage's thread always gets its turn.
+const THREAD_OF_ITS_OWN: &str = "the stages' threads are not inside a transaction";
 
 /// When a call returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -45,7 +48,7 @@ pub struct Kernel {
 }
 
 struct Shared {
-    execution: Mutex<Execution>,
+    execution: Turns,
     commit: Arc<GroupCommit>,
     checkpoint: Arc<CheckpointStage>,
     shape: Shape,
@@ -65,7 +68,7 @@ struct Lanes {
 
 impl GroupSource for Shared {
     fn try_seal(&self) -> Option<SealedGroup> {
-        self.execution.try_lock()?.filling.seal()
+        self.execution.try_take()?.filling.seal()
     }
 }
 
@@ -82,13 +85,13 @@ impl Shared {
 
     /// Closes the group being filled, whatever its policy, so that nobody waits for its time or its
     /// count. Returns the last group with a transaction.
-    fn hand_over(&self) -> u64 {
-        let mut execution = self.execution.lock();
+    fn hand_over(&self) -> Result<u64, SerialError> {
+        let mut execution = self.execution.take()?;
         let group = execution.filling.last_group();
         execution.filling.hand_over();
         drop(execution);
         self.after_execution();
-        group
+        Ok(group)
     }
 
     /// Executes what comes until the queue is closed: the execution stage's thread.
@@ -97,7 +100,7 @@ impl Shared {
         while queue.take_all(&mut batch) {
             for Submitted { mut job, lane } in batch.drain(..) {
                 let started = Instant::now();
-                let mut execution = self.execution.lock();
+                let mut execution = self.execution.take().expect(THREAD_OF_ITS_OWN);
                 let group = job.execute(&mut execution);
                 if self.commit.wants_group()
                     && let Some(group) = execution.filling.seal_if_wanted()
@@ -124,6 +127,7 @@ impl Acknowledger for Shared {
     }
 
     fn wait(&self, group: u64) -> Result<(), SerialError> {
+        self.execution.check_not_nested()?;
         Ok(self.commit.wait(group, self)?)
     }
 
@@ -149,7 +153,7 @@ impl Kernel {
         let commit = backbone.commit().clone();
         let checkpoint = backbone.checkpoint().clone();
         let shared = Arc::new(Shared {
-            execution: Mutex::new(Execution::new(
+            execution: Turns::new(Execution::new(
                 space,
                 filling,
                 commit.clone(),
@@ -253,8 +257,14 @@ impl Kernel {
     }
 
     /// Reads without changing anything. What it sees may not be durable yet.
+    ///
+    /// # Panics
+    /// With the closure's panic; or if called by a transaction's code on the database that runs it.
     pub fn read<T>(&self, body: impl FnOnce(&TableSpace) -> T) -> T {
-        let execution = self.shared.execution.lock();
+        let execution = match self.shared.execution.take() {
+            Ok(execution) => execution,
+            Err(nested) => panic!("{nested}"),
+        };
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&execution.space)));
         drop(execution);
         // Also after a panic: others may have left the group to us.
@@ -328,14 +338,14 @@ impl Kernel {
         };
         self.shared.execution_time.add_since(started);
         self.shared.after_execution();
-        Ticket::executed(batch.into_outcomes(), group, self.shared.clone())
+        Ticket::executed(Ok(batch.into_outcomes()), group, self.shared.clone())
     }
 
-    fn enter(&self) -> Result<MutexGuard<'_, Execution>, SerialError> {
+    fn enter(&self) -> Result<Turn<'_>, SerialError> {
         if self.shared.closed.load(Ordering::Acquire) {
             return Err(SerialError::Closed);
         }
-        Ok(self.shared.execution.lock())
+        self.shared.execution.take()
     }
 
     fn refused<T>(&self, error: SerialError) -> Ticket<T> {
@@ -360,7 +370,7 @@ impl Kernel {
 
     /// Waits until everything that has run so far is durable.
     pub fn flush(&self) -> Result<(), SerialError> {
-        let group = self.shared.hand_over();
+        let group = self.shared.hand_over()?;
         self.shared.wait(group)
     }
 
@@ -397,18 +407,18 @@ impl Kernel {
             return Ok(());
         }
         self.drain_pipeline();
-        let mut outcome = Ok(());
-        if clean {
-            outcome = self.flush();
-            if outcome.is_ok() {
-                let mark = self.shared.execution.lock().filling.seal_even_if_empty();
-                let number = mark.header().number;
-                self.shared.commit.write_directly(mark);
-                outcome = self.shared.wait(number);
-            }
-        }
+        let outcome = if clean { self.end_log() } else { Ok(()) };
         self.backbone.stop();
         outcome
+    }
+
+    /// Makes everything durable, and marks the log's end with an empty group.
+    fn end_log(&self) -> Result<(), SerialError> {
+        self.flush()?;
+        let mark = self.shared.execution.take()?.filling.seal_even_if_empty();
+        let number = mark.header().number;
+        self.shared.commit.write_directly(mark);
+        self.shared.wait(number)
     }
 
     /// Closes the queues stage by stage, each after the one before it is done.
@@ -429,7 +439,7 @@ impl Kernel {
         }
         join(threads.collect());
         // The last groups may still be filling; the output threads wait for them.
-        self.shared.hand_over();
+        self.shared.hand_over().expect(THREAD_OF_ITS_OWN);
         self.lanes.output.iter().for_each(|queue| queue.close());
         join(output_threads);
     }

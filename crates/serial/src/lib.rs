@@ -29,6 +29,7 @@ mod queue;
 mod shape;
 mod stages;
 mod ticket;
+mod turn;
 
 pub use error::{ProcedureError, SerialError};
 pub use kernel::{Durability, Kernel};

@@ -16,7 +16,18 @@ pub use shuttled::*;
 mod ordinary {
     pub use parking_lot::{Condvar, Mutex, MutexGuard};
     pub use std::sync::atomic;
-    pub use std::thread;
+
+    /// The standard library's threads, and who is asking.
+    pub mod thread {
+        pub use std::thread::*;
+
+        /// A number of the calling thread that no other thread has while it lives; never 0.
+        #[inline]
+        pub fn this_thread() -> usize {
+            thread_local!(static HERE: u8 = const { 0 });
+            HERE.with(|here| std::ptr::from_ref(here) as usize)
+        }
+    }
 
     use atomic::{AtomicU32, Ordering};
     use rustix::thread::futex;
@@ -54,7 +65,16 @@ mod ordinary {
 #[cfg(shuttle)]
 mod shuttled {
     pub use shuttle::sync::atomic;
-    pub use shuttle::thread;
+
+    /// Shuttle's threads.
+    pub mod thread {
+        pub use shuttle::thread::*;
+
+        /// Always 0: all threads are one here, and are not told apart.
+        pub fn this_thread() -> usize {
+            0
+        }
+    }
 
     use std::ops::{Deref, DerefMut};
     use std::time::Instant;
