@@ -25,6 +25,10 @@ pub struct Torture {
     /// Where the database is; removed before and after. On a real disk.
     #[arg(long, default_value = "target/torture.sdx")]
     directory: PathBuf,
+    /// How often one database is killed before a new one is begun: checking takes the longer, the
+    /// longer the history is.
+    #[arg(long, default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..))]
+    lives: u64,
     /// Clients of each life.
     #[arg(long, default_value_t = 3)]
     clients: usize,
@@ -39,8 +43,12 @@ impl Torture {
         let progress = ProgressBar::new(self.kills).with_style(ProgressStyle::with_template(
             "{bar:30} {pos}/{len} kills, {msg} acknowledged",
         )?);
-        let mut recoveries_killed = 0;
+        let (mut recoveries_killed, mut acknowledged_before) = (0, 0);
         for kill in 0..self.kills {
+            if kill > 0 && kill.is_multiple_of(self.lives) {
+                acknowledged_before += acknowledged.drain(..).sum::<u64>();
+                remove(&self.directory)?;
+            }
             let first_client = acknowledged.len();
             ensure!(
                 first_client + self.clients < 1 << 16,
@@ -55,7 +63,8 @@ impl Torture {
             self.check(kill, &acknowledged)
                 .with_context(|| format!("after kill {} of seed {}", kill + 1, self.seed))?;
             progress.inc(1);
-            progress.set_message(acknowledged.iter().sum::<u64>().to_string());
+            let told = acknowledged_before + acknowledged.iter().sum::<u64>();
+            progress.set_message(told.to_string());
         }
         progress.finish_and_clear();
         remove(&self.directory)?;
@@ -63,7 +72,7 @@ impl Torture {
             "{} kills and {recoveries_killed} killed recoveries; {} acknowledged transactions, each \
              there once; the four sums equal every time",
             self.kills,
-            acknowledged.iter().sum::<u64>()
+            acknowledged_before + acknowledged.iter().sum::<u64>()
         );
         Ok(())
     }

@@ -61,10 +61,10 @@ impl Peer for Lmdb {
         let [account, teller, branch] = &self.tables;
         for (request, sequence) in requests.iter().zip(self.lines + 1..) {
             let amount = request.amount;
-            let balance = add(&mut transaction, account, request.account, amount)?;
+            add(&mut transaction, account, request.account, amount)?;
             add(&mut transaction, teller, request.teller.into(), amount)?;
             add(&mut transaction, branch, request.branch.into(), amount)?;
-            let line = History::new(sequence, request, balance);
+            let line = History::new(request);
             let bytes = line.as_bytes();
             self.history
                 .put_with_flags(&mut transaction, PutFlags::APPEND, &sequence, bytes)?;
@@ -84,7 +84,7 @@ impl Peer for Lmdb {
         }
         let mut history = 0;
         for entry in self.history.iter(&transaction)? {
-            let line = History::read_from_bytes(entry?.1).map_err(|_| "a line is not 48 bytes")?;
+            let line = History::read_from_bytes(entry?.1).map_err(|_| "a line is not 24 bytes")?;
             history += line.amount;
         }
         let [accounts, tellers, branches] = sums;
@@ -139,12 +139,12 @@ fn open_tables(environment: &Env) -> Result<[Table; 4], Failure> {
     Ok(created.unwrap_commit())
 }
 
-/// Adds `amount` to a record and returns the new balance.
-fn add(transaction: &mut RwTxn<'_>, table: &Table, id: u64, amount: i64) -> Result<i64, Failure> {
+/// Adds `amount` to a record.
+fn add(transaction: &mut RwTxn<'_>, table: &Table, id: u64, amount: i64) -> Result<(), Failure> {
     let mut record = record(table.get(transaction, &id)?.ok_or("a record is missing")?)?;
     record.balance += amount;
     table.put(transaction, &id, record.as_bytes())?;
-    Ok(record.balance)
+    Ok(())
 }
 
 fn record(bytes: &[u8]) -> Result<Record, Failure> {

@@ -67,10 +67,10 @@ impl Peer for Redb {
             let mut branch = transaction.open_table(branch)?;
             let mut history = transaction.open_table(HISTORY)?;
             for (request, sequence) in requests.iter().zip(self.lines + 1..) {
-                let balance = add(&mut account, request.account, request.amount)?;
+                add(&mut account, request.account, request.amount)?;
                 add(&mut teller, request.teller.into(), request.amount)?;
                 add(&mut branch, request.branch.into(), request.amount)?;
-                let line: HistoryBytes = transmute!(History::new(sequence, request, balance));
+                let line: HistoryBytes = transmute!(History::new(request));
                 history.insert(sequence, &line)?;
             }
         }
@@ -107,12 +107,12 @@ impl Peer for Redb {
     }
 }
 
-/// Adds `amount` to a record and returns the new balance.
-fn add(table: &mut Table<'_, u64, &RecordBytes>, id: u64, amount: i64) -> Result<i64, Failure> {
+/// Adds `amount` to a record.
+fn add(table: &mut Table<'_, u64, &RecordBytes>, id: u64, amount: i64) -> Result<(), Failure> {
     let mut place = table.get_mut(id)?.ok_or("a record is missing")?;
     let mut record: Record = transmute!(*place.value());
     record.balance += amount;
     let bytes: RecordBytes = transmute!(record);
     place.insert(&bytes)?;
-    Ok(record.balance)
+    Ok(())
 }

@@ -70,10 +70,10 @@ impl Peer for RocksDb {
     fn run_group(&mut self, requests: &[Request]) -> Result<(), Failure> {
         let mut batch = WriteBatch::default();
         for (request, sequence) in requests.iter().zip(self.lines + 1..) {
-            let balance = self.add(0, request.account, request.amount)?;
+            self.add(0, request.account, request.amount)?;
             self.add(1, request.teller.into(), request.amount)?;
             self.add(2, request.branch.into(), request.amount)?;
-            let line = History::new(sequence, request, balance);
+            let line = History::new(request);
             batch.put_cf(
                 self.family(HISTORY)?,
                 sequence.to_be_bytes(),
@@ -105,7 +105,7 @@ impl Peer for RocksDb {
         let mut history = 0;
         self.for_each(HISTORY, |value| {
             history += History::read_from_bytes(value)
-                .map_err(|_| "a line is not 48 bytes")?
+                .map_err(|_| "a line is not 24 bytes")?
                 .amount;
             Ok(())
         })?;
@@ -136,18 +136,18 @@ impl RocksDb {
             .ok_or("a column family is missing")?)
     }
 
-    /// Adds `amount` to a record, from the group or the database, and returns the new balance.
-    fn add(&mut self, table: usize, id: u64, amount: i64) -> Result<i64, Failure> {
+    /// Adds `amount` to a record, from the group or the database.
+    fn add(&mut self, table: usize, id: u64, amount: i64) -> Result<(), Failure> {
         if let Some(record) = self.changed.get_mut(&(table, id)) {
             record.balance += amount;
-            return Ok(record.balance);
+            return Ok(());
         }
         let family = self.family(TABLES[table])?;
         let found = self.database.get_pinned_cf(family, id.to_be_bytes())?;
         let mut record = record(&found.ok_or("a record is missing")?)?;
         record.balance += amount;
         self.changed.insert((table, id), record);
-        Ok(record.balance)
+        Ok(())
     }
 
     /// Fills the tables if they are empty.

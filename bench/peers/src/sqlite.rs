@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{CachedStatement, Connection, Transaction, TransactionBehavior, params};
 use sardonyx_workload::debit_credit::{Request, Scale};
 use sardonyx_workload::model::Sums;
 use sardonyx_workload::record::{History, Record};
@@ -64,29 +64,26 @@ impl Peer for Sqlite {
         {
             let update = |table: &str| {
                 transaction.prepare_cached(&format!(
-                    "UPDATE {table} SET balance = balance + ?2 WHERE id = ?1 RETURNING balance"
+                    "UPDATE {table} SET balance = balance + ?2 WHERE id = ?1"
                 ))
             };
             let mut account = update("account")?;
             let mut teller = update("teller")?;
             let mut branch = update("branch")?;
-            let mut history = transaction
-                .prepare_cached("INSERT INTO history VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?;
+            let mut history =
+                transaction.prepare_cached("INSERT INTO history VALUES (?1, ?2, ?3, ?4, ?5)")?;
             for (request, sequence) in requests.iter().zip(self.lines + 1..) {
                 let amount = request.amount;
-                let balance =
-                    account.query_row(params![request.account, amount], |row| row.get(0))?;
-                teller.query_row(params![request.teller, amount], |_| Ok(()))?;
-                branch.query_row(params![request.branch, amount], |_| Ok(()))?;
-                let line = History::new(sequence, request, balance);
+                change(&mut account, request.account, amount)?;
+                change(&mut teller, request.teller.into(), amount)?;
+                change(&mut branch, request.branch.into(), amount)?;
+                let line = History::new(request);
                 history.execute(params![
-                    line.sequence,
+                    sequence,
                     line.account,
                     line.amount,
-                    line.balance,
                     line.teller,
                     line.branch,
-                    line.filler,
                 ])?;
             }
         }
@@ -135,8 +132,15 @@ fn create(transaction: &Transaction<'_>, scale: Scale) -> Result<(), Failure> {
     transaction.execute_batch(
         "CREATE TABLE history
          (sequence INTEGER PRIMARY KEY, account INTEGER NOT NULL, amount INTEGER NOT NULL,
-          balance INTEGER NOT NULL, teller INTEGER NOT NULL, branch INTEGER NOT NULL,
-          filler BLOB NOT NULL)",
+          teller INTEGER NOT NULL, branch INTEGER NOT NULL)",
     )?;
     Ok(())
+}
+
+/// Adds `amount` to the record with this number, which must be there.
+fn change(update: &mut CachedStatement<'_>, id: u64, amount: i64) -> Result<(), Failure> {
+    match update.execute(params![id, amount])? {
+        1 => Ok(()),
+        _ => Err(format!("there is no record {id}").into()),
+    }
 }
