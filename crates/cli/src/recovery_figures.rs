@@ -30,8 +30,10 @@ pub struct RecoveryFigures {
     pub redo_transactions_per_second: f64,
     /// Journal rows that the archive lacked and the log had.
     pub journal_rows: u64,
-    /// How long copying the pages for the checkpointer took.
-    pub copy_seconds: f64,
+    /// How long reading what is behind the log's end took: nothing durable may follow it.
+    pub end_check_seconds: f64,
+    /// How long copying the pages for the checkpointer took; absent if there is none.
+    pub copy_seconds: Option<f64>,
     /// Bytes of pages.
     pub database_bytes: u64,
     /// Slots of the backup that are damaged; a crash leaves at most one in each stripe.
@@ -58,7 +60,8 @@ impl From<&RecoveryReport> for RecoveryFigures {
             redo_seconds: report.redo_time.as_secs_f64(),
             redo_transactions_per_second: report.transactions_per_second(),
             journal_rows: report.journal_rows,
-            copy_seconds: report.copy_time.as_secs_f64(),
+            end_check_seconds: report.end_check_time.as_secs_f64(),
+            copy_seconds: report.copy_time.map(|time| time.as_secs_f64()),
             database_bytes: report.database_bytes,
             damaged_slots: damaged.sum(),
             total_seconds: report.total_time().as_secs_f64(),
@@ -100,10 +103,10 @@ impl RecoveryFigures {
             "journal rows archived again",
             units::count(self.journal_rows),
         );
-        sheet.figure(
-            "copied for the checkpointer in",
-            units::time(self.copy_seconds),
-        );
+        sheet.figure("log's end checked in", units::time(self.end_check_seconds));
+        if let Some(seconds) = self.copy_seconds {
+            sheet.figure("copied for the checkpointer in", units::time(seconds));
+        }
         sheet.figure("database", units::bytes(self.database_bytes));
         if self.damaged_slots > 0 {
             let remark = "what a crash tore; older blocks and the log made up for it";

@@ -171,7 +171,7 @@ fn i4_corruption_is_found_also_when_the_proof_is_in_a_later_segment() {
     let mut log = Log::new();
     let (broken, _) = log.append(1, 0);
     for n in 0..4 {
-        log.append(1000, n); // 20 KiB each
+        log.append(1000, n); // 16 KiB each
     }
     log.damage(broken.lsn, &[0; 64]);
     let outcome = log.read(LogPosition::START);
@@ -302,4 +302,60 @@ fn i6_a_pin_holds_the_log_back() {
         log.segments.pin(Lsn(0)).is_none(),
         "freed log cannot be held"
     );
+}
+
+#[test]
+fn i4_a_lost_segment_is_corruption_when_what_follows_it_knew_it_durable() {
+    let mut log = Log::new();
+    let mut last = LogPosition::START;
+    for n in 0..5 {
+        last = log.append(1200, n).1; // 20 KiB each: one in a segment
+        log.prepare(1);
+    }
+    assert_eq!(last.group, 6);
+    std::fs::remove_file(log.directory.path().join(segment_file(2))).expect("removed");
+    match log.read(LogPosition::START) {
+        Err(LogError::Corrupt {
+            file,
+            number,
+            proof_number,
+            ..
+        }) => {
+            // It is missed where the log before it ends.
+            assert!(file.ends_with(&segment_file(1)), "{file}");
+            assert_eq!((number, proof_number), (3, 4));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn superfluous_segments_are_used_again_oldest_first_so_that_older_log_has_no_gap() {
+    let mut log = Log::new();
+    for n in 0..4 {
+        log.append(1200, n);
+        log.prepare(1);
+    }
+    let (from, _) = log.append(1200, 4);
+    log.segments.free_before(from.lsn);
+    // Also after reopening, which finds them by their names.
+    for reopened in [false, true] {
+        if reopened {
+            let segments = Segments::open(log.disk.clone(), LAYOUT, from.lsn, 8);
+            log.segments = Arc::new(segments.expect("segments"));
+        }
+        log.prepare(1);
+        let mut numbers: Vec<u64> = log
+            .disk
+            .list("log")
+            .expect("a list")
+            .iter()
+            .filter_map(|name| name.strip_suffix(".log")?.parse().ok())
+            .collect();
+        numbers.sort_unstable();
+        let first = numbers[0];
+        assert!(first > 0 && first < LAYOUT.segment_of(from.lsn));
+        let without_gap: Vec<u64> = (first..).take(numbers.len()).collect();
+        assert_eq!(numbers, without_gap);
+    }
 }

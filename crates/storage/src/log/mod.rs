@@ -3,9 +3,15 @@
 //! - [`record`]: after-images of byte ranges and journal rows, and how they are encoded;
 //! - [`group`]: the commit group, the unit that is valid whole or not at all (I4);
 //! - [`segment`]: the files;
-//! - [`writer`]: the group that is being filled, and the one that is sealed;
-//! - [`durable`]: groups in flight, and what is durable in order;
+//! - [`writer`]: a group in memory, and where the next one goes;
+//! - [`filling`]: the group that is being filled, and when it is closed;
+//! - [`policy`]: by what rule it is closed, and the bounds;
 //! - [`commit`]: group commit, from sealed to acknowledged;
+//! - [`durable`]: groups in flight, and what is durable in order;
+//! - `waiting`: who waits for a group;
+//! - [`pool`]: a bounded number of group buffers;
+//! - [`room`]: segments prepared ahead of the writers;
+//! - [`feed`]: durable groups on their way to a checkpointer;
 //! - [`reader`]: reading it back, and telling the log's end from corruption.
 //!
 //! Source: Li & Naughton, section 2, "Logging".

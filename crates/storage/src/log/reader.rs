@@ -15,6 +15,7 @@ use super::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
 use super::{LogError, LogLayout, LogPosition, Lsn};
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskFile};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Bytes read from the disk at once, unless a group is longer.
 const READ_BYTES: usize = 4 << 20;
@@ -33,6 +34,7 @@ pub struct LogReader {
     /// The bytes of the log from `window_start` on, all within one segment.
     window: AlignedBuffer,
     window_start: Lsn,
+    end_check_time: Duration,
 }
 
 impl LogReader {
@@ -54,6 +56,7 @@ impl LogReader {
             file: None,
             window: AlignedBuffer::with_capacity(READ_BYTES.min(layout.segment_bytes as usize)),
             window_start: from.lsn,
+            end_check_time: Duration::ZERO,
         };
         reader.open_segment(layout.segment_of(from.lsn), from.lsn)?;
         Ok(reader)
@@ -102,6 +105,12 @@ impl LogReader {
         self.last_incarnation
     }
 
+    /// How long it took to make sure that the log may end where it does: everything behind its end
+    /// is read.
+    pub fn end_check_time(&self) -> Duration {
+        self.end_check_time
+    }
+
     /// Finds the next group. A log that is being written to (there is a bound) may have grown since
     /// the window was read, so what is not found in it is looked for once more on the disk.
     fn find_next_fresh(&mut self) -> Result<Option<GroupHeader>, LogError> {
@@ -139,7 +148,9 @@ impl LogReader {
                 return Ok(Some(header));
             }
         }
+        let started = Instant::now();
         self.check_nothing_durable_follows(here, reason)?;
+        self.end_check_time += started.elapsed();
         Ok(None)
     }
 
@@ -178,8 +189,15 @@ impl LogReader {
         reason: &'static str,
     ) -> Result<(), LogError> {
         let number = self.position.group;
+        let last = self.segment_numbers()?.into_iter().max();
         let mut lsn = Lsn(end.0 + GROUP_ALIGNMENT as u64);
-        while self.segment_exists(self.layout.segment_of(lsn))? {
+        while Some(self.layout.segment_of(lsn)) <= last {
+            let segment = self.layout.segment_of(lsn);
+            if !self.segment_exists(segment)? {
+                // Behind a segment that is lost there may be more.
+                lsn = self.layout.segment_start(segment + 1);
+                continue;
+            }
             if let Ok(later) = self.group_at(lsn)?
                 && later.number > number
                 && later.durable_number >= number
@@ -237,10 +255,15 @@ impl LogReader {
         {
             return Ok(true);
         }
+        Ok(self.segment_numbers()?.contains(&segment))
+    }
+
+    fn segment_numbers(&self) -> Result<Vec<u64>, LogError> {
         let names = self.disk.list(LOG_DIRECTORY)?;
         Ok(names
             .iter()
-            .any(|name| segment_of_file(name) == Some(segment)))
+            .filter_map(|name| segment_of_file(name))
+            .collect())
     }
 
     fn open_segment(&mut self, segment: u64, needed: Lsn) -> Result<(), LogError> {

@@ -10,6 +10,8 @@
 //!   there, without a gap, at full length: a missing or short one is an error when read;
 //! - the segment *after* the one being written is prepared before a transaction is admitted, so a
 //!   full disk refuses new transactions and never strands executed ones;
+//! - what is there of older log leads up to those without a gap, too: whoever must go back further
+//!   than was needed, because a newer block is damaged, finds the log whole or finds that it is gone;
 //! - there are never more than `segments_max` files (I10).
 
 use super::{LogError, LogLayout, Lsn};
@@ -47,8 +49,9 @@ pub struct Segments {
 struct Files {
     /// Prepared segments that may hold needed log.
     live: BTreeMap<u64, Arc<dyn DiskFile>>,
-    /// Segments whose log nobody needs; to be renamed.
-    superfluous: Vec<u64>,
+    /// Segments whose log nobody needs; to be renamed, the oldest first, so that what is left leads
+    /// up to the live ones without a gap.
+    superfluous: BTreeSet<u64>,
     /// Readers hold the log back from here on.
     pins: BTreeMap<u64, Lsn>,
     next_pin: u64,
@@ -129,7 +132,7 @@ impl Segments {
         let mut files = self.files.lock();
         let next = self.layout.segment_of(self.prepared_end());
         let name = segment_file(next);
-        if let Some(old) = files.superfluous.pop() {
+        if let Some(old) = files.superfluous.pop_first() {
             self.disk.rename(&segment_file(old), &name)?;
         } else if files.live.len() as u64 >= self.segments_max {
             return Ok(Prepared::NoRoom);

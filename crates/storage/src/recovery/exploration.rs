@@ -3,7 +3,7 @@
 
 use super::{Recovered, RecoveryError, RecoveryOptions, recover};
 use crate::checkpoint::{Checkpointer, Progress};
-use crate::disk::{Disk, Faults, SimulatedDisk};
+use crate::disk::{Disk, Faults, Random, SimulatedDisk};
 use crate::journal::{JournalReader, Retention};
 use crate::log::segment::{Prepared, Segments};
 use crate::log::writer::{GroupBuilder, SealedGroup, Sequencer};
@@ -14,29 +14,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 const JOURNALS: u16 = 2;
-
-/// A small generator of random numbers, so that a seed is all there is (I11).
-#[derive(Clone, Debug)]
-pub(super) struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        // splitmix64
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-
-    fn one_in(&mut self, n: u64) -> bool {
-        self.below(n) == 0
-    }
-}
 
 /// What a group did, for the model.
 #[derive(Clone, Debug, Default)]
@@ -135,7 +112,7 @@ impl World {
         segments.prepare_next().unwrap();
         segments.prepare_next().unwrap();
         manifest.write(&*disk).unwrap();
-        let random = Random(seed);
+        let random = Random::new(seed);
         World {
             simulated,
             disk,
@@ -235,13 +212,13 @@ impl World {
 
     fn change(&mut self) -> Change {
         let random = &mut self.random;
-        if random.one_in(6) && self.pages < 14 {
+        if random.chance(1, 6) && self.pages < 14 {
             self.pages += 1 + random.below(3);
         }
         let mut change = Change::default();
         for _ in 0..1 + random.below(4) {
             let page = random.below(self.pages);
-            let length = if random.one_in(10) {
+            let length = if random.chance(1, 10) {
                 PAGE_SIZE
             } else {
                 1 + random.below(40) as usize
@@ -304,7 +281,7 @@ impl World {
                     let checkpointer = &mut life.checkpointers[stripe];
                     while let Some(group) = life.waiting[stripe].pop_front() {
                         checkpointer.apply(group.header(), group.payload())?;
-                        if self.random.one_in(3) {
+                        if self.random.chance(1, 3) {
                             break;
                         }
                     }

@@ -34,7 +34,7 @@ use crate::manifest::Manifest;
 use crate::store::PageStore;
 use load::LoadedStripe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// How to recover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,7 +113,8 @@ pub fn recover(
     redo.run(&mut store, archive, archiver.as_mut())?;
     let Redo { reader, totals } = redo;
     check_end(reader.position(), &stripes, archive)?;
-    let redo_time = started.elapsed();
+    let end_check_time = reader.end_check_time();
+    let redo_time = started.elapsed().saturating_sub(end_check_time);
 
     let mut report = RecoveryReport {
         stripes: stripes.iter().map(|stripe| stripe.report.clone()).collect(),
@@ -126,7 +127,8 @@ pub fn recover(
         record_bytes: totals.record_bytes,
         journal_rows: totals.journal_rows,
         redo_time,
-        copy_time: Duration::ZERO,
+        end_check_time,
+        copy_time: None,
         database_bytes: store.bytes().len() as u64,
     };
     let started = Instant::now();
@@ -147,7 +149,7 @@ pub fn recover(
             resume,
         ));
     }
-    report.copy_time = started.elapsed();
+    report.copy_time = (!options.dry_run).then(|| started.elapsed());
     let (end, last_incarnation) = (reader.position(), reader.last_incarnation());
     Ok(Recovered {
         store,

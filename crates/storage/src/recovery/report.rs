@@ -49,8 +49,11 @@ pub struct RecoveryReport {
     pub journal_rows: u64,
     /// How long the redo pass took, reading the log included.
     pub redo_time: Duration,
-    /// How long copying the database for the checkpointer took.
-    pub copy_time: Duration,
+    /// How long it took to make sure that nothing durable follows the log's end, by reading what is
+    /// behind it.
+    pub end_check_time: Duration,
+    /// How long copying the database for the checkpointer took; `None` if there is none here.
+    pub copy_time: Option<Duration>,
     /// How many bytes the database has.
     pub database_bytes: u64,
 }
@@ -78,7 +81,8 @@ impl RecoveryReport {
 
     /// All of it.
     pub fn total_time(&self) -> Duration {
-        self.load_time + self.redo_time + self.copy_time
+        let copy_time = self.copy_time.unwrap_or_default();
+        self.load_time + self.redo_time + self.end_check_time + copy_time
     }
 }
 
