@@ -138,7 +138,16 @@ fn i8_a_fault_anywhere_in_a_batch_undoes_its_request_alone() {
             // First, last, in the middle, and in another chunk of those located together.
             for (length, faulty) in [(1, vec![0]), (3, vec![0, 2]), (200, vec![1, 70, 199])] {
                 let arguments: Vec<_> = (0..length)
-                    .map(|n| (n % 4, if faulty.contains(&n) { fault } else { Fault::No }))
+                    .map(|n| {
+                        (
+                            n % 4,
+                            if faulty.contains(&n) {
+                                fault
+                            } else {
+                                Fault::No
+                            },
+                        )
+                    })
                     .collect();
                 let ticket = opened
                     .database
