@@ -104,14 +104,15 @@ pub fn recover(
         .filter(|_| !options.dry_run)
         .and_then(|end| Archiver::new(disk.clone(), manifest.identity, manifest.journal, end));
     let started = Instant::now();
-    let reader = open_log(disk, manifest, options, &stripes, archive)?;
+    let (reader, needs) = open_log(disk, manifest, options, &stripes, archive)?;
     let redo_start = reader.position();
     let mut redo = Redo {
         reader,
+        needs,
         totals: Totals::default(),
     };
     redo.run(&mut store, archive, archiver.as_mut())?;
-    let Redo { reader, totals } = redo;
+    let Redo { reader, totals, .. } = redo;
     check_end(reader.position(), &stripes, archive)?;
     let end_check_time = reader.end_check_time();
     let redo_time = started.elapsed().saturating_sub(end_check_time);
@@ -160,6 +161,28 @@ pub fn recover(
     })
 }
 
+/// What needs the log from where recovery starts, and how that is damaged.
+struct Needs {
+    needed_by: String,
+    damaged_offsets: Vec<u64>,
+}
+
+impl Needs {
+    /// A segment that is missing was freed, because something later had made it superfluous. Files
+    /// before it may still be there, waiting to be used again.
+    fn explain(&self, error: LogError) -> RecoveryError {
+        match error {
+            LogError::MissingSegment { file, needed } => RecoveryError::LogFreed {
+                file,
+                needed_by: self.needed_by.clone(),
+                needed,
+                damaged_offsets: self.damaged_offsets.clone(),
+            },
+            error => error.into(),
+        }
+    }
+}
+
 /// Opens the log at the oldest position that a stripe or the journal's archive needs.
 fn open_log(
     disk: &Arc<dyn Disk>,
@@ -167,7 +190,7 @@ fn open_log(
     options: RecoveryOptions,
     stripes: &[LoadedStripe],
     archive: Option<ArchiveEnd>,
-) -> Result<LogReader, RecoveryError> {
+) -> Result<(LogReader, Needs), RecoveryError> {
     let of_stripes = stripes.iter().map(|stripe| {
         let report = &stripe.report;
         (
@@ -196,15 +219,14 @@ fn open_log(
     if !options.dry_run {
         make_log_stable(&**disk, layout.segment_of(from.lsn))?;
     }
-    LogReader::open(disk, layout, from).map_err(|error| match error {
-        LogError::MissingSegment { file, needed } => RecoveryError::LogFreed {
-            file,
-            needed_by,
-            needed,
-            damaged_offsets,
-        },
-        error => error.into(),
-    })
+    let needs = Needs {
+        needed_by,
+        damaged_offsets,
+    };
+    match LogReader::open(disk, layout, from) {
+        Ok(reader) => Ok((reader, needs)),
+        Err(error) => Err(needs.explain(error)),
+    }
 }
 
 /// Syncs the log's segments from `first` on.
@@ -232,6 +254,7 @@ struct Totals {
 /// The redo pass.
 struct Redo {
     reader: LogReader,
+    needs: Needs,
     totals: Totals,
 }
 
@@ -243,7 +266,11 @@ impl Redo {
         mut archiver: Option<&mut Archiver>,
     ) -> Result<(), RecoveryError> {
         let archived_before = archive.map_or(u64::MAX, |end| end.position.group);
-        while let Some((header, payload)) = self.reader.next_group()? {
+        loop {
+            let next = self.reader.next_group();
+            let Some((header, payload)) = next.map_err(|error| self.needs.explain(error))? else {
+                return Ok(());
+            };
             let installed = match &mut archiver {
                 None => install(store, Whole, payload, |_| {}),
                 Some(archiver) => {
@@ -271,7 +298,6 @@ impl Redo {
                 totals.journal_rows += installed.journal_rows;
             }
         }
-        Ok(())
     }
 }
 

@@ -1,0 +1,322 @@
+//! At the bounds (I10): of memory, of the log, of the queues and of the log's readers. What cannot
+//! be had is refused with a typed error or waited for, nothing is lost, and work goes on afterwards.
+
+mod common;
+
+use common::{Item, Opened, PIPELINED, SHAPES, options};
+use sardonyx::storage::disk::{Access, Create};
+use sardonyx::storage::disk::{Disk, DiskError, DiskFile, DiskLock, Faults, SimulatedDisk};
+use sardonyx::storage::log::LogError;
+use sardonyx::storage::store::StoreError;
+use sardonyx::{Durability, Error, GroupLimits, Procedure, SerialError, Shape, Table, TableError};
+use sardonyx::{TableSpace, Transaction};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+fn is_memory_full(error: &Error) -> bool {
+    let Error::Table(table) = error else {
+        return false;
+    };
+    matches!(&**table, TableError::Store(StoreError::Full { asked_bytes, limit_bytes })
+        if asked_bytes > limit_bytes)
+}
+
+#[test]
+fn i10_memory_at_its_bound_is_a_typed_refusal_and_freed_records_make_room() {
+    for shape in SHAPES {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let small = || options(shape).memory_bytes_max(2 << 20);
+        let opened = Opened::on(&disk, small()).expect("opens");
+        let items = opened.items;
+        let insert = |opened: &Opened, id| {
+            opened.database.run_with(Durability::Deferred, |tx| {
+                tx.insert(items, &Item::new(id, id))?;
+                Ok::<_, Error>(())
+            })
+        };
+        let mut there = 0;
+        let error = loop {
+            match insert(&opened, there) {
+                Ok(()) => there += 1,
+                Err(error) => break error,
+            }
+        };
+        assert!(is_memory_full(&error), "{error}");
+        assert!(
+            error.to_string().contains("raise the memory limit"),
+            "{error}"
+        );
+        // A table grows by larger and larger extents, so the last one may not have fitted.
+        assert!(there > 6000, "{there} records");
+        // Again refused, and changes that need no memory go on.
+        assert!(is_memory_full(&insert(&opened, there).unwrap_err()));
+        opened.put(0, 7).expect("an update");
+        let outcome = opened.database.run(|tx| {
+            assert!(tx.delete(items, &1)?);
+            tx.insert(items, &Item::new(1_000_000, 1))?;
+            Ok::<_, Error>(())
+        });
+        outcome.expect("in the freed place");
+        let before = opened.contents().expect("readable");
+        assert_eq!(before.items.len() as u64, there);
+        opened.database.checkpoint().expect("completes");
+        drop(opened);
+        let opened = Opened::on(&disk, small()).expect("as much as before fits");
+        assert_eq!(opened.contents().expect("readable"), before);
+        assert!(is_memory_full(&insert(&opened, there).unwrap_err()));
+        drop(opened);
+        let opened = Opened::on(&disk, options(shape)).expect("with a higher bound");
+        insert(&opened, there).expect("goes on");
+        drop(opened);
+        let error = Opened::on(&disk, options(shape).memory_bytes_max(1 << 20)).unwrap_err();
+        assert!(error.to_string().contains("memory"), "{error}");
+    }
+}
+
+#[test]
+fn i10_a_full_log_waits_for_a_checkpoint_even_if_none_is_due() {
+    for shape in SHAPES {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        // Never due by itself.
+        let options = options(shape)
+            .log_bytes_max(4 * common::SEGMENT_BYTES)
+            .checkpoint_interval_bytes(1 << 40);
+        let opened = Opened::on(&disk, options).expect("opens");
+        for n in 0..400 {
+            opened.put(n % 50, n).expect("room comes");
+        }
+        let statistics = opened.database.statistics();
+        assert!(statistics.checkpoint.checkpoints > 0, "{statistics:?}");
+        let log_bytes = statistics.log.disk_bytes;
+        assert!(log_bytes > 4 * common::SEGMENT_BYTES, "{log_bytes}");
+        let files = disk.files();
+        let segments = files.iter().filter(|name| name.starts_with("log/")).count();
+        assert!(segments <= 4, "{files:?}");
+    }
+}
+
+#[test]
+fn i10_a_full_log_that_nothing_can_free_is_a_typed_refusal() {
+    for shape in SHAPES {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let options = || options(shape).log_bytes_max(4 * common::SEGMENT_BYTES);
+        let opened = Opened::on(&disk, options()).expect("opens");
+        opened.put(0, 0).expect("durable");
+        let mut put = 0;
+        // The backup cannot be written: its place is taken by a directory.
+        disk.create_directory("backup/stripe-000").expect("made");
+        let error = loop {
+            match opened.put(put % 50, put) {
+                Ok(()) => put += 1,
+                Err(error) => break error,
+            }
+        };
+        let Error::Transaction(SerialError::Log(LogError::Full { reason })) = &error else {
+            panic!("{error:?}")
+        };
+        assert!(reason.contains("backup"), "{reason}");
+        assert!(put > 20, "{put}");
+        assert!(opened.put(1, 1).is_err(), "refused again");
+        assert!(opened.database.checkpoint().is_err());
+        let before = opened.contents().expect("reading goes on");
+        drop(opened);
+        let disk = disk.restart(Faults::default());
+        let opened = Opened::on(&disk, options().log_bytes_max(16 * common::SEGMENT_BYTES));
+        let opened = opened.expect("with more log");
+        assert_eq!(opened.contents().expect("readable"), before);
+    }
+}
+
+#[test]
+fn i10_a_reader_that_holds_the_log_back_lets_writers_go_on_when_it_ends() {
+    for shape in [PIPELINED, Shape::Coalesced] {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let options = options(shape).log_bytes_max(4 * common::SEGMENT_BYTES);
+        let opened = Opened::on(&disk, options).expect("opens");
+        for n in 0..10 {
+            opened.put(n, n).expect("durable");
+        }
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for n in 0..300 {
+                    opened.put(n % 50, n).expect("room comes");
+                }
+                stop.store(true, Ordering::SeqCst);
+            });
+            // Every row is read while the log is held back; the writer meets the bound meanwhile.
+            while !stop.load(Ordering::SeqCst) {
+                let mut rows = 0;
+                let read = opened.database.journal_rows(opened.notes, |_| {
+                    rows += 1;
+                    std::thread::yield_now();
+                    true
+                });
+                read.expect("readable");
+                assert!(rows >= 10);
+            }
+            writer.join().expect("ends");
+        });
+    }
+}
+
+/// A disk whose durable writes wait at a gate.
+#[derive(Clone, Debug)]
+struct Gated {
+    disk: SimulatedDisk,
+    gate: Arc<(Mutex<bool>, Condvar)>,
+}
+
+#[derive(Debug)]
+struct GatedFile(Box<dyn DiskFile>, Arc<(Mutex<bool>, Condvar)>);
+
+impl Gated {
+    fn new() -> Gated {
+        Gated {
+            disk: SimulatedDisk::new(1, Faults::default()),
+            gate: Arc::default(),
+        }
+    }
+
+    fn set(&self, shut: bool) {
+        *self.gate.0.lock().expect("nobody panics") = shut;
+        self.gate.1.notify_all();
+    }
+}
+
+impl Disk for Gated {
+    fn open(
+        &self,
+        name: &str,
+        access: Access,
+        create: Create,
+    ) -> Result<Box<dyn DiskFile>, DiskError> {
+        let file = self.disk.open(name, access, create)?;
+        Ok(Box::new(GatedFile(file, self.gate.clone())))
+    }
+    fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
+        self.disk.rename(from, to)
+    }
+    fn remove(&self, name: &str) -> Result<(), DiskError> {
+        self.disk.remove(name)
+    }
+    fn list(&self, directory: &str) -> Result<Vec<String>, DiskError> {
+        self.disk.list(directory)
+    }
+    fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
+        self.disk.create_directory(directory)
+    }
+    fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
+        self.disk.sync_directory(directory)
+    }
+    fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
+        self.disk.lock(name)
+    }
+    fn display_name(&self, name: &str) -> String {
+        self.disk.display_name(name)
+    }
+}
+
+impl DiskFile for GatedFile {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError> {
+        self.0.read_at(offset, into)
+    }
+    fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
+        self.0.write_at(offset, from)
+    }
+    fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
+        let shut = self.1.0.lock().expect("nobody panics");
+        drop(
+            self.1
+                .1
+                .wait_while(shut, |shut| *shut)
+                .expect("nobody panics"),
+        );
+        self.0.write_durable_at(offset, from)
+    }
+    fn sync(&self) -> Result<(), DiskError> {
+        self.0.sync()
+    }
+    fn len(&self) -> Result<u64, DiskError> {
+        self.0.len()
+    }
+    fn preallocate(&self, length: u64) -> Result<(), DiskError> {
+        self.0.preallocate(length)
+    }
+    fn display_name(&self) -> String {
+        self.0.display_name()
+    }
+}
+
+/// A large change.
+struct Fill(Table<Item>);
+
+impl Procedure for Fill {
+    type Arguments = u64;
+    type Output = ();
+    type Error = String;
+    type Located = ();
+
+    fn name(&self) -> &str {
+        "fill"
+    }
+
+    fn locate(&self, _: &u64, _: &TableSpace) {}
+
+    fn execute(&self, first: &u64, (): (), tx: &mut Transaction<'_>) -> Result<(), String> {
+        for id in *first..*first + 30 {
+            let inserted = tx.insert(self.0, &Item::new(id, id));
+            inserted.map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn i10_while_the_disk_stands_still_writers_wait_and_memory_is_bounded() {
+    for shape in [PIPELINED, Shape::Coalesced] {
+        let gated = Gated::new();
+        let limits = GroupLimits {
+            group_bytes: 8 << 10,
+            transaction_bytes: 16 << 10,
+            depth: 1,
+            buffers: 3,
+        };
+        let options = options(shape).group_limits(limits);
+        let opened = Opened::on_any(Arc::new(gated.clone()), options).expect("opens");
+        let items = opened.items;
+        let fill = opened.database.register(Fill(items)).expect("first");
+        gated.set(true);
+        std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..2usize)
+                .map(|client| {
+                    let (opened, fill) = (&opened, &fill);
+                    scope.spawn(move || {
+                        for n in 0..10 {
+                            let first = 10_000 * client as u64 + 100 * n;
+                            let ticket = opened.database.submit_batch(fill, vec![first], client);
+                            ticket.wait().expect("durable")[0]
+                                .clone()
+                                .expect("inserted");
+                        }
+                    })
+                })
+                .collect();
+            // Nobody is told anything, however long it takes.
+            for _ in 0..1000 {
+                std::thread::yield_now();
+                assert!(writers.iter().all(|writer| !writer.is_finished()));
+            }
+            assert_eq!(
+                opened.database.statistics().log.transactions,
+                2,
+                "the tables"
+            );
+            gated.set(false);
+        });
+        assert_eq!(
+            opened.contents().expect("readable").items.len(),
+            2 * 10 * 30
+        );
+    }
+}

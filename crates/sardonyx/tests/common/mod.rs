@@ -1,0 +1,196 @@
+//! What the tests of the face share: a small schema, small options, and a plain model of what a
+//! database holds.
+#![allow(dead_code)] // Each test file uses a part of it.
+
+use sardonyx::storage::disk::{Disk, RealDisk, SimulatedDisk};
+use sardonyx::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx::{
+    Database, Error, Field, GroupLimits, Journal, JournalRow, Options, Shape, Table, field, record,
+};
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::{Arc, Once};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+
+/// A record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Item {
+    pub id: u64,
+    pub value: u64,
+    pub filler: [u8; 112],
+}
+record!(Item { table: "items", key: id: u64 });
+
+pub const VALUE: Field<Item, u64> = field!(Item.value: u64);
+
+impl Item {
+    pub fn new(id: u64, value: u64) -> Item {
+        Item {
+            id,
+            value,
+            filler: [id as u8; 112],
+        }
+    }
+}
+
+/// A row of a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Note {
+    pub account: u64,
+    pub amount: u64,
+}
+
+impl JournalRow for Note {
+    const NAME: &'static str = "notes";
+}
+
+pub const PIPELINED: Shape = Shape::Pipelined {
+    input_threads: 1,
+    output_threads: 1,
+};
+pub const SHAPES: [Shape; 3] = [PIPELINED, Shape::Coalesced, Shape::Threadless];
+
+pub const SEGMENT_BYTES: u64 = 64 << 10;
+
+/// Small files and small bounds, so that a few hundred transactions meet all of them.
+pub fn options(shape: Shape) -> Options {
+    let limits = GroupLimits {
+        group_bytes: 8 << 10,
+        transaction_bytes: 16 << 10,
+        depth: 2,
+        buffers: 6,
+    };
+    Options::new()
+        .shape(shape)
+        .identity(7)
+        .segment_bytes(SEGMENT_BYTES)
+        .block_bytes(16 << 10)
+        .log_bytes_max(8 * SEGMENT_BYTES)
+        .log_bytes_prepared(0)
+        .memory_bytes_max(64 << 20)
+        .group_limits(limits)
+}
+
+/// A database with its handles.
+#[derive(Debug)]
+pub struct Opened {
+    pub database: Database,
+    pub items: Table<Item>,
+    pub notes: Journal<Note>,
+}
+
+impl Opened {
+    pub fn on(disk: &SimulatedDisk, options: Options) -> Result<Opened, Error> {
+        Self::on_any(Arc::new(disk.clone()), options)
+    }
+
+    pub fn on_real(path: &std::path::Path, options: Options) -> Result<Opened, Error> {
+        Self::on_any(Arc::new(RealDisk::open(path)?), options)
+    }
+
+    pub fn on_any(disk: Arc<dyn Disk>, options: Options) -> Result<Opened, Error> {
+        let database = options.open_on(disk)?;
+        let (items, notes) = (database.table()?, database.journal()?);
+        Ok(Opened {
+            database,
+            items,
+            notes,
+        })
+    }
+
+    /// One transaction: sets an item, which is inserted where absent, and notes it.
+    pub fn put(&self, id: u64, value: u64) -> Result<(), Error> {
+        self.database.run(|transaction| {
+            if !transaction.update(self.items, &id, |item| item.value = value)? {
+                transaction.insert(self.items, &Item::new(id, value))?;
+            }
+            let note = Note {
+                account: id,
+                amount: value,
+            };
+            transaction.append(self.notes, &note)?;
+            Ok(())
+        })
+    }
+
+    pub fn get(&self, id: u64) -> Option<u64> {
+        let items = self.items;
+        self.database
+            .read(|view| view.get(items, &id).map(|item| item.value))
+    }
+
+    /// Everything that is there; checks that the index finds what a scan finds.
+    pub fn contents(&self) -> Result<Model, Error> {
+        let mut model = Model::default();
+        self.database.read(|view| {
+            for item in view.scan(self.items) {
+                assert_eq!(*item, Item::new(item.id, item.value), "whole");
+                assert_eq!(view.get(self.items, &item.id), Some(item), "indexed");
+                assert_eq!(model.items.insert(item.id, item.value), None, "once");
+            }
+        });
+        self.database.journal_rows(self.notes, |note| {
+            model.notes.push((note.account, note.amount));
+            true
+        })?;
+        Ok(model)
+    }
+}
+
+/// What a database should hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Model {
+    pub items: BTreeMap<u64, u64>,
+    pub notes: Vec<(u64, u64)>,
+}
+
+impl Model {
+    /// What [`Opened::put`] does.
+    pub fn put(&mut self, id: u64, value: u64) {
+        self.items.insert(id, value);
+        self.notes.push((id, value));
+    }
+}
+
+/// A panic with this in its message is meant, and not shown.
+pub const PLANNED: &str = "planned panic";
+
+/// Keeps planned panics out of the tests' output.
+pub fn hide_planned_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let shown = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let message = info.payload_as_str();
+            let planned = message.is_some_and(|message| message.contains(PLANNED));
+            if !planned {
+                shown(info);
+            }
+        }));
+    });
+}
+
+struct ThreadWaker(Thread);
+
+impl Wake for ThreadWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// The smallest executor: polls on this thread, which sleeps until it is woken.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let waker = Waker::from(Arc::new(ThreadWaker(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Opening and closing: one opener at a time, also across processes; a killed one leaves nothing
+//! behind (I9); options that cannot work are refused; every shape opens what another wrote.
+
+mod common;
+
+use common::{Item, Note, Opened, SHAPES, options};
+use sardonyx::storage::backbone::OpenError;
+use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx::{
+    Database, Error, GroupLimits, JournalRow, Options, Shape, Table, TableError, record, zerocopy,
+};
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+/// Names the directory for [`hold_the_database_until_killed`].
+const DIRECTORY: &str = "SARDONYX_TEST_DIRECTORY";
+
+/// Not a test by itself: the child process of the tests below.
+#[test]
+#[ignore = "the child process of other tests"]
+fn hold_the_database_until_killed() {
+    let Some(path) = std::env::var_os(DIRECTORY) else {
+        return;
+    };
+    let opened = Opened::on_real(Path::new(&path), options(Shape::Coalesced)).expect("opens");
+    let mut out = std::io::stdout();
+    for n in 1.. {
+        opened.put(1, n).expect("durable");
+        // Acknowledged, and told to the world.
+        writeln!(out, "acknowledged {n}").expect("the parent listens");
+        out.flush().expect("the parent listens");
+        // An unfinished one now and then, so that the kill may find it.
+        if n % 3 == 0 {
+            let items = opened.items;
+            drop(opened.database.submit(move |transaction| {
+                transaction.insert(items, &Item::new(100 + n, n))?;
+                Err::<(), Error>(Error::Aborted("never there".into()))
+            }));
+        }
+    }
+}
+
+fn start_child(directory: &Path) -> Child {
+    Command::new(std::env::current_exe().expect("a test binary"))
+        .args(["--ignored", "--exact", "hold_the_database_until_killed"])
+        .arg("--nocapture")
+        .env(DIRECTORY, directory)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts")
+}
+
+/// The number that a line of the child says is durable.
+fn acknowledged(line: &str) -> Option<u64> {
+    line.split("acknowledged ").nth(1)?.trim().parse().ok()
+}
+
+#[test]
+fn i9_a_killed_process_leaves_no_lock_and_its_acknowledged_transactions() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut before = 0;
+    for round in 0..4 {
+        let mut child = start_child(directory.path());
+        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let mut last = 0;
+        let mut next = || {
+            let line = lines.next()?.expect("text");
+            Some(acknowledged(&line))
+        };
+        while last < 20 + round {
+            last = next().expect("it goes on").unwrap_or(last);
+        }
+        let error = Opened::on_real(directory.path(), options(Shape::Coalesced)).unwrap_err();
+        let Error::Open(open) = &error else {
+            panic!("{error}")
+        };
+        assert!(matches!(**open, OpenError::Locked { .. }), "{error}");
+        assert!(error.to_string().contains("LOCK"), "{error}");
+        child.kill().expect("kill -9");
+        child.wait().expect("it is gone");
+        // What it said before it died counts as well.
+        while let Some(line) = next() {
+            last = line.unwrap_or(last);
+        }
+        let shape = SHAPES[round as usize % 3];
+        let opened = Opened::on_real(directory.path(), options(shape)).expect("recovers");
+        let contents = opened.contents().expect("readable");
+        let found = contents.items[&1];
+        assert!(found >= last, "{found} of {last} acknowledged");
+        // At most the one that was under way is there besides.
+        assert!(found <= last + 1, "{found} of {last} acknowledged");
+        assert_eq!(contents.items.len(), 1, "nothing of the aborted ones");
+        assert_eq!(contents.notes.len() as u64, before + found);
+        before += found;
+        opened.database.close().expect("closes");
+    }
+}
+
+#[test]
+fn a_second_opener_in_this_process_is_refused() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("bank.sdx");
+    for shape in SHAPES {
+        let first = options(shape).open(&path).expect("opens");
+        let error = options(shape).open(&path).unwrap_err();
+        let Error::Open(open) = &error else {
+            panic!("{error}")
+        };
+        let OpenError::Locked { file } = &**open else {
+            panic!("{error}")
+        };
+        assert_eq!(Path::new(file), path.join("LOCK"));
+        first.close().expect("closes");
+        options(shape).open(&path).expect("free again");
+    }
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let first = Opened::on(&disk, options(Shape::Coalesced)).expect("opens");
+    let error = Opened::on(&disk, options(Shape::Coalesced)).unwrap_err();
+    assert!(error.to_string().contains("LOCK"), "{error}");
+    first.put(1, 1).expect("the first is not disturbed");
+}
+
+#[test]
+fn every_shape_opens_what_another_wrote() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut expected = common::Model::default();
+    for (n, shape) in SHAPES.iter().cycle().take(9).enumerate() {
+        let opened = Opened::on_real(directory.path(), options(*shape)).expect("opens");
+        assert_eq!(opened.contents().expect("readable"), expected);
+        for id in 0..20 {
+            opened.put(id + n as u64, n as u64).expect("durable");
+            expected.put(id + n as u64, n as u64);
+        }
+        if n % 2 == 0 {
+            opened.database.close().expect("closes");
+        }
+    }
+}
+
+#[test]
+fn without_create_an_absent_database_is_an_error_and_nothing_is_made() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("bank.sdx");
+    let is_absent = |error: Error| {
+        let Error::Open(open) = &error else {
+            panic!("{error}")
+        };
+        assert!(matches!(**open, OpenError::Absent { .. }), "{error}");
+        assert!(error.to_string().contains("MANIFEST"), "{error}");
+    };
+    is_absent(Options::new().create(false).open(&path).unwrap_err());
+    assert!(!path.exists());
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let any: Arc<dyn Disk> = Arc::new(disk.clone());
+    is_absent(
+        options(Shape::Threadless)
+            .create(false)
+            .open_on(any)
+            .unwrap_err(),
+    );
+    assert!(disk.files().is_empty());
+    drop(options(Shape::Coalesced).open(&path).expect("made"));
+    drop(
+        options(Shape::Coalesced)
+            .create(false)
+            .open(&path)
+            .expect("there"),
+    );
+}
+
+#[test]
+fn a_lost_manifest_is_an_error_and_not_a_new_database() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let opened = Opened::on(&disk, options(Shape::Threadless)).expect("opens");
+    opened.put(1, 1).expect("durable");
+    drop(opened);
+    disk.remove("MANIFEST").expect("there");
+    let error = Opened::on(&disk, options(Shape::Threadless)).unwrap_err();
+    let Error::Open(open) = &error else {
+        panic!("{error}")
+    };
+    let OpenError::ManifestLost { file, evidence } = &**open else {
+        panic!("{error}")
+    };
+    assert!(
+        file.ends_with("MANIFEST") && evidence.contains("log/"),
+        "{error}"
+    );
+}
+
+#[test]
+fn options_that_cannot_work_are_refused_by_name() {
+    let limits = GroupLimits::default();
+    let refused = [
+        ("log_bytes_max", options(Shape::Threadless).log_bytes_max(1)),
+        (
+            "segment_bytes",
+            options(Shape::Threadless).segment_bytes(8192),
+        ),
+        (
+            "depth",
+            options(Shape::Threadless).group_limits(GroupLimits {
+                depth: 0,
+                group_bytes: 4096,
+                transaction_bytes: 4096,
+                ..limits
+            }),
+        ),
+        (
+            "buffers",
+            options(Shape::Threadless).group_limits(GroupLimits {
+                buffers: 2,
+                group_bytes: 4096,
+                transaction_bytes: 4096,
+                ..limits
+            }),
+        ),
+        (
+            "segment_bytes",
+            options(Shape::Threadless).segment_bytes(70_001),
+        ),
+        ("block_bytes", options(Shape::Threadless).block_bytes(0)),
+        ("block_bytes", options(Shape::Threadless).block_bytes(5000)),
+        ("stripes", options(Shape::Threadless).stripes(0)),
+    ];
+    for (name, options) in refused {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let error = Opened::on(&disk, options).unwrap_err();
+        assert!(matches!(error, Error::Open(_)), "{error}");
+        let text = error.to_string().replace(' ', "_");
+        assert!(text.contains(name), "{name}: {error}");
+        // Nothing was begun that would stand in the way of a better try.
+        Opened::on(&disk, common::options(Shape::Threadless)).expect("opens");
+    }
+}
+
+#[derive(
+    Clone,
+    Copy,
+    zerocopy::FromBytes,
+    zerocopy::IntoBytes,
+    zerocopy::Immutable,
+    zerocopy::KnownLayout,
+)]
+#[repr(C)]
+struct OtherItem {
+    id: u64,
+    value: u64,
+}
+record!(OtherItem { table: "items", key: id: u64 });
+
+#[derive(
+    Clone,
+    Copy,
+    zerocopy::FromBytes,
+    zerocopy::IntoBytes,
+    zerocopy::Immutable,
+    zerocopy::KnownLayout,
+)]
+#[repr(C)]
+struct OtherNote(u64);
+
+impl JournalRow for OtherNote {
+    const NAME: &'static str = "notes";
+}
+
+#[test]
+fn another_layout_and_a_foreign_handle_are_refused() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let opened = Opened::on(&disk, options(Shape::Coalesced)).expect("opens");
+    let differs = |error: Error| {
+        let Error::Table(table) = &error else {
+            panic!("{error}")
+        };
+        assert!(
+            matches!(**table, TableError::LayoutDiffers { .. }),
+            "{error}"
+        );
+    };
+    differs(opened.database.table::<OtherItem>().unwrap_err());
+    differs(opened.database.journal::<OtherNote>().unwrap_err());
+    let empty: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(2, Faults::default()));
+    let empty: Database = options(Shape::Threadless).open_on(empty).expect("opens");
+    let foreign: Table<Item> = opened.items;
+    let outcome = empty.run(|transaction| {
+        assert!(transaction.get(foreign, &1).is_none());
+        let inserted = transaction.insert(foreign, &Item::new(1, 1));
+        assert!(matches!(inserted, Err(TableError::UnknownHandle { .. })));
+        let note = Note {
+            account: 1,
+            amount: 1,
+        };
+        let appended = transaction.append(opened.notes, &note);
+        assert!(matches!(appended, Err(TableError::UnknownHandle { .. })));
+        Ok::<_, Error>(())
+    });
+    outcome.expect("nothing was done");
+}
