@@ -17,7 +17,8 @@ pub(crate) struct Fresh {
 /// A table in memory.
 #[derive(Debug)]
 pub(crate) struct TableState {
-    pub record_bytes: usize,
+    /// Of its definition; handles of other tables have another.
+    pub fingerprint: u64,
     pub key_offset: usize,
     pub key_bytes: usize,
     pub layout: PageLayout,
@@ -70,7 +71,7 @@ impl TableState {
             return Ok(None);
         };
         Ok(Some(TableState {
-            record_bytes: definition.record_bytes,
+            fingerprint: definition.fingerprint(),
             key_offset,
             key_bytes,
             layout: PageLayout::new(&definition.name, definition.record_bytes)?,
