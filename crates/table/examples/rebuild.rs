@@ -19,7 +19,9 @@ record!(Account { table: "accounts", key: id: u64 });
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let records: u64 = arguments.next().map_or(Ok(1_000_000), |text| text.parse())?;
+    let records: u64 = arguments
+        .next()
+        .map_or(Ok(1_000_000), |text| text.parse())?;
     let workers: usize = arguments.next().map_or(Ok(2), |text| text.parse())?;
     let bytes = (records * 512).next_multiple_of(1 << 30);
     let (mut space, _) = TableSpace::open(PageStore::reserve(bytes)?, workers)?;
@@ -30,7 +32,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let accounts = transaction.declare_table::<Account>()?;
         for _ in 0..1000.min(records - id) {
             let (balance, filler) = (0, [id; 14]);
-            let account = Account { id, balance, filler };
+            let account = Account {
+                id,
+                balance,
+                filler,
+            };
             transaction.insert(accounts, &account)?;
             id += 1;
         }
