@@ -87,8 +87,15 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
             match PageLayout::table_of(content) {
                 Some(owner) if owner == number && fresh.is_none() => {}
                 None if word_at(bytes, word.0 as usize) == 0 => {
+                    // Of the pages after the first only the bitmap is checked: a bit in it would
+                    // be taken for a record as soon as the page is used.
+                    let from = if fresh.is_none() {
+                        0
+                    } else {
+                        layout.bitmap_offset
+                    };
+                    check_empty(content, id, from)?;
                     if fresh.is_none() {
-                        check_empty(content, id)?;
                         fresh = Some(Fresh {
                             extent: at,
                             page,
@@ -125,11 +132,11 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
 }
 
 /// A page without a table's word was never written.
-fn check_empty(content: &[u8], id: PageId) -> Result<(), Damage> {
-    match content.iter().position(|&byte| byte != 0) {
+fn check_empty(content: &[u8], id: PageId, from: usize) -> Result<(), Damage> {
+    match content[from..].iter().position(|&byte| byte != 0) {
         None => Ok(()),
         Some(offset) => Err(Damage {
-            at: Address(id.address().0 + offset as u64),
+            at: Address(id.address().0 + (from + offset) as u64),
             reason: "the page has content, but belongs to no table",
         }),
     }
