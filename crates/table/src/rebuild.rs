@@ -87,14 +87,7 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
             match PageLayout::table_of(content) {
                 Some(owner) if owner == number && fresh.is_none() => {}
                 None if word_at(bytes, word.0 as usize) == 0 => {
-                    // Of the pages after the first only the bitmap is checked: a bit in it would
-                    // be taken for a record as soon as the page is used.
-                    let from = if fresh.is_none() {
-                        0
-                    } else {
-                        layout.bitmap_offset
-                    };
-                    check_empty(content, id, from)?;
+                    check_empty(content, id, layout.bitmap_offset)?;
                     if fresh.is_none() {
                         fresh = Some(Fresh {
                             extent: at,
@@ -131,13 +124,14 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
     Ok(records)
 }
 
-/// A page without a table's word was never written.
-fn check_empty(content: &[u8], id: PageId, from: usize) -> Result<(), Damage> {
-    match content[from..].iter().position(|&byte| byte != 0) {
+/// A page without a table's word was never used. A bit in its bitmap would be taken for a record as
+/// soon as it is; what stands before the bitmap would be overwritten.
+fn check_empty(content: &[u8], id: PageId, bitmap_offset: usize) -> Result<(), Damage> {
+    match content[bitmap_offset..].iter().position(|&byte| byte != 0) {
         None => Ok(()),
         Some(offset) => Err(Damage {
-            at: Address(id.address().0 + (from + offset) as u64),
-            reason: "the page has content, but belongs to no table",
+            at: Address(id.address().0 + (bitmap_offset + offset) as u64),
+            reason: "the page has records, but belongs to no table",
         }),
     }
 }

@@ -252,3 +252,55 @@ proptest! {
         prop_assert_eq!(space.definitions(), world.space.definitions());
     }
 }
+
+/// Shards of the index split, extents are added and freed places used up, all within transactions
+/// that are undone.
+#[test]
+fn large_transactions_are_undone_over_splits_and_new_extents() {
+    const KEYS: u32 = 60_000;
+    let (mut world, tables) = World::new();
+    let mut model = Model::default();
+    let insert = |tx: &mut Transaction<'_>, keys: std::ops::Range<u32>| {
+        for key in keys {
+            let row = tx.insert(tables.small, &Small::sample(key, key));
+            row.expect("insert");
+        }
+    };
+    let mut tx = world.space.begin(&mut world.log);
+    insert(&mut tx, 0..KEYS);
+    assert_eq!(tx.count(tables.small), u64::from(KEYS));
+    tx.abort();
+    world.redo();
+    model.check(&world.space.view(), &tables);
+
+    world.commit(|tx| insert(tx, 0..KEYS));
+    model.small = (0..KEYS)
+        .map(|key| (key, Small::sample(key, key)))
+        .collect();
+    let bytes = world.space.bytes();
+    let mut tx = world.space.begin(&mut world.log);
+    for key in (0..KEYS).filter(|key| key % 5 != 0) {
+        assert!(tx.delete(tables.small, &key).expect("delete"));
+    }
+    insert(&mut tx, KEYS..2 * KEYS);
+    for key in (0..KEYS).step_by(5) {
+        assert!(
+            tx.update(tables.small, &key, |record| record.value = 0)
+                .expect("update")
+        );
+    }
+    tx.abort();
+    assert!(world.log.payload().is_empty());
+    world.redo();
+    model.check(&world.space.view(), &tables);
+    world.commit(|tx| {
+        for key in 0..1000 {
+            assert!(tx.delete(tables.small, &key).expect("delete"));
+        }
+        insert(tx, 0..1000);
+    });
+    model.check(&world.space.view(), &tables);
+    assert_eq!(world.reopen(2).records, u64::from(KEYS));
+    model.check(&world.space.view(), &tables);
+    assert!(world.space.bytes() < 3 * bytes);
+}

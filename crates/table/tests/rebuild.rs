@@ -145,7 +145,7 @@ fn pages_of_another_table_or_of_none_are_errors() {
         (first, word + 7, 1),
         (first + 1, word, 9),
         (first + 1, word, 0),
-        (first + 2, 17, 1),
+        (first + 2, word - 2, 1),
         (first + 3, word, 1),
         (first + 3, word - 1, 1),
     ] {

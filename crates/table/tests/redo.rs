@@ -22,16 +22,13 @@ fn change(tx: &mut Transaction<'_>, tables: &Tables, model: &mut Model, changes:
                 .expect("delete");
             model.small.remove(&key);
             model.large.remove(&key);
-        } else if model.small.contains_key(&key) {
+        } else if let Some(small) = model.small.get_mut(&key) {
+            small.value = value;
             let row = tx.find(tables.small, &key).expect("there");
             tx.set(row, Small::value_field(), value).expect("set");
             let scribble = |record: &mut Large| record.scribble(value);
             let found = tx.update(tables.large, &Large::sample_key(key), scribble);
             assert!(found.expect("update"));
-            model
-                .small
-                .entry(key)
-                .and_modify(|record| record.value = value);
             model.large.entry(key).and_modify(scribble);
         } else {
             let (small, large) = (Small::sample(key, value), Large::sample(key, value));
