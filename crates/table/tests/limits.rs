@@ -295,6 +295,33 @@ fn a_row_is_appended_to_its_own_journal_only() {
     }
 }
 
+plain!(Row { a: u64, b: u64 });
+impl JournalRow for Row {
+    const NAME: &'static str = "rows";
+}
+record!(Row { table: "rows", key: a: u64 });
+
+#[test]
+fn a_journals_handle_is_not_taken_for_a_tables_of_the_same_name() {
+    let (mut first, mut second) = (
+        World::with_memory(STORE_BYTES),
+        World::with_memory(STORE_BYTES),
+    );
+    let journal = first.commit(|tx| tx.declare_journal::<Row>().expect("declare"));
+    let table = second.commit(|tx| tx.declare_table::<Row>().expect("declare"));
+    let row = Row { a: 1, b: 2 };
+    let appended = second.commit(|tx| tx.append(journal, &row));
+    assert!(
+        matches!(appended, Err(TableError::UnknownHandle { number: 0 })),
+        "{appended:?}"
+    );
+    let inserted = first.commit(|tx| tx.insert(table, &row).map(|_| ()));
+    assert!(
+        matches!(inserted, Err(TableError::UnknownHandle { number: 0 })),
+        "{inserted:?}"
+    );
+}
+
 #[test]
 fn duplicate_and_missing_and_changed_keys() {
     let (mut world, tables) = World::new();

@@ -38,6 +38,9 @@ fn many_records_are_found_again_with_any_number_of_threads() {
     for workers in [1, 2, 3, 4, 7] {
         let report = world.reopen(workers);
         assert_eq!(report.records, u64::from(KEYS / 3 * 2), "{workers} threads");
+        // What was deleted, and the rest of the last page, of 503 places.
+        let unused = KEYS.next_multiple_of(503) - KEYS;
+        assert_eq!(report.free, u64::from(KEYS / 3 + unused));
         let view = world.space.view();
         for key in 0..KEYS {
             let expected = (key % 3 != 0).then_some(key);
@@ -45,6 +48,18 @@ fn many_records_are_found_again_with_any_number_of_threads() {
             assert_eq!(found, expected, "{key} with {workers} threads");
         }
     }
+    // The place with the lowest address, which key 0 had, is used first.
+    let mut tx = world.space.begin(&mut world.log);
+    tx.insert(
+        small,
+        &Small {
+            key: KEYS,
+            value: 5,
+        },
+    )
+    .expect("insert");
+    assert_eq!(tx.scan(small).next().map(|record| record.key), Some(KEYS));
+    tx.abort();
     // The index goes on from the size that it was built in.
     let bytes = world.space.bytes();
     world.commit(|tx| {
@@ -71,14 +86,21 @@ fn skewed_keys(count: usize) -> Vec<u32> {
 
 #[test]
 fn hashes_that_are_not_evenly_spread_are_indexed_all_the_same() {
-    let keys = skewed_keys(45_000);
-    let (mut world, accounts) = filled::<Account>(keys.iter().copied());
-    for workers in [1, 3] {
-        assert_eq!(world.reopen(workers).records, 45_000);
-        let view = world.space.view();
-        for &key in &keys {
-            let found = view.get(accounts, &Account::sample_key(key));
-            assert_eq!(found.map(|account| account.value), Some(key));
+    // All places of one of two shards, and more than there are in one of four.
+    let keys = skewed_keys(45_010);
+    for count in [32_768, 45_000] {
+        let (present, missing) = keys.split_at(count);
+        let (mut world, accounts) = filled::<Account>(present.iter().copied());
+        for workers in [1, 3] {
+            assert_eq!(world.reopen(workers).records, count as u64);
+            let view = world.space.view();
+            for &key in present {
+                let found = view.get(accounts, &Account::sample_key(key));
+                assert_eq!(found.map(|account| account.value), Some(key));
+            }
+            for &key in &missing[..10] {
+                assert!(view.get(accounts, &Account::sample_key(key)).is_none());
+            }
         }
     }
 }
