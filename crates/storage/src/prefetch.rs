@@ -21,6 +21,19 @@ pub fn prefetch(bytes: &[u8], at: usize) {
     let _ = (bytes, at);
 }
 
+/// Hints that this value will be used soon.
+#[inline(always)]
+pub fn prefetch_value<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: as in `prefetch`.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
 #[cfg(test)]
 mod tests {
     #[test]

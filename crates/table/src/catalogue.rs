@@ -12,7 +12,7 @@
 
 use crate::error::TableError;
 use crate::index::ADDRESS_END;
-use crate::layout::{PageLayout, RECORD_BYTES_MAX};
+use crate::layout::PageLayout;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::PageStore;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -128,7 +128,22 @@ impl Definition {
             NAME_BYTES_MAX,
         )?;
         match self.kind {
-            Kind::Table { .. } => PageLayout::new(&self.name, self.record_bytes).map(|_| ()),
+            Kind::Table {
+                key_offset,
+                key_bytes,
+            } => {
+                PageLayout::new(&self.name, self.record_bytes)?;
+                let end = key_offset.checked_add(key_bytes);
+                if key_bytes == 0 || end.is_none_or(|end| end > self.record_bytes) {
+                    return Err(TableError::KeyPlace {
+                        name: self.name.clone(),
+                        key_offset,
+                        key_bytes,
+                        record_bytes: self.record_bytes,
+                    });
+                }
+                Ok(())
+            }
             Kind::Journal if self.record_bytes == 0 => Err(TableError::RecordSize {
                 name: self.name.clone(),
                 size: 0,
@@ -136,6 +151,18 @@ impl Definition {
             }),
             Kind::Journal => limit("the length of a row in bytes", self.record_bytes, PAGE_SIZE),
         }
+    }
+
+    /// Tells tables of different names or layouts apart, in one comparison.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let (key_offset, key_bytes) = match self.kind {
+            Kind::Table {
+                key_offset,
+                key_bytes,
+            } => (key_offset, key_bytes),
+            Kind::Journal => (0, 0),
+        };
+        fingerprint(&self.name, self.record_bytes, key_offset, key_bytes)
     }
 
     /// What it looks like, for error messages.
@@ -175,6 +202,26 @@ impl Definition {
     }
 }
 
+/// [`Definition::fingerprint`], for record types at compile time (FNV-1a of 64 bits).
+pub(crate) const fn fingerprint(
+    name: &str,
+    record_bytes: usize,
+    key_offset: usize,
+    key_bytes: usize,
+) -> u64 {
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let mut state = 0xcbf2_9ce4_8422_2325;
+    let name = name.as_bytes();
+    let mut at = 0;
+    while at < name.len() {
+        state = (state ^ name[at] as u64).wrapping_mul(PRIME);
+        at += 1;
+    }
+    state = (state ^ record_bytes as u64).wrapping_mul(PRIME);
+    state = (state ^ key_offset as u64).wrapping_mul(PRIME);
+    (state ^ key_bytes as u64).wrapping_mul(PRIME)
+}
+
 impl DefinitionBytes {
     fn decode(&self) -> Result<Definition, String> {
         let name = self
@@ -185,10 +232,6 @@ impl DefinitionBytes {
         let record_bytes = self.record_bytes as usize;
         let (key_offset, key_bytes) = (self.key_offset as usize, self.key_bytes as usize);
         let kind = match self.kind {
-            KIND_TABLE if record_bytes > RECORD_BYTES_MAX => return Err("a record too long".into()),
-            KIND_TABLE if key_bytes == 0 || key_offset + key_bytes > record_bytes => {
-                return Err("a key outside of its record".into());
-            }
             KIND_TABLE => Kind::Table {
                 key_offset,
                 key_bytes,
@@ -254,16 +297,23 @@ impl Catalogue {
         Address(first + (number * size_of::<ExtentBytes>()) as u64)
     }
 
-    /// Reads the catalogue of a store. A store without pages, or whose root is all zeroes, has an
-    /// empty one. The store is grown to the pages that are allocated: those never written are not
-    /// in the log.
+    /// Reads the catalogue of a store. A store without pages, or whose catalogue is all zeroes, has
+    /// an empty one. The store is grown to the pages that are allocated: those never written are
+    /// not in the log.
     pub fn read(store: &mut PageStore) -> Result<Catalogue, TableError> {
-        let bytes = store.bytes();
-        if bytes.len() < PAGE_SIZE || bytes[..size_of::<RootBytes>()].iter().all(|&b| b == 0) {
+        if store.pages() == 0 {
             return Ok(Catalogue::default());
         }
+        store.grow_to(CATALOGUE_PAGES)?;
+        let bytes = &store.bytes()[..CATALOGUE_PAGES as usize * PAGE_SIZE];
         let (root, _) = RootBytes::read_from_prefix(bytes).expect("a page holds a root");
         let wrong = |reason: &str| Err(damaged(Self::ROOT, reason.to_string()));
+        if root.as_bytes().iter().all(|&byte| byte == 0) {
+            return match bytes.iter().all(|&byte| byte == 0) {
+                true => Ok(Catalogue::default()),
+                false => wrong("the root is empty, but what it should list is there"),
+            };
+        }
         if root.magic != MAGIC {
             return wrong("these pages hold no tables");
         }
@@ -273,32 +323,56 @@ impl Catalogue {
         if root.definitions as usize > DEFINITIONS_MAX || root.extents as usize > EXTENTS_MAX {
             return wrong("more entries than there is room for");
         }
-        if root.pages < CATALOGUE_PAGES || root.pages > ADDRESS_END / PAGE_SIZE as u64 {
+        if root.pages > ADDRESS_END / PAGE_SIZE as u64 {
             return wrong("an impossible number of pages");
         }
-        store.grow_to(root.pages)?;
-        let bytes = store.bytes();
         let mut catalogue = Catalogue {
             pages: root.pages,
             ..Catalogue::default()
         };
-        for number in 0..root.definitions as usize {
-            let at = Self::definition_address(number);
-            let (entry, _) = DefinitionBytes::read_from_prefix(&bytes[at.0 as usize..])
-                .map_err(|_| damaged(at, "a definition beyond the pages".into()))?;
-            catalogue
-                .definitions
-                .push(entry.decode().map_err(|reason| damaged(at, reason))?);
+        catalogue.read_definitions(bytes, root.definitions as usize)?;
+        catalogue.read_extents(bytes, root.extents as usize)?;
+        if catalogue.end_of_extents() != root.pages {
+            return wrong("the extents do not add up to the number of pages");
         }
-        for number in 0..root.extents as usize {
+        store.grow_to(root.pages)?;
+        Ok(catalogue)
+    }
+
+    fn read_definitions(&mut self, bytes: &[u8], count: usize) -> Result<(), TableError> {
+        for number in 0..count {
+            let at = Self::definition_address(number);
+            let entry: DefinitionBytes = read_entry(bytes, at);
+            let definition = entry.decode().map_err(|reason| damaged(at, reason))?;
+            if self.definitions.iter().any(|d| d.name == definition.name) {
+                return Err(damaged(at, format!("a second {:?}", definition.name)));
+            }
+            self.definitions.push(definition);
+        }
+        let next = Self::definition_address(count);
+        if count < DEFINITIONS_MAX && !is_empty::<DefinitionBytes>(bytes, next) {
+            return Err(damaged(
+                next,
+                "a definition that the root does not count".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    fn read_extents(&mut self, bytes: &[u8], count: usize) -> Result<(), TableError> {
+        for number in 0..count {
             let at = Self::extent_address(number);
-            let (entry, _) = ExtentBytes::read_from_prefix(&bytes[at.0 as usize..])
-                .map_err(|_| damaged(at, "an extent beyond the pages".into()))?;
-            catalogue
-                .push_read_extent(entry)
+            self.push_read_extent(read_entry(bytes, at))
                 .map_err(|reason| damaged(at, reason.into()))?;
         }
-        Ok(catalogue)
+        Ok(())
+    }
+
+    /// The first page after all extents.
+    fn end_of_extents(&self) -> u64 {
+        self.extents
+            .last()
+            .map_or(CATALOGUE_PAGES, |(_, last)| last.first_page.0 + last.pages)
     }
 
     /// Takes in an extent that was read.
@@ -312,10 +386,7 @@ impl Catalogue {
             Some(Kind::Table { .. }) => {}
             _ => return Err("an extent of no table"),
         }
-        let after_last = self
-            .extents
-            .last()
-            .map_or(CATALOGUE_PAGES, |(_, last)| last.first_page.0 + last.pages);
+        let after_last = self.end_of_extents();
         let end = entry
             .first_page
             .checked_add(entry.pages)
@@ -330,6 +401,18 @@ impl Catalogue {
         self.extents.push((table as u16, extent));
         Ok(())
     }
+}
+
+fn read_entry<T: FromBytes>(bytes: &[u8], at: Address) -> T {
+    let (entry, _) = T::read_from_prefix(&bytes[at.0 as usize..])
+        .expect("the entries lie within the catalogue's pages");
+    entry
+}
+
+fn is_empty<T>(bytes: &[u8], at: Address) -> bool {
+    bytes[at.0 as usize..][..size_of::<T>()]
+        .iter()
+        .all(|&byte| byte == 0)
 }
 
 fn damaged(at: Address, reason: String) -> TableError {

@@ -62,6 +62,21 @@ pub enum TableError {
         /// What it should be.
         requirement: &'static str,
     },
+    /// A table's primary key is empty or does not lie within its records.
+    #[error(
+        "the key of table {name:?} cannot be stored: {key_bytes} bytes at {key_offset} in records \
+         of {record_bytes} bytes; it must have at least one byte and lie within the record"
+    )]
+    KeyPlace {
+        /// The table.
+        name: String,
+        /// Where the key starts, in bytes.
+        key_offset: usize,
+        /// The key's length in bytes.
+        key_bytes: usize,
+        /// The record's length in bytes.
+        record_bytes: usize,
+    },
     /// The transaction's redo records exceed the limit. The operation did nothing; abort, and use
     /// several transactions.
     #[error(
@@ -86,5 +101,17 @@ pub enum TableError {
         offset: usize,
         /// What is wrong there.
         reason: String,
+    },
+    /// The pages of a table do not hold sound records.
+    #[error("table {table:?} is damaged at page {page}, offset {offset}: {reason}")]
+    DamagedTable {
+        /// The table.
+        table: String,
+        /// The page.
+        page: u64,
+        /// The offset in the page.
+        offset: usize,
+        /// What is wrong there.
+        reason: &'static str,
     },
 }

@@ -18,8 +18,12 @@ const ADDRESS_BITS: u32 = 40;
 const ADDRESS_MASK: u64 = (1 << ADDRESS_BITS) - 1;
 
 /// Places in a shard at most; a shard is split when three quarters are taken.
-const SHARD_PLACES_MAX: usize = 1 << 15;
-const SHARD_PLACES_MIN: usize = 16;
+pub(crate) const SHARD_PLACES_MAX: usize = 1 << 15;
+pub(crate) const SHARD_PLACES_MIN: usize = 16;
+
+/// A shard is not split further if the directory would have to tell apart so many times more
+/// prefixes than there are shards.
+const DEPTH_SKEW_MAX: u64 = 64;
 
 /// Addresses at or above this cannot be indexed.
 pub const ADDRESS_END: u64 = 1 << (ADDRESS_BITS + 3);
@@ -78,48 +82,36 @@ impl Default for HashIndex {
 impl HashIndex {
     /// An empty index.
     pub fn new() -> Self {
-        Self::with_depth(0)
-    }
-
-    /// An empty index whose directory tells the hash's `depth` upper bits apart from the start.
-    pub fn with_depth(depth: u32) -> Self {
         HashIndex {
-            directory: (0..1 << depth).collect(),
-            depth,
-            shards: (0..1 << depth)
-                .map(|_| Shard::new(SHARD_PLACES_MIN, depth))
-                .collect(),
+            directory: vec![0],
+            depth: 0,
+            shards: vec![Shard::new(SHARD_PLACES_MIN, 0)],
             len: 0,
         }
     }
 
-    /// Puts together indexes that were built side by side, all made by [`HashIndex::with_depth`] of
-    /// the same `depth`: keys whose hash starts with the bits `p` stand in part
-    /// `p % parts.len()`.
-    pub fn from_parts(parts: Vec<HashIndex>, depth: u32) -> Self {
-        let whole_depth = parts.iter().map(|part| part.depth).max().unwrap_or(depth);
-        let mut first_shards = Vec::new();
-        let mut shards = 0u32;
-        for part in &parts {
-            first_shards.push(shards);
-            shards += part.shards.len() as u32;
-        }
-        let directory = (0..1usize << whole_depth)
-            .map(|entry| {
-                let prefix = entry >> (whole_depth - depth);
-                let number = prefix % parts.len();
-                let part = &parts[number];
-                first_shards[number] + part.directory[entry >> (whole_depth - part.depth)]
+    /// An index of shards that share the first `depth` bits, one for each value of them.
+    pub(crate) fn from_shards(shards: Vec<Vec<u64>>, depth: u32) -> Self {
+        assert_eq!(shards.len(), 1 << depth, "a shard for each value");
+        let shards: Vec<_> = shards
+            .into_iter()
+            .map(|places| Shard {
+                taken: places.iter().filter(|&&entry| entry != 0).count(),
+                places,
+                depth,
             })
             .collect();
-        let len = parts.iter().map(|part| part.len).sum();
-        let shards = parts.into_iter().flat_map(|part| part.shards).collect();
         HashIndex {
-            directory,
-            depth: whole_depth,
+            directory: (0..1 << depth).collect(),
+            depth,
+            len: shards.iter().map(|shard| shard.taken).sum(),
             shards,
-            len,
         }
+    }
+
+    /// Whether a shard would have been split, had the keys been inserted one by one.
+    pub(crate) fn is_skewed(&self) -> bool {
+        self.shards.iter().any(Shard::is_full)
     }
 
     /// Keys in the index.
@@ -144,13 +136,7 @@ impl HashIndex {
 
     #[inline]
     fn shard_of(&self, hash: u64) -> usize {
-        // A shift by 64 is not defined, and a directory of depth 0 has one entry.
-        let entry = if self.depth == 0 {
-            0
-        } else {
-            hash >> (64 - self.depth)
-        };
-        self.directory[entry as usize] as usize
+        self.directory[prefix(hash, self.depth)] as usize
     }
 
     /// Asks the processor for the memory that [`HashIndex::find`] will read first.
@@ -216,7 +202,10 @@ impl HashIndex {
     fn make_room(&mut self, hash: u64, hash_of: &impl Fn(Address) -> u64) {
         let number = self.shard_of(hash);
         let (places, depth) = (self.shards[number].places.len(), self.shards[number].depth);
-        if places < SHARD_PLACES_MAX {
+        // Keys whose hashes agree in their upper bits cannot be told apart by splitting: the
+        // directory would double without end. Such a shard grows instead.
+        let skewed = 1u64 << depth > DEPTH_SKEW_MAX * self.shards.len() as u64;
+        if places < SHARD_PLACES_MAX || skewed {
             let mut larger = Shard::new(places * 2, depth);
             self.shards[number].for_each(|address| larger.insert(hash_of(address), address));
             self.shards[number] = larger;
@@ -246,9 +235,26 @@ impl HashIndex {
     }
 }
 
+/// The number of a hash's shard among `1 << depth`.
 #[inline]
-fn entry(hash: u64, address: Address) -> u64 {
+pub(crate) fn prefix(hash: u64, depth: u32) -> usize {
+    // A shift by 64 is not defined, and a directory of depth 0 has one entry.
+    if depth == 0 {
+        0
+    } else {
+        (hash >> (64 - depth)) as usize
+    }
+}
+
+#[inline]
+pub(crate) fn entry(hash: u64, address: Address) -> u64 {
     (tag(hash) << ADDRESS_BITS) | (address.0 / 8)
+}
+
+/// Whether two entries may be of one key.
+#[inline]
+pub(crate) fn same_tag(one: u64, other: u64) -> bool {
+    one >> ADDRESS_BITS == other >> ADDRESS_BITS
 }
 
 /// 24 bits in the middle of the hash; never zero, so that an entry is never zero.
@@ -258,7 +264,7 @@ fn tag(hash: u64) -> u64 {
 }
 
 #[inline]
-fn address_of(entry: u64) -> Address {
+pub(crate) fn address_of(entry: u64) -> Address {
     Address((entry & ADDRESS_MASK) * 8)
 }
 
@@ -372,40 +378,17 @@ mod tests {
     }
 
     #[test]
-    fn parts_built_side_by_side_make_one_index() {
-        let hash_of = |address: Address| hash(&address.0.to_le_bytes());
-        for workers in 1..=5usize {
-            let depth = workers.next_power_of_two().trailing_zeros();
-            let mut parts: Vec<_> = (0..workers).map(|_| HashIndex::with_depth(depth)).collect();
-            let prefix = |hash: u64| {
-                if depth == 0 {
-                    0
-                } else {
-                    (hash >> (64 - depth)) as usize
-                }
-            };
-            for n in 0..200_000u64 {
-                let address = Address(n * 8);
-                let part = prefix(hash_of(address)) % workers;
-                parts[part].insert(hash_of(address), address, hash_of);
-            }
-            let mut index = HashIndex::from_parts(parts, depth);
-            assert_eq!(index.len(), 200_000);
-            for n in 0..200_000u64 {
-                let address = Address(n * 8);
-                assert_eq!(
-                    index.find(hash_of(address), |a| a == address),
-                    Some(address)
-                );
-            }
-            for n in 200_000..400_000u64 {
-                index.insert(hash_of(Address(n * 8)), Address(n * 8), hash_of);
-            }
-            let found = (0..400_000u64).filter(|n| {
-                let address = Address(n * 8);
-                index.find(hash_of(address), |a| a == address).is_some()
-            });
-            assert_eq!(found.count(), 400_000);
+    fn hashes_that_agree_in_their_upper_bits_do_not_double_the_directory_without_end() {
+        let mut index = HashIndex::new();
+        let hash_of = |address: Address| address.0 / 8 * 3;
+        for n in 0..100_000u64 {
+            index.insert(hash_of(Address(n * 8)), Address(n * 8), hash_of);
+        }
+        assert!(index.directory.len() <= 4096, "{}", index.directory.len());
+        for n in 0..100_000u64 {
+            let address = Address(n * 8);
+            let found = index.find(hash_of(address), |a| a == address);
+            assert_eq!(found, Some(address));
         }
     }
 

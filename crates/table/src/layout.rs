@@ -75,9 +75,33 @@ impl PageLayout {
         (Address(word), 1 << (slot % 64))
     }
 
-    /// Whether a record is at a slot of a page, given the page's bytes.
-    pub fn is_occupied(&self, page: &[u8], slot: usize) -> bool {
-        word_at(page, self.bitmap_offset + slot / 64 * 8) & (1 << (slot % 64)) != 0
+    /// The slots of a page that have records, given the page's bytes; a word of the bitmap at a
+    /// time.
+    #[inline]
+    pub fn occupied<'a>(&self, page: &'a [u8]) -> impl Iterator<Item = usize> + use<'a> {
+        self.slots(page, 0)
+    }
+
+    /// The slots of a page that have none.
+    #[inline]
+    pub fn vacant<'a>(&self, page: &'a [u8]) -> impl Iterator<Item = usize> + use<'a> {
+        self.slots(page, u64::MAX)
+    }
+
+    /// The slots whose bits are set after they were flipped by `flip`. Bits that belong to no slot
+    /// are ignored.
+    #[inline]
+    fn slots<'a>(&self, page: &'a [u8], flip: u64) -> impl Iterator<Item = usize> + use<'a> {
+        let PageLayout {
+            records,
+            bitmap_offset,
+            ..
+        } = *self;
+        (0..records).step_by(64).flat_map(move |first| {
+            let used = u64::MAX >> (64 - (records - first).min(64));
+            let word = word_at(page, bitmap_offset + first / 8) ^ flip;
+            Bits(word & used).map(move |bit| first + bit)
+        })
     }
 
     /// The address of a page's table word.
@@ -89,6 +113,20 @@ impl PageLayout {
     pub fn table_of(page: &[u8]) -> Option<u16> {
         let word = word_at(page, PAGE_SIZE - TABLE_WORD_BYTES);
         u16::try_from(word).ok()?.checked_sub(1)
+    }
+}
+
+/// The numbers of a word's set bits, from the lowest.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let bit = self.0.trailing_zeros();
+        self.0 &= self.0.wrapping_sub(1);
+        (bit < 64).then_some(bit as usize)
     }
 }
 
@@ -117,6 +155,26 @@ mod tests {
         assert_eq!(PageLayout::new("t", 128).expect("valid").records, 31);
         for bad in [0, 4, 12, RECORD_BYTES_MAX + 8] {
             assert!(PageLayout::new("t", bad).is_err());
+        }
+    }
+
+    #[test]
+    fn every_slot_is_either_occupied_or_vacant() {
+        for size in [8, 24, 56, 64, 128, 2040, RECORD_BYTES_MAX] {
+            let layout = PageLayout::new("t", size).expect("a valid size");
+            // Bits that belong to no slot are set as well.
+            let mut page = [0xff; PAGE_SIZE];
+            assert!(layout.occupied(&page).eq(0..layout.records), "{size}");
+            assert_eq!(layout.vacant(&page).count(), 0, "{size}");
+            for slot in (0..layout.records).step_by(3) {
+                let (word, bit) = layout.occupancy(PageId(0), slot);
+                let cleared = word_at(&page, word.0 as usize) & !bit;
+                page[word.0 as usize..][..8].copy_from_slice(&cleared.to_le_bytes());
+            }
+            let occupied = (0..layout.records).filter(|slot| slot % 3 != 0);
+            assert!(layout.occupied(&page).eq(occupied), "{size}");
+            let vacant = (0..layout.records).step_by(3);
+            assert!(layout.vacant(&page).eq(vacant), "{size}");
         }
     }
 }

@@ -10,6 +10,7 @@
 //!
 //! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
 
+mod build;
 pub mod catalogue;
 mod error;
 pub mod index;

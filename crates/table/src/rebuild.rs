@@ -1,15 +1,19 @@
 //! Rebuilding what is in memory only, free lists and indexes, from the pages, on several threads.
 //!
-//! It needs no record types: the catalogue says where the key stands. Each worker reads all of a
-//! table's pages and indexes the keys whose hash starts with its own bits, so the workers share
-//! nothing; what is read twice costs less than what would be handed over.
+//! It needs no record types: the catalogue says where the key stands. First the bitmaps of all pages
+//! are read for the free places; then the index is built, of a size that is now known.
 
+use crate::build::{SecondRecord, build_index};
 use crate::catalogue::Catalogue;
 use crate::error::TableError;
-use crate::index::HashIndex;
-use crate::layout::PageLayout;
+use crate::layout::{PageLayout, word_at};
 use crate::table::{Fresh, TableState, page_bytes};
+use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+use sardonyx_storage::prefetch::prefetch;
 use std::time::{Duration, Instant};
+
+/// How many pages ahead of the one that is looked at the bitmaps are asked for.
+const PAGES_AHEAD: usize = 16;
 
 /// What rebuilding did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -43,8 +47,16 @@ pub(crate) fn rebuild(
             .iter()
             .filter(|(table, _)| usize::from(*table) == number);
         state.extents.extend(mine.map(|(_, extent)| *extent));
-        find_places(bytes, number as u16, &mut state)?;
-        state.index = build_index(bytes, &state, workers);
+        let damaged = |at: Address, reason| TableError::DamagedTable {
+            table: definition.name.clone(),
+            page: at.page().0,
+            offset: at.offset_in_page(),
+            reason,
+        };
+        let records = find_places(bytes, number as u16, &mut state)
+            .map_err(|Damage { at, reason }| damaged(at, reason))?;
+        state.index = build_index(bytes, &state, records, workers)
+            .map_err(|SecondRecord(at)| damaged(at, "a second record with the same key"))?;
         report.tables += 1;
         report.records += state.index.len() as u64;
         report.free += state.free.len() as u64;
@@ -54,83 +66,72 @@ pub(crate) fn rebuild(
     Ok((tables, report))
 }
 
-/// Finds the first page never used, and the free places before it.
-fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<(), TableError> {
-    let mut fresh = Fresh {
-        extent: state.extents.len(),
-        page: 0,
-        slot: 0,
-    };
-    'pages: for (at, extent) in state.extents.iter().enumerate() {
+/// What is wrong with a table's pages.
+struct Damage {
+    at: Address,
+    reason: &'static str,
+}
+
+/// Finds the first page never used, and the free places before it; checks that all pages are the
+/// table's own. Returns the number of records.
+fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usize, Damage> {
+    let mut fresh = None;
+    let (layout, mut records) = (state.layout, 0);
+    for (at, extent) in state.extents.iter().enumerate() {
         for page in 0..extent.pages {
-            let id = sardonyx_storage::page::PageId(extent.first_page.0 + page);
+            let id = PageId(extent.first_page.0 + page);
+            let word = PageLayout::table_word(id);
+            // One cache line of each page is read, the one with its word and bitmap.
+            prefetch(bytes, word.0 as usize + PAGES_AHEAD * PAGE_SIZE);
             let content = page_bytes(bytes, id);
             match PageLayout::table_of(content) {
-                Some(owner) if owner == number => {}
-                None if content.iter().all(|&byte| byte == 0) => {
-                    fresh = Fresh {
-                        extent: at,
-                        page,
-                        slot: 0,
-                    };
-                    break 'pages;
+                Some(owner) if owner == number && fresh.is_none() => {}
+                None if word_at(bytes, word.0 as usize) == 0 => {
+                    check_empty(content, id, layout.bitmap_offset)?;
+                    if fresh.is_none() {
+                        fresh = Some(Fresh {
+                            extent: at,
+                            page,
+                            slot: 0,
+                        });
+                    }
+                    continue;
+                }
+                Some(owner) if owner == number => {
+                    let reason = "a page is in use after one that is not";
+                    return Err(Damage { at: word, reason });
                 }
                 _ => {
-                    let word = PageLayout::table_word(id);
-                    return Err(TableError::Catalogue {
-                        page: id.0,
-                        offset: word.offset_in_page(),
-                        reason: format!("the page does not belong to table number {number}"),
-                    });
+                    let reason = "the page does not belong to the table";
+                    return Err(Damage { at: word, reason });
                 }
             }
-            let layout = state.layout;
-            let free = (0..layout.records).filter(|&slot| !layout.is_occupied(content, slot));
-            state.free.extend(free.map(|slot| layout.record(id, slot)));
+            let free_before = state.free.len();
+            let vacant = layout.vacant(content);
+            state
+                .free
+                .extend(vacant.map(|slot| layout.record(id, slot)));
+            records += layout.records - (state.free.len() - free_before);
         }
     }
     // Lower addresses are used first.
     state.free.reverse();
-    state.fresh = fresh;
-    Ok(())
+    state.fresh = fresh.unwrap_or(Fresh {
+        extent: state.extents.len(),
+        page: 0,
+        slot: 0,
+    });
+    Ok(records)
 }
 
-fn build_index(bytes: &[u8], state: &TableState, workers: usize) -> HashIndex {
-    // A thread costs more than indexing a few thousand records.
-    let workers = if state.used_pages().count() < 256 {
-        1
-    } else {
-        workers
-    };
-    let depth = workers.next_power_of_two().trailing_zeros();
-    let build = |worker: usize| {
-        let mut part = HashIndex::with_depth(depth);
-        for address in state.records(bytes) {
-            let hash = state.hash_at(bytes, address);
-            let prefix = if depth == 0 {
-                0
-            } else {
-                (hash >> (64 - depth)) as usize
-            };
-            if prefix % workers == worker {
-                part.insert(hash, address, |at| state.hash_at(bytes, at));
-            }
-        }
-        part
-    };
-    let parts = if workers == 1 {
-        vec![build(0)]
-    } else {
-        std::thread::scope(|scope| {
-            let build = &build;
-            let threads: Vec<_> = (0..workers)
-                .map(|worker| scope.spawn(move || build(worker)))
-                .collect();
-            threads
-                .into_iter()
-                .map(|t| t.join().expect("indexing does not panic"))
-                .collect()
-        })
-    };
-    HashIndex::from_parts(parts, depth)
+/// A page without a table's word was never used. A bit in its bitmap would be taken for a record as
+/// soon as it is; what stands before the bitmap would be overwritten.
+fn check_empty(content: &[u8], id: PageId, bitmap_offset: usize) -> Result<(), Damage> {
+    match content[bitmap_offset..].iter().position(|&byte| byte != 0) {
+        None => Ok(()),
+        Some(offset) => Err(Damage {
+            at: Address(id.address().0 + (bitmap_offset + offset) as u64),
+            reason: "the page has records, but belongs to no table",
+        }),
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Owned exclusively by whoever runs transactions; that is all the concurrency control there is.
 
-use crate::catalogue::{Catalogue, Definition, Kind};
+use crate::catalogue::{Catalogue, Definition, Kind, fingerprint};
 use crate::error::TableError;
 use crate::index::hash;
 use crate::rebuild::{RebuildReport, rebuild};
@@ -63,6 +63,18 @@ impl TableSpace {
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
         };
         Ok((space, report))
+    }
+
+    /// All pages as they stand, changes of a running transaction included: to compare, copy or
+    /// checksum them. Pages that were allocated and given back by an undone transaction are zeroes
+    /// at the end.
+    pub fn pages(&self) -> &[u8] {
+        self.store.bytes()
+    }
+
+    /// Gives the page store back; [`TableSpace::open`] makes the same tables of it.
+    pub fn into_store(self) -> PageStore {
+        self.store
     }
 
     /// Sets the bound on a transaction's redo records, in bytes (default 16 MiB).
@@ -133,10 +145,9 @@ impl TableSpace {
     #[inline]
     pub(crate) fn state<R: Record>(&self, table: Table<R>) -> Option<&TableState> {
         let state = self.tables.get(usize::from(table.number()))?.as_ref()?;
-        let fits = state.record_bytes == size_of::<R>()
-            && state.key_offset == R::KEY_OFFSET
-            && state.key_bytes == size_of::<R::Key>();
-        fits.then_some(state)
+        let expected =
+            const { fingerprint(R::NAME, size_of::<R>(), R::KEY_OFFSET, size_of::<R::Key>()) };
+        (state.fingerprint == expected).then_some(state)
     }
 
     pub(crate) fn name(&self, number: u16) -> String {

@@ -5,6 +5,9 @@ use crate::error::TableError;
 use crate::index::{HashIndex, hash};
 use crate::layout::PageLayout;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+use sardonyx_storage::prefetch::prefetch;
+use std::cmp::Ordering;
+use std::ops::Range;
 
 /// Where the next fresh place is: an extent, a page in it, a slot in that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -17,7 +20,8 @@ pub(crate) struct Fresh {
 /// A table in memory.
 #[derive(Debug)]
 pub(crate) struct TableState {
-    pub record_bytes: usize,
+    /// Of its definition; handles of other tables have another.
+    pub fingerprint: u64,
     pub key_offset: usize,
     pub key_bytes: usize,
     pub layout: PageLayout,
@@ -40,6 +44,12 @@ impl KeyPlace {
     #[inline]
     pub fn of(self, bytes: &[u8], at: Address) -> &[u8] {
         &bytes[at.0 as usize + self.offset..][..self.length]
+    }
+
+    /// Asks the processor for a record's key.
+    #[inline]
+    pub fn prefetch(self, bytes: &[u8], at: Address) {
+        prefetch(bytes, at.0 as usize + self.offset);
     }
 
     /// The hash of a record's key.
@@ -70,7 +80,7 @@ impl TableState {
             return Ok(None);
         };
         Ok(Some(TableState {
-            record_bytes: definition.record_bytes,
+            fingerprint: definition.fingerprint(),
             key_offset,
             key_bytes,
             layout: PageLayout::new(&definition.name, definition.record_bytes)?,
@@ -99,15 +109,26 @@ impl TableState {
     /// The record with this key.
     #[inline]
     pub fn find(&self, bytes: &[u8], hash: u64, key: &[u8]) -> Option<Address> {
+        self.find_in(&self.index, bytes, hash, key)
+    }
+
+    /// The record with this key in an index of this table.
+    #[inline]
+    pub fn find_in(
+        &self,
+        index: &HashIndex,
+        bytes: &[u8],
+        hash: u64,
+        key: &[u8],
+    ) -> Option<Address> {
         if let Ok(word) = <[u8; 8]>::try_from(key) {
             // The common key of 8 bytes is compared as one word.
-            return self.index.find(hash, |at| {
+            return index.find(hash, |at| {
                 let start = at.0 as usize + self.key_offset;
                 bytes.get(start..start + 8) == Some(&word[..])
             });
         }
-        self.index
-            .find(hash, |at| self.key_place().of(bytes, at) == key)
+        index.find(hash, |at| self.key_place().of(bytes, at) == key)
     }
 
     /// Where the next record goes.
@@ -147,28 +168,32 @@ impl TableState {
         so_far.clamp(EXTENT_PAGES_MIN, EXTENT_PAGES_MAX)
     }
 
-    /// The pages that have been used, in order.
-    pub fn used_pages(&self) -> impl Iterator<Item = PageId> + '_ {
+    /// The pages that have been used, in order: consecutive ones together.
+    pub fn used_runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
+        let fresh = self.fresh;
         self.extents
             .iter()
             .enumerate()
-            .flat_map(move |(number, extent)| {
-                let used = match number.cmp(&self.fresh.extent) {
-                    std::cmp::Ordering::Less => extent.pages,
-                    std::cmp::Ordering::Equal => self.fresh.page + u64::from(self.fresh.slot > 0),
-                    std::cmp::Ordering::Greater => 0,
+            .map(move |(number, extent)| {
+                let used = match number.cmp(&fresh.extent) {
+                    Ordering::Less => extent.pages,
+                    Ordering::Equal => fresh.page + u64::from(fresh.slot > 0),
+                    Ordering::Greater => 0,
                 };
-                (extent.first_page.0..extent.first_page.0 + used).map(PageId)
+                extent.first_page.0..extent.first_page.0 + used
             })
     }
 
     /// The records that are there, in the order of their addresses.
     pub fn records<'a>(&'a self, bytes: &'a [u8]) -> impl Iterator<Item = Address> + 'a {
-        self.used_pages().flat_map(move |page| {
-            let content = page_bytes(bytes, page);
-            let slots = (0..self.layout.records).filter(|&n| self.layout.is_occupied(content, n));
-            slots.map(move |slot| self.layout.record(page, slot))
-        })
+        self.used_runs()
+            .flatten()
+            .map(PageId)
+            .flat_map(move |page| {
+                let content = page_bytes(bytes, page);
+                let slots = self.layout.occupied(content);
+                slots.map(move |slot| self.layout.record(page, slot))
+            })
     }
 }
 

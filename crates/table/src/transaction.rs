@@ -7,7 +7,7 @@
 //! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2.
 
 use crate::catalogue::{
-    CATALOGUE_PAGES, Catalogue, DEFINITIONS_MAX, Definition, EXTENTS_MAX, Extent, ExtentBytes,
+    CATALOGUE_PAGES, Catalogue, DEFINITIONS_MAX, Definition, EXTENTS_MAX, Extent, ExtentBytes, Kind,
 };
 use crate::error::TableError;
 use crate::index::{ADDRESS_END, hash};
@@ -36,11 +36,16 @@ pub struct Transaction<'a> {
 impl<'a> Transaction<'a> {
     #[inline]
     pub(crate) fn new(space: &'a mut TableSpace, log: &'a mut GroupBuilder) -> Self {
-        Transaction {
+        let mut transaction = Transaction {
             space,
             log,
             finished: false,
+        };
+        // Only if the one before was leaked (`mem::forget`): it did not commit.
+        if !transaction.space.undo.is_empty() || transaction.log.transaction_bytes() > 0 {
+            transaction.undo();
         }
+        transaction
     }
 
     /// The record with this key.
@@ -100,7 +105,9 @@ impl<'a> Transaction<'a> {
             });
         }
         self.check_room(encoded_bytes(size_of::<T>()))?;
-        self.write(Address(at.0 + field.offset as u64), value.as_bytes());
+        if size_of::<T>() > 0 {
+            self.write(Address(at.0 + field.offset as u64), value.as_bytes());
+        }
         Ok(())
     }
 
@@ -108,8 +115,8 @@ impl<'a> Transaction<'a> {
     /// there is no such record.
     ///
     /// # Errors
-    /// [`TableError::KeyChanged`], [`TableError::TransactionTooLarge`]; the record is then as
-    /// before.
+    /// [`TableError::KeyChanged`], [`TableError::TransactionTooLarge`],
+    /// [`TableError::UnknownHandle`]; the record is then as before. So it is if `change` panics.
     pub fn update<R: Record>(
         &mut self,
         table: Table<R>,
@@ -117,26 +124,21 @@ impl<'a> Transaction<'a> {
         change: impl FnOnce(&mut R),
     ) -> Result<bool, TableError> {
         let Some(row) = self.find(table, key) else {
-            return Ok(false);
+            return self.check_handle(table).map(|()| false);
         };
         // All of it may differ, in as many runs as there are pairs of words.
         self.check_room(2 * size_of::<R>() + OVERHEAD_BYTES)?;
-        let (at, length) = (row.address, size_of::<R>());
-        let range = at.0 as usize..at.0 as usize + length;
-        let bytes = &mut self.space.store.bytes_mut()[range];
-        // Kept before the closure runs: it may panic half-way.
-        self.space.undo.push_bytes(at, bytes);
-        change(R::mut_from_bytes(bytes).expect("pages and strides are aligned"));
-        let image = self.space.undo.last_image(length);
-        if bytes[R::KEY_OFFSET..][..size_of::<R::Key>()] != *key.as_bytes() {
-            bytes.copy_from_slice(image);
-            self.space.undo.pop();
-            self.space.undo.drop_image(length);
+        // Changed in a copy: the closure may panic half-way, and the caller may catch that and go
+        // on; no change may then stand in the pages that is not in the log.
+        let mut changed = *record_at::<R>(self.space.store.bytes(), row.address);
+        change(&mut changed);
+        let after = changed.as_bytes();
+        if after[R::KEY_OFFSET..][..size_of::<R::Key>()] != *key.as_bytes() {
             return Err(TableError::KeyChanged {
                 table: R::NAME.to_string(),
             });
         }
-        log_differences(self.log, at, image, bytes);
+        self.write_differences(row.address, after);
         Ok(true)
     }
 
@@ -197,10 +199,10 @@ impl<'a> Transaction<'a> {
     /// Deletes a record. Returns false if there is no such record.
     ///
     /// # Errors
-    /// [`TableError::TransactionTooLarge`].
+    /// [`TableError::TransactionTooLarge`], [`TableError::UnknownHandle`].
     pub fn delete<R: Record>(&mut self, table: Table<R>, key: &R::Key) -> Result<bool, TableError> {
         let Some(row) = self.find(table, key) else {
-            return Ok(false);
+            return self.check_handle(table).map(|()| false);
         };
         self.check_room(OVERHEAD_BYTES)?;
         let (number, address) = (table.number(), row.address);
@@ -228,7 +230,7 @@ impl<'a> Transaction<'a> {
     ) -> Result<(), TableError> {
         let number = journal.number();
         match self.space.catalogue.definitions.get(usize::from(number)) {
-            Some(definition) if definition.record_bytes == size_of::<J>() => {}
+            Some(definition) if is_journal_of::<J>(definition) => {}
             _ => return Err(TableError::UnknownHandle { number }),
         }
         self.check_room(encoded_bytes(size_of::<J>()))?;
@@ -336,6 +338,26 @@ impl<'a> Transaction<'a> {
         self.space.undo.push_bytes(address, place);
         place.copy_from_slice(bytes);
         self.log.push_write(address, bytes);
+    }
+
+    /// Writes the runs of 8-byte words that differ. Two runs with one equal word between them are
+    /// written as one: a redo record's head costs as much as the word.
+    fn write_differences(&mut self, at: Address, after: &[u8]) {
+        let words = after.len() / 8;
+        let mut word = 0;
+        while word < words {
+            let before = &self.space.store.bytes()[at.0 as usize..][..after.len()];
+            let differs = |word: usize| before[word * 8..][..8] != after[word * 8..][..8];
+            let Some(first) = (word..words).find(|&word| differs(word)) else {
+                return;
+            };
+            let mut end = first + 1;
+            while end < words && (differs(end) || (end + 1 < words && differs(end + 1))) {
+                end += 1;
+            }
+            self.write(Address(at.0 + first as u64 * 8), &after[first * 8..end * 8]);
+            word = end;
+        }
     }
 
     fn set_occupied(&mut self, table: u16, record: Address, occupied: bool) {
@@ -470,25 +492,10 @@ fn remove_from_index(state: &mut TableState, bytes: &[u8], address: Address) {
     debug_assert!(removed, "every record is indexed");
 }
 
-/// Logs the runs of 8-byte words that differ. Two runs with one equal word between them are logged
-/// as one: a record's head costs as much as the word.
-fn log_differences(log: &mut GroupBuilder, at: Address, before: &[u8], after: &[u8]) {
-    let words = after.len() / 8;
-    let differs = |word: usize| before[word * 8..][..8] != after[word * 8..][..8];
-    let mut word = 0;
-    while word < words {
-        if !differs(word) {
-            word += 1;
-            continue;
-        }
-        let first = word;
-        let mut end = word + 1;
-        while end < words && (differs(end) || (end + 1 < words && differs(end + 1))) {
-            end += 1;
-        }
-        log.push_write(Address(at.0 + first as u64 * 8), &after[first * 8..end * 8]);
-        word = end;
-    }
+fn is_journal_of<J: JournalRow>(definition: &Definition) -> bool {
+    definition.kind == Kind::Journal
+        && definition.record_bytes == size_of::<J>()
+        && definition.name == J::NAME
 }
 
 fn check_limit(what: &'static str, used: usize, limit: usize) -> Result<(), TableError> {

@@ -65,6 +65,11 @@ impl Undo {
     }
 
     #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    #[inline]
     pub fn clear(&mut self) {
         self.steps.clear();
         self.images.clear();

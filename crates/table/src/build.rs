@@ -1,0 +1,250 @@
+//! Building the index of a whole table at once, on several threads.
+//!
+//! The number of records is known (the bitmaps have been counted), so the shards get their final
+//! size first and nothing ever moves. The threads share all shards: an entry is put into an empty
+//! place by compare-and-swap, which hardly ever fails, as two threads rarely want one place at one
+//! time. So every record is read once, by one thread, and no thread waits.
+//!
+//! What takes the time is waiting for memory, thrice for each record: its bitmap, its key, its place
+//! in the index. Records are therefore taken in batches, whose keys and then places are asked for
+//! before the first of them is used.
+//!
+//! Entries are never removed meanwhile. So of two records with one key the later one meets the
+//! earlier one's entry on its way to an empty place: damaged pages are noticed.
+
+use crate::index::{
+    HashIndex, SHARD_PLACES_MAX, SHARD_PLACES_MIN, address_of, entry, prefix, same_tag,
+};
+use crate::layout::PageLayout;
+use crate::table::{TableState, page_bytes};
+use sardonyx_storage::page::{Address, PageId};
+use sardonyx_storage::prefetch::{prefetch, prefetch_value};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use zerocopy::FromZeros;
+
+/// Records whose memory is asked for together.
+const BATCH: usize = 32;
+/// Pages that a thread takes at a time.
+const PAGES_PER_TURN: u64 = 64;
+/// A thread costs more than indexing the records of fewer pages than these.
+const PAGES_PER_WORKER_MIN: u64 = 128;
+
+/// Two records with one key; the second one's address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SecondRecord(pub Address);
+
+/// Why a table could not be built in shards of one size.
+enum Stop {
+    Second(Address),
+    /// More keys than places in a shard: the hashes are not evenly spread.
+    Skewed,
+}
+
+/// Indexes all records of a table; there are `records` of them.
+pub(crate) fn build_index(
+    bytes: &[u8],
+    state: &TableState,
+    records: usize,
+    workers: usize,
+) -> Result<HashIndex, SecondRecord> {
+    let turns = turns(state);
+    let pages: u64 = turns.iter().map(|turn| turn.end - turn.start).sum();
+    let useful = (pages / PAGES_PER_WORKER_MIN).max(1);
+    let workers = workers.min(usize::try_from(useful).unwrap_or(usize::MAX));
+    let builder = Builder::new(bytes, state, turns, records);
+    let result = std::thread::scope(|scope| {
+        // This thread is one of the workers.
+        let others: Vec<_> = (1..workers)
+            .map(|_| scope.spawn(|| builder.work()))
+            .collect();
+        let mut result = builder.work();
+        for other in others {
+            result = result.and(other.join().expect("indexing does not panic"));
+        }
+        result
+    });
+    match result {
+        Ok(()) => {
+            let index = builder.finish();
+            if !index.is_skewed() {
+                return Ok(index);
+            }
+        }
+        Err(Stop::Second(address)) => return Err(SecondRecord(address)),
+        Err(Stop::Skewed) => {}
+    }
+    build_one_by_one(bytes, state)
+}
+
+/// Inserts one by one, so that shards are split where they must be.
+fn build_one_by_one(bytes: &[u8], state: &TableState) -> Result<HashIndex, SecondRecord> {
+    let (key, mut index) = (state.key_place(), HashIndex::new());
+    for address in state.records(bytes) {
+        let hash = key.hash(bytes, address);
+        if state
+            .find_in(&index, bytes, hash, key.of(bytes, address))
+            .is_some()
+        {
+            return Err(SecondRecord(address));
+        }
+        index.insert(hash, address, |at| key.hash(bytes, at));
+    }
+    Ok(index)
+}
+
+/// The used pages, in parts.
+fn turns(state: &TableState) -> Vec<Range<u64>> {
+    let runs = state.used_runs();
+    runs.flat_map(|run| {
+        let end = run.end;
+        run.step_by(PAGES_PER_TURN as usize)
+            .map(move |first| first..end.min(first + PAGES_PER_TURN))
+    })
+    .collect()
+}
+
+struct Builder<'a> {
+    bytes: &'a [u8],
+    state: &'a TableState,
+    turns: Vec<Range<u64>>,
+    next_turn: AtomicUsize,
+    /// Set by whoever fails, so that the others need not go on.
+    stopped: AtomicBool,
+    shards: Vec<Vec<AtomicU64>>,
+    depth: u32,
+}
+
+impl<'a> Builder<'a> {
+    fn new(bytes: &'a [u8], state: &'a TableState, turns: Vec<Range<u64>>, records: usize) -> Self {
+        // At most two thirds full: a shard holds three quarters, and the hash spreads well.
+        let places = (records + records / 2).next_power_of_two();
+        let in_shard = places.clamp(SHARD_PLACES_MIN, SHARD_PLACES_MAX);
+        let shards = (places / in_shard).max(1);
+        Builder {
+            bytes,
+            state,
+            turns,
+            next_turn: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+            shards: (0..shards)
+                .map(|_| AtomicU64::new_vec_zeroed(in_shard).expect("memory for the index"))
+                .collect(),
+            depth: shards.trailing_zeros(),
+        }
+    }
+
+    /// Indexes parts of the table until all are taken.
+    fn work(&self) -> Result<(), Stop> {
+        let mut batch = Batch::default();
+        while let Some(turn) = self
+            .turns
+            .get(self.next_turn.fetch_add(1, Ordering::Relaxed))
+        {
+            if self.stopped.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            for page in turn.clone() {
+                // The bitmap of the next page.
+                prefetch(
+                    self.bytes,
+                    PageLayout::table_word(PageId(page + 1)).0 as usize,
+                );
+                let content = page_bytes(self.bytes, PageId(page));
+                for slot in self.state.layout.occupied(content) {
+                    batch.add(self.state.layout.record(PageId(page), slot));
+                    if batch.is_full() {
+                        self.flush(&mut batch)?;
+                    }
+                }
+            }
+        }
+        self.flush(&mut batch)
+    }
+
+    fn flush(&self, batch: &mut Batch) -> Result<(), Stop> {
+        let (bytes, key) = (self.bytes, self.state.key_place());
+        let mut hashes = [0; BATCH];
+        let addresses = batch.take();
+        for &address in addresses {
+            key.prefetch(bytes, address);
+        }
+        for (hash, &address) in hashes.iter_mut().zip(addresses) {
+            *hash = key.hash(bytes, address);
+            let shard = &self.shards[prefix(*hash, self.depth)];
+            prefetch_value(&shard[*hash as usize & (shard.len() - 1)]);
+        }
+        for (&hash, &address) in hashes.iter().zip(addresses) {
+            self.insert(hash, address).inspect_err(|_| {
+                self.stopped.store(true, Ordering::Relaxed);
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl Builder<'_> {
+    /// Puts an entry into the first empty place, unless its key is there.
+    #[inline]
+    fn insert(&self, hash: u64, address: Address) -> Result<(), Stop> {
+        let (bytes, key) = (self.bytes, self.state.key_place());
+        let shard = &self.shards[prefix(hash, self.depth)];
+        let mask = shard.len() - 1;
+        let new = entry(hash, address);
+        for step in 0..shard.len() {
+            let place = &shard[(hash as usize).wrapping_add(step) & mask];
+            let mut found = place.load(Ordering::Relaxed);
+            if found == 0 {
+                // The pages do not change, so an entry is all that the threads tell each other.
+                match place.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed) {
+                    Ok(_) => return Ok(()),
+                    Err(other) => found = other,
+                }
+            }
+            if same_tag(found, new) && key.of(bytes, address_of(found)) == key.of(bytes, address) {
+                return Err(Stop::Second(address.max(address_of(found))));
+            }
+        }
+        Err(Stop::Skewed)
+    }
+
+    fn finish(self) -> HashIndex {
+        let shards = self.shards.into_iter().map(|shard| {
+            let places = shard.into_iter().map(AtomicU64::into_inner);
+            places.collect()
+        });
+        HashIndex::from_shards(shards.collect(), self.depth)
+    }
+}
+
+/// Addresses of records that are indexed together.
+struct Batch {
+    addresses: [Address; BATCH],
+    len: usize,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Batch {
+            addresses: [Address(0); BATCH],
+            len: 0,
+        }
+    }
+}
+
+impl Batch {
+    #[inline]
+    fn add(&mut self, address: Address) {
+        self.addresses[self.len] = address;
+        self.len += 1;
+    }
+
+    fn is_full(&self) -> bool {
+        self.len == BATCH
+    }
+
+    /// What is in it; it is empty afterwards.
+    fn take(&mut self) -> &[Address] {
+        &self.addresses[..std::mem::take(&mut self.len)]
+    }
+}
