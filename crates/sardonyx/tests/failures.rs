@@ -117,10 +117,14 @@ fn assert_is_of(fault: Fault, outcome: &Result<u64, ProcedureError<&'static str>
         }
         other => panic!("{fault:?}: {other:?}"),
     };
+    let aborted_as = |why: &str| match outcome {
+        Err(ProcedureError::Aborted(what)) => assert_eq!(*what, why),
+        other => panic!("{fault:?}: {other:?}"),
+    };
     match fault {
         Fault::No => assert!(outcome.is_ok(), "{outcome:?}"),
-        Fault::CheckRefuses => assert_eq!(*outcome, Err(ProcedureError::Aborted("refused"))),
-        Fault::ExecuteFails => assert_eq!(*outcome, Err(ProcedureError::Aborted("failed"))),
+        Fault::CheckRefuses => aborted_as("refused"),
+        Fault::ExecuteFails => aborted_as("failed"),
         Fault::CheckPanics => panic_in("in check"),
         Fault::PrefetchPanics => panic_in("in prefetch"),
         Fault::LocatePanics => panic_in("in locate"),
