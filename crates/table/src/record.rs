@@ -137,7 +137,8 @@ handle!(
 );
 
 /// A record that was found: a token to read and change it without looking it up again. It outlives
-/// transactions; if the record was deleted since, that is noticed, never followed.
+/// transactions; if the record was deleted since, that is noticed, never followed, unless a record
+/// of the same key was then put into the very place: the token stands for that one.
 pub struct Row<R> {
     pub(crate) address: Address,
     pub(crate) table: u16,

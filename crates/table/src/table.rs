@@ -201,3 +201,18 @@ impl TableState {
 pub(crate) fn page_bytes(bytes: &[u8], page: PageId) -> &[u8] {
     &bytes[page.address().0 as usize..][..PAGE_SIZE]
 }
+
+/// Indexes a record that is there.
+pub(crate) fn insert_into_index(state: &mut TableState, bytes: &[u8], hash: u64, address: Address) {
+    let key = state.key_place();
+    state.index.insert(hash, address, |at| key.hash(bytes, at));
+}
+
+/// Removes a record, whose bytes are still there, from the index.
+pub(crate) fn remove_from_index(state: &mut TableState, bytes: &[u8], address: Address) {
+    let key = state.key_place();
+    let removed = state
+        .index
+        .remove(key.hash(bytes, address), address, |at| key.hash(bytes, at));
+    debug_assert!(removed, "every record is indexed");
+}

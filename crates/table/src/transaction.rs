@@ -14,8 +14,8 @@ use crate::index::{ADDRESS_END, hash};
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
-use crate::table::{Place, TableState};
-use crate::undo::Step;
+use crate::table::{Place, TableState, insert_into_index, remove_from_index};
+use crate::undo::{Step, undo_step};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::writer::GroupBuilder;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -421,75 +421,6 @@ impl Drop for Transaction<'_> {
             self.undo();
         }
     }
-}
-
-fn undo_step(space: &mut TableSpace, step: Step) {
-    let TableSpace {
-        store,
-        tables,
-        catalogue,
-        undo,
-        epoch,
-        ..
-    } = space;
-    match step {
-        Step::Bytes { address, length } => {
-            let length = length as usize;
-            let place = &mut store.bytes_mut()[address.0 as usize..][..length];
-            place.copy_from_slice(undo.last_image(length));
-            undo.drop_image(length);
-        }
-        Step::Inserted {
-            table,
-            address,
-            freed,
-            fresh_before,
-        } => {
-            let state = state_of(tables, table);
-            remove_from_index(state, store.bytes(), address);
-            if freed {
-                state.free.push(address);
-            }
-            state.fresh = fresh_before;
-            *epoch += 1;
-        }
-        Step::Deleted { table, address } => {
-            let state = state_of(tables, table);
-            let place = state.free.pop();
-            debug_assert_eq!(place, Some(address));
-            let hash = state.hash_at(store.bytes(), address);
-            insert_into_index(state, store.bytes(), hash, address);
-        }
-        Step::Extended { table } => {
-            state_of(tables, table).extents.pop();
-            let (_, extent) = catalogue.extents.pop().expect("an extent was added");
-            catalogue.pages = extent.first_page.0;
-        }
-        Step::Defined => {
-            catalogue.definitions.pop();
-            tables.pop();
-            if catalogue.definitions.is_empty() {
-                catalogue.pages = 0;
-            }
-        }
-    }
-}
-
-fn state_of(tables: &mut [Option<TableState>], table: u16) -> &mut TableState {
-    tables[usize::from(table)].as_mut().expect("it is a table")
-}
-
-fn insert_into_index(state: &mut TableState, bytes: &[u8], hash: u64, address: Address) {
-    let key = state.key_place();
-    state.index.insert(hash, address, |at| key.hash(bytes, at));
-}
-
-fn remove_from_index(state: &mut TableState, bytes: &[u8], address: Address) {
-    let key = state.key_place();
-    let removed = state
-        .index
-        .remove(key.hash(bytes, address), address, |at| key.hash(bytes, at));
-    debug_assert!(removed, "every record is indexed");
 }
 
 fn is_journal_of<J: JournalRow>(definition: &Definition) -> bool {

@@ -5,7 +5,8 @@
 //!
 //! Source: Li & Naughton, Figure 2 ("copy all records to be modified, for use in case of abort").
 
-use crate::table::Fresh;
+use crate::space::TableSpace;
+use crate::table::{Fresh, TableState, insert_into_index, remove_from_index};
 use sardonyx_storage::page::Address;
 
 /// One step to undo.
@@ -74,4 +75,61 @@ impl Undo {
         self.steps.clear();
         self.images.clear();
     }
+}
+
+/// Undoes one step, the last that is not undone yet.
+pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
+    let TableSpace {
+        store,
+        tables,
+        catalogue,
+        undo,
+        epoch,
+        ..
+    } = space;
+    match step {
+        Step::Bytes { address, length } => {
+            let length = length as usize;
+            let place = &mut store.bytes_mut()[address.0 as usize..][..length];
+            place.copy_from_slice(undo.last_image(length));
+            undo.drop_image(length);
+        }
+        Step::Inserted {
+            table,
+            address,
+            freed,
+            fresh_before,
+        } => {
+            let state = state_of(tables, table);
+            remove_from_index(state, store.bytes(), address);
+            if freed {
+                state.free.push(address);
+            }
+            state.fresh = fresh_before;
+            *epoch += 1;
+        }
+        Step::Deleted { table, address } => {
+            let state = state_of(tables, table);
+            let place = state.free.pop();
+            debug_assert_eq!(place, Some(address));
+            let hash = state.hash_at(store.bytes(), address);
+            insert_into_index(state, store.bytes(), hash, address);
+        }
+        Step::Extended { table } => {
+            state_of(tables, table).extents.pop();
+            let (_, extent) = catalogue.extents.pop().expect("an extent was added");
+            catalogue.pages = extent.first_page.0;
+        }
+        Step::Defined => {
+            catalogue.definitions.pop();
+            tables.pop();
+            if catalogue.definitions.is_empty() {
+                catalogue.pages = 0;
+            }
+        }
+    }
+}
+
+fn state_of(tables: &mut [Option<TableState>], table: u16) -> &mut TableState {
+    tables[usize::from(table)].as_mut().expect("it is a table")
 }
