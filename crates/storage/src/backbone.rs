@@ -7,7 +7,7 @@
 //! A new database's manifest is written last, when the first log segments are there: a crash before
 //! that leaves nothing that anyone was told of.
 
-use crate::checkpoint::{CheckpointStage, Checkpointer};
+use crate::checkpoint::{CheckpointPlace, CheckpointStage, Checkpointer, RemoteError, ShippedLog};
 use crate::disk::{Disk, DiskError, DiskLock};
 use crate::journal::Retention;
 use crate::log::commit::{GroupCommit, GroupSource};
@@ -20,7 +20,8 @@ use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments, segment_file};
 use crate::log::writer::Sequencer;
 use crate::log::{LogError, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
-use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport, recover};
+use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
+use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
 use crate::store::PageStore;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -59,6 +60,8 @@ pub struct StorageOptions {
     pub threaded: bool,
     /// Threads for recovery.
     pub workers: usize,
+    /// Where the checkpoints are taken.
+    pub checkpoint: CheckpointPlace,
 }
 
 impl Default for StorageOptions {
@@ -77,6 +80,7 @@ impl Default for StorageOptions {
             limits: GroupLimits::default(),
             threaded: true,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
+            checkpoint: CheckpointPlace::Local,
         }
     }
 }
@@ -97,6 +101,14 @@ pub enum OpenError {
     /// Recovery failed.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
+    /// The standby that has the checkpoints is needed, and is of no use.
+    #[error("this directory alone cannot be recovered ({local}); {source}")]
+    Standby {
+        /// Why not.
+        local: Box<RecoveryError>,
+        /// What is wrong with the standby.
+        source: RemoteError,
+    },
     /// Another process, or this one, has it open.
     #[error("{file} is held: the database is open already; close it there first")]
     Locked {
@@ -173,20 +185,19 @@ impl Backbone {
             workers: options.workers,
             dry_run: false,
         };
-        let recovered = recover(&disk, &manifest, recovery)?;
+        let (recovered, needed_from) =
+            recover_at(&options.checkpoint, &disk, &manifest, recovery)?;
         // Counted up and stable before anything is appended: leftovers of this log never chain.
         manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
         manifest.write(&*disk)?;
         let parts = Parts { disk, manifest, options, lock };
-        parts.assemble(recovered.checkpointers, recovered.end).map(|(backbone, filling)| Opened {
-            backbone,
-            store: recovered.store,
-            filling,
-            report: recovered.report,
-        })
+        let Recovered { store, checkpointers, end, report, .. } = recovered;
+        let (backbone, filling) = parts.assemble(checkpointers, end, needed_from)?;
+        Ok(Opened { backbone, store, filling, report })
     }
 
-    /// Starts the logging, preparing and checkpointing threads. `source` is the execution stage.
+    /// Starts the logging, preparing and checkpointing threads, or the one that carries the log to
+    /// the standby. `source` is the execution stage.
     pub fn start(&mut self, source: Arc<dyn GroupSource>) {
         for n in 0..self.options.limits.depth {
             let (commit, source) = (self.commit.clone(), source.clone());
@@ -197,6 +208,13 @@ impl Backbone {
         for stripe in 0..self.checkpoint.stripes() {
             let checkpoint = self.checkpoint.clone();
             self.spawn(format!("checkpoint-{stripe}"), move || checkpoint.run(stripe));
+        }
+        if let CheckpointPlace::Standby(standby) = &self.options.checkpoint {
+            let standby = standby.clone();
+            let (disk, manifest) = (self.disk.clone(), self.manifest.clone());
+            let log =
+                ShippedLog::new(disk, manifest, self.commit.clone(), self.checkpoint.clone());
+            self.spawn("standby".into(), move || standby.run(&log));
         }
     }
 
@@ -233,6 +251,9 @@ impl Backbone {
         self.commit.close();
         self.checkpoint.close();
         self.commit.room().close();
+        if let CheckpointPlace::Standby(standby) = &self.options.checkpoint {
+            standby.close();
+        }
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a storage thread panicked");
@@ -260,14 +281,13 @@ impl Parts {
         self,
         checkpointers: Vec<Checkpointer>,
         end: LogPosition,
+        needed_from: LogPosition,
     ) -> Result<(Backbone, Filling), OpenError> {
         let Parts { disk, manifest, options, lock } = self;
         let layout = manifest.log_layout();
-        let needed_from =
-            checkpointers.iter().map(|c| c.log_needed_from().lsn).min().unwrap_or(end.lsn);
         let segments_max = options.log_bytes_max / layout.segment_bytes;
         let segments =
-            Arc::new(Segments::open(disk.clone(), layout, needed_from, segments_max)?);
+            Arc::new(Segments::open(disk.clone(), layout, needed_from.lsn, segments_max)?);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
         let prepared = (options.log_bytes_prepared / layout.segment_bytes).min(segments_max).max(2);
@@ -288,14 +308,13 @@ impl Parts {
         ));
         let log_bytes = segments_max * layout.segment_bytes;
         let interval = options.checkpoint_interval_bytes.unwrap_or(log_bytes * 3 / 8);
-        let checkpoint = Arc::new(CheckpointStage::new(
-            checkpointers,
-            feeds,
-            segments,
-            room,
-            interval,
-            options.threaded,
-        ));
+        let checkpoint = Arc::new(match &options.checkpoint {
+            CheckpointPlace::Local => {
+                let threaded = options.threaded;
+                CheckpointStage::new(checkpointers, feeds, segments, room, interval, threaded)
+            }
+            CheckpointPlace::Standby(_) => CheckpointStage::at_standby(needed_from, segments, room),
+        });
         let sequencer = Sequencer::new(layout, manifest.incarnation, end);
         let filling = Filling::new(sequencer, commit.clone());
         let backbone = Backbone {
@@ -309,6 +328,34 @@ impl Parts {
             _lock: lock,
         };
         Ok((backbone, filling))
+    }
+}
+
+/// Recovers, and says from where the log is needed afterwards.
+fn recover_at(
+    place: &CheckpointPlace,
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    options: RecoveryOptions,
+) -> Result<(Recovered, LogPosition), OpenError> {
+    let CheckpointPlace::Standby(standby) = place else {
+        let recovered = recover(disk, manifest, options)?;
+        let checkpointers = recovered.checkpointers.iter();
+        let needed_from = checkpointers.map(|c| c.log_needed_from()).min().unwrap_or(recovered.end);
+        return Ok((recovered, needed_from));
+    };
+    match recover_locally(disk, manifest, options) {
+        Ok(recovered) => {
+            let needed_from = recovered.report.redo_start;
+            Ok((recovered, needed_from))
+        }
+        Err(local @ (RecoveryError::LogFreed { .. } | RecoveryError::MissingBlock { .. })) => {
+            let image = standby
+                .fetch_image(manifest, options.memory_max_bytes)
+                .map_err(|source| OpenError::Standby { local: Box::new(local), source })?;
+            Ok(recover_from_image(disk, manifest, image)?)
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -23,6 +23,7 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 /// The checkpointers of a database.
@@ -30,12 +31,15 @@ use std::time::{Duration, Instant};
 pub struct CheckpointStage {
     stripes: Vec<Mutex<Stripe>>,
     feeds: Vec<Arc<Feed>>,
-    segments: Arc<Segments>,
-    room: Arc<Room>,
+    pub(super) segments: Arc<Segments>,
+    pub(super) room: Arc<Room>,
     /// A checkpoint begins when so many bytes of log were written since the last one began.
     interval_bytes: u64,
-    status: Mutex<Vec<Status>>,
-    changed: Condvar,
+    /// One for each stripe; a single one if the checkpoints are taken at a standby.
+    pub(super) status: Mutex<Vec<Status>>,
+    pub(super) changed: Condvar,
+    /// Woken when a checkpoint is wanted of a standby.
+    pub(super) wanted: Mutex<Option<Waker>>,
     /// Stripes that are writing a checkpoint.
     writing: AtomicUsize,
     threaded: bool,
@@ -54,16 +58,16 @@ struct Stripe {
 
 /// What others see of a stripe.
 #[derive(Debug, Clone)]
-struct Status {
-    needed_from: LogPosition,
+pub(super) struct Status {
+    pub needed_from: LogPosition,
     /// The group up to which the last complete checkpoint has everything.
-    complete_from: LogPosition,
-    complete: u64,
-    blocks: u64,
-    bytes: u64,
+    pub complete_from: LogPosition,
+    pub complete: u64,
+    pub blocks: u64,
+    pub bytes: u64,
     /// A checkpoint is wanted that has everything before this place.
-    wanted: Option<LogPosition>,
-    failure: Option<Arc<CheckpointError>>,
+    pub wanted: Option<LogPosition>,
+    pub failure: Option<Arc<CheckpointError>>,
 }
 
 /// What the checkpointing stage did since the database was opened.
@@ -93,6 +97,18 @@ impl CheckpointStage {
     ) -> Self {
         assert_eq!(checkpointers.len(), feeds.len(), "a feed for each stripe");
         let status = checkpointers.iter().map(Status::of).collect();
+        Self::with_status(checkpointers, feeds, segments, room, interval_bytes, threaded, status)
+    }
+
+    pub(super) fn with_status(
+        checkpointers: Vec<Checkpointer>,
+        feeds: Vec<Arc<Feed>>,
+        segments: Arc<Segments>,
+        room: Arc<Room>,
+        interval_bytes: u64,
+        threaded: bool,
+        status: Vec<Status>,
+    ) -> Self {
         let stripe = |checkpointer: Checkpointer| Stripe {
             waiting: VecDeque::new(),
             began_at: checkpointer.last_complete().redo_start.lsn,
@@ -107,6 +123,7 @@ impl CheckpointStage {
             interval_bytes: interval_bytes.max(1),
             status: Mutex::new(status),
             changed: Condvar::new(),
+            wanted: Mutex::new(None),
             writing: AtomicUsize::new(0),
             threaded,
             busy_nanoseconds: AtomicU64::new(0),
@@ -217,8 +234,13 @@ impl CheckpointStage {
         }
         drop(status);
         self.feeds.iter().for_each(|feed| feed.nudge());
+        if let Some(standby) = self.wanted.lock().take() {
+            standby.wake();
+        }
+        // At a standby there is nothing to pump here.
+        let waits = self.threaded || self.stripes.is_empty();
         loop {
-            if !self.threaded {
+            if !waits {
                 self.pump();
             }
             let mut status = self.status.lock();
@@ -228,7 +250,7 @@ impl CheckpointStage {
             if status.iter().all(|s| s.wanted.is_none()) {
                 return Ok(());
             }
-            if self.threaded {
+            if waits {
                 self.changed.wait(&mut status);
             }
         }
@@ -238,6 +260,10 @@ impl CheckpointStage {
     /// whether one is.
     pub fn free_some(&self) -> Result<bool, Arc<CheckpointError>> {
         let (before, _) = self.segments.count();
+        if self.stripes.is_empty() {
+            // Only the standby frees the log.
+            return Ok(false);
+        }
         let position = self.stripes[0].lock().checkpointer.position();
         self.take(position)?;
         Ok(self.segments.count().0 < before)
@@ -252,6 +278,22 @@ impl CheckpointStage {
     pub fn log_needed_from(&self) -> LogPosition {
         let status = self.status.lock();
         status.iter().map(|s| s.needed_from).min().unwrap_or(LogPosition::START)
+    }
+
+    /// Appends a part of a stripe's DB' to `into`: at most `bytes_max` bytes from `offset` on, none
+    /// beyond its end. Returns up to where the log is applied to them.
+    pub fn copy_shadow(
+        &self,
+        stripe: usize,
+        offset: u64,
+        bytes_max: usize,
+        into: &mut Vec<u8>,
+    ) -> LogPosition {
+        let state = self.stripes[stripe].lock();
+        let bytes = state.checkpointer.shadow().store().bytes();
+        let from = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        into.extend_from_slice(&bytes[from..from.saturating_add(bytes_max).min(bytes.len())]);
+        state.checkpointer.position()
     }
 
     /// Whether a writeout is going on.

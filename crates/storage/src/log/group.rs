@@ -74,6 +74,14 @@ impl GroupHeader {
         }
     }
 
+    /// The checksum that the header carries. It covers the records' checksum, and so all of the
+    /// group.
+    pub fn checksum(&self) -> u32 {
+        let mut bytes = [0; GROUP_HEADER_BYTES];
+        self.encode(&mut bytes);
+        u32::from_le_bytes(bytes[4..8].try_into().expect("4 bytes"))
+    }
+
     /// Writes the header, with its own checksum, into the group's first bytes.
     pub fn encode(&self, into: &mut [u8; GROUP_HEADER_BYTES]) {
         into[0..4].copy_from_slice(&MAGIC.to_le_bytes());

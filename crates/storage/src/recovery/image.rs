@@ -1,0 +1,133 @@
+//! Recovery of a database whose checkpoints are taken at a standby (configuration C): from the
+//! directory alone as long as its log reaches back far enough, else from an image of the standby's
+//! DB' and the local log. It makes no DB' and no checkpointers, and leaves the journal's archive to
+//! the standby.
+//!
+//! Invariants: as in [`super`]. A log that has gaps is not believed: when the standby frees the log,
+//! segments are used again newest first, so old ones may stand before a gap.
+//!
+//! Source: Li & Naughton, sections 2 ("Recovery") and 3 (configuration C).
+
+use super::{Recovered, RecoveryError, RecoveryOptions, Redo, Totals, check_end, load, open_log};
+use super::{RecoveryReport, make_log_stable};
+use crate::checkpoint::{Image, RemoteError, StripeLayout};
+use crate::disk::Disk;
+use crate::log::reader::{LogReader, group_before};
+use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
+use crate::log::{LogPosition, Lsn};
+use crate::manifest::Manifest;
+use crate::store::PageStore;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Recovers from the directory alone: an old backup, if there is one, and the log.
+///
+/// # Errors
+/// [`RecoveryError::LogFreed`] if the log does not reach back far enough: an image is needed.
+pub fn recover_locally(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    options: RecoveryOptions,
+) -> Result<Recovered, RecoveryError> {
+    let started = Instant::now();
+    let mut store = PageStore::reserve(options.memory_max_bytes)?;
+    let layouts: Vec<_> = (0..manifest.stripes).map(|k| StripeLayout::of(manifest, k)).collect();
+    let stripes = load::load(&**disk, &layouts, &mut store, options.workers.max(1))?;
+    let load_time = started.elapsed();
+    let reader = open_log(disk, manifest, options, &stripes, None)?;
+    if let Some(missing) = gap_after(&**disk, manifest, reader.position().lsn)? {
+        return Err(RecoveryError::LogFreed {
+            file: disk.display_name(&segment_file(missing)),
+            needed_by: "the local recovery".into(),
+            needed: reader.position().lsn,
+            damaged_offsets: Vec::new(),
+        });
+    }
+    let mut recovered = redo(store, reader)?;
+    check_end(recovered.end, &stripes, None)?;
+    recovered.report.stripes = stripes.into_iter().map(|stripe| stripe.report).collect();
+    recovered.report.load_time = load_time;
+    Ok(recovered)
+}
+
+/// Recovers from a standby's image and the local log. Returns from where the log is still needed,
+/// too.
+///
+/// # Errors
+/// [`RecoveryError::Standby`] if the standby's log is not the beginning of the local one.
+pub fn recover_from_image(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    image: Image,
+) -> Result<(Recovered, LogPosition), RecoveryError> {
+    let layout = manifest.log_layout();
+    if image.position != LogPosition::START {
+        let group = group_before(&**disk, layout, image.position)?;
+        if group.is_none_or(|header| header.checksum() != image.last_checksum) {
+            let (address, standby_group) = (image.origin, image.position.group);
+            return Err(RemoteError::Ahead { address, standby_group }.into());
+        }
+    }
+    make_log_stable(&**disk, layout.segment_of(image.redo_start.lsn))?;
+    let reader = LogReader::open(disk, layout, image.redo_start)?;
+    let recovered = redo(image.store, reader)?;
+    if recovered.end.group < image.position.group {
+        let (address, standby_group) = (image.origin, image.position.group);
+        return Err(RemoteError::Ahead { address, standby_group }.into());
+    }
+    let present = segments(&**disk)?;
+    let mut oldest = layout.segment_of(image.redo_start.lsn);
+    while oldest > 0 && present.contains(&(oldest - 1)) {
+        oldest -= 1;
+    }
+    // What the standby would need for its own recovery, as far as it is still here.
+    let reaches_back = image.log_needed_from.lsn >= layout.segment_start(oldest);
+    let needed_from = if reaches_back { image.log_needed_from } else { image.redo_start };
+    Ok((recovered, needed_from.min(image.redo_start)))
+}
+
+fn segments(disk: &dyn Disk) -> Result<BTreeSet<u64>, RecoveryError> {
+    Ok(disk.list(LOG_DIRECTORY)?.iter().filter_map(|name| segment_of_file(name)).collect())
+}
+
+/// The first segment that is missing between the one of `from` and the last.
+fn gap_after(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    from: Lsn,
+) -> Result<Option<u64>, RecoveryError> {
+    let present = segments(disk)?;
+    let first = manifest.log_layout().segment_of(from);
+    let last = present.last().copied().unwrap_or(first);
+    Ok((first..=last).find(|segment| !present.contains(segment)))
+}
+
+fn redo(mut store: PageStore, reader: LogReader) -> Result<Recovered, RecoveryError> {
+    let started = Instant::now();
+    let redo_start = reader.position();
+    let mut redo = Redo { reader, totals: Totals::default() };
+    redo.run(&mut store, None, None)?;
+    let Redo { reader, totals } = redo;
+    let report = RecoveryReport {
+        stripes: Vec::new(),
+        load_time: Duration::ZERO,
+        redo_start,
+        redo_end: reader.position(),
+        groups: totals.groups,
+        transactions: totals.transactions,
+        writes: totals.writes,
+        record_bytes: totals.record_bytes,
+        journal_rows: 0,
+        redo_time: started.elapsed(),
+        copy_time: Duration::ZERO,
+        database_bytes: store.bytes().len() as u64,
+    };
+    Ok(Recovered {
+        store,
+        checkpointers: Vec::new(),
+        end: reader.position(),
+        last_incarnation: reader.last_incarnation(),
+        report,
+    })
+}
