@@ -52,13 +52,19 @@ impl Explore {
                     })
                 })
                 .collect();
-            threads.into_iter().find_map(|t| t.join().expect("an explorer does not panic"))
+            threads
+                .into_iter()
+                .find_map(|t| t.join().expect("an explorer does not panic"))
         });
         progress.finish_and_clear();
         if let Some(what) = failure {
             bail!("{what}");
         }
-        println!("{} seeds, {} crashes, nothing lost", self.seeds, crashes.into_inner());
+        println!(
+            "{} seeds, {} crashes, nothing lost",
+            self.seeds,
+            crashes.into_inner()
+        );
         Ok(())
     }
 

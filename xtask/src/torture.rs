@@ -42,7 +42,10 @@ impl Torture {
         let mut recoveries_killed = 0;
         for kill in 0..self.kills {
             let first_client = acknowledged.len();
-            ensure!(first_client + self.clients < 1 << 16, "at most 65,535 clients in all");
+            ensure!(
+                first_client + self.clients < 1 << 16,
+                "at most 65,535 clients in all"
+            );
             acknowledged.resize(first_client + self.clients, 0);
             self.live_and_die(kill, first_client, &mut random, &mut acknowledged)?;
             while random.chance(40) {
@@ -70,7 +73,10 @@ impl Torture {
         command.arg("victim").arg(&self.directory);
         command.args(["--shape", &life.to_string()]);
         command.args(["--clients", &self.clients.to_string()]);
-        command.args(["--seed", &self.seed.wrapping_mul(1000).wrapping_add(life).to_string()]);
+        command.args([
+            "--seed",
+            &self.seed.wrapping_mul(1000).wrapping_add(life).to_string(),
+        ]);
         Ok(command)
     }
 
@@ -127,12 +133,19 @@ impl Torture {
         let database = options(life).open(&self.directory)?;
         let schema = Schema::of(&database)?;
         let counts = database.read(|view| {
-            (view.count(schema.accounts), view.count(schema.tellers), view.count(schema.branches))
+            (
+                view.count(schema.accounts),
+                view.count(schema.tellers),
+                view.count(schema.branches),
+            )
         });
         let told: u64 = acknowledged.iter().sum();
         if counts != (scale().accounts(), scale().tellers(), scale().branches()) {
             // Killed while loading: nothing can have been acknowledged. Start over.
-            ensure!(told == 0, "{told} acknowledged, but the tables are {counts:?}");
+            ensure!(
+                told == 0,
+                "{told} acknowledged, but the tables are {counts:?}"
+            );
             drop(database);
             return remove(&self.directory);
         }

@@ -42,7 +42,10 @@ pub fn scale() -> Scale {
 pub fn options(shape: u64) -> Options {
     let shape = match shape % 3 {
         0 => Shape::Coalesced,
-        1 => Shape::Pipelined { input_threads: 2, output_threads: 2 },
+        1 => Shape::Pipelined {
+            input_threads: 2,
+            output_threads: 2,
+        },
         _ => Shape::Threadless,
     };
     let limits = sardonyx::GroupLimits {

@@ -1,4 +1,5 @@
-//! The bank on plain arrays: three arrays of 128-byte records and a hash index over the account ids.
+//! The bank on plain arrays: three arrays of 128-byte records and a hash index over the account
+//! ids.
 //!
 //! Paper 000, section 4: arrays, and hash tables from ids to positions. Tellers and branches are so
 //! few that their ids are positions here. The index is open addressing over 64-bit entries, at most
@@ -163,8 +164,9 @@ fn records(count: u64) -> Result<Region<Record>, FloorError> {
     Ok(records)
 }
 
-/// Two multiplications by 2^64 over the golden ratio and a fold between them. One alone would spread
-/// ids without holes so evenly that nothing ever collides, which no index of arbitrary ids enjoys.
+/// Two multiplications by 2^64 over the golden ratio and a fold between them. One alone would
+/// spread ids without holes so evenly that nothing ever collides, which no index of arbitrary ids
+/// enjoys.
 #[inline]
 fn hash(id: u64) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -87,8 +87,8 @@ pub struct SequentialWrites {
 /// Times `count` durable overwrites of 4 KiB in each face (at least one).
 ///
 /// # Errors
-/// [`FloorError`] if the file cannot be made in `directory` or written, or the system refuses memory
-/// or the spinner's thread.
+/// [`FloorError`] if the file cannot be made in `directory` or written, or the system refuses
+/// memory or the spinner's thread.
 pub fn sync_latency(directory: &Path, count: usize) -> Result<SyncLatency, FloorError> {
     let mut file = RingFile::create(directory, LATENCY_FILE_BYTES)?;
     let count = count.max(1);

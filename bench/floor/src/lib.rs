@@ -1,10 +1,11 @@
-//! The floor: what bare loops reach on this machine, measured in the same run as whatever is compared.
+//! The floor: what bare loops reach on this machine, measured in the same run as whatever is
+//! compared.
 //!
 //! Machines differ and are shared, so a figure means little alone. Beside every benchmark stand the
 //! figures of code that does the least one could do: the debit-credit transaction on plain arrays
 //! ([`bare_loop`]), the same with a log that is really written ([`bare_pipeline`]), one durable
-//! write ([`sync_latency`]) and a stream of them ([`sequential_writes`]). The ratio to these carries
-//! from machine to machine.
+//! write ([`sync_latency`]) and a stream of them ([`sequential_writes`]). The ratio to these
+//! carries from machine to machine.
 //!
 //! None of this is an engine: there is no recovery, no abort, no client. What it claims to have
 //! written durably, it has (write-through, or an error).
@@ -80,8 +81,8 @@ pub struct Floor {
 /// Measures everything, one after the other.
 ///
 /// # Errors
-/// [`FloorError`] if the bank cannot be built, if memory or a thread is refused, or if a file in the
-/// directory cannot be made or written; the files are gone then too.
+/// [`FloorError`] if the bank cannot be built, if memory or a thread is refused, or if a file in
+/// the directory cannot be made or written; the files are gone then too.
 pub fn measure(options: &Options) -> Result<Floor, FloorError> {
     Ok(Floor {
         bare_loop: bare_loop(options.accounts, options.time)?,

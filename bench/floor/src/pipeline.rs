@@ -1,6 +1,6 @@
 //! Two threads: one runs debit-credit and fills groups with after-images, one writes the groups
-//! durably. The least that a durable transaction can cost here, with the paper's pipeline reduced to
-//! execution and logging (000, section 2).
+//! durably. The least that a durable transaction can cost here, with the paper's pipeline reduced
+//! to execution and logging (000, section 2).
 //!
 //! A fixed number of groups goes round between the two threads, so the first waits when the disk is
 //! slower (invariant I10). A transaction counts when its group is stable (I1).

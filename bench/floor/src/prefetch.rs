@@ -3,8 +3,8 @@
 //! Paper 000, section 5: locating the records of a transaction apart from modifying them. A batch
 //! first asks for everything it will touch, then touches it.
 
-/// Asks for the cache line at the start of `slice[index]`; does nothing if there is no such element,
-/// or on a processor for which no hint is known here.
+/// Asks for the cache line at the start of `slice[index]`; does nothing if there is no such
+/// element, or on a processor for which no hint is known here.
 #[inline(always)]
 pub(crate) fn prefetch<T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]

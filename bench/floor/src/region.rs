@@ -1,8 +1,8 @@
 //! Zeroed memory of its own mapping, for which the system is asked to use huge pages.
 //!
 //! With 4 KiB pages most of the time of a random access to a large array goes to the translation of
-//! its address; the floor is to show what the memory can do. The mapping starts on a page, so it also
-//! serves as a buffer for direct writes.
+//! its address; the floor is to show what the memory can do. The mapping starts on a page, so it
+//! also serves as a buffer for direct writes.
 //!
 //! Invariant: `start` is a private mapping of `bytes` bytes that only this value refers to, and it
 //! holds `length` values of `T`, every byte of which is initialised.
@@ -74,8 +74,8 @@ impl<T: FromBytes> DerefMut for Region<T> {
 
 impl<T: FromBytes> Drop for Region<T> {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours alone, and no borrow of it can outlive self. Unmapping a whole
-        // mapping that exists does not fail.
+        // SAFETY: the mapping is ours alone, and no borrow of it can outlive self. Unmapping a
+        // whole mapping that exists does not fail.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }

@@ -1,9 +1,9 @@
 //! A preallocated file that is overwritten from its start again and again, every write durable.
 //!
-//! That is what a log of recycled segments looks like to the disk: no extension, no new blocks, only
-//! data. Every block is written once when the file is made, since the first write to a preallocated
-//! block still changes the file system's metadata. Writes go past the page cache where the file
-//! system can do that (`O_DIRECT`) and return when the data is stable (`RWF_DSYNC`).
+//! That is what a log of recycled segments looks like to the disk: no extension, no new blocks,
+//! only data. Every block is written once when the file is made, since the first write to a
+//! preallocated block still changes the file system's metadata. Writes go past the page cache where
+//! the file system can do that (`O_DIRECT`) and return when the data is stable (`RWF_DSYNC`).
 //!
 //! The file is unlinked as soon as it is open: it ends with the process, whatever ends the process.
 

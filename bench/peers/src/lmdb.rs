@@ -1,7 +1,7 @@
 //! LMDB, by `heed`: one named database each with integer keys; a group is one write transaction.
 //!
-//! LMDB syncs at every commit unless told otherwise, and is not. Its map must be sized in advance: it
-//! gets 64 GiB of address space, of which the file uses what it needs.
+//! LMDB syncs at every commit unless told otherwise, and is not. Its map must be sized in advance:
+//! it gets 64 GiB of address space, of which the file uses what it needs.
 
 use std::path::Path;
 
@@ -34,7 +34,8 @@ impl Peer for Lmdb {
     }
 
     fn settings() -> &'static str {
-        "default sync (data and meta page at every commit), integer keys, history appended, map 64 GiB"
+        "default sync (data and meta page at every commit), integer keys, history appended, \
+         map 64 GiB"
     }
 
     fn open(directory: &Path, scale: Scale) -> Result<Self, Failure> {

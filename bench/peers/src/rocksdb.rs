@@ -1,8 +1,8 @@
 //! RocksDB, by `rocksdb`: one column family each; a group is one synced `WriteBatch`.
 //!
 //! A batch cannot be read from, so records that several transactions of a group change are kept
-//! aside until its end and written once, as an application would. The log's files are recycled, which
-//! makes a sync cheaper; block cache and write buffers hold the whole bank.
+//! aside until its end and written once, as an application would. The log's files are recycled,
+//! which makes a sync cheaper; block cache and write buffers hold the whole bank.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -38,8 +38,8 @@ impl Peer for RocksDb {
     }
 
     fn settings() -> &'static str {
-        "WriteOptions.sync, log files recycled, write buffers 4 x 256 MiB a table, block cache 1 GiB, \
-         bloom filters, no compression"
+        "WriteOptions.sync, log files recycled, write buffers 4 x 256 MiB a table, block cache \
+         1 GiB, bloom filters, no compression"
     }
 
     fn open(directory: &Path, scale: Scale) -> Result<Self, Failure> {

@@ -1,7 +1,7 @@
 //! The comparison: every engine, every group size, each cell for a fixed time, checked afterwards.
 //!
-//! A cell is a closed loop with one client who hands over a whole group and waits: the response time
-//! of a transaction is the time of its group. Drawing the requests is not counted.
+//! A cell is a closed loop with one client who hands over a whole group and waits: the response
+//! time of a transaction is the time of its group. Drawing the requests is not counted.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,8 +1,9 @@
 //! SQLite, by `rusqlite`: one rowid table each; a group is one `BEGIN IMMEDIATE` … `COMMIT`.
 //!
-//! A write-ahead log with `synchronous=FULL` is synced at every commit. The cache holds the whole
-//! bank, the log is copied back every 64 MiB rather than every 4, and the file is locked for this
-//! process alone, which spares the shared-memory index.
+//! A write-ahead log with `synchronous=FULL` is synced at every commit, by `fdatasync` since the
+//! workspace's `.cargo/config.toml` builds SQLite so (its own default is `fsync`). The cache holds
+//! the whole bank, the log is copied back every 64 MiB rather than every 4, and the file is locked
+//! for this process alone, which spares the shared-memory index.
 
 use std::path::Path;
 

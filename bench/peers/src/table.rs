@@ -56,7 +56,8 @@ fn heading(report: &Report) -> String {
         line(
             &mut text,
             format_args!(
-                "bare durable write of 4 KiB, {face}: median {:.0} us, p90 {:.0} us, p99 {:.0} us{}",
+                "bare durable write of 4 KiB, {face}: median {:.0} us, p90 {:.0} us, \
+                 p99 {:.0} us{}",
                 latency.median_microseconds,
                 latency.p90_microseconds,
                 latency.p99_microseconds,

@@ -7,13 +7,13 @@
 //! from one seed, so a failure replays from the seed that it prints (I11).
 
 use sardonyx::storage::disk::{Faults, SimulatedDisk};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use sardonyx::{
     Database, Durability, Error, GroupLimits, Journal, JournalRow, Options, Shape, Table, record,
 };
 use sardonyx_workload::random::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A record of the explored database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -78,7 +78,9 @@ pub struct Explored {
 /// # Errors
 /// What is wrong, with everything needed to replay it.
 pub fn explore(plan: Plan) -> Result<Explored, String> {
-    Exploration::new(plan).run().map_err(|what| format!("{plan:?}: {what}"))
+    Exploration::new(plan)
+        .run()
+        .map_err(|what| format!("{plan:?}: {what}"))
 }
 
 struct Exploration {
@@ -131,7 +133,8 @@ impl Exploration {
             {
                 return Err(format!("life {life}: {error}"));
             }
-            self.crash_and_recover().map_err(|what| format!("life {life}: {what}"))?;
+            self.crash_and_recover()
+                .map_err(|what| format!("life {life}: {what}"))?;
         }
         Ok(self.explored)
     }
@@ -156,7 +159,11 @@ impl Exploration {
             .identity(self.plan.seed | 1)
             .open_on(Arc::new(self.disk.clone()))?;
         let (items, notes) = (database.table()?, database.journal()?);
-        Ok(Opened { database, items, notes })
+        Ok(Opened {
+            database,
+            items,
+            notes,
+        })
     }
 
     /// Runs random transactions until the plan's number or the crash.
@@ -181,7 +188,11 @@ impl Exploration {
         let mut model = self.history.last().expect("never empty").clone();
         let durable = self.random.chance(60);
         let abort = self.random.chance(15);
-        let durability = if durable { Durability::Durable } else { Durability::Deferred };
+        let durability = if durable {
+            Durability::Durable
+        } else {
+            Durability::Deferred
+        };
         let random = &mut self.random;
         let mut ran = false;
         let outcome = opened.database.run_with(durability, |transaction| {
@@ -189,7 +200,14 @@ impl Exploration {
                 let (id, value) = (random.below(120), random.next_u64());
                 match random.below(10) {
                     0..=3 if !model.items.contains_key(&id) => {
-                        transaction.insert(opened.items, &Item { id, value, filler: [7; 240] })?;
+                        transaction.insert(
+                            opened.items,
+                            &Item {
+                                id,
+                                value,
+                                filler: [7; 240],
+                            },
+                        )?;
                         model.items.insert(id, value);
                     }
                     0..=6 => {
@@ -209,7 +227,11 @@ impl Exploration {
                 }
             }
             ran = true;
-            if abort { Err(Error::Aborted("as planned".into())) } else { Ok(()) }
+            if abort {
+                Err(Error::Aborted("as planned".into()))
+            } else {
+                Ok(())
+            }
         });
         self.explored.transactions += 1;
         match outcome {
@@ -232,7 +254,10 @@ impl Exploration {
         self.explored.crashes += 1;
         while self.random.chance(30) {
             let crash_at_step = Some(1 + self.random.below(12));
-            self.disk = self.disk.restart(Faults { crash_at_step, ..Faults::default() });
+            self.disk = self.disk.restart(Faults {
+                crash_at_step,
+                ..Faults::default()
+            });
             if let Ok(opened) = self.open() {
                 drop(opened);
             }
@@ -240,12 +265,19 @@ impl Exploration {
             self.explored.crashes += 1;
         }
         self.disk = self.disk.restart(Faults::default());
-        let opened = self.open().map_err(|error| format!("recovery failed: {error}"))?;
+        let opened = self
+            .open()
+            .map_err(|error| format!("recovery failed: {error}"))?;
         let found = read(&opened).map_err(|error| format!("reading failed: {error}"))?;
         drop(opened);
         let from = self.acknowledged;
-        let Some(at) = self.history[from..].iter().position(|model| *model == found) else {
-            let earlier = self.history[..from].iter().rposition(|model| *model == found);
+        let Some(at) = self.history[from..]
+            .iter()
+            .position(|model| *model == found)
+        else {
+            let earlier = self.history[..from]
+                .iter()
+                .rposition(|model| *model == found);
             return Err(match earlier {
                 Some(n) => format!("only {n} of {from} acknowledged transactions are there"),
                 None => format!("the state is that of no prefix: {found:?}"),
@@ -263,7 +295,11 @@ fn read(opened: &Opened) -> Result<Model, Error> {
     opened.database.read(|view| {
         for item in view.scan(opened.items) {
             model.items.insert(item.id, item.value);
-            assert_eq!(view.get(opened.items, &item.id), Some(item), "the index finds it");
+            assert_eq!(
+                view.get(opened.items, &item.id),
+                Some(item),
+                "the index finds it"
+            );
         }
     });
     opened.database.journal_rows(opened.notes, |note| {

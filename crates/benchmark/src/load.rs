@@ -16,19 +16,20 @@ pub fn load(
     mut progress: impl FnMut(u64),
 ) -> Result<(), Error> {
     let mut done = 0;
-    let mut insert = |count: u64, one: &dyn Fn(u64, &mut sardonyx::Transaction<'_>) -> Result<(), Error>| {
-        let mut next = 1;
-        while next <= count {
-            let end = (next + RECORDS_PER_TRANSACTION).min(count + 1);
-            database.run_with(Durability::Deferred, |transaction| {
-                (next..end).try_for_each(|id| one(id, transaction))
-            })?;
-            done += end - next;
-            progress(done);
-            next = end;
-        }
-        Ok::<_, Error>(())
-    };
+    let mut insert =
+        |count: u64, one: &dyn Fn(u64, &mut sardonyx::Transaction<'_>) -> Result<(), Error>| {
+            let mut next = 1;
+            while next <= count {
+                let end = (next + RECORDS_PER_TRANSACTION).min(count + 1);
+                database.run_with(Durability::Deferred, |transaction| {
+                    (next..end).try_for_each(|id| one(id, transaction))
+                })?;
+                done += end - next;
+                progress(done);
+                next = end;
+            }
+            Ok::<_, Error>(())
+        };
     insert(scale.branches(), &|id, transaction| {
         transaction.insert(schema.branches, &Branch::new(id, id))?;
         Ok(())

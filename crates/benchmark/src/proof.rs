@@ -40,9 +40,15 @@ pub fn prove(
 ) -> Result<Proof, Error> {
     let mut proof = Proof {
         sums: database.read(|view| Sums {
-            accounts: view.scan(schema.accounts).map(|record| record.balance).sum(),
+            accounts: view
+                .scan(schema.accounts)
+                .map(|record| record.balance)
+                .sum(),
             tellers: view.scan(schema.tellers).map(|record| record.balance).sum(),
-            branches: view.scan(schema.branches).map(|record| record.balance).sum(),
+            branches: view
+                .scan(schema.branches)
+                .map(|record| record.balance)
+                .sum(),
             history: 0,
         }),
         rows: 0,
@@ -74,7 +80,11 @@ struct Bits {
 
 impl Bits {
     fn new(len: u64) -> Self {
-        Bits { words: vec![0; len.div_ceil(64) as usize], len, set: 0 }
+        Bits {
+            words: vec![0; len.div_ceil(64) as usize],
+            len,
+            set: 0,
+        }
     }
 
     /// Sets a bit; returns false if it was set.

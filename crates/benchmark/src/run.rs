@@ -119,14 +119,20 @@ pub fn run(
     let (clients, slices) = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..load.clients)
             .map(|number| {
-                let client =
-                    Client::new(database, schema, procedure, load, progress, number, deadline);
-                scope.spawn(move || client.run())
+                let client = Client::new(
+                    database, schema, procedure, load, progress, number, deadline,
+                );
+                std::thread::Builder::new()
+                    .name(format!("client-{number}"))
+                    .spawn_scoped(scope, move || client.run())
+                    .expect("the system can start a thread")
             })
             .collect();
         let watcher = scope.spawn(|| watch(database, progress));
-        let clients: Vec<_> =
-            clients.into_iter().map(|c| c.join().expect("a client does not panic")).collect();
+        let clients: Vec<_> = clients
+            .into_iter()
+            .map(|c| c.join().expect("a client does not panic"))
+            .collect();
         progress.stop();
         (clients, watcher.join().expect("the watcher does not panic"))
     });
@@ -152,7 +158,11 @@ pub fn run(
 /// Samples the throughput until the clients are done.
 fn watch(database: &Database, progress: &Progress) -> Vec<Slice> {
     let mut slices = Vec::new();
-    let mut last = (Instant::now(), progress.committed.load(Ordering::Relaxed), false);
+    let mut last = (
+        Instant::now(),
+        progress.committed.load(Ordering::Relaxed),
+        false,
+    );
     while !progress.stop.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(10));
         let now = (
@@ -242,7 +252,10 @@ impl<'a> Client<'a> {
 
     fn run(mut self) -> Result<Measured, Error> {
         let outcome = match self.mode {
-            Mode::Batches { requests, in_flight } => self.run_batches(requests, in_flight),
+            Mode::Batches {
+                requests,
+                in_flight,
+            } => self.run_batches(requests, in_flight),
             Mode::OneAtATime => self.run_one_at_a_time(),
         };
         if outcome.is_err() {
@@ -266,7 +279,10 @@ impl<'a> Client<'a> {
     fn next(&mut self) -> Numbered {
         let transaction = ((self.number as u64) << 48) | self.sent;
         self.sent += 1;
-        Numbered { transaction, request: self.generator.request() }
+        Numbered {
+            transaction,
+            request: self.generator.request(),
+        }
     }
 
     fn run_batches(&mut self, requests: usize, in_flight: usize) -> Result<(), Error> {
@@ -276,8 +292,14 @@ impl<'a> Client<'a> {
             let granted = self.grant(requests as u64, started);
             if granted > 0 {
                 let batch: Vec<Numbered> = (0..granted).map(|_| self.next()).collect();
-                let ticket = self.database.submit_batch(self.procedure, batch, self.number);
-                window.push_back(InFlight { ticket, started, requests: granted });
+                let ticket = self
+                    .database
+                    .submit_batch(self.procedure, batch, self.number);
+                window.push_back(InFlight {
+                    ticket,
+                    started,
+                    requests: granted,
+                });
             }
             while let Some(first) = window.front() {
                 if granted > 0 && window.len() < in_flight && !first.ticket.is_done() {
@@ -294,12 +316,16 @@ impl<'a> Client<'a> {
 
     fn finish(&mut self, batch: InFlight) -> Result<(), Error> {
         let outcomes = batch.ticket.wait()?;
-        self.measured.responses.record_n(batch.started.elapsed(), batch.requests);
+        self.measured
+            .responses
+            .record_n(batch.started.elapsed(), batch.requests);
         let committed = outcomes.iter().filter(|outcome| outcome.is_ok()).count() as u64;
         self.measured.committed += committed;
         self.measured.refused += batch.requests - committed;
         self.measured.acknowledged += batch.requests;
-        self.progress.committed.fetch_add(committed, Ordering::Relaxed);
+        self.progress
+            .committed
+            .fetch_add(committed, Ordering::Relaxed);
         Ok(())
     }
 
@@ -325,11 +351,7 @@ impl<'a> Client<'a> {
     }
 }
 
-fn locate(
-    schema: &Schema,
-    request: &Request,
-    transaction: &sardonyx::Transaction<'_>,
-) -> Located {
+fn locate(schema: &Schema, request: &Request, transaction: &sardonyx::Transaction<'_>) -> Located {
     (
         transaction.find(schema.accounts, &request.account),
         transaction.find(schema.tellers, &u64::from(request.teller)),
@@ -339,5 +361,8 @@ fn locate(
 
 /// The client and the running number of a history row.
 pub fn client_and_number(row: &HistoryRow) -> (usize, u64) {
-    ((row.transaction >> 48) as usize, row.transaction & ((1 << 48) - 1))
+    (
+        (row.transaction >> 48) as usize,
+        row.transaction & ((1 << 48) - 1),
+    )
 }

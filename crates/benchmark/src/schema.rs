@@ -3,8 +3,8 @@
 //!
 //! Source: Li & Naughton, section 4, Figure 4.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use sardonyx::{Database, Error, Journal, JournalRow, Table, record};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// An account, a teller or a branch: the paper's record definition is the same for all three.
 macro_rules! balance_record {

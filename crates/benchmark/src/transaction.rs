@@ -4,7 +4,7 @@
 //! Source: Li & Naughton, section 4, Figure 3; section 5 for the two stages.
 
 use crate::schema::{Account, Branch, HistoryRow, Schema, Teller, code_of};
-use sardonyx::{Field, Procedure, Row, TableError, TableSpace, Transaction, field};
+use sardonyx::{Field, Prefetch, Procedure, Row, TableError, TableSpace, Transaction, field};
 use sardonyx_workload::debit_credit::Request;
 
 /// A request with the number that its history row will carry.
@@ -63,7 +63,11 @@ pub struct DebitCredit {
 }
 
 /// The three records.
-pub type Located = (Option<Row<Account>>, Option<Row<Teller>>, Option<Row<Branch>>);
+pub type Located = (
+    Option<Row<Account>>,
+    Option<Row<Teller>>,
+    Option<Row<Branch>>,
+);
 
 impl DebitCredit {
     /// The procedure for these tables.
@@ -83,18 +87,15 @@ impl Procedure for DebitCredit {
     }
 
     #[inline]
-    fn prefetch(&self, numbered: &Numbered, space: &TableSpace) {
+    fn prefetch(&self, what: Prefetch, numbered: &Numbered, space: &TableSpace) {
         // Tellers and branches are few and stay in the cache.
-        space.prefetch_index(self.schema.accounts, &numbered.request.account);
+        space.prefetch(what, self.schema.accounts, &numbered.request.account);
     }
 
     #[inline]
     fn locate(&self, numbered: &Numbered, space: &TableSpace) -> Located {
         let request = &numbered.request;
         let account = space.locate(self.schema.accounts, &request.account);
-        if let Some(row) = account {
-            space.prefetch_row(row);
-        }
         let teller = space.locate(self.schema.tellers, &u64::from(request.teller));
         let branch = space.locate(self.schema.branches, &u64::from(request.branch));
         (account, teller, branch)
@@ -110,19 +111,31 @@ impl Procedure for DebitCredit {
         let request = &numbered.request;
         let (account, teller, branch) = match (account, teller, branch) {
             (Some(account), Some(teller), Some(branch)) => (account, teller, branch),
-            (account, teller, _) => return Err(unknown(request, account.is_some(), teller.is_some())),
+            (account, teller, _) => {
+                return Err(unknown(request, account.is_some(), teller.is_some()));
+            }
         };
         let record = transaction.record(account)?;
         if record.code != code_of(request.account) {
-            return Err(Refusal::Denied { account: request.account });
+            return Err(Refusal::Denied {
+                account: request.account,
+            });
         }
-        let overflow = || Refusal::Overflow { account: request.account };
-        let account_balance =
-            record.balance.checked_add(request.amount).ok_or_else(overflow)?;
+        let overflow = || Refusal::Overflow {
+            account: request.account,
+        };
+        let account_balance = record
+            .balance
+            .checked_add(request.amount)
+            .ok_or_else(overflow)?;
         let teller_balance = transaction.record(teller)?.balance;
-        let teller_balance = teller_balance.checked_add(request.amount).ok_or_else(overflow)?;
+        let teller_balance = teller_balance
+            .checked_add(request.amount)
+            .ok_or_else(overflow)?;
         let branch_balance = transaction.record(branch)?.balance;
-        let branch_balance = branch_balance.checked_add(request.amount).ok_or_else(overflow)?;
+        let branch_balance = branch_balance
+            .checked_add(request.amount)
+            .ok_or_else(overflow)?;
         transaction.set(account, ACCOUNT_BALANCE, account_balance)?;
         transaction.set(teller, TELLER_BALANCE, teller_balance)?;
         transaction.set(branch, BRANCH_BALANCE, branch_balance)?;
@@ -141,8 +154,17 @@ impl Procedure for DebitCredit {
 #[cold]
 fn unknown(request: &Request, account: bool, teller: bool) -> Refusal {
     match (account, teller) {
-        (false, _) => Refusal::Unknown { what: "account", id: request.account },
-        (true, false) => Refusal::Unknown { what: "teller", id: request.teller.into() },
-        (true, true) => Refusal::Unknown { what: "branch", id: request.branch.into() },
+        (false, _) => Refusal::Unknown {
+            what: "account",
+            id: request.account,
+        },
+        (true, false) => Refusal::Unknown {
+            what: "teller",
+            id: request.teller.into(),
+        },
+        (true, true) => Refusal::Unknown {
+            what: "branch",
+            id: request.branch.into(),
+        },
     }
 }

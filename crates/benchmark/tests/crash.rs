@@ -3,8 +3,13 @@
 
 use sardonyx_benchmark::exploration::{Explored, Plan, explore};
 
-const SMALL: Plan =
-    Plan { seed: 1, crash_at_step: None, fail_sync_at: None, lives: 1, transactions: 40 };
+const SMALL: Plan = Plan {
+    seed: 1,
+    crash_at_step: None,
+    fail_sync_at: None,
+    lives: 1,
+    transactions: 40,
+};
 
 fn must(plan: Plan) -> Explored {
     explore(plan).unwrap_or_else(|what| panic!("{what}"))
@@ -72,14 +77,22 @@ fn i1_i6_i8_thousands_of_seeds_with_several_lives() {
         })
         .collect();
     let total = all(plans);
-    assert!(total.checkpoints > 1000 && total.crashes > 9000, "{total:?}");
+    assert!(
+        total.checkpoints > 1000 && total.crashes > 9000,
+        "{total:?}"
+    );
 }
 
 #[test]
 fn i7_a_failed_sync_at_every_place_loses_nothing_acknowledged() {
     let plans = (1..=120)
         .flat_map(|sync| (1..=4).map(move |seed| (seed, sync)))
-        .map(|(seed, sync)| Plan { seed, fail_sync_at: Some(sync), lives: 2, ..SMALL })
+        .map(|(seed, sync)| Plan {
+            seed,
+            fail_sync_at: Some(sync),
+            lives: 2,
+            ..SMALL
+        })
         .collect();
     all(plans);
 }
@@ -87,7 +100,12 @@ fn i7_a_failed_sync_at_every_place_loses_nothing_acknowledged() {
 #[test]
 fn i11_the_same_seed_gives_the_same_run() {
     for seed in 0..20 {
-        let plan = Plan { seed, crash_at_step: Some(100 + seed), lives: 3, ..SMALL };
+        let plan = Plan {
+            seed,
+            crash_at_step: Some(100 + seed),
+            lives: 3,
+            ..SMALL
+        };
         assert_eq!(explore(plan), explore(plan), "seed {seed}");
     }
 }

@@ -54,7 +54,12 @@ impl Database {
         space.set_transaction_bytes_max(limits.transaction_bytes);
         let kernel = Kernel::start(space, opened.filling, opened.backbone, shape);
         let procedures = Mutex::default();
-        Ok(Database { kernel, recovery: opened.report, rebuild, procedures })
+        Ok(Database {
+            kernel,
+            recovery: opened.report,
+            rebuild,
+            procedures,
+        })
     }
 
     /// The table of this record type, declared where absent.

@@ -56,7 +56,7 @@ pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_table as table;
 pub use sardonyx_table::{
-    Field, Journal, JournalRow, Record, RecordKey, Row, Table, TableError, TableSpace, Transaction,
-    View, field, record,
+    Field, Journal, JournalRow, Prefetch, Record, RecordKey, Row, Table, TableError, TableSpace,
+    Transaction, View, field, record,
 };
 pub use zerocopy;

@@ -39,7 +39,14 @@ impl<P: Procedure> Batch<P> {
         delivery: Option<Arc<Delivery<Outcomes<P>>>>,
     ) -> Self {
         let outcomes = Vec::with_capacity(arguments.len());
-        Batch { procedure, arguments, refused: Vec::new(), outcomes, failed: None, delivery }
+        Batch {
+            procedure,
+            arguments,
+            refused: Vec::new(),
+            outcomes,
+            failed: None,
+            delivery,
+        }
     }
 
     /// The outcomes, after execution.
@@ -95,7 +102,11 @@ pub(crate) struct Single<F, T> {
 
 impl<F, T> Single<F, T> {
     pub fn new(body: F, delivery: Arc<Delivery<T>>) -> Self {
-        Single { body: Some(body), outcome: None, delivery }
+        Single {
+            body: Some(body),
+            outcome: None,
+            delivery,
+        }
     }
 }
 
@@ -130,9 +141,9 @@ impl<T, E> Ended<T, E> {
         match self {
             Ended::Committed(value) => Ok(Ok(value)),
             Ended::Aborted(error) => Ok(Err(error)),
-            Ended::Panicked(panic) => {
-                Err(SerialError::Panicked { message: crate::error::panic_message(&*panic) })
-            }
+            Ended::Panicked(panic) => Err(SerialError::Panicked {
+                message: crate::error::panic_message(&*panic),
+            }),
         }
     }
 }

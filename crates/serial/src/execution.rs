@@ -14,7 +14,7 @@ use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::filling::{Filling, Refusal};
 use sardonyx_storage::log::writer::SealedGroup;
-use sardonyx_table::{TableSpace, Transaction};
+use sardonyx_table::{Prefetch, TableSpace, Transaction};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -48,7 +48,12 @@ impl Execution {
         commit: Arc<GroupCommit>,
         checkpoint: Arc<CheckpointStage>,
     ) -> Self {
-        Execution { space, filling, commit, checkpoint }
+        Execution {
+            space,
+            filling,
+            commit,
+            checkpoint,
+        }
     }
 
     /// Makes sure that a transaction may run: the log is sound and has room for what it may write.
@@ -68,10 +73,17 @@ impl Execution {
         };
         // What waits in the group must not wait for room as well.
         self.filling.hand_over();
-        let Execution { commit, checkpoint, filling, .. } = self;
+        let Execution {
+            commit,
+            checkpoint,
+            filling,
+            ..
+        } = self;
         commit.room().wait_for_room(at, || {
             commit.help(&NothingFilling);
-            checkpoint.free_some().map_err(|error| LogError::Full { reason: error.to_string().into() })
+            checkpoint.free_some().map_err(|error| LogError::Full {
+                reason: error.to_string().into(),
+            })
         })?;
         match filling.admit() {
             Ok(()) => Ok(()),
@@ -110,7 +122,11 @@ impl Execution {
     /// The group to wait for after a transaction.
     #[inline]
     fn ended(&mut self, wrote: bool) -> u64 {
-        if wrote { self.filling.transaction_ended() } else { self.filling.last_group() }
+        if wrote {
+            self.filling.transaction_ended()
+        } else {
+            self.filling.last_group()
+        }
     }
 
     /// Runs a procedure for each of a batch's arguments, in order, as a transaction each. `refused`
@@ -129,10 +145,16 @@ impl Execution {
         let mut located = Vec::with_capacity(LOCATED_TOGETHER);
         for (chunk_number, chunk) in arguments.chunks(LOCATED_TOGETHER).enumerate() {
             let first = chunk_number * LOCATED_TOGETHER;
-            for arguments in chunk {
-                procedure.prefetch(arguments, &self.space);
+            for what in [Prefetch::Index, Prefetch::Record] {
+                chunk
+                    .iter()
+                    .for_each(|one| procedure.prefetch(what, one, &self.space));
             }
-            located.extend(chunk.iter().map(|arguments| procedure.locate(arguments, &self.space)));
+            located.extend(
+                chunk
+                    .iter()
+                    .map(|arguments| procedure.locate(arguments, &self.space)),
+            );
             for (n, located) in located.drain(..).enumerate() {
                 if let Some(error) = refused.get_mut(first + n).and_then(Option::take) {
                     outcomes.push(Err(ProcedureError::Aborted(error)));

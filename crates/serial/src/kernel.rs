@@ -145,12 +145,20 @@ impl Kernel {
             execution_time: StageTime::default(),
             output_time: StageTime::default(),
         });
-        let mut kernel =
-            Kernel { shared, backbone, lanes: Lanes::default(), threads: Vec::new() };
+        let mut kernel = Kernel {
+            shared,
+            backbone,
+            lanes: Lanes::default(),
+            threads: Vec::new(),
+        };
         if shape.is_threaded() {
             kernel.backbone.start(kernel.shared.clone());
         }
-        if let Shape::Pipelined { input_threads, output_threads } = shape {
+        if let Shape::Pipelined {
+            input_threads,
+            output_threads,
+        } = shape
+        {
             kernel.start_pipeline(input_threads.max(1), output_threads.max(1));
         }
         kernel
@@ -176,12 +184,15 @@ impl Kernel {
         }
         let (shared, output) = (self.shared.clone(), self.lanes.output.clone());
         self.lanes.execution = Some(execution.clone());
-        self.spawn("execution".into(), move || shared.run_execution(&execution, &output));
+        self.spawn("execution".into(), move || {
+            shared.run_execution(&execution, &output)
+        });
     }
 
     fn spawn(&mut self, name: String, body: impl FnOnce() + Send + 'static) {
         let thread = std::thread::Builder::new().name(name).spawn(body);
-        self.threads.push(thread.expect("the system can start a thread"));
+        self.threads
+            .push(thread.expect("the system can start a thread"));
     }
 
     /// Runs a closure as a transaction on the calling thread, in its turn.
@@ -417,7 +428,9 @@ impl Drop for Kernel {
 
 impl std::fmt::Debug for Kernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kernel").field("shape", &self.shared.shape).finish_non_exhaustive()
+        f.debug_struct("Kernel")
+            .field("shape", &self.shared.shape)
+            .finish_non_exhaustive()
     }
 }
 

@@ -2,10 +2,10 @@
 //! or in batches.
 //!
 //! A procedure may split *locating* its records from *modifying* them (the paper's two-stage
-//! execution, section 5): the engine first calls [`Procedure::prefetch`] for a whole batch, then
-//! [`Procedure::locate`], then [`Procedure::execute`], so that the batch's cache misses overlap.
+//! execution, section 5): for a whole batch the engine first calls [`Procedure::prefetch`], so that
+//! the batch's cache misses overlap, then [`Procedure::locate`], then [`Procedure::execute`].
 
-use sardonyx_table::{TableSpace, Transaction};
+use sardonyx_table::{Prefetch, TableSpace, Transaction};
 use std::sync::Arc;
 
 /// A transaction that is called by arguments.
@@ -27,11 +27,12 @@ pub trait Procedure: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Asks the processor for the memory that [`Procedure::locate`] will read.
-    fn prefetch(&self, _arguments: &Self::Arguments, _space: &TableSpace) {}
+    /// Asks the processor for the memory that the transaction will read, by calling
+    /// [`TableSpace::prefetch`] with `what` for each record that is likely not to be in the cache.
+    fn prefetch(&self, _what: Prefetch, _arguments: &Self::Arguments, _space: &TableSpace) {}
 
-    /// Finds the records that [`Procedure::execute`] will use, and asks the processor for them.
-    /// Transactions of the same batch may run before this one is executed.
+    /// Finds the records that [`Procedure::execute`] will use. Transactions of the same batch may
+    /// run before this one is executed.
     fn locate(&self, arguments: &Self::Arguments, space: &TableSpace) -> Self::Located;
 
     /// Runs the transaction. An error or a panic undoes it.

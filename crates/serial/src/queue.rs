@@ -26,8 +26,12 @@ struct State<T> {
 impl<T> Queue<T> {
     /// A queue of at most `items_max` items.
     pub fn new(items_max: usize) -> Self {
-        let state =
-            State { items: VecDeque::new(), closed: false, takers_waiting: 0, givers_waiting: 0 };
+        let state = State {
+            items: VecDeque::new(),
+            closed: false,
+            takers_waiting: 0,
+            givers_waiting: 0,
+        };
         Queue {
             state: Mutex::new(state),
             filled: Condvar::new(),
@@ -111,9 +115,16 @@ mod tests {
             }
         });
         for giver in 0..3 {
-            let of_giver: Vec<u32> =
-                seen.iter().filter(|(g, _)| *g == giver).map(|(_, n)| *n).collect();
-            assert_eq!(of_giver, (0..1000).collect::<Vec<_>>(), "each giver's order is kept");
+            let of_giver: Vec<u32> = seen
+                .iter()
+                .filter(|(g, _)| *g == giver)
+                .map(|(_, n)| *n)
+                .collect();
+            assert_eq!(
+                of_giver,
+                (0..1000).collect::<Vec<_>>(),
+                "each giver's order is kept"
+            );
         }
         queue.close();
         assert_eq!(queue.push((0, 0)), Err((0, 0)));

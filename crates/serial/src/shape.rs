@@ -23,7 +23,10 @@ impl Shape {
     /// The shape for so many processors: five stages want at least four.
     pub fn for_processors(processors: usize) -> Shape {
         if processors >= 4 {
-            Shape::Pipelined { input_threads: 1, output_threads: 1 }
+            Shape::Pipelined {
+                input_threads: 1,
+                output_threads: 1,
+            }
         } else {
             Shape::Coalesced
         }

@@ -10,7 +10,8 @@ pub struct StageTime(AtomicU64);
 impl StageTime {
     /// Adds the time since `started`.
     pub fn add_since(&self, started: Instant) {
-        self.0.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        self.0
+            .fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
     }
 
     /// The busy time so far.

@@ -26,8 +26,15 @@ struct State<T> {
 
 impl<T> Delivery<T> {
     pub fn new() -> Arc<Self> {
-        let state = State { outcome: None, done: false, waker: None };
-        Arc::new(Delivery { state: Mutex::new(state), delivered: Condvar::new() })
+        let state = State {
+            outcome: None,
+            done: false,
+            waker: None,
+        };
+        Arc::new(Delivery {
+            state: Mutex::new(state),
+            delivered: Condvar::new(),
+        })
     }
 
     pub fn deliver(&self, outcome: Result<T, SerialError>) {
@@ -53,7 +60,11 @@ pub(crate) trait Acknowledger: Send + Sync {
 
 enum Source<T> {
     /// Executed; becomes durable with a group.
-    Executed { outcome: Option<Result<T, SerialError>>, group: u64, log: Arc<dyn Acknowledger> },
+    Executed {
+        outcome: Option<Result<T, SerialError>>,
+        group: u64,
+        log: Arc<dyn Acknowledger>,
+    },
     /// On its way through the pipeline.
     Piped(Arc<Delivery<T>>),
 }
@@ -70,7 +81,11 @@ impl<T> Ticket<T> {
         group: u64,
         log: Arc<dyn Acknowledger>,
     ) -> Self {
-        Ticket(Source::Executed { outcome: Some(outcome), group, log })
+        Ticket(Source::Executed {
+            outcome: Some(outcome),
+            group,
+            log,
+        })
     }
 
     pub(crate) fn piped(delivery: Arc<Delivery<T>>) -> Self {
@@ -91,7 +106,11 @@ impl<T> Ticket<T> {
     /// The transaction's error, or the log's: then its fate is unknown (I7).
     pub fn wait(self) -> Result<T, SerialError> {
         match self.0 {
-            Source::Executed { mut outcome, group, log } => {
+            Source::Executed {
+                mut outcome,
+                group,
+                log,
+            } => {
                 log.wait(group)?;
                 outcome.take().expect("a ticket is used once")
             }
@@ -115,12 +134,18 @@ impl<T> Future for Ticket<T> {
     /// If polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            Source::Executed { outcome, group, log } => match log.poll(*group, context.waker()) {
+            Source::Executed {
+                outcome,
+                group,
+                log,
+            } => match log.poll(*group, context.waker()) {
                 Poll::Pending => Poll::Pending,
                 Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-                Poll::Ready(Ok(())) => {
-                    Poll::Ready(outcome.take().expect("a ticket is not polled after it was ready"))
-                }
+                Poll::Ready(Ok(())) => Poll::Ready(
+                    outcome
+                        .take()
+                        .expect("a ticket is not polled after it was ready"),
+                ),
             },
             Source::Piped(delivery) => {
                 let mut state = delivery.state.lock();
@@ -137,6 +162,8 @@ impl<T> Future for Ticket<T> {
 
 impl<T> std::fmt::Debug for Ticket<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ticket").field("done", &self.is_done()).finish_non_exhaustive()
+        f.debug_struct("Ticket")
+            .field("done", &self.is_done())
+            .finish_non_exhaustive()
     }
 }

@@ -20,8 +20,8 @@ use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments, segment_file};
 use crate::log::writer::Sequencer;
 use crate::log::{LogError, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
-use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
+use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::store::PageStore;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -185,15 +185,30 @@ impl Backbone {
             workers: options.workers,
             dry_run: false,
         };
-        let (recovered, needed_from) =
-            recover_at(&options.checkpoint, &disk, &manifest, recovery)?;
+        let (recovered, needed_from) = recover_at(&options.checkpoint, &disk, &manifest, recovery)?;
         // Counted up and stable before anything is appended: leftovers of this log never chain.
         manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
         manifest.write(&*disk)?;
-        let parts = Parts { disk, manifest, options, lock };
-        let Recovered { store, checkpointers, end, report, .. } = recovered;
+        let parts = Parts {
+            disk,
+            manifest,
+            options,
+            lock,
+        };
+        let Recovered {
+            store,
+            checkpointers,
+            end,
+            report,
+            ..
+        } = recovered;
         let (backbone, filling) = parts.assemble(checkpointers, end, needed_from)?;
-        Ok(Opened { backbone, store, filling, report })
+        Ok(Opened {
+            backbone,
+            store,
+            filling,
+            report,
+        })
     }
 
     /// Starts the logging, preparing and checkpointing threads, or the one that carries the log to
@@ -207,20 +222,22 @@ impl Backbone {
         self.spawn("log-room".into(), move || room.run());
         for stripe in 0..self.checkpoint.stripes() {
             let checkpoint = self.checkpoint.clone();
-            self.spawn(format!("checkpoint-{stripe}"), move || checkpoint.run(stripe));
+            self.spawn(format!("checkpoint-{stripe}"), move || {
+                checkpoint.run(stripe)
+            });
         }
         if let CheckpointPlace::Standby(standby) = &self.options.checkpoint {
             let standby = standby.clone();
             let (disk, manifest) = (self.disk.clone(), self.manifest.clone());
-            let log =
-                ShippedLog::new(disk, manifest, self.commit.clone(), self.checkpoint.clone());
+            let log = ShippedLog::new(disk, manifest, self.commit.clone(), self.checkpoint.clone());
             self.spawn("standby".into(), move || standby.run(&log));
         }
     }
 
     fn spawn(&mut self, name: String, body: impl FnOnce() + Send + 'static) {
         let thread = std::thread::Builder::new().name(name).spawn(body);
-        self.threads.push(thread.expect("the system can start a thread"));
+        self.threads
+            .push(thread.expect("the system can start a thread"));
     }
 
     /// Group commit.
@@ -283,20 +300,34 @@ impl Parts {
         end: LogPosition,
         needed_from: LogPosition,
     ) -> Result<(Backbone, Filling), OpenError> {
-        let Parts { disk, manifest, options, lock } = self;
+        let Parts {
+            disk,
+            manifest,
+            options,
+            lock,
+        } = self;
         let layout = manifest.log_layout();
         let segments_max = options.log_bytes_max / layout.segment_bytes;
-        let segments =
-            Arc::new(Segments::open(disk.clone(), layout, needed_from.lsn, segments_max)?);
+        let segments = Arc::new(Segments::open(
+            disk.clone(),
+            layout,
+            needed_from.lsn,
+            segments_max,
+        )?);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
-        let prepared = (options.log_bytes_prepared / layout.segment_bytes).min(segments_max).max(2);
+        let prepared = (options.log_bytes_prepared / layout.segment_bytes)
+            .min(segments_max)
+            .max(2);
         while segments.count().1 < prepared || !room.has_room(end.lsn) {
             if segments.prepare_next()? == Prepared::NoRoom {
                 break;
             }
         }
-        let feeds: Vec<_> = checkpointers.iter().map(|_| Arc::new(Feed::default())).collect();
+        let feeds: Vec<_> = checkpointers
+            .iter()
+            .map(|_| Arc::new(Feed::default()))
+            .collect();
         let commit = Arc::new(GroupCommit::new(
             segments.clone(),
             room.clone(),
@@ -307,7 +338,9 @@ impl Parts {
             options.threaded,
         ));
         let log_bytes = segments_max * layout.segment_bytes;
-        let interval = options.checkpoint_interval_bytes.unwrap_or(log_bytes * 3 / 8);
+        let interval = options
+            .checkpoint_interval_bytes
+            .unwrap_or(log_bytes * 3 / 8);
         let checkpoint = Arc::new(match &options.checkpoint {
             CheckpointPlace::Local => {
                 let threaded = options.threaded;
@@ -341,7 +374,10 @@ fn recover_at(
     let CheckpointPlace::Standby(standby) = place else {
         let recovered = recover(disk, manifest, options)?;
         let checkpointers = recovered.checkpointers.iter();
-        let needed_from = checkpointers.map(|c| c.log_needed_from()).min().unwrap_or(recovered.end);
+        let needed_from = checkpointers
+            .map(|c| c.log_needed_from())
+            .min()
+            .unwrap_or(recovered.end);
         return Ok((recovered, needed_from));
     };
     match recover_locally(disk, manifest, options) {
@@ -352,7 +388,10 @@ fn recover_at(
         Err(local @ (RecoveryError::LogFreed { .. } | RecoveryError::MissingBlock { .. })) => {
             let image = standby
                 .fetch_image(manifest, options.memory_max_bytes)
-                .map_err(|source| OpenError::Standby { local: Box::new(local), source })?;
+                .map_err(|source| OpenError::Standby {
+                    local: Box::new(local),
+                    source,
+                })?;
             Ok(recover_from_image(disk, manifest, image)?)
         }
         Err(error) => Err(error.into()),
@@ -360,8 +399,9 @@ fn recover_at(
 }
 
 fn take_lock(disk: &Arc<dyn Disk>) -> Result<Box<dyn DiskLock>, OpenError> {
-    disk.lock(LOCK_FILE)?
-        .ok_or_else(|| OpenError::Locked { file: disk.display_name(LOCK_FILE) })
+    disk.lock(LOCK_FILE)?.ok_or_else(|| OpenError::Locked {
+        file: disk.display_name(LOCK_FILE),
+    })
 }
 
 /// Makes a new database: the log's first segments, then the manifest.
@@ -371,7 +411,10 @@ fn create(
     manifest_file: String,
 ) -> Result<Manifest, OpenError> {
     if let Some(evidence) = evidence_of_data(disk)? {
-        return Err(OpenError::ManifestLost { file: manifest_file, evidence });
+        return Err(OpenError::ManifestLost {
+            file: manifest_file,
+            evidence,
+        });
     }
     let identity = options.identity.unwrap_or_else(random_identity);
     let manifest = Manifest {
@@ -400,9 +443,15 @@ fn evidence_of_data(disk: &Arc<dyn Disk>) -> Result<Option<String>, DiskError> {
     use crate::checkpoint::BACKUP_DIRECTORY;
     use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT};
     if let Some(name) = disk.list(BACKUP_DIRECTORY)?.first() {
-        return Ok(Some(disk.display_name(&format!("{BACKUP_DIRECTORY}/{name}"))));
+        return Ok(Some(
+            disk.display_name(&format!("{BACKUP_DIRECTORY}/{name}")),
+        ));
     }
-    for name in disk.list(LOG_DIRECTORY)?.iter().filter(|name| name.ends_with(".log")) {
+    for name in disk
+        .list(LOG_DIRECTORY)?
+        .iter()
+        .filter(|name| name.ends_with(".log"))
+    {
         let name = format!("{LOG_DIRECTORY}/{name}");
         let file = disk.open(&name, Access::Direct, Create::No)?;
         let mut start = AlignedBuffer::zeroed(DIRECT_ALIGNMENT);
@@ -417,14 +466,24 @@ fn evidence_of_data(disk: &Arc<dyn Disk>) -> Result<Option<String>, DiskError> {
 fn random_identity() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     // The standard library's hasher keys come from the system's random numbers.
-    std::collections::hash_map::RandomState::new().build_hasher().finish()
+    std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish()
 }
 
 /// I10: whatever is admitted fits.
 fn check_limits(options: &StorageOptions, segment_bytes: u64) -> Result<(), OpenError> {
     let limits = &options.limits;
     let check = |option, value: u64, good: bool, requirement| {
-        if good { Ok(()) } else { Err(OpenError::Option { option, value, requirement }) }
+        if good {
+            Ok(())
+        } else {
+            Err(OpenError::Option {
+                option,
+                value,
+                requirement,
+            })
+        }
     };
     let group_most = limits.group_bytes as u64 + limits.transaction_bytes as u64 + 8192;
     check(
@@ -440,7 +499,12 @@ fn check_limits(options: &StorageOptions, segment_bytes: u64) -> Result<(), Open
         options.log_bytes_max >= 4 * segment_bytes,
         "at least four segments",
     )?;
-    check("depth", limits.depth as u64, (1..=64).contains(&limits.depth), "1 to 64")?;
+    check(
+        "depth",
+        limits.depth as u64,
+        (1..=64).contains(&limits.depth),
+        "1 to 64",
+    )?;
     check(
         "buffers",
         limits.buffers as u64,

@@ -4,9 +4,7 @@
 //! transactions has in common. Threads race freely; what is asserted holds for every order.
 
 use parking_lot::Mutex;
-use sardonyx_storage::disk::{
-    Access, Create, Disk, DiskError, DiskFile, DiskLock, RealDisk,
-};
+use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock, RealDisk};
 use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::feed::Feed;
 use sardonyx_storage::log::filling::Filling;
@@ -23,7 +21,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-const LAYOUT: LogLayout = LogLayout { identity: 5, segment_bytes: 64 << 10 };
+const LAYOUT: LogLayout = LogLayout {
+    identity: 5,
+    segment_bytes: 64 << 10,
+};
 
 struct Stage {
     filling: Mutex<Filling>,
@@ -37,18 +38,31 @@ impl GroupSource for Stage {
 }
 
 impl Stage {
-    fn new(disk: Arc<dyn Disk>, policy: GroupPolicy, threaded: bool, feeds: Vec<Arc<Feed>>) -> Arc<Stage> {
+    fn new(
+        disk: Arc<dyn Disk>,
+        policy: GroupPolicy,
+        threaded: bool,
+        feeds: Vec<Arc<Feed>>,
+    ) -> Arc<Stage> {
         let segments = Arc::new(Segments::open(disk, LAYOUT, Lsn(0), 64).expect("segments"));
         segments.prepare_next().expect("room");
         segments.prepare_next().expect("room");
         let room = Arc::new(Room::new(segments.clone(), threaded));
-        let limits =
-            GroupLimits { group_bytes: 8 << 10, transaction_bytes: 1 << 10, depth: 2, buffers: 5 };
+        let limits = GroupLimits {
+            group_bytes: 8 << 10,
+            transaction_bytes: 1 << 10,
+            depth: 2,
+            buffers: 5,
+        };
         let start = LogPosition::START;
-        let commit =
-            Arc::new(GroupCommit::new(segments, room, start, policy, limits, feeds, threaded));
+        let commit = Arc::new(GroupCommit::new(
+            segments, room, start, policy, limits, feeds, threaded,
+        ));
         let filling = Filling::new(Sequencer::new(LAYOUT, 1, start), commit.clone());
-        Arc::new(Stage { filling: Mutex::new(filling), commit })
+        Arc::new(Stage {
+            filling: Mutex::new(filling),
+            commit,
+        })
     }
 
     /// One transaction that writes its number, and the wait for it.
@@ -64,7 +78,9 @@ impl Stage {
                     sardonyx_storage::log::filling::Refusal::Log(error) => return Err(error),
                 }
             }
-            filling.builder().push_write(Address(0), &number.to_le_bytes());
+            filling
+                .builder()
+                .push_write(Address(0), &number.to_le_bytes());
             assert!(filling.builder().end_transaction());
             filling.transaction_ended()
         };
@@ -131,18 +147,32 @@ fn many_clients(policy: GroupPolicy, threaded: bool) {
                     })
                 })
                 .collect();
-            clients.into_iter().for_each(|client| client.join().expect("a client"));
+            clients
+                .into_iter()
+                .for_each(|client| client.join().expect("a client"));
             feed.close();
             consumer.join().expect("a consumer");
         });
     };
     // Without threads the clients write for each other, and prepare segments themselves.
-    if threaded { stage.with_threads(run) } else { run() }
+    if threaded {
+        stage.with_threads(run)
+    } else {
+        run()
+    }
     let mut numbers = numbers_in_log(&disk);
     for client in 0..8u64 {
-        let of_client: Vec<u64> =
-            numbers.iter().copied().filter(|n| n / 1000 == client).map(|n| n % 1000).collect();
-        assert_eq!(of_client, (0..50).collect::<Vec<_>>(), "in order, each once");
+        let of_client: Vec<u64> = numbers
+            .iter()
+            .copied()
+            .filter(|n| n / 1000 == client)
+            .map(|n| n % 1000)
+            .collect();
+        assert_eq!(
+            of_client,
+            (0..50).collect::<Vec<_>>(),
+            "in order, each once"
+        );
     }
     numbers.sort_unstable();
     numbers.dedup();
@@ -163,7 +193,10 @@ fn i1_also_without_threads() {
 #[test]
 fn i1_also_with_the_papers_parameters() {
     many_clients(
-        GroupPolicy::Fixed { transactions: 5, time: Duration::from_millis(1) },
+        GroupPolicy::Fixed {
+            transactions: 5,
+            time: Duration::from_millis(1),
+        },
         true,
     );
 }
@@ -172,7 +205,10 @@ fn i1_also_with_the_papers_parameters() {
 fn a_group_of_the_papers_parameters_holds_at_most_transactions_per_group() {
     let directory = tempfile::tempdir().expect("a directory");
     let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(directory.path()).expect("a disk"));
-    let policy = GroupPolicy::Fixed { transactions: 7, time: Duration::from_secs(3600) };
+    let policy = GroupPolicy::Fixed {
+        transactions: 7,
+        time: Duration::from_secs(3600),
+    };
     let stage = Stage::new(disk, policy, true, vec![]);
     stage.with_threads(|| {
         // 21 transactions in 3 groups; nobody waits an hour, because the third group is full too.
@@ -203,9 +239,18 @@ struct FailingFile {
 }
 
 impl Disk for Failing {
-    fn open(&self, name: &str, access: Access, create: Create) -> Result<Box<dyn DiskFile>, DiskError> {
+    fn open(
+        &self,
+        name: &str,
+        access: Access,
+        create: Create,
+    ) -> Result<Box<dyn DiskFile>, DiskError> {
         let inner = self.inner.open(name, access, create)?;
-        Ok(Box::new(FailingFile { inner, left: self.left.clone(), attempts: self.attempts.clone() }))
+        Ok(Box::new(FailingFile {
+            inner,
+            left: self.left.clone(),
+            attempts: self.attempts.clone(),
+        }))
     }
     fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
         self.inner.rename(from, to)
@@ -292,7 +337,10 @@ fn i7_a_failed_sync_poisons_the_log_and_everyone_who_waits_is_told() {
             // Nothing is tried again after the failure; at most `depth` were under way.
             let tried = attempts.load(Ordering::SeqCst);
             assert!(tried <= good_writes as u64 + 2, "{tried} writes");
-            assert!(matches!(stage.commit_one(1), Err(LogError::Poisoned { .. })));
+            assert!(matches!(
+                stage.commit_one(1),
+                Err(LogError::Poisoned { .. })
+            ));
             assert_eq!(attempts.load(Ordering::SeqCst), tried);
         });
         let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(directory.path()).expect("a disk"));

@@ -11,7 +11,10 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-const LAYOUT: LogLayout = LogLayout { identity: 77, segment_bytes: 32 << 10 };
+const LAYOUT: LogLayout = LogLayout {
+    identity: 77,
+    segment_bytes: 32 << 10,
+};
 
 struct Log {
     directory: tempfile::TempDir,
@@ -51,9 +54,16 @@ impl Log {
         let mut group = self.sequencer.seal(builder);
         group.finish(durable);
         let lsn = group.header().lsn;
-        let file = self.segments.file(LAYOUT.segment_of(lsn)).expect("prepared");
-        file.write_durable_at(LAYOUT.offset_in_segment(lsn), group.bytes()).expect("written");
-        let before = LogPosition { lsn, ..self.sequencer.next() };
+        let file = self
+            .segments
+            .file(LAYOUT.segment_of(lsn))
+            .expect("prepared");
+        file.write_durable_at(LAYOUT.offset_in_segment(lsn), group.bytes())
+            .expect("written");
+        let before = LogPosition {
+            lsn,
+            ..self.sequencer.next()
+        };
         (before, group.header().next_position())
     }
 
@@ -67,9 +77,16 @@ impl Log {
     }
 
     fn damage(&self, lsn: Lsn, bytes: &[u8]) {
-        let path = self.directory.path().join(segment_file(LAYOUT.segment_of(lsn)));
-        let file = OpenOptions::new().write(true).open(path).expect("the segment");
-        file.write_all_at(bytes, LAYOUT.offset_in_segment(lsn)).expect("damaged");
+        let path = self
+            .directory
+            .path()
+            .join(segment_file(LAYOUT.segment_of(lsn)));
+        let file = OpenOptions::new()
+            .write(true)
+            .open(path)
+            .expect("the segment");
+        file.write_all_at(bytes, LAYOUT.offset_in_segment(lsn))
+            .expect("damaged");
     }
 
     /// Reopens as the given incarnation, at a place.
@@ -86,8 +103,13 @@ fn groups_read_back_across_segments() {
     for n in 0..9 {
         written.push(log.append(1 + 300 * (n % 3), 0).0);
     }
-    assert_eq!(log.read(LogPosition::START).expect("whole"), (1..=9).collect::<Vec<_>>());
-    let crossings = written.windows(2).filter(|w| w[1].lsn.0 / LAYOUT.segment_bytes != w[0].lsn.0 / LAYOUT.segment_bytes);
+    assert_eq!(
+        log.read(LogPosition::START).expect("whole"),
+        (1..=9).collect::<Vec<_>>()
+    );
+    let crossings = written
+        .windows(2)
+        .filter(|w| w[1].lsn.0 / LAYOUT.segment_bytes != w[0].lsn.0 / LAYOUT.segment_bytes);
     assert!(crossings.count() >= 2, "the test crosses segments");
 }
 
@@ -129,7 +151,13 @@ fn i4_a_broken_group_that_a_later_one_knew_durable_is_corruption_with_file_and_o
     log.append(1, 3);
     log.damage(Lsn(broken.lsn.0 + 4100), &[0xee]);
     match log.read(LogPosition::START) {
-        Err(LogError::Corrupt { file, offset, number, proof_number, .. }) => {
+        Err(LogError::Corrupt {
+            file,
+            offset,
+            number,
+            proof_number,
+            ..
+        }) => {
             assert!(file.ends_with(&segment_file(0)), "{file}");
             assert_eq!(offset, broken.lsn.0);
             assert_eq!((number, proof_number), (2, 4));
@@ -147,7 +175,10 @@ fn i4_corruption_is_found_also_when_the_proof_is_in_a_later_segment() {
     }
     log.damage(broken.lsn, &[0; 64]);
     let outcome = log.read(LogPosition::START);
-    assert!(matches!(outcome, Err(LogError::Corrupt { number: 1, .. })), "{outcome:?}");
+    assert!(
+        matches!(outcome, Err(LogError::Corrupt { number: 1, .. })),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -162,8 +193,19 @@ fn i5_old_groups_of_a_recycled_segment_are_never_log() {
     log.prepare(3);
     assert_eq!(log.read(last).expect("an end"), Vec::<u64>::new());
     let start = log.append(1, 6).0;
-    assert_eq!(log.read(LogPosition { lsn: last.lsn, ..start }).expect("an end"), Vec::<u64>::new());
-    let from = LogPosition { group: 7, transactions: 4200, ..last };
+    assert_eq!(
+        log.read(LogPosition {
+            lsn: last.lsn,
+            ..start
+        })
+        .expect("an end"),
+        Vec::<u64>::new()
+    );
+    let from = LogPosition {
+        group: 7,
+        transactions: 4200,
+        ..last
+    };
     assert_eq!(log.read(from).expect("whole"), vec![7]);
 }
 
@@ -190,9 +232,17 @@ fn missing_and_short_segments_are_errors_that_name_the_file() {
         log.append(1000, 0);
     }
     let path = log.directory.path().join(segment_file(1));
-    OpenOptions::new().write(true).open(&path).and_then(|f| f.set_len(4096)).expect("cut");
+    OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .and_then(|f| f.set_len(4096))
+        .expect("cut");
     match log.read(LogPosition::START) {
-        Err(LogError::SegmentLength { file, found_bytes, expected_bytes }) => {
+        Err(LogError::SegmentLength {
+            file,
+            found_bytes,
+            expected_bytes,
+        }) => {
             assert!(file.ends_with(&segment_file(1)));
             assert_eq!((found_bytes, expected_bytes), (4096, LAYOUT.segment_bytes));
         }
@@ -200,7 +250,10 @@ fn missing_and_short_segments_are_errors_that_name_the_file() {
     }
     std::fs::remove_file(log.directory.path().join(segment_file(0))).expect("removed");
     let outcome = log.read(LogPosition::START);
-    assert!(matches!(&outcome, Err(LogError::MissingSegment { file, .. }) if file.ends_with(&segment_file(0))), "{outcome:?}");
+    assert!(
+        matches!(&outcome, Err(LogError::MissingSegment { file, .. }) if file.ends_with(&segment_file(0))),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -209,14 +262,25 @@ fn a_bound_reads_the_durable_part_of_a_log_that_is_being_written() {
     for _ in 0..4 {
         log.append(1, 0);
     }
-    let mut reader =
-        LogReader::open(&log.disk, LAYOUT, LogPosition::START).expect("open").until_group(3);
-    assert_eq!(reader.next_group().expect("whole").map(|(h, _)| h.number), Some(1));
-    assert_eq!(reader.next_group().expect("whole").map(|(h, _)| h.number), Some(2));
-    assert_eq!(reader.next_group().expect("bound").map(|(h, _)| h.number), None);
+    let mut reader = LogReader::open(&log.disk, LAYOUT, LogPosition::START)
+        .expect("open")
+        .until_group(3);
+    assert_eq!(
+        reader.next_group().expect("whole").map(|(h, _)| h.number),
+        Some(1)
+    );
+    assert_eq!(
+        reader.next_group().expect("whole").map(|(h, _)| h.number),
+        Some(2)
+    );
+    assert_eq!(
+        reader.next_group().expect("bound").map(|(h, _)| h.number),
+        None
+    );
     log.append(1, 4);
     reader.set_until_group(6);
-    let rest: Vec<u64> = std::iter::from_fn(|| reader.next_group().expect("whole").map(|(h, _)| h.number)).collect();
+    let rest: Vec<u64> =
+        std::iter::from_fn(|| reader.next_group().expect("whole").map(|(h, _)| h.number)).collect();
     assert_eq!(rest, vec![3, 4, 5]);
 }
 
@@ -234,5 +298,8 @@ fn i6_a_pin_holds_the_log_back() {
     assert_eq!(log.segments.count().0, 2);
     drop(pin);
     assert!(log.segments.count().0 <= 1);
-    assert!(log.segments.pin(Lsn(0)).is_none(), "freed log cannot be held");
+    assert!(
+        log.segments.pin(Lsn(0)).is_none(),
+        "freed log cannot be held"
+    );
 }

@@ -116,9 +116,17 @@ impl Definition {
     pub fn check(&self) -> Result<(), TableError> {
         let limit = |what, value: usize, limit: usize| {
             let (value, limit) = (value as u64, limit as u64);
-            if value <= limit { Ok(()) } else { Err(TableError::Limit { what, value, limit }) }
+            if value <= limit {
+                Ok(())
+            } else {
+                Err(TableError::Limit { what, value, limit })
+            }
         };
-        limit("the length of a name in bytes", self.name.len(), NAME_BYTES_MAX)?;
+        limit(
+            "the length of a name in bytes",
+            self.name.len(),
+            NAME_BYTES_MAX,
+        )?;
         match self.kind {
             Kind::Table { .. } => PageLayout::new(&self.name, self.record_bytes).map(|_| ()),
             Kind::Journal if self.record_bytes == 0 => Err(TableError::RecordSize {
@@ -133,7 +141,10 @@ impl Definition {
     /// What it looks like, for error messages.
     pub fn describe(&self) -> String {
         match self.kind {
-            Kind::Table { key_offset, key_bytes } => format!(
+            Kind::Table {
+                key_offset,
+                key_bytes,
+            } => format!(
                 "a table of records of {} bytes with a key of {key_bytes} bytes at {key_offset}",
                 self.record_bytes
             ),
@@ -145,7 +156,10 @@ impl Definition {
         let mut name = [0; NAME_BYTES_MAX];
         name[..self.name.len()].copy_from_slice(self.name.as_bytes());
         let (kind, key_offset, key_bytes) = match self.kind {
-            Kind::Table { key_offset, key_bytes } => (KIND_TABLE, key_offset, key_bytes),
+            Kind::Table {
+                key_offset,
+                key_bytes,
+            } => (KIND_TABLE, key_offset, key_bytes),
             Kind::Journal => (KIND_JOURNAL, 0, 0),
         };
         DefinitionBytes {
@@ -163,7 +177,10 @@ impl Definition {
 
 impl DefinitionBytes {
     fn decode(&self) -> Result<Definition, String> {
-        let name = self.name.get(..self.name_bytes.into()).ok_or("a name longer than its room")?;
+        let name = self
+            .name
+            .get(..self.name_bytes.into())
+            .ok_or("a name longer than its room")?;
         let name = std::str::from_utf8(name).map_err(|_| "a name that is not UTF-8")?;
         let record_bytes = self.record_bytes as usize;
         let (key_offset, key_bytes) = (self.key_offset as usize, self.key_bytes as usize);
@@ -172,11 +189,18 @@ impl DefinitionBytes {
             KIND_TABLE if key_bytes == 0 || key_offset + key_bytes > record_bytes => {
                 return Err("a key outside of its record".into());
             }
-            KIND_TABLE => Kind::Table { key_offset, key_bytes },
+            KIND_TABLE => Kind::Table {
+                key_offset,
+                key_bytes,
+            },
             KIND_JOURNAL => Kind::Journal,
             other => return Err(format!("the unknown kind {other}")),
         };
-        let definition = Definition { name: name.to_string(), record_bytes, kind };
+        let definition = Definition {
+            name: name.to_string(),
+            record_bytes,
+            kind,
+        };
         definition.check().map_err(|error| error.to_string())?;
         Ok(definition)
     }
@@ -254,18 +278,25 @@ impl Catalogue {
         }
         store.grow_to(root.pages)?;
         let bytes = store.bytes();
-        let mut catalogue = Catalogue { pages: root.pages, ..Catalogue::default() };
+        let mut catalogue = Catalogue {
+            pages: root.pages,
+            ..Catalogue::default()
+        };
         for number in 0..root.definitions as usize {
             let at = Self::definition_address(number);
             let (entry, _) = DefinitionBytes::read_from_prefix(&bytes[at.0 as usize..])
                 .map_err(|_| damaged(at, "a definition beyond the pages".into()))?;
-            catalogue.definitions.push(entry.decode().map_err(|reason| damaged(at, reason))?);
+            catalogue
+                .definitions
+                .push(entry.decode().map_err(|reason| damaged(at, reason))?);
         }
         for number in 0..root.extents as usize {
             let at = Self::extent_address(number);
             let (entry, _) = ExtentBytes::read_from_prefix(&bytes[at.0 as usize..])
                 .map_err(|_| damaged(at, "an extent beyond the pages".into()))?;
-            catalogue.push_read_extent(entry).map_err(|reason| damaged(at, reason.into()))?;
+            catalogue
+                .push_read_extent(entry)
+                .map_err(|reason| damaged(at, reason.into()))?;
         }
         Ok(catalogue)
     }
@@ -273,7 +304,11 @@ impl Catalogue {
     /// Takes in an extent that was read.
     fn push_read_extent(&mut self, entry: ExtentBytes) -> Result<(), &'static str> {
         let table = entry.table as usize;
-        match self.definitions.get(table).map(|definition| definition.kind) {
+        match self
+            .definitions
+            .get(table)
+            .map(|definition| definition.kind)
+        {
             Some(Kind::Table { .. }) => {}
             _ => return Err("an extent of no table"),
         }
@@ -281,16 +316,26 @@ impl Catalogue {
             .extents
             .last()
             .map_or(CATALOGUE_PAGES, |(_, last)| last.first_page.0 + last.pages);
-        let end = entry.first_page.checked_add(entry.pages).ok_or("an extent beyond the pages")?;
+        let end = entry
+            .first_page
+            .checked_add(entry.pages)
+            .ok_or("an extent beyond the pages")?;
         if entry.first_page != after_last || entry.pages == 0 || end > self.pages {
             return Err("an extent that overlaps another or lies beyond the pages");
         }
-        let extent = Extent { first_page: PageId(entry.first_page), pages: entry.pages };
+        let extent = Extent {
+            first_page: PageId(entry.first_page),
+            pages: entry.pages,
+        };
         self.extents.push((table as u16, extent));
         Ok(())
     }
 }
 
 fn damaged(at: Address, reason: String) -> TableError {
-    TableError::Catalogue { page: at.page().0, offset: at.offset_in_page(), reason }
+    TableError::Catalogue {
+        page: at.page().0,
+        offset: at.offset_in_page(),
+        reason,
+    }
 }

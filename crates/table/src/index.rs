@@ -86,7 +86,9 @@ impl HashIndex {
         HashIndex {
             directory: (0..1 << depth).collect(),
             depth,
-            shards: (0..1 << depth).map(|_| Shard::new(SHARD_PLACES_MIN, depth)).collect(),
+            shards: (0..1 << depth)
+                .map(|_| Shard::new(SHARD_PLACES_MIN, depth))
+                .collect(),
             len: 0,
         }
     }
@@ -112,7 +114,12 @@ impl HashIndex {
             .collect();
         let len = parts.iter().map(|part| part.len).sum();
         let shards = parts.into_iter().flat_map(|part| part.shards).collect();
-        HashIndex { directory, depth: whole_depth, shards, len }
+        HashIndex {
+            directory,
+            depth: whole_depth,
+            shards,
+            len,
+        }
     }
 
     /// Keys in the index.
@@ -127,13 +134,22 @@ impl HashIndex {
 
     /// Bytes of memory that it takes.
     pub fn bytes(&self) -> usize {
-        self.directory.len() * 4 + self.shards.iter().map(|s| s.places.len() * 8).sum::<usize>()
+        self.directory.len() * 4
+            + self
+                .shards
+                .iter()
+                .map(|s| s.places.len() * 8)
+                .sum::<usize>()
     }
 
     #[inline]
     fn shard_of(&self, hash: u64) -> usize {
         // A shift by 64 is not defined, and a directory of depth 0 has one entry.
-        let entry = if self.depth == 0 { 0 } else { hash >> (64 - self.depth) };
+        let entry = if self.depth == 0 {
+            0
+        } else {
+            hash >> (64 - self.depth)
+        };
         self.directory[entry as usize] as usize
     }
 
@@ -148,7 +164,16 @@ impl HashIndex {
     #[inline]
     pub fn find(&self, hash: u64, is_it: impl Fn(Address) -> bool) -> Option<Address> {
         let shard = &self.shards[self.shard_of(hash)];
-        shard.find(hash, is_it).map(|place| address_of(shard.places[place]))
+        shard
+            .find(hash, is_it)
+            .map(|place| address_of(shard.places[place]))
+    }
+
+    /// The first address whose tag fits: most likely the one that [`HashIndex::find`] will give, but
+    /// without looking at the record.
+    #[inline]
+    pub fn candidate(&self, hash: u64) -> Option<Address> {
+        self.find(hash, |_| true)
     }
 
     /// Adds a key that is not there. `hash_of` gives the hash of the key at an address, for when
@@ -157,7 +182,10 @@ impl HashIndex {
     /// # Panics
     /// If the address is at or above [`ADDRESS_END`] or not a multiple of 8.
     pub fn insert(&mut self, hash: u64, address: Address, hash_of: impl Fn(Address) -> u64) {
-        assert!(address.0 < ADDRESS_END && address.0.is_multiple_of(8), "not indexable: {address}");
+        assert!(
+            address.0 < ADDRESS_END && address.0.is_multiple_of(8),
+            "not indexable: {address}"
+        );
         while self.shards[self.shard_of(hash)].is_full() {
             self.make_room(hash, &hash_of);
         }
@@ -175,7 +203,9 @@ impl HashIndex {
     ) -> bool {
         let shard = self.shard_of(hash);
         let shard = &mut self.shards[shard];
-        let Some(place) = shard.find(hash, |found| found == address) else { return false };
+        let Some(place) = shard.find(hash, |found| found == address) else {
+            return false;
+        };
         shard.remove(place, hash_of);
         self.len -= 1;
         true
@@ -193,7 +223,11 @@ impl HashIndex {
             return;
         }
         if depth == self.depth {
-            self.directory = self.directory.iter().flat_map(|&shard| [shard, shard]).collect();
+            self.directory = self
+                .directory
+                .iter()
+                .flat_map(|&shard| [shard, shard])
+                .collect();
             self.depth += 1;
         }
         let mut halves = [Shard::new(places, depth + 1), Shard::new(places, depth + 1)];
@@ -230,7 +264,11 @@ fn address_of(entry: u64) -> Address {
 
 impl Shard {
     fn new(places: usize, depth: u32) -> Self {
-        Shard { places: vec![0; places], taken: 0, depth }
+        Shard {
+            places: vec![0; places],
+            taken: 0,
+            depth,
+        }
     }
 
     fn is_full(&self) -> bool {
@@ -242,7 +280,7 @@ impl Shard {
         hash as usize & (self.places.len() - 1)
     }
 
-    #[inline]
+    #[inline(always)]
     fn find(&self, hash: u64, is_it: impl Fn(Address) -> bool) -> Option<usize> {
         let (tag, mask) = (tag(hash), self.places.len() - 1);
         let mut place = self.place_of(hash);
@@ -291,7 +329,10 @@ impl Shard {
     }
 
     fn for_each(&self, mut each: impl FnMut(Address)) {
-        self.places.iter().filter(|&&entry| entry != 0).for_each(|&entry| each(address_of(entry)));
+        self.places
+            .iter()
+            .filter(|&&entry| entry != 0)
+            .for_each(|&entry| each(address_of(entry)));
     }
 }
 
@@ -336,8 +377,13 @@ mod tests {
         for workers in 1..=5usize {
             let depth = workers.next_power_of_two().trailing_zeros();
             let mut parts: Vec<_> = (0..workers).map(|_| HashIndex::with_depth(depth)).collect();
-            let prefix =
-                |hash: u64| if depth == 0 { 0 } else { (hash >> (64 - depth)) as usize };
+            let prefix = |hash: u64| {
+                if depth == 0 {
+                    0
+                } else {
+                    (hash >> (64 - depth)) as usize
+                }
+            };
             for n in 0..200_000u64 {
                 let address = Address(n * 8);
                 let part = prefix(hash_of(address)) % workers;
@@ -347,7 +393,10 @@ mod tests {
             assert_eq!(index.len(), 200_000);
             for n in 0..200_000u64 {
                 let address = Address(n * 8);
-                assert_eq!(index.find(hash_of(address), |a| a == address), Some(address));
+                assert_eq!(
+                    index.find(hash_of(address), |a| a == address),
+                    Some(address)
+                );
             }
             for n in 200_000..400_000u64 {
                 index.insert(hash_of(Address(n * 8)), Address(n * 8), hash_of);
@@ -371,7 +420,10 @@ mod tests {
         assert!(index.bytes() < 300_000 * 24, "{} bytes", index.bytes());
         for n in 0..300_000u64 {
             let address = Address(n * 8);
-            assert_eq!(index.find(hash_of(address), |a| a == address), Some(address));
+            assert_eq!(
+                index.find(hash_of(address), |a| a == address),
+                Some(address)
+            );
         }
         for n in (0..300_000u64).step_by(2) {
             assert!(index.remove(hash_of(Address(n * 8)), Address(n * 8), hash_of));

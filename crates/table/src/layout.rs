@@ -51,7 +51,11 @@ impl PageLayout {
             records -= 1;
         }
         let bitmap_offset = PAGE_SIZE - TABLE_WORD_BYTES - records.div_ceil(64) * 8;
-        Ok(PageLayout { stride: size, records, bitmap_offset })
+        Ok(PageLayout {
+            stride: size,
+            records,
+            bitmap_offset,
+        })
     }
 
     /// The address of a record in a page.
@@ -105,7 +109,10 @@ mod tests {
             assert!(layout.records >= 1);
             assert!(layout.records * size <= layout.bitmap_offset, "{size}");
             let (word, _) = layout.occupancy(PageId(0), layout.records - 1);
-            assert!(word.0 as usize + 8 <= PAGE_SIZE - TABLE_WORD_BYTES, "{size}");
+            assert!(
+                word.0 as usize + 8 <= PAGE_SIZE - TABLE_WORD_BYTES,
+                "{size}"
+            );
         }
         assert_eq!(PageLayout::new("t", 128).expect("valid").records, 31);
         for bad in [0, 4, 12, RECORD_BYTES_MAX + 8] {

@@ -24,8 +24,5 @@ mod undo;
 pub use error::TableError;
 pub use rebuild::RebuildReport;
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
-pub use space::{TableSpace, View};
+pub use space::{Prefetch, TableSpace, View};
 pub use transaction::Transaction;
-
-#[doc(hidden)]
-pub use zerocopy as __zerocopy;

@@ -38,7 +38,10 @@ pub(crate) fn rebuild(
             tables.push(None);
             continue;
         };
-        let mine = catalogue.extents.iter().filter(|(table, _)| usize::from(*table) == number);
+        let mine = catalogue
+            .extents
+            .iter()
+            .filter(|(table, _)| usize::from(*table) == number);
         state.extents.extend(mine.map(|(_, extent)| *extent));
         find_places(bytes, number as u16, &mut state)?;
         state.index = build_index(bytes, &state, workers);
@@ -53,7 +56,11 @@ pub(crate) fn rebuild(
 
 /// Finds the first page never used, and the free places before it.
 fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<(), TableError> {
-    let mut fresh = Fresh { extent: state.extents.len(), page: 0, slot: 0 };
+    let mut fresh = Fresh {
+        extent: state.extents.len(),
+        page: 0,
+        slot: 0,
+    };
     'pages: for (at, extent) in state.extents.iter().enumerate() {
         for page in 0..extent.pages {
             let id = sardonyx_storage::page::PageId(extent.first_page.0 + page);
@@ -61,7 +68,11 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<(), 
             match PageLayout::table_of(content) {
                 Some(owner) if owner == number => {}
                 None if content.iter().all(|&byte| byte == 0) => {
-                    fresh = Fresh { extent: at, page, slot: 0 };
+                    fresh = Fresh {
+                        extent: at,
+                        page,
+                        slot: 0,
+                    };
                     break 'pages;
                 }
                 _ => {
@@ -86,13 +97,21 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<(), 
 
 fn build_index(bytes: &[u8], state: &TableState, workers: usize) -> HashIndex {
     // A thread costs more than indexing a few thousand records.
-    let workers = if state.used_pages().count() < 256 { 1 } else { workers };
+    let workers = if state.used_pages().count() < 256 {
+        1
+    } else {
+        workers
+    };
     let depth = workers.next_power_of_two().trailing_zeros();
     let build = |worker: usize| {
         let mut part = HashIndex::with_depth(depth);
         for address in state.records(bytes) {
             let hash = state.hash_at(bytes, address);
-            let prefix = if depth == 0 { 0 } else { (hash >> (64 - depth)) as usize };
+            let prefix = if depth == 0 {
+                0
+            } else {
+                (hash >> (64 - depth)) as usize
+            };
             if prefix % workers == worker {
                 part.insert(hash, address, |at| state.hash_at(bytes, at));
             }
@@ -104,9 +123,13 @@ fn build_index(bytes: &[u8], state: &TableState, workers: usize) -> HashIndex {
     } else {
         std::thread::scope(|scope| {
             let build = &build;
-            let threads: Vec<_> =
-                (0..workers).map(|worker| scope.spawn(move || build(worker))).collect();
-            threads.into_iter().map(|t| t.join().expect("indexing does not panic")).collect()
+            let threads: Vec<_> = (0..workers)
+                .map(|worker| scope.spawn(move || build(worker)))
+                .collect();
+            threads
+                .into_iter()
+                .map(|t| t.join().expect("indexing does not panic"))
+                .collect()
         })
     };
     HashIndex::from_parts(parts, depth)

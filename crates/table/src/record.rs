@@ -85,7 +85,10 @@ impl<R, T> fmt::Debug for Field<R, T> {
 #[doc(hidden)]
 pub const fn field_of<R, T>(_proof: fn(&R) -> &T, offset: usize) -> Field<R, T> {
     assert!(offset + size_of::<T>() <= size_of::<R>());
-    Field { offset, of: PhantomData }
+    Field {
+        offset,
+        of: PhantomData,
+    }
 }
 
 macro_rules! handle {
@@ -149,7 +152,13 @@ pub struct Row<R> {
 impl<R> Row<R> {
     #[inline]
     pub(crate) fn new(address: Address, table: u16, epoch: u64, hash: u64) -> Self {
-        Row { address, table, epoch, hash, of: PhantomData }
+        Row {
+            address,
+            table,
+            epoch,
+            hash,
+            of: PhantomData,
+        }
     }
 }
 

@@ -30,6 +30,15 @@ pub struct TableSpace {
     pub(crate) transaction_bytes_max: usize,
 }
 
+/// What to ask the processor for: a lookup touches two places in memory, one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Prefetch {
+    /// The index's place for a key.
+    Index,
+    /// The record that the index's place (asked for before) most likely names.
+    Record,
+}
+
 /// The default bound on a transaction's redo records, in bytes.
 const TRANSACTION_BYTES_MAX: usize = 16 << 20;
 
@@ -79,7 +88,11 @@ impl TableSpace {
 
     /// Bytes of memory that the indexes take.
     pub fn index_bytes(&self) -> usize {
-        self.tables.iter().flatten().map(|table| table.index.bytes()).sum()
+        self.tables
+            .iter()
+            .flatten()
+            .map(|table| table.index.bytes())
+            .sum()
     }
 
     /// The handle of a record type's table, if it is declared.
@@ -95,12 +108,17 @@ impl TableSpace {
     /// # Errors
     /// [`TableError::LayoutDiffers`] if it is declared with another layout.
     pub fn journal<J: JournalRow>(&self) -> Result<Option<Journal<J>>, TableError> {
-        Ok(self.number_of(&definition_of_journal::<J>())?.map(Journal::new))
+        Ok(self
+            .number_of(&definition_of_journal::<J>())?
+            .map(Journal::new))
     }
 
     pub(crate) fn number_of(&self, declared: &Definition) -> Result<Option<u16>, TableError> {
         let definitions = &self.catalogue.definitions;
-        match definitions.iter().position(|found| found.name == declared.name) {
+        match definitions
+            .iter()
+            .position(|found| found.name == declared.name)
+        {
             None => Ok(None),
             Some(number) if definitions[number] == *declared => Ok(Some(number as u16)),
             Some(number) => Err(TableError::LayoutDiffers {
@@ -126,11 +144,21 @@ impl TableSpace {
         definition.map_or_else(|| format!("number {number}"), |d| d.name.clone())
     }
 
-    /// First stage: asks the processor for the part of the index that [`TableSpace::locate`] reads.
+    /// First stage: asks the processor for what [`TableSpace::locate`] and the transaction will
+    /// read. Called for a whole batch for each [`Prefetch`] in turn.
     #[inline]
-    pub fn prefetch_index<R: Record>(&self, table: Table<R>, key: &R::Key) {
-        if let Some(state) = self.state(table) {
-            state.index.prefetch(hash(key.as_bytes()));
+    pub fn prefetch<R: Record>(&self, what: Prefetch, table: Table<R>, key: &R::Key) {
+        let Some(state) = self.state(table) else {
+            return;
+        };
+        let hash = hash(key.as_bytes());
+        match what {
+            Prefetch::Index => state.index.prefetch(hash),
+            Prefetch::Record => {
+                if let Some(address) = state.index.candidate(hash) {
+                    prefetch(self.store.bytes(), address.0 as usize);
+                }
+            }
         }
     }
 
@@ -142,28 +170,35 @@ impl TableSpace {
         Some(Row::new(address, table.number(), self.epoch, hash))
     }
 
-    /// First stage: asks the processor for a record's first bytes.
-    #[inline]
-    pub fn prefetch_row<R>(&self, row: Row<R>) {
-        prefetch(self.store.bytes(), row.address.0 as usize);
-    }
-
     /// The address of a row, if its record is still there.
     #[inline]
     pub(crate) fn resolve<R: Record>(&self, row: Row<R>) -> Result<Address, TableError> {
-        if row.epoch == self.epoch { Ok(row.address) } else { self.resolve_again(row) }
+        if row.epoch == self.epoch {
+            Ok(row.address)
+        } else {
+            self.resolve_again(row)
+        }
     }
 
     /// Something was removed since the row was found; perhaps not this one.
     #[cold]
     fn resolve_again<R: Record>(&self, row: Row<R>) -> Result<Address, TableError> {
         let same_space = row.epoch >> 40 == self.epoch >> 40;
-        let state = self.state(Table::<R>::new(row.table)).filter(|_| same_space);
+        let state = self
+            .state(Table::<R>::new(row.table))
+            .filter(|_| same_space);
         state
-            .and_then(|state| state.index.find(row.hash, |at| at == row.address).map(|at| (state, at)))
+            .and_then(|state| {
+                state
+                    .index
+                    .find(row.hash, |at| at == row.address)
+                    .map(|at| (state, at))
+            })
             .filter(|(state, at)| state.hash_at(self.store.bytes(), *at) == row.hash)
             .map(|(_, at)| at)
-            .ok_or_else(|| TableError::StaleRow { table: self.name(row.table) })
+            .ok_or_else(|| TableError::StaleRow {
+                table: self.name(row.table),
+            })
     }
 
     /// Read access without a transaction.
@@ -174,8 +209,15 @@ impl TableSpace {
 
 /// The definition that a record type declares.
 pub(crate) fn definition_of_table<R: Record>() -> Definition {
-    let kind = Kind::Table { key_offset: R::KEY_OFFSET, key_bytes: size_of::<R::Key>() };
-    Definition { name: R::NAME.to_string(), record_bytes: size_of::<R>(), kind }
+    let kind = Kind::Table {
+        key_offset: R::KEY_OFFSET,
+        key_bytes: size_of::<R::Key>(),
+    };
+    Definition {
+        name: R::NAME.to_string(),
+        record_bytes: size_of::<R>(),
+        kind,
+    }
 }
 
 /// The definition that a row type declares.
@@ -205,12 +247,17 @@ impl<'a> View<'a> {
     pub fn scan<R: Record>(&self, table: Table<R>) -> impl Iterator<Item = &'a R> + use<'a, R> {
         let bytes = self.space.store.bytes();
         let state = self.space.state(table);
-        state.into_iter().flat_map(|s| s.records(bytes)).map(|at| record_at(bytes, at))
+        state
+            .into_iter()
+            .flat_map(|s| s.records(bytes))
+            .map(|at| record_at(bytes, at))
     }
 
     /// The number of records.
     pub fn count<R: Record>(&self, table: Table<R>) -> u64 {
-        self.space.state(table).map_or(0, |state| state.index.len() as u64)
+        self.space
+            .state(table)
+            .map_or(0, |state| state.index.len() as u64)
     }
 
     /// The tables and journals.

@@ -62,7 +62,13 @@ pub(crate) enum Place {
 impl TableState {
     /// A table without pages; `None` for a journal.
     pub fn new(definition: &Definition) -> Result<Option<Self>, TableError> {
-        let Kind::Table { key_offset, key_bytes } = definition.kind else { return Ok(None) };
+        let Kind::Table {
+            key_offset,
+            key_bytes,
+        } = definition.kind
+        else {
+            return Ok(None);
+        };
         Ok(Some(TableState {
             record_bytes: definition.record_bytes,
             key_offset,
@@ -78,7 +84,10 @@ impl TableState {
     /// Where the key stands in a record.
     #[inline]
     pub fn key_place(&self) -> KeyPlace {
-        KeyPlace { offset: self.key_offset, length: self.key_bytes }
+        KeyPlace {
+            offset: self.key_offset,
+            length: self.key_bytes,
+        }
     }
 
     /// The hash of a record's key.
@@ -97,7 +106,8 @@ impl TableState {
                 bytes.get(start..start + 8) == Some(&word[..])
             });
         }
-        self.index.find(hash, |at| self.key_place().of(bytes, at) == key)
+        self.index
+            .find(hash, |at| self.key_place().of(bytes, at) == key)
     }
 
     /// Where the next record goes.
@@ -122,7 +132,11 @@ impl TableState {
             self.fresh.slot = 0;
             self.fresh.page += 1;
             if self.fresh.page == self.extents[self.fresh.extent].pages {
-                self.fresh = Fresh { extent: self.fresh.extent + 1, page: 0, slot: 0 };
+                self.fresh = Fresh {
+                    extent: self.fresh.extent + 1,
+                    page: 0,
+                    slot: 0,
+                };
             }
         }
     }
@@ -135,14 +149,17 @@ impl TableState {
 
     /// The pages that have been used, in order.
     pub fn used_pages(&self) -> impl Iterator<Item = PageId> + '_ {
-        self.extents.iter().enumerate().flat_map(move |(number, extent)| {
-            let used = match number.cmp(&self.fresh.extent) {
-                std::cmp::Ordering::Less => extent.pages,
-                std::cmp::Ordering::Equal => self.fresh.page + u64::from(self.fresh.slot > 0),
-                std::cmp::Ordering::Greater => 0,
-            };
-            (extent.first_page.0..extent.first_page.0 + used).map(PageId)
-        })
+        self.extents
+            .iter()
+            .enumerate()
+            .flat_map(move |(number, extent)| {
+                let used = match number.cmp(&self.fresh.extent) {
+                    std::cmp::Ordering::Less => extent.pages,
+                    std::cmp::Ordering::Equal => self.fresh.page + u64::from(self.fresh.slot > 0),
+                    std::cmp::Ordering::Greater => 0,
+                };
+                (extent.first_page.0..extent.first_page.0 + used).map(PageId)
+            })
     }
 
     /// The records that are there, in the order of their addresses.

@@ -36,13 +36,18 @@ pub struct Transaction<'a> {
 impl<'a> Transaction<'a> {
     #[inline]
     pub(crate) fn new(space: &'a mut TableSpace, log: &'a mut GroupBuilder) -> Self {
-        Transaction { space, log, finished: false }
+        Transaction {
+            space,
+            log,
+            finished: false,
+        }
     }
 
     /// The record with this key.
     #[inline]
     pub fn get<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<&R> {
-        self.find(table, key).map(|row| record_at(self.space.store.bytes(), row.address))
+        self.find(table, key)
+            .map(|row| record_at(self.space.store.bytes(), row.address))
     }
 
     /// The row with this key, to read and change it without looking it up again.
@@ -90,7 +95,9 @@ impl<'a> Transaction<'a> {
         let at = self.space.resolve(row)?;
         let key = R::KEY_OFFSET..R::KEY_OFFSET + size_of::<R::Key>();
         if field.offset < key.end && key.start < field.offset + size_of::<T>() {
-            return Err(TableError::KeyChanged { table: R::NAME.to_string() });
+            return Err(TableError::KeyChanged {
+                table: R::NAME.to_string(),
+            });
         }
         self.check_room(encoded_bytes(size_of::<T>()))?;
         self.write(Address(at.0 + field.offset as u64), value.as_bytes());
@@ -109,7 +116,9 @@ impl<'a> Transaction<'a> {
         key: &R::Key,
         change: impl FnOnce(&mut R),
     ) -> Result<bool, TableError> {
-        let Some(row) = self.find(table, key) else { return Ok(false) };
+        let Some(row) = self.find(table, key) else {
+            return Ok(false);
+        };
         // All of it may differ, in as many runs as there are pairs of words.
         self.check_room(2 * size_of::<R>() + OVERHEAD_BYTES)?;
         let (at, length) = (row.address, size_of::<R>());
@@ -123,7 +132,9 @@ impl<'a> Transaction<'a> {
             bytes.copy_from_slice(image);
             self.space.undo.pop();
             self.space.undo.drop_image(length);
-            return Err(TableError::KeyChanged { table: R::NAME.to_string() });
+            return Err(TableError::KeyChanged {
+                table: R::NAME.to_string(),
+            });
         }
         log_differences(self.log, at, image, bytes);
         Ok(true)
@@ -144,7 +155,10 @@ impl<'a> Transaction<'a> {
         let state = self.state(number);
         if state.find(self.space.store.bytes(), hash, key).is_some() {
             let table = R::NAME.to_string();
-            return Err(TableError::DuplicateKey { table, key: hexadecimal(key) });
+            return Err(TableError::DuplicateKey {
+                table,
+                key: hexadecimal(key),
+            });
         }
         if let Place::NeedsExtent = state.place() {
             self.extend(number)?;
@@ -157,7 +171,10 @@ impl<'a> Transaction<'a> {
             Place::NeedsExtent => unreachable!("extended above"),
         };
         if let Some(page) = first_of {
-            self.write(PageLayout::table_word(page), &(u64::from(number) + 1).to_le_bytes());
+            self.write(
+                PageLayout::table_word(page),
+                &(u64::from(number) + 1).to_le_bytes(),
+            );
         }
         self.write(address, bytes);
         self.set_occupied(number, address, true);
@@ -168,7 +185,12 @@ impl<'a> Transaction<'a> {
             state.take_fresh();
         }
         insert_into_index(state, bytes, hash, address);
-        self.space.undo.push(Step::Inserted { table: number, address, freed, fresh_before });
+        self.space.undo.push(Step::Inserted {
+            table: number,
+            address,
+            freed,
+            fresh_before,
+        });
         Ok(Row::new(address, number, self.space.epoch, hash))
     }
 
@@ -177,7 +199,9 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// [`TableError::TransactionTooLarge`].
     pub fn delete<R: Record>(&mut self, table: Table<R>, key: &R::Key) -> Result<bool, TableError> {
-        let Some(row) = self.find(table, key) else { return Ok(false) };
+        let Some(row) = self.find(table, key) else {
+            return Ok(false);
+        };
         self.check_room(OVERHEAD_BYTES)?;
         let (number, address) = (table.number(), row.address);
         self.set_occupied(number, address, false);
@@ -185,7 +209,10 @@ impl<'a> Transaction<'a> {
         remove_from_index(state, bytes, address);
         state.free.push(address);
         self.space.epoch += 1;
-        self.space.undo.push(Step::Deleted { table: number, address });
+        self.space.undo.push(Step::Deleted {
+            table: number,
+            address,
+        });
         Ok(true)
     }
 
@@ -194,7 +221,11 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// [`TableError::UnknownHandle`], [`TableError::TransactionTooLarge`].
     #[inline]
-    pub fn append<J: JournalRow>(&mut self, journal: Journal<J>, row: &J) -> Result<(), TableError> {
+    pub fn append<J: JournalRow>(
+        &mut self,
+        journal: Journal<J>,
+        row: &J,
+    ) -> Result<(), TableError> {
         let number = journal.number();
         match self.space.catalogue.definitions.get(usize::from(number)) {
             Some(definition) if definition.record_bytes == size_of::<J>() => {}
@@ -210,7 +241,12 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// [`TableError::LayoutDiffers`], or a limit.
     pub fn declare_table<R: Record>(&mut self) -> Result<Table<R>, TableError> {
-        const { assert!(align_of::<R>() <= 8, "records are aligned to 8 bytes at most") };
+        const {
+            assert!(
+                align_of::<R>() <= 8,
+                "records are aligned to 8 bytes at most"
+            )
+        };
         self.declare(definition_of_table::<R>()).map(Table::new)
     }
 
@@ -247,7 +283,10 @@ impl<'a> Transaction<'a> {
         let pages = self.space.catalogue.pages.max(CATALOGUE_PAGES);
         self.space.store.grow_to(pages)?;
         self.space.tables.push(TableState::new(&definition)?);
-        self.write(Catalogue::definition_address(number), definition.encode().as_bytes());
+        self.write(
+            Catalogue::definition_address(number),
+            definition.encode().as_bytes(),
+        );
         self.space.catalogue.pages = pages;
         self.space.catalogue.definitions.push(definition);
         self.write_root();
@@ -266,7 +305,11 @@ impl<'a> Transaction<'a> {
         let end_address = end * PAGE_SIZE as u64;
         if end_address > ADDRESS_END {
             let what = "the size of all pages in bytes";
-            return Err(TableError::Limit { what, value: end_address, limit: ADDRESS_END });
+            return Err(TableError::Limit {
+                what,
+                value: end_address,
+                limit: ADDRESS_END,
+            });
         }
         self.space.store.grow_to(end)?;
         let extent = Extent { first_page, pages };
@@ -285,8 +328,9 @@ impl<'a> Transaction<'a> {
         self.write(Catalogue::ROOT, root.as_bytes());
     }
 
-    /// Every change of bytes: keeps the before-image, stores, logs.
-    #[inline]
+    /// Every change of bytes: keeps the before-image, stores, logs. Inlined, so that for a field its
+    /// length is known at compile time.
+    #[inline(always)]
     fn write(&mut self, address: Address, bytes: &[u8]) {
         let place = &mut self.space.store.bytes_mut()[address.0 as usize..][..bytes.len()];
         self.space.undo.push_bytes(address, place);
@@ -306,23 +350,36 @@ impl<'a> Transaction<'a> {
     fn check_room(&self, more: usize) -> Result<(), TableError> {
         let bytes = self.log.transaction_bytes() + more;
         let limit = self.space.transaction_bytes_max;
-        if bytes <= limit { Ok(()) } else { Err(TableError::TransactionTooLarge { bytes, limit }) }
+        if bytes <= limit {
+            Ok(())
+        } else {
+            Err(TableError::TransactionTooLarge { bytes, limit })
+        }
     }
 
     fn check_handle<R: Record>(&self, table: Table<R>) -> Result<(), TableError> {
         match self.space.state(table) {
             Some(_) => Ok(()),
-            None => Err(TableError::UnknownHandle { number: table.number() }),
+            None => Err(TableError::UnknownHandle {
+                number: table.number(),
+            }),
         }
     }
 
     fn state(&self, table: u16) -> &TableState {
-        self.space.tables[usize::from(table)].as_ref().expect("the handle was checked")
+        self.space.tables[usize::from(table)]
+            .as_ref()
+            .expect("the handle was checked")
     }
 
     fn parts(&mut self, table: u16) -> (&[u8], &mut TableState) {
         let TableSpace { store, tables, .. } = &mut *self.space;
-        (store.bytes(), tables[usize::from(table)].as_mut().expect("the handle was checked"))
+        (
+            store.bytes(),
+            tables[usize::from(table)]
+                .as_mut()
+                .expect("the handle was checked"),
+        )
     }
 
     #[cold]
@@ -345,7 +402,14 @@ impl Drop for Transaction<'_> {
 }
 
 fn undo_step(space: &mut TableSpace, step: Step) {
-    let TableSpace { store, tables, catalogue, undo, epoch, .. } = space;
+    let TableSpace {
+        store,
+        tables,
+        catalogue,
+        undo,
+        epoch,
+        ..
+    } = space;
     match step {
         Step::Bytes { address, length } => {
             let length = length as usize;
@@ -353,7 +417,12 @@ fn undo_step(space: &mut TableSpace, step: Step) {
             place.copy_from_slice(undo.last_image(length));
             undo.drop_image(length);
         }
-        Step::Inserted { table, address, freed, fresh_before } => {
+        Step::Inserted {
+            table,
+            address,
+            freed,
+            fresh_before,
+        } => {
             let state = state_of(tables, table);
             remove_from_index(state, store.bytes(), address);
             if freed {
@@ -395,8 +464,9 @@ fn insert_into_index(state: &mut TableState, bytes: &[u8], hash: u64, address: A
 
 fn remove_from_index(state: &mut TableState, bytes: &[u8], address: Address) {
     let key = state.key_place();
-    let removed =
-        state.index.remove(key.hash(bytes, address), address, |at| key.hash(bytes, at));
+    let removed = state
+        .index
+        .remove(key.hash(bytes, address), address, |at| key.hash(bytes, at));
     debug_assert!(removed, "every record is indexed");
 }
 
@@ -425,7 +495,11 @@ fn check_limit(what: &'static str, used: usize, limit: usize) -> Result<(), Tabl
     if used < limit {
         return Ok(());
     }
-    Err(TableError::Limit { what, value: used as u64 + 1, limit: limit as u64 })
+    Err(TableError::Limit {
+        what,
+        value: used as u64 + 1,
+        limit: limit as u64,
+    })
 }
 
 fn hexadecimal(key: &[u8]) -> String {
@@ -435,4 +509,3 @@ fn hexadecimal(key: &[u8]) -> String {
         text
     })
 }
-

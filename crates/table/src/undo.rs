@@ -14,7 +14,12 @@ pub(crate) enum Step {
     /// These bytes stood here; their images are at the arena's end.
     Bytes { address: Address, length: u32 },
     /// A record was put into a place: taken from the free list, or fresh.
-    Inserted { table: u16, address: Address, freed: bool, fresh_before: Fresh },
+    Inserted {
+        table: u16,
+        address: Address,
+        freed: bool,
+        fresh_before: Fresh,
+    },
     /// A record was removed, and its place put into the free list.
     Deleted { table: u16, address: Address },
     /// A table got an extent.
@@ -31,10 +36,13 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    #[inline]
+    #[inline(always)]
     pub fn push_bytes(&mut self, address: Address, image: &[u8]) {
         self.images.extend_from_slice(image);
-        self.steps.push(Step::Bytes { address, length: image.len() as u32 });
+        self.steps.push(Step::Bytes {
+            address,
+            length: image.len() as u32,
+        });
     }
 
     pub fn push(&mut self, step: Step) {

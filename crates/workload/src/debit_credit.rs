@@ -1,8 +1,9 @@
 //! The debit-credit transaction (TP1): a teller debits or credits an account; teller, branch and
 //! account balances change, and a line of history is written.
 //!
-//! Paper 000, section 4. The share of customers who come to a branch that is not theirs, 15 percent,
-//! is paper 001's; it is what makes a database that is split by branch need more than one node.
+//! Paper 000, section 4. The share of customers who come to a branch that is not theirs, 15
+//! percent, is paper 001's; it is what makes a database that is split by branch need more than one
+//! node.
 //!
 //! Account, teller and branch ids start at 1, so that 0 is never a record. Tellers and accounts are
 //! spread over the branches in contiguous runs whose lengths differ by at most one: records of one

@@ -1,4 +1,5 @@
-//! Workloads without an engine: what a transaction asks for, who draws it, and what must hold after.
+//! Workloads without an engine: what a transaction asks for, who draws it, and what must hold
+//! after.
 //!
 //! Every benchmark and every test of every engine takes its requests from here, so that two figures
 //! in one table answer the same question. Nothing here knows an engine, a disk or a clock.

@@ -2,9 +2,9 @@
 //!
 //! The transactions of one group are acknowledged together, so a driver measures once per batch and
 //! records the time for all of them. Resolution: a time is kept to three significant digits (within
-//! 0.1 percent), from 1 nanosecond to [`MAX_RESPONSE`]; a longer one counts as that long. Average and
-//! maximum are exact. A histogram takes about a quarter of a megabyte; give each thread its own and
-//! [`Responses::merge`] them at the end.
+//! 0.1 percent), from 1 nanosecond to [`MAX_RESPONSE`]; a longer one counts as that long. Average
+//! and maximum are exact. A histogram takes about a quarter of a megabyte; give each thread its own
+//! and [`Responses::merge`] them at the end.
 
 use std::time::Duration;
 

@@ -97,7 +97,15 @@ impl CheckpointStage {
     ) -> Self {
         assert_eq!(checkpointers.len(), feeds.len(), "a feed for each stripe");
         let status = checkpointers.iter().map(Status::of).collect();
-        Self::with_status(checkpointers, feeds, segments, room, interval_bytes, threaded, status)
+        Self::with_status(
+            checkpointers,
+            feeds,
+            segments,
+            room,
+            interval_bytes,
+            threaded,
+            status,
+        )
     }
 
     pub(super) fn with_status(
@@ -116,7 +124,10 @@ impl CheckpointStage {
             checkpointer,
         };
         CheckpointStage {
-            stripes: checkpointers.into_iter().map(|c| Mutex::new(stripe(c))).collect(),
+            stripes: checkpointers
+                .into_iter()
+                .map(|c| Mutex::new(stripe(c)))
+                .collect(),
             feeds,
             segments,
             room,
@@ -158,7 +169,9 @@ impl CheckpointStage {
     pub fn pump(&self) {
         for (number, stripe) in self.stripes.iter().enumerate() {
             // Someone else is pumping it.
-            let Some(mut state) = stripe.try_lock() else { continue };
+            let Some(mut state) = stripe.try_lock() else {
+                continue;
+            };
             self.feeds[number].take(&mut state.waiting);
             // A failure is kept in the status, and refuses transactions once the log is full.
             let _ = self.work(number, &mut state);
@@ -169,13 +182,16 @@ impl CheckpointStage {
     fn work(&self, number: usize, state: &mut Stripe) -> Result<(), ()> {
         let started = Instant::now();
         let outcome = self.try_work(number, state);
-        self.busy_nanoseconds.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        self.busy_nanoseconds
+            .fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
         outcome.map_err(|error| {
             tracing::error!(%error, stripe = number, "checkpointing stopped");
             state.waiting.clear();
             self.feeds[number].abandon();
             let reason = format!("nothing can be freed, because checkpointing stopped: {error}");
-            self.status.lock()[number].failure.get_or_insert(Arc::new(error));
+            self.status.lock()[number]
+                .failure
+                .get_or_insert(Arc::new(error));
             self.changed.notify_all();
             self.room.refuse_when_full(Some(reason.into()));
         })
@@ -201,7 +217,8 @@ impl CheckpointStage {
             self.writing.fetch_sub(1, Ordering::Relaxed);
             if let Some(began) = state.writeout_began.take() {
                 let nanoseconds = began.elapsed().as_nanos() as u64;
-                self.writing_nanoseconds.fetch_add(nanoseconds, Ordering::Relaxed);
+                self.writing_nanoseconds
+                    .fetch_add(nanoseconds, Ordering::Relaxed);
             }
             self.completed(number, &state.checkpointer);
         }
@@ -215,7 +232,11 @@ impl CheckpointStage {
         status[number] = Status::of(checkpointer);
         status[number].wanted =
             wanted.filter(|wanted| wanted.group > status[number].complete_from.group);
-        let needed_from = status.iter().map(|s| s.needed_from).min().expect("there is a stripe");
+        let needed_from = status
+            .iter()
+            .map(|s| s.needed_from)
+            .min()
+            .expect("there is a stripe");
         drop(status);
         self.segments.free_before(needed_from.lsn);
         self.room.freed();
@@ -277,7 +298,11 @@ impl CheckpointStage {
     /// From where the log is needed.
     pub fn log_needed_from(&self) -> LogPosition {
         let status = self.status.lock();
-        status.iter().map(|s| s.needed_from).min().unwrap_or(LogPosition::START)
+        status
+            .iter()
+            .map(|s| s.needed_from)
+            .min()
+            .unwrap_or(LogPosition::START)
     }
 
     /// Appends a part of a stripe's DB' to `into`: at most `bytes_max` bytes from `offset` on, none
@@ -291,7 +316,9 @@ impl CheckpointStage {
     ) -> LogPosition {
         let state = self.stripes[stripe].lock();
         let bytes = state.checkpointer.shadow().store().bytes();
-        let from = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        let from = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
         into.extend_from_slice(&bytes[from..from.saturating_add(bytes_max).min(bytes.len())]);
         state.checkpointer.position()
     }

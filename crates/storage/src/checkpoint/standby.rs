@@ -10,8 +10,8 @@
 //!
 //! Source: Li & Naughton, section 3, configuration C.
 
-use super::stage::{CheckpointStage, Status};
 use super::CheckpointError;
+use super::stage::{CheckpointStage, Status};
 use crate::disk::Disk;
 use crate::log::commit::GroupCommit;
 use crate::log::group::GroupHeader;
@@ -42,11 +42,8 @@ pub trait RemoteCheckpointer: Send + Sync + Debug {
     ///
     /// # Errors
     /// [`RemoteError`]: what is wrong, and what to do.
-    fn fetch_image(
-        &self,
-        manifest: &Manifest,
-        memory_bytes_max: u64,
-    ) -> Result<Image, RemoteError>;
+    fn fetch_image(&self, manifest: &Manifest, memory_bytes_max: u64)
+    -> Result<Image, RemoteError>;
 
     /// Gives the durable log to the standby, and its reports to the log, until closed. The body of
     /// a thread. Called once per opening.
@@ -148,7 +145,12 @@ impl ShippedLog {
         commit: Arc<GroupCommit>,
         stage: Arc<CheckpointStage>,
     ) -> Self {
-        ShippedLog { disk, manifest, commit, stage }
+        ShippedLog {
+            disk,
+            manifest,
+            commit,
+            stage,
+        }
     }
 
     /// The database's manifest.
@@ -188,7 +190,11 @@ impl ShippedLog {
     /// The checkpoint that is wanted of the standby; the waker is woken when another is.
     pub fn wanted(&self, waker: &Waker) -> Option<LogPosition> {
         *self.stage.wanted.lock() = Some(waker.clone());
-        self.stage.status.lock().first().and_then(|status| status.wanted)
+        self.stage
+            .status
+            .lock()
+            .first()
+            .and_then(|status| status.wanted)
     }
 
     /// The standby is connected and has been heard.
@@ -208,7 +214,9 @@ impl ShippedLog {
     pub fn report(&self, progress: RemoteProgress) {
         let stage = &*self.stage;
         let mut status = stage.status.lock();
-        let Some(status_of_standby) = status.first_mut() else { return };
+        let Some(status_of_standby) = status.first_mut() else {
+            return;
+        };
         let wanted = status_of_standby.wanted;
         *status_of_standby = Status {
             needed_from: progress.needed_from.max(status_of_standby.needed_from),
@@ -241,8 +249,15 @@ impl CheckpointStage {
             wanted: None,
             failure: None,
         };
-        let stage =
-            Self::with_status(Vec::new(), Vec::new(), segments, room, 1, true, vec![status]);
+        let stage = Self::with_status(
+            Vec::new(),
+            Vec::new(),
+            segments,
+            room,
+            1,
+            true,
+            vec![status],
+        );
         stage.standby_away("it was not connected yet".into());
         stage
     }

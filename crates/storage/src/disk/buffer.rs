@@ -29,8 +29,14 @@ impl AlignedBuffer {
         let layout = Self::layout(capacity);
         // SAFETY: the layout's size is not zero.
         let pointer = unsafe { alloc_zeroed(layout) };
-        let Some(pointer) = NonNull::new(pointer) else { handle_alloc_error(layout) };
-        AlignedBuffer { pointer, capacity, len: 0 }
+        let Some(pointer) = NonNull::new(pointer) else {
+            handle_alloc_error(layout)
+        };
+        AlignedBuffer {
+            pointer,
+            capacity,
+            len: 0,
+        }
     }
 
     /// A buffer of `len` zero bytes.
@@ -87,6 +93,16 @@ impl AlignedBuffer {
         larger.len = self.len;
         larger.copy_from_slice(self);
         *self = larger;
+    }
+
+    /// Lengthens the content by `additional` bytes, which are initialised but hold whatever stood
+    /// there, and returns them to be written.
+    #[inline(always)]
+    pub fn append(&mut self, additional: usize) -> &mut [u8] {
+        self.reserve(additional);
+        let from = self.len;
+        self.len += additional;
+        &mut self[from..]
     }
 
     /// Appends bytes.

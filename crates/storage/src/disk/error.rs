@@ -26,7 +26,12 @@ impl DiskError {
         offset: u64,
         source: io::Error,
     ) -> Self {
-        DiskError { operation, file: file.into(), offset, source }
+        DiskError {
+            operation,
+            file: file.into(),
+            offset,
+            source,
+        }
     }
 
     /// Whether the disk has no more room.

@@ -124,7 +124,10 @@ impl GroupCommit {
         GroupCommit {
             segments,
             room,
-            pool: Arc::new(BufferPool::new(limits.group_bytes + (64 << 10), buffers_max)),
+            pool: Arc::new(BufferPool::new(
+                limits.group_bytes + (64 << 10),
+                buffers_max,
+            )),
             policy,
             limits,
             threaded,
@@ -236,7 +239,9 @@ impl GroupCommit {
             if self.help(source) {
                 continue;
             }
-            self.waiting.park(number, || self.is_durable(number) || self.poison.get().is_some());
+            self.waiting.park(number, || {
+                self.is_durable(number) || self.poison.get().is_some()
+            });
         }
     }
 
@@ -390,22 +395,30 @@ impl GroupCommit {
         add(&counters.transactions, u64::from(header.transactions));
         add(&counters.payload_bytes, u64::from(header.payload_bytes));
         add(&counters.disk_bytes, group.bytes().len() as u64);
-        add(&counters.write_nanoseconds, started.elapsed().as_nanos() as u64);
-        counters.largest_group.fetch_max(u64::from(header.transactions), Ordering::Relaxed);
+        add(
+            &counters.write_nanoseconds,
+            started.elapsed().as_nanos() as u64,
+        );
+        counters
+            .largest_group
+            .fetch_max(u64::from(header.transactions), Ordering::Relaxed);
     }
 
     /// Closes the log for good after a failure (I7).
     pub fn poison(&self, cause: LogError) {
         let error = match cause {
             LogError::Poisoned { .. } => cause,
-            other => LogError::Poisoned { cause: other.to_string().into() },
+            other => LogError::Poisoned {
+                cause: other.to_string().into(),
+            },
         };
         if self.poison.set(error.clone()).is_ok() {
             tracing::error!(%error, "the log is poisoned");
         }
         // Their buffers go back, so that nobody waits for one for ever.
         let abandoned = std::mem::take(&mut self.queue.lock().sealed);
-        self.outstanding.fetch_sub(abandoned.len(), Ordering::SeqCst);
+        self.outstanding
+            .fetch_sub(abandoned.len(), Ordering::SeqCst);
         for group in abandoned {
             self.pool.give(group.into_buffer());
         }
@@ -460,11 +473,15 @@ impl GroupCommit {
 
     /// Whether a group that is being filled may be closed now.
     fn due(&self) -> bool {
-        let GroupPolicy::Fixed { time, .. } = self.policy else { return true };
+        let GroupPolicy::Fixed { time, .. } = self.policy else {
+            return true;
+        };
         let queue = self.queue.lock();
         !queue.sealed.is_empty()
             || queue.closed
-            || queue.filling_since.is_some_and(|since| since.elapsed() >= time)
+            || queue
+                .filling_since
+                .is_some_and(|since| since.elapsed() >= time)
     }
 
     /// Looks for work a short while before parking: a park and a wake-up cost more than this.

@@ -18,7 +18,10 @@ pub struct DurablePrefix<T> {
 impl<T> DurablePrefix<T> {
     /// Everything before `durable` is durable.
     pub fn new(durable: LogPosition) -> Self {
-        DurablePrefix { durable, early: BTreeMap::new() }
+        DurablePrefix {
+            durable,
+            early: BTreeMap::new(),
+        }
     }
 
     /// The end of what is durable.

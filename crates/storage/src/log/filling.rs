@@ -24,7 +24,12 @@ impl Filling {
             GroupPolicy::Fixed { transactions, .. } => transactions.max(1),
         };
         let builder = GroupBuilder::from_buffer(commit.pool().take());
-        Filling { builder, sequencer, commit, transactions_max }
+        Filling {
+            builder,
+            sequencer,
+            commit,
+            transactions_max,
+        }
     }
 
     /// Where transactions append their records.
@@ -42,7 +47,11 @@ impl Filling {
     /// The number of the last group that holds a transaction; 0 if none.
     #[inline]
     pub fn last_group(&self) -> u64 {
-        if self.builder.is_empty() { self.group() - 1 } else { self.group() }
+        if self.builder.is_empty() {
+            self.group() - 1
+        } else {
+            self.group()
+        }
     }
 
     /// Where the next sealed group goes.
@@ -87,7 +96,11 @@ impl Filling {
 
     /// Seals the group, if it has transactions, and starts the next.
     pub fn seal(&mut self) -> Option<SealedGroup> {
-        if self.builder.is_empty() { None } else { Some(self.seal_even_if_empty()) }
+        if self.builder.is_empty() {
+            None
+        } else {
+            Some(self.seal_even_if_empty())
+        }
     }
 
     /// Seals the group, also without transactions: an empty one marks a clean close.
@@ -95,7 +108,9 @@ impl Filling {
         // Waits while all buffers are out; the logging thread and the checkpointer, who return
         // them, never wait for the execution stage.
         let next = GroupBuilder::from_buffer(self.commit.pool().take());
-        let group = self.sequencer.seal(std::mem::replace(&mut self.builder, next));
+        let group = self
+            .sequencer
+            .seal(std::mem::replace(&mut self.builder, next));
         self.commit.set_filling(false);
         group
     }
@@ -105,7 +120,11 @@ impl Filling {
     #[inline]
     pub fn seal_if_wanted(&mut self) -> Option<SealedGroup> {
         let adaptive = self.commit.policy() == GroupPolicy::Adaptive;
-        if adaptive && self.commit.wants_group() { self.seal() } else { None }
+        if adaptive && self.commit.wants_group() {
+            self.seal()
+        } else {
+            None
+        }
     }
 }
 

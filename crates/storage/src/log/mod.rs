@@ -56,7 +56,12 @@ pub struct LogPosition {
 
 impl LogPosition {
     /// The beginning of every log.
-    pub const START: LogPosition = LogPosition { lsn: Lsn(0), group: 1, transactions: 0, incarnation: 0 };
+    pub const START: LogPosition = LogPosition {
+        lsn: Lsn(0),
+        group: 1,
+        transactions: 0,
+        incarnation: 0,
+    };
 }
 
 /// What a reader or writer must know of a log besides where its files are; from the manifest.

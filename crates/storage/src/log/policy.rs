@@ -34,6 +34,11 @@ pub struct GroupLimits {
 
 impl Default for GroupLimits {
     fn default() -> Self {
-        GroupLimits { group_bytes: 4 << 20, transaction_bytes: 16 << 20, depth: 2, buffers: 12 }
+        GroupLimits {
+            group_bytes: 4 << 20,
+            transaction_bytes: 16 << 20,
+            depth: 2,
+            buffers: 12,
+        }
     }
 }

@@ -27,7 +27,10 @@ impl BufferPool {
     /// A pool of buffers with room for `buffer_bytes` each.
     pub fn new(buffer_bytes: usize, buffers_max: Option<usize>) -> Self {
         BufferPool {
-            state: Mutex::new(State { free: Vec::new(), out: 0 }),
+            state: Mutex::new(State {
+                free: Vec::new(),
+                out: 0,
+            }),
             returned: Condvar::new(),
             buffer_bytes,
             buffers_max,
@@ -70,7 +73,10 @@ pub struct DurableGroup {
 impl DurableGroup {
     /// A group whose buffer came from this pool.
     pub fn new(group: SealedGroup, pool: Arc<BufferPool>) -> Self {
-        DurableGroup { group: Some(group), pool }
+        DurableGroup {
+            group: Some(group),
+            pool,
+        }
     }
 }
 

@@ -89,12 +89,17 @@ impl LogReader {
         if self.position.group >= self.before_group {
             return Ok(None);
         }
-        let Some(header) = self.find_next_fresh()? else { return Ok(None) };
+        let Some(header) = self.find_next_fresh()? else {
+            return Ok(None);
+        };
         self.check_chain(&header)?;
         self.last_incarnation = header.incarnation;
         self.position = header.next_position();
         let start = (header.lsn.0 - self.window_start.0) as usize + GROUP_HEADER_BYTES;
-        Ok(Some((header, &self.window[start..start + header.payload_bytes as usize])))
+        Ok(Some((
+            header,
+            &self.window[start..start + header.payload_bytes as usize],
+        )))
     }
 
     /// The group that [`LogReader::next_group`] read last, as it stands on disk, header and padding
@@ -239,7 +244,8 @@ impl LogReader {
     }
 
     fn display_name(&self, lsn: Lsn) -> String {
-        self.disk.display_name(&segment_file(self.layout.segment_of(lsn)))
+        self.disk
+            .display_name(&segment_file(self.layout.segment_of(lsn)))
     }
 
     fn segment_exists(&self, segment: u64) -> Result<bool, LogError> {
@@ -249,7 +255,9 @@ impl LogReader {
             return Ok(true);
         }
         let names = self.disk.list(LOG_DIRECTORY)?;
-        Ok(names.iter().any(|name| segment_of_file(name) == Some(segment)))
+        Ok(names
+            .iter()
+            .any(|name| segment_of_file(name) == Some(segment)))
     }
 
     fn open_segment(&mut self, segment: u64, needed: Lsn) -> Result<(), LogError> {
@@ -260,7 +268,9 @@ impl LogReader {
             let file = self.disk.display_name(&segment_file(segment));
             return Err(LogError::MissingSegment { file, needed });
         }
-        let file = self.disk.open(&segment_file(segment), Access::Direct, Create::No)?;
+        let file = self
+            .disk
+            .open(&segment_file(segment), Access::Direct, Create::No)?;
         let found_bytes = file.len()?;
         if found_bytes != self.layout.segment_bytes {
             return Err(LogError::SegmentLength {
@@ -276,15 +286,15 @@ impl LogReader {
     /// Makes `bytes` bytes from `lsn` on stand in the window. They lie within one segment.
     fn load(&mut self, lsn: Lsn, bytes: usize) -> Result<(), LogError> {
         let window_end = self.window_start.0 + self.window.len() as u64;
-        let same_segment =
-            self.layout.segment_of(lsn) == self.layout.segment_of(self.window_start);
+        let same_segment = self.layout.segment_of(lsn) == self.layout.segment_of(self.window_start);
         if same_segment && lsn >= self.window_start && lsn.0 + bytes as u64 <= window_end {
             return Ok(());
         }
         self.open_segment(self.layout.segment_of(lsn), lsn)?;
         let offset = self.layout.offset_in_segment(lsn);
         let room = (self.layout.segment_bytes - offset) as usize;
-        let written = usize::try_from(self.before_lsn.0.saturating_sub(lsn.0)).unwrap_or(usize::MAX);
+        let written =
+            usize::try_from(self.before_lsn.0.saturating_sub(lsn.0)).unwrap_or(usize::MAX);
         let length = bytes.max(READ_BYTES.min(written)).min(room);
         self.window.clear();
         self.window.extend_zeroed(length);
@@ -306,10 +316,15 @@ pub fn group_before(
     layout: LogLayout,
     position: LogPosition,
 ) -> Result<Option<GroupHeader>, LogError> {
-    let Some(last_byte) = position.lsn.0.checked_sub(1) else { return Ok(None) };
+    let Some(last_byte) = position.lsn.0.checked_sub(1) else {
+        return Ok(None);
+    };
     let segment = layout.segment_of(Lsn(last_byte));
     let names = disk.list(LOG_DIRECTORY)?;
-    if !names.iter().any(|name| segment_of_file(name) == Some(segment)) {
+    if !names
+        .iter()
+        .any(|name| segment_of_file(name) == Some(segment))
+    {
         return Ok(None);
     }
     let file = disk.open(&segment_file(segment), Access::Direct, Create::No)?;
@@ -323,7 +338,9 @@ pub fn group_before(
         let read = file.read_at(from as u64, &mut piece)?;
         piece[read..].fill(0);
         for at in (0..piece.len()).step_by(GROUP_ALIGNMENT).rev() {
-            let Some(header) = GroupHeader::decode(&piece[at..]) else { continue };
+            let Some(header) = GroupHeader::decode(&piece[at..]) else {
+                continue;
+            };
             let is_it = header.identity == layout.identity
                 && header.lsn.0 == start.0 + (from + at) as u64
                 && header.next_position() == position;
@@ -334,8 +351,8 @@ pub fn group_before(
             group.extend_zeroed(header.bytes_on_disk());
             let read = file.read_at((from + at) as u64, &mut group)?;
             let end = GROUP_HEADER_BYTES + header.payload_bytes as usize;
-            let whole = read == group.len()
-                && header.payload_is_valid(&group[GROUP_HEADER_BYTES..end]);
+            let whole =
+                read == group.len() && header.payload_is_valid(&group[GROUP_HEADER_BYTES..end]);
             return Ok(whole.then_some(header));
         }
         end = from;

@@ -154,7 +154,10 @@ impl<'a> Iterator for Records<'a> {
                 Body::Write { address, bytes }
             }
             KIND_JOURNAL => match u16::try_from(address) {
-                Ok(journal) => Body::Journal { journal, row: bytes },
+                Ok(journal) => Body::Journal {
+                    journal,
+                    row: bytes,
+                },
                 Err(_) => return self.fail("a journal number above 65,535"),
             },
             _ => return self.fail("unknown kind"),
@@ -163,6 +166,9 @@ impl<'a> Iterator for Records<'a> {
             return self.fail("padding is missing");
         }
         self.offset += encoded_bytes(length);
-        Some(Ok(Record { body, ends_transaction: word & END_OF_TRANSACTION != 0 }))
+        Some(Ok(Record {
+            body,
+            ends_transaction: word & END_OF_TRANSACTION != 0,
+        }))
     }
 }

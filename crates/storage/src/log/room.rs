@@ -106,7 +106,9 @@ impl Room {
                 return Err(error.clone());
             }
             if let Some(reason) = &state.refused {
-                return Err(LogError::Full { reason: reason.clone() });
+                return Err(LogError::Full {
+                    reason: reason.clone(),
+                });
             }
             if state.closed {
                 return Err(LogError::Closed);

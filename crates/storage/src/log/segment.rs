@@ -76,7 +76,10 @@ impl Segments {
     ) -> Result<Self, LogError> {
         disk.create_directory(LOG_DIRECTORY)?;
         let names = disk.list(LOG_DIRECTORY)?;
-        let found: BTreeSet<u64> = names.iter().filter_map(|name| segment_of_file(name)).collect();
+        let found: BTreeSet<u64> = names
+            .iter()
+            .filter_map(|name| segment_of_file(name))
+            .collect();
         let first = layout.segment_of(needed_from);
         let mut files = Files {
             live: BTreeMap::new(),
@@ -146,16 +149,22 @@ impl Segments {
         self.disk.sync_directory(LOG_DIRECTORY)?;
         let file = self.disk.open(&name, Access::Direct, Create::No)?;
         files.live.insert(next, file.into());
-        self.prepared_end.store(self.layout.segment_start(next + 1).0, Ordering::Release);
+        self.prepared_end
+            .store(self.layout.segment_start(next + 1).0, Ordering::Release);
         Ok(Prepared::Yes)
     }
 
     /// The file of a prepared segment.
     pub fn file(&self, segment: u64) -> Result<Arc<dyn DiskFile>, LogError> {
-        self.files.lock().live.get(&segment).cloned().ok_or_else(|| LogError::MissingSegment {
-            file: self.disk.display_name(&segment_file(segment)),
-            needed: self.layout.segment_start(segment),
-        })
+        self.files
+            .lock()
+            .live
+            .get(&segment)
+            .cloned()
+            .ok_or_else(|| LogError::MissingSegment {
+                file: self.disk.display_name(&segment_file(segment)),
+                needed: self.layout.segment_start(segment),
+            })
     }
 
     /// Says that nothing before `lsn` is needed any more (I6). Going backwards has no effect.
@@ -181,13 +190,19 @@ impl Segments {
         let number = files.next_pin;
         files.next_pin += 1;
         files.pins.insert(number, lsn);
-        Some(LogPin { segments: self.clone(), number })
+        Some(LogPin {
+            segments: self.clone(),
+            number,
+        })
     }
 
     /// Files that hold needed log, and files in all.
     pub fn count(&self) -> (u64, u64) {
         let files = self.files.lock();
-        (files.live.len() as u64, (files.live.len() + files.superfluous.len()) as u64)
+        (
+            files.live.len() as u64,
+            (files.live.len() + files.superfluous.len()) as u64,
+        )
     }
 
     /// The largest number of files.

@@ -29,7 +29,10 @@ struct Slot {
 
 impl Default for Waiting {
     fn default() -> Self {
-        Waiting { slots: std::array::from_fn(|_| Slot::default()), wakers: Mutex::default() }
+        Waiting {
+            slots: std::array::from_fn(|_| Slot::default()),
+            wakers: Mutex::default(),
+        }
     }
 }
 
@@ -50,7 +53,10 @@ impl Waiting {
     /// Adds a waker for a group.
     pub fn register(&self, number: u64, waker: &Waker) {
         let mut wakers = self.wakers.lock();
-        match wakers.iter_mut().find(|(n, w)| *n == number && w.will_wake(waker)) {
+        match wakers
+            .iter_mut()
+            .find(|(n, w)| *n == number && w.will_wake(waker))
+        {
             Some((_, old)) => old.clone_from(waker),
             None => wakers.push((number, waker.clone())),
         }
@@ -76,7 +82,9 @@ impl Waiting {
         if wakers.is_empty() {
             return;
         }
-        let ready: Vec<_> = wakers.extract_if(.., |(number, _)| *number < below).collect();
+        let ready: Vec<_> = wakers
+            .extract_if(.., |(number, _)| *number < below)
+            .collect();
         drop(wakers);
         for (_, waker) in ready {
             waker.wake();

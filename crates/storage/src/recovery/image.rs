@@ -32,7 +32,9 @@ pub fn recover_locally(
 ) -> Result<Recovered, RecoveryError> {
     let started = Instant::now();
     let mut store = PageStore::reserve(options.memory_max_bytes)?;
-    let layouts: Vec<_> = (0..manifest.stripes).map(|k| StripeLayout::of(manifest, k)).collect();
+    let layouts: Vec<_> = (0..manifest.stripes)
+        .map(|k| StripeLayout::of(manifest, k))
+        .collect();
     let stripes = load::load(&**disk, &layouts, &mut store, options.workers.max(1))?;
     let load_time = started.elapsed();
     let reader = open_log(disk, manifest, options, &stripes, None)?;
@@ -66,7 +68,11 @@ pub fn recover_from_image(
         let group = group_before(&**disk, layout, image.position)?;
         if group.is_none_or(|header| header.checksum() != image.last_checksum) {
             let (address, standby_group) = (image.origin, image.position.group);
-            return Err(RemoteError::Ahead { address, standby_group }.into());
+            return Err(RemoteError::Ahead {
+                address,
+                standby_group,
+            }
+            .into());
         }
     }
     make_log_stable(&**disk, layout.segment_of(image.redo_start.lsn))?;
@@ -74,7 +80,11 @@ pub fn recover_from_image(
     let recovered = redo(image.store, reader)?;
     if recovered.end.group < image.position.group {
         let (address, standby_group) = (image.origin, image.position.group);
-        return Err(RemoteError::Ahead { address, standby_group }.into());
+        return Err(RemoteError::Ahead {
+            address,
+            standby_group,
+        }
+        .into());
     }
     let present = segments(&**disk)?;
     let mut oldest = layout.segment_of(image.redo_start.lsn);
@@ -83,12 +93,20 @@ pub fn recover_from_image(
     }
     // What the standby would need for its own recovery, as far as it is still here.
     let reaches_back = image.log_needed_from.lsn >= layout.segment_start(oldest);
-    let needed_from = if reaches_back { image.log_needed_from } else { image.redo_start };
+    let needed_from = if reaches_back {
+        image.log_needed_from
+    } else {
+        image.redo_start
+    };
     Ok((recovered, needed_from.min(image.redo_start)))
 }
 
 fn segments(disk: &dyn Disk) -> Result<BTreeSet<u64>, RecoveryError> {
-    Ok(disk.list(LOG_DIRECTORY)?.iter().filter_map(|name| segment_of_file(name)).collect())
+    Ok(disk
+        .list(LOG_DIRECTORY)?
+        .iter()
+        .filter_map(|name| segment_of_file(name))
+        .collect())
 }
 
 /// The first segment that is missing between the one of `from` and the last.
@@ -106,7 +124,10 @@ fn gap_after(
 fn redo(mut store: PageStore, reader: LogReader) -> Result<Recovered, RecoveryError> {
     let started = Instant::now();
     let redo_start = reader.position();
-    let mut redo = Redo { reader, totals: Totals::default() };
+    let mut redo = Redo {
+        reader,
+        totals: Totals::default(),
+    };
     redo.run(&mut store, None, None)?;
     let Redo { reader, totals } = redo;
     let report = RecoveryReport {

@@ -1,0 +1,79 @@
+//! `checkpoint`: opens a database, takes a checkpoint, and closes it, so that the next recovery has
+//! little log to apply.
+
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::output::table::Sheet;
+use crate::output::units;
+use crate::recovery_figures::RecoveryFigures;
+use crate::target::Target;
+use serde::Serialize;
+use std::io::Write;
+use std::time::Instant;
+
+/// Take a checkpoint, so that the next recovery starts from here.
+///
+/// Example: sardonyx checkpoint bank.sdx
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+pub struct Arguments {
+    #[command(flatten)]
+    target: Target,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    recovery: RecoveryFigures,
+    blocks: u64,
+    bytes: u64,
+    seconds: f64,
+    /// Where a redo pass would now begin, and where the log ends.
+    log_needed_from_lsn: u64,
+    log_end_lsn: u64,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let database = self.target.database()?;
+        let recovery = RecoveryFigures::from(database.recovery());
+        let before = database.statistics().checkpoint;
+        let started = Instant::now();
+        database.checkpoint()?;
+        let seconds = started.elapsed().as_secs_f64();
+        let after = database.statistics().checkpoint;
+        let backbone = database.backbone();
+        let report = Report {
+            recovery,
+            blocks: after.blocks - before.blocks,
+            bytes: after.bytes - before.bytes,
+            seconds,
+            log_needed_from_lsn: backbone.checkpoint().log_needed_from().lsn.0,
+            log_end_lsn: backbone.commit().durable().lsn.0,
+        };
+        database.close()?;
+        if output.is_json() {
+            output.value(&report)?;
+        } else {
+            let mut sheet = Sheet::default();
+            sheet.heading("Recovered");
+            report.recovery.print(&mut sheet);
+            sheet.heading("Checkpoint");
+            sheet.figure("blocks written", units::count(report.blocks));
+            let rate = report.bytes as f64 / report.seconds / 1e9;
+            let remark = format!("in {}: {rate:.2} GB/s", units::time(report.seconds));
+            sheet.remarked("bytes written", units::bytes(report.bytes), remark);
+            sheet.remarked(
+                "log still needed",
+                units::bytes(
+                    report
+                        .log_end_lsn
+                        .saturating_sub(report.log_needed_from_lsn),
+                ),
+                format!("from LSN {}", report.log_needed_from_lsn),
+            );
+            write!(output, "{sheet}")?;
+        }
+        Ok(Exit::Done)
+    }
+}

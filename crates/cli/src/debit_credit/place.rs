@@ -1,0 +1,78 @@
+//! Where the benchmark's database stands, and that it goes away again.
+
+use crate::exit::UsageError;
+use std::path::{Path, PathBuf};
+
+/// A new database's directory; removed with everything in it when dropped, unless kept.
+#[derive(Debug)]
+pub struct Place {
+    path: PathBuf,
+    keep: bool,
+}
+
+impl Place {
+    /// Claims a path where nothing is.
+    ///
+    /// # Errors
+    /// If there is something: it is not ours to remove.
+    pub fn claim(path: &Path) -> Result<Place, UsageError> {
+        if path.symlink_metadata().is_ok() {
+            return Err(UsageError::Exists {
+                path: path.to_path_buf(),
+            });
+        }
+        Ok(Place {
+            path: path.to_path_buf(),
+            keep: false,
+        })
+    }
+
+    /// The path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves the directory where it is.
+    pub fn keep(&mut self) {
+        self.keep = true;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.keep
+            && self.path.exists()
+            && let Err(error) = std::fs::remove_dir_all(&self.path)
+        {
+            eprintln!(
+                "sardonyx: {} could not be removed: {error}",
+                self.path.display()
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_removed_unless_kept_and_never_taken_from_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("bank.sdx");
+        let place = Place::claim(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("file"), "bytes").unwrap();
+        assert!(matches!(
+            Place::claim(&path),
+            Err(UsageError::Exists { .. })
+        ));
+        drop(place);
+        assert!(!path.exists());
+        let mut place = Place::claim(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        place.keep();
+        drop(place);
+        assert!(path.exists());
+    }
+}

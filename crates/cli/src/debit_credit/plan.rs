@@ -1,0 +1,300 @@
+//! From arguments to what is going to be done: sizes, clients, and how the engine is opened.
+//!
+//! A preset gives values to what was not named; what was named stands.
+
+use super::{Arguments, Configuration, DurabilityChoice, Preset};
+use crate::exit::UsageError;
+use crate::target::limits_of;
+use sardonyx::{Durability, GroupPolicy, Options, Shape};
+use sardonyx_benchmark::run::{Load, Mode, Until};
+use sardonyx_workload::debit_credit::{DebitCreditError, Scale};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Bytes of records that a debit-credit transaction logs: three balances and a row of history.
+pub const RECORD_BYTES_PER_TRANSACTION: u64 = 3 * 16 + 40;
+
+/// The paper's checkpoint thread "writes to disk after processing about 10,000 transactions".
+const PAPER_CHECKPOINT_TRANSACTIONS: u64 = 10_000;
+const PAPER_TRANSACTIONS: u64 = 50_000;
+
+const DEFAULT_SECONDS: f64 = 5.0;
+const SECONDS_MAX: f64 = 86_400.0;
+const DEFAULT_LOG_BYTES: u64 = 2 << 30;
+/// Below this a transaction of the loading would not fit.
+const LOG_BYTES_MIN: u64 = 32 << 20;
+const SEGMENT_BYTES_MAX: u64 = 64 << 20;
+const PREPARED_BYTES_MAX: u64 = 512 << 20;
+
+/// What is going to be done.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What the clients do.
+    pub load: Load,
+    /// The configurations that are run, one after the other, each on a database of its own.
+    pub configurations: Vec<Configuration>,
+    /// When a commit group is closed.
+    pub policy: GroupPolicy,
+    /// Threads of the input and of the output stage, in configuration B.
+    pub stage_threads: (usize, usize),
+    /// The most bytes of log on disk.
+    pub log_bytes: u64,
+    /// Bytes of log between two checkpoints, if chosen.
+    pub checkpoint_interval_bytes: Option<u64>,
+    /// Files of the backup.
+    pub stripes: u32,
+    /// Where the database is made.
+    pub directory: PathBuf,
+    /// Whether it is kept.
+    pub keep: bool,
+    /// Whether the bare pipeline is measured.
+    pub floor: bool,
+    /// Whether a core is kept awake.
+    pub spinner: bool,
+    /// The machine's processors.
+    pub processors: usize,
+}
+
+impl Plan {
+    /// The plan of these arguments on a machine with so many processors.
+    ///
+    /// # Errors
+    /// What cannot work, and what to choose instead.
+    pub fn of(arguments: &Arguments, processors: usize) -> Result<Plan, UsageError> {
+        let paper = arguments.preset == Some(Preset::Paper);
+        let scale = scale(arguments, paper).map_err(|e| UsageError::Arguments(e.to_string()))?;
+        let configurations = match arguments.configuration {
+            Some(configuration) => vec![configuration],
+            None if paper => vec![Configuration::A, Configuration::B],
+            None => vec![Configuration::of_machine(processors)],
+        };
+        let threads = (arguments.input_threads, arguments.output_threads);
+        if threads != (None, None) && !configurations.contains(&Configuration::B) {
+            return refuse("--input-threads and --output-threads need --configuration b");
+        }
+        if arguments.keep && configurations.len() > 1 {
+            return refuse("--keep keeps one database: choose one --configuration");
+        }
+        let log_bytes = arguments.log_bytes.unwrap_or(DEFAULT_LOG_BYTES);
+        if log_bytes < LOG_BYTES_MIN {
+            return refuse(format!("--log-bytes {log_bytes}: at least 32MiB"));
+        }
+        if arguments.checkpoint_interval == Some(0) {
+            return refuse("--checkpoint-interval 0: at least 1 byte of log");
+        }
+        let paper_interval = PAPER_CHECKPOINT_TRANSACTIONS * RECORD_BYTES_PER_TRANSACTION;
+        Ok(Plan {
+            load: load(arguments, scale, paper)?,
+            configurations,
+            policy: match (arguments.transactions_per_group, arguments.time_per_group) {
+                (Some(transactions), Some(time)) => GroupPolicy::Fixed { transactions, time },
+                _ => GroupPolicy::Adaptive,
+            },
+            stage_threads: (threads.0.unwrap_or(1).into(), threads.1.unwrap_or(1).into()),
+            log_bytes,
+            checkpoint_interval_bytes: arguments
+                .checkpoint_interval
+                .or(paper.then_some(paper_interval)),
+            stripes: arguments.stripes.unwrap_or(1),
+            directory: arguments
+                .directory
+                .clone()
+                .unwrap_or_else(|| PathBuf::from("sardonyx-debit-credit.sdx")),
+            keep: arguments.keep,
+            floor: arguments.floor,
+            spinner: arguments.spinner,
+            processors,
+        })
+    }
+
+    /// How the database is opened.
+    pub fn options(&self, configuration: Configuration) -> Options {
+        let segment_bytes = (self.log_bytes / 4).min(SEGMENT_BYTES_MAX) / 4096 * 4096;
+        let options = Options::new()
+            .shape(self.shape(configuration))
+            .group_policy(self.policy)
+            .group_limits(limits_of(segment_bytes))
+            .segment_bytes(segment_bytes)
+            .log_bytes_max(self.log_bytes)
+            .log_bytes_prepared((self.log_bytes / 4).min(PREPARED_BYTES_MAX))
+            .stripes(self.stripes);
+        match self.checkpoint_interval_bytes {
+            Some(bytes) => options.checkpoint_interval_bytes(bytes),
+            None => options,
+        }
+    }
+
+    /// How the stages are laid out on threads.
+    pub fn shape(&self, configuration: Configuration) -> Shape {
+        let (input_threads, output_threads) = self.stage_threads;
+        match configuration {
+            Configuration::A => Shape::Coalesced,
+            Configuration::B => Shape::Pipelined {
+                input_threads,
+                output_threads,
+            },
+        }
+    }
+}
+
+impl Configuration {
+    /// What suits so many processors.
+    fn of_machine(processors: usize) -> Self {
+        match Shape::for_processors(processors) {
+            Shape::Pipelined { .. } => Configuration::B,
+            _ => Configuration::A,
+        }
+    }
+}
+
+fn refuse<T>(reason: impl Into<String>) -> Result<T, UsageError> {
+    Err(UsageError::Arguments(reason.into()))
+}
+
+fn scale(arguments: &Arguments, paper: bool) -> Result<Scale, DebitCreditError> {
+    if paper {
+        let scale = Scale::paper();
+        return Scale::new(
+            arguments.accounts.unwrap_or(scale.accounts()),
+            arguments.tellers.unwrap_or(scale.tellers()),
+            arguments.branches.unwrap_or(scale.branches()),
+        );
+    }
+    let accounts = arguments.accounts.unwrap_or(Scale::default().accounts());
+    let branches = arguments.branches.unwrap_or((accounts / 10_000).max(1));
+    let tellers = arguments.tellers.unwrap_or(branches.saturating_mul(10));
+    Scale::new(accounts, tellers, branches)
+}
+
+fn load(arguments: &Arguments, scale: Scale, paper: bool) -> Result<Load, UsageError> {
+    let seconds = arguments.seconds.unwrap_or(DEFAULT_SECONDS);
+    if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
+        return refuse(format!(
+            "--seconds {seconds}: more than 0, at most {SECONDS_MAX}"
+        ));
+    }
+    if arguments.transactions == Some(0) {
+        return refuse("--transactions 0: at least 1");
+    }
+    let until = match arguments.transactions {
+        Some(transactions) => Until::Transactions(transactions),
+        None if paper && arguments.seconds.is_none() => Until::Transactions(PAPER_TRANSACTIONS),
+        None => Until::Time(Duration::from_secs_f64(seconds)),
+    };
+    // The paper's commit groups had 50 to 400 transactions, and its run is short.
+    let (batch, in_flight) = if paper { (200, 8) } else { (1000, 32) };
+    let mode = if arguments.one_at_a_time {
+        Mode::OneAtATime
+    } else {
+        Mode::Batches {
+            requests: arguments.batch.unwrap_or(batch) as usize,
+            in_flight: arguments.batches_in_flight.unwrap_or(in_flight) as usize,
+        }
+    };
+    Ok(Load {
+        scale,
+        clients: arguments.clients.unwrap_or(1).into(),
+        mode,
+        until,
+        durability: match arguments.durability {
+            Some(DurabilityChoice::Deferred) => Durability::Deferred,
+            _ => Durability::Durable,
+        },
+        other_branch_percent: arguments.other_branch_percent,
+        seed: arguments.seed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn plan(line: &str, processors: usize) -> Plan {
+        let words = ["debit-credit"].into_iter().chain(line.split_whitespace());
+        Plan::of(&Line::try_parse_from(words).unwrap().arguments, processors).unwrap()
+    }
+
+    fn refusal(line: &str) -> String {
+        let words = ["debit-credit"].into_iter().chain(line.split_whitespace());
+        match Line::try_parse_from(words) {
+            Err(error) => error.to_string(),
+            Ok(line) => Plan::of(&line.arguments, 2).unwrap_err().to_string(),
+        }
+    }
+
+    #[test]
+    fn the_default_follows_the_processors() {
+        let small = plan("", 2);
+        assert_eq!(small.configurations, [Configuration::A]);
+        assert_eq!(small.shape(Configuration::A), Shape::Coalesced);
+        assert_eq!(plan("", 8).configurations, [Configuration::B]);
+        assert_eq!(small.load.scale, Scale::default());
+        assert_eq!(small.load.until, Until::Time(Duration::from_secs(5)));
+        assert_eq!(small.policy, GroupPolicy::Adaptive);
+    }
+
+    #[test]
+    fn the_paper_is_a_preset_that_options_override() {
+        let paper = plan("--preset paper", 2);
+        assert_eq!(paper.load.scale, Scale::paper());
+        assert_eq!(paper.load.until, Until::Transactions(50_000));
+        assert_eq!(paper.configurations, [Configuration::A, Configuration::B]);
+        assert_eq!(paper.checkpoint_interval_bytes, Some(880_000));
+        let other = plan(
+            "--preset paper --accounts 20000 --seconds 2 --configuration b",
+            2,
+        );
+        assert_eq!(
+            (other.load.scale.accounts(), other.load.scale.tellers()),
+            (20_000, 150)
+        );
+        assert_eq!(other.load.until, Until::Time(Duration::from_secs(2)));
+        assert_eq!(other.configurations, [Configuration::B]);
+    }
+
+    #[test]
+    fn both_group_parameters_make_the_papers_policy() {
+        let plan = plan("--transactions-per-group 200 --time-per-group 5", 2);
+        let time = Duration::from_millis(5);
+        assert_eq!(
+            plan.policy,
+            GroupPolicy::Fixed {
+                transactions: 200,
+                time
+            }
+        );
+        assert!(refusal("--time-per-group 5ms").contains("--transactions-per-group"));
+        assert!(refusal("--transactions-per-group 5").contains("--time-per-group"));
+    }
+
+    #[test]
+    fn proportions_follow_the_accounts_unless_given() {
+        let scale = plan("--accounts 50000", 2).load.scale;
+        assert_eq!((scale.tellers(), scale.branches()), (50, 5));
+        let scale = plan("--accounts 50000 --branches 2 --tellers 7", 2)
+            .load
+            .scale;
+        assert_eq!((scale.tellers(), scale.branches()), (7, 2));
+        assert!(refusal("--accounts 3 --branches 4").contains("accounts are not possible"));
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused() {
+        assert!(refusal("--transactions 5 --seconds 5").contains("cannot be used with"));
+        assert!(refusal("--configuration a --input-threads 2").contains("--configuration b"));
+        assert!(refusal("--preset paper --keep").contains("one --configuration"));
+        assert!(refusal("--durability deferred").contains("--one-at-a-time"));
+        assert!(refusal("--one-at-a-time --batch 5").contains("cannot be used with"));
+        assert!(refusal("--log-bytes 1MiB").contains("at least 32MiB"));
+        assert!(refusal("--seconds 0").contains("more than 0"));
+        assert!(refusal("--transactions 0").contains("at least 1"));
+        assert!(refusal("--other-branch-percent 101").contains("0..=100"));
+    }
+}

@@ -1,0 +1,251 @@
+//! Printing a report for a person.
+
+use super::Configuration;
+use super::paper;
+use super::report::{Report, Run, Settings};
+use crate::output::Output;
+use crate::output::table::Sheet;
+use crate::output::units::{bytes, count, percent, rate, time};
+use sardonyx_floor::Latency;
+use std::io::Write;
+
+/// Prints the report; `beside_paper`: with Table 1 of the source.
+pub fn print(report: &Report, beside_paper: bool, output: &mut Output) -> anyhow::Result<()> {
+    for run in &report.runs {
+        let mut sheet = Sheet::default();
+        sheet.heading(title(&report.settings, run));
+        print_throughput(report, run, &mut sheet);
+        print_stages(run, &mut sheet);
+        print_storage(run, &mut sheet);
+        print_recovery(run, &mut sheet);
+        writeln!(output, "{sheet}")?;
+    }
+    if beside_paper {
+        writeln!(output, "Table 1 of the source beside these runs\n")?;
+        writeln!(output, "{}", paper::table_1(&report.runs))?;
+        writeln!(output, "Time in each stage\n")?;
+        writeln!(output, "{}", paper::stage_times(&report.runs))?;
+    }
+    for run in report.runs.iter() {
+        if let Some(path) = &run.kept_in {
+            writeln!(output, "The database is kept in {path}.")?;
+        }
+    }
+    Ok(writeln!(output, "{}", verdict(report))?)
+}
+
+fn verdict(report: &Report) -> String {
+    let committed = report.runs.iter().map(|run| run.committed).sum();
+    if report.holds() {
+        return format!(
+            "Proved after recovery: the four sums are equal, and each of {} acknowledged \
+             transactions is there once.",
+            count(committed)
+        );
+    }
+    let mut text = String::from("THE PROOF DOES NOT HOLD:");
+    for proof in report
+        .runs
+        .iter()
+        .map(|run| &run.proof)
+        .filter(|proof| !proof.holds)
+    {
+        text += &format!(
+            " {} acknowledged transactions are missing, {} are there twice; sums: {}.",
+            count(proof.missing),
+            count(proof.twice),
+            proof.sums
+        );
+    }
+    text
+}
+
+fn title(settings: &Settings, run: &Run) -> String {
+    let engine = match (run.configuration, run.stage_threads) {
+        (Configuration::A, _) => "configuration A (coalesced)".to_string(),
+        (Configuration::B, threads) => {
+            let (input, output) = threads.unwrap_or((1, 1));
+            format!("configuration B (pipelined, {input} input and {output} output threads)")
+        }
+    };
+    let clients = match settings.clients {
+        1 => "1 client".to_string(),
+        clients => format!("{clients} clients"),
+    };
+    let work = match (settings.batch, settings.batches_in_flight) {
+        (Some(batch), Some(in_flight)) => {
+            format!("batches of {}, {in_flight} in flight", count(batch as u64))
+        }
+        _ => format!("one closure at a time, {}", settings.durability),
+    };
+    let scale = &settings.scale;
+    format!(
+        "Debit-credit: {} accounts, {} tellers, {} branches, {}% at other branches\n\
+         {engine}, {} processors{}; {clients}, {work}",
+        count(scale.accounts()),
+        count(scale.tellers()),
+        count(scale.branches()),
+        settings.other_branch_percent,
+        settings.processors,
+        if settings.spinner {
+            " (one kept awake)"
+        } else {
+            ""
+        },
+    )
+}
+
+fn print_throughput(report: &Report, run: &Run, sheet: &mut Sheet) {
+    sheet.heading("Throughput");
+    sheet.remarked(
+        "durable transactions",
+        rate(run.transactions_per_second),
+        format!("{} in {}", count(run.committed), time(run.seconds)),
+    );
+    if run.refused > 0 {
+        sheet.figure("refused and undone", count(run.refused));
+    }
+    if let Some(floor) = &report.bare_pipeline {
+        let share = run.transactions_per_second / floor.transactions_per_second;
+        let remark = format!("this run reached {} of it", percent(share));
+        sheet.remarked(
+            "bare durable pipeline",
+            rate(floor.transactions_per_second),
+            remark,
+        );
+    }
+    let latency = &report.sync_latency;
+    let shown = |latency: &Latency| {
+        let p90 = format!("p90 {}", time(latency.p90_microseconds / 1e6));
+        (time(latency.median_microseconds / 1e6), p90)
+    };
+    let (figure, remark) = shown(&latency.idle);
+    sheet.remarked("bare sync, cores as they are", figure, remark);
+    let (figure, remark) = shown(&latency.busy);
+    sheet.remarked("bare sync, a core kept awake", figure, remark);
+
+    let Some(responses) = &run.responses else {
+        return;
+    };
+    let summary = &responses.summary;
+    sheet.heading("Response time");
+    let alone = report.settings.batch.is_none() && report.settings.clients == 1;
+    let ratio = summary.average_microseconds / latency.idle.median_microseconds;
+    let remark = if alone {
+        format!("{ratio:.2} times a bare sync")
+    } else {
+        String::new()
+    };
+    sheet.remarked("average", time(summary.average_microseconds / 1e6), remark);
+    for (name, microseconds) in [
+        ("p50", summary.p50_microseconds),
+        ("p95", summary.p95_microseconds),
+        ("p99", summary.p99_microseconds),
+        ("max", summary.max_microseconds),
+    ] {
+        sheet.figure(name, time(microseconds / 1e6));
+    }
+    sheet.figure("within 1 s", percent(responses.share_within_1_s));
+    sheet.figure("within 10 ms", percent(responses.share_within_10_ms));
+}
+
+fn print_stages(run: &Run, sheet: &mut Sheet) {
+    sheet.heading("Time in each stage");
+    let stages = &run.stages;
+    for (name, seconds) in [
+        ("Total", stages.total),
+        ("Input", stages.input),
+        ("Execute", stages.execute),
+        ("Log", stages.log),
+        ("Output", stages.output),
+        ("Checkpoint", stages.checkpoint),
+    ] {
+        let share = if stages.total > 0.0 {
+            seconds / stages.total * 100.0
+        } else {
+            0.0
+        };
+        sheet.remarked(name, time(seconds), format!("{share:.0}%"));
+    }
+}
+
+fn print_storage(run: &Run, sheet: &mut Sheet) {
+    sheet.heading("Log");
+    let remark = format!("on average; the largest {}", count(run.groups.largest));
+    sheet.remarked(
+        "transactions in a group",
+        format!("{:.1}", run.groups.mean),
+        remark,
+    );
+    sheet.figure("groups", count(run.groups.count));
+    let log = &run.log;
+    sheet.remarked(
+        "bytes a transaction",
+        format!("{:.1}", log.record_bytes_per_transaction),
+        format!("{:.1} on disk", log.disk_bytes_per_transaction),
+    );
+    let log_rate = log.disk_bytes as f64 / run.seconds / 1e9;
+    sheet.remarked(
+        "log written",
+        bytes(log.disk_bytes),
+        format!("{log_rate:.2} GB/s"),
+    );
+
+    sheet.heading("Checkpoints");
+    let checkpoints = &run.checkpoints;
+    sheet.remarked(
+        "completed",
+        count(checkpoints.completed),
+        format!(
+            "{} in {} of writing",
+            bytes(checkpoints.bytes),
+            time(checkpoints.writeout_seconds)
+        ),
+    );
+    if let Some(between) = checkpoints.transactions_per_second_between {
+        sheet.figure("throughput between them", rate(between));
+    }
+    if let Some(during) = checkpoints.transactions_per_second_during {
+        let change = checkpoints
+            .drop()
+            .map(|drop| format!("{:+.1}%", -drop * 100.0));
+        sheet.remarked(
+            "throughput during them",
+            rate(during),
+            change.unwrap_or_default(),
+        );
+    }
+
+    sheet.heading("Memory");
+    let memory = &run.memory;
+    sheet.figure("records", bytes(memory.record_bytes));
+    sheet.remarked(
+        "pages",
+        bytes(memory.page_bytes),
+        "and as much for the checkpointer",
+    );
+    sheet.figure("indexes", bytes(memory.index_bytes));
+    if let (Some(peak), Some(ratio)) = (memory.peak_resident_bytes, memory.ratio()) {
+        let remark = format!("{ratio:.2} times the pages; clients and measuring included");
+        sheet.remarked("peak of the process", bytes(peak), remark);
+    }
+}
+
+fn print_recovery(run: &Run, sheet: &mut Sheet) {
+    sheet.heading("Recovery");
+    run.recovery.print(sheet);
+    let remark = "recovery, indexes rebuilt, threads started";
+    sheet.remarked("opened again in", time(run.open_seconds), remark);
+    sheet.heading("Proof");
+    let sums = &run.proof.sums;
+    for (name, sum) in [
+        ("sum of accounts", sums.accounts),
+        ("sum of tellers", sums.tellers),
+        ("sum of branches", sums.branches),
+        ("sum of the history", sums.history),
+    ] {
+        sheet.figure(name, sum.to_string());
+    }
+    let remark = format!("read and checked in {}", time(run.proof.seconds));
+    sheet.remarked("rows in the history", count(run.proof.rows), remark);
+}

@@ -1,0 +1,264 @@
+//! What the exit codes mean, and which error ends in which.
+
+use sardonyx::storage::backbone::OpenError;
+use sardonyx::storage::disk::DiskError;
+use sardonyx::storage::journal::JournalError;
+use sardonyx::storage::log::LogError;
+use sardonyx::storage::manifest::ManifestError;
+use sardonyx::storage::recovery::RecoveryError;
+use sardonyx::{Error, SerialError};
+use sardonyx_floor::FloorError;
+use sardonyx_workload::debit_credit::DebitCreditError;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The end of every `--help`.
+pub const EXIT_CODES: &str = "\
+Exit codes:
+  0  done, and all is well
+  1  a failure was found: damage in a database, or a proof that does not hold
+  2  wrong usage: the arguments, or a path without a database
+  3  the database is open elsewhere
+  4  it could not be done: the disk, memory or the system refused";
+
+/// How the program ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// Done, and all is well.
+    Done,
+    /// Damage was found, or a proof does not hold.
+    Found,
+    /// Wrong usage.
+    Usage,
+    /// The database is open elsewhere.
+    Locked,
+    /// The disk, memory or the system refused.
+    Failed,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Done => 0,
+            Exit::Found => 1,
+            Exit::Usage => 2,
+            Exit::Locked => 3,
+            Exit::Failed => 4,
+        })
+    }
+}
+
+/// An error of the command line itself.
+#[derive(Debug, thiserror::Error)]
+pub enum UsageError {
+    /// Arguments that do not fit together, or a value that cannot work.
+    #[error("{0}")]
+    Arguments(String),
+    /// There is no database.
+    #[error("{path} {what}: no database to open", path = path.display())]
+    Absent {
+        /// The path given.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+    /// There is something where a new database should be made.
+    #[error(
+        "{path} exists already (kept by --keep, or left by a run that was killed): remove it, or \
+         name another place with --directory",
+        path = path.display()
+    )]
+    Exists {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The database has no such thing as was asked for.
+    #[error("{0}")]
+    NotThere(String),
+}
+
+/// The exit of an error.
+pub fn of_error(error: &anyhow::Error) -> Exit {
+    error.chain().find_map(of_cause).unwrap_or(Exit::Failed)
+}
+
+fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
+    if cause.is::<UsageError>() || cause.is::<DebitCreditError>() {
+        return Some(Exit::Usage);
+    }
+    if let Some(error) = cause.downcast_ref::<Error>() {
+        return Some(of_database(error));
+    }
+    if let Some(error) = cause.downcast_ref::<OpenError>() {
+        return Some(of_open(error));
+    }
+    if let Some(error) = cause.downcast_ref::<ManifestError>() {
+        return Some(of_manifest(error));
+    }
+    if let Some(error) = cause.downcast_ref::<RecoveryError>() {
+        return Some(of_recovery(error));
+    }
+    if let Some(error) = cause.downcast_ref::<LogError>() {
+        return Some(of_log(error));
+    }
+    if let Some(error) = cause.downcast_ref::<JournalError>() {
+        return Some(of_journal(error));
+    }
+    if let Some(FloorError::Scale(_)) = cause.downcast_ref::<FloorError>() {
+        return Some(Exit::Usage);
+    }
+    cause.is::<DiskError>().then_some(Exit::Failed)
+}
+
+fn of_database(error: &Error) -> Exit {
+    match error {
+        Error::Open(error) => of_open(error),
+        Error::Journal(error) => of_journal(error),
+        Error::Transaction(SerialError::Log(error)) => of_log(error),
+        _ => Exit::Failed,
+    }
+}
+
+fn of_open(error: &OpenError) -> Exit {
+    match error {
+        OpenError::Log(error) => of_log(error),
+        OpenError::Manifest(error) => of_manifest(error),
+        OpenError::Recovery(error) => of_recovery(error),
+        OpenError::Locked { .. } => Exit::Locked,
+        OpenError::ManifestLost { .. } => Exit::Found,
+        OpenError::Option { .. } | OpenError::Absent { .. } => Exit::Usage,
+        _ => Exit::Failed,
+    }
+}
+
+fn of_manifest(error: &ManifestError) -> Exit {
+    match error {
+        ManifestError::Absent { .. } | ManifestError::Damaged { .. } => Exit::Found,
+        ManifestError::Value { .. } => Exit::Usage,
+        _ => Exit::Failed,
+    }
+}
+
+fn of_recovery(error: &RecoveryError) -> Exit {
+    match error {
+        RecoveryError::Disk(_) | RecoveryError::Store(_) => Exit::Failed,
+        RecoveryError::Log(error) => of_log(error),
+        RecoveryError::Journal(error) => of_journal(error),
+        _ => Exit::Found,
+    }
+}
+
+fn of_log(error: &LogError) -> Exit {
+    match error {
+        LogError::MissingSegment { .. }
+        | LogError::SegmentLength { .. }
+        | LogError::Corrupt { .. }
+        | LogError::Inconsistent { .. } => Exit::Found,
+        _ => Exit::Failed,
+    }
+}
+
+fn of_journal(error: &JournalError) -> Exit {
+    match error {
+        JournalError::Log(error) => of_log(error),
+        JournalError::Disk(_) => Exit::Failed,
+        JournalError::NotKept => Exit::Usage,
+        _ => Exit::Found,
+    }
+}
+
+/// An error and its causes in one line, without saying twice what a message has in it already.
+pub fn message(error: &anyhow::Error) -> String {
+    let mut message = String::new();
+    for cause in error.chain().map(|cause| cause.to_string()) {
+        if message.is_empty() {
+            message = cause;
+        } else if !message.contains(&cause) {
+            message.push_str(": ");
+            message.push_str(&cause);
+        }
+    }
+    message
+}
+
+/// Whether the reader of standard output went away, which is not our business.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let pipe = Some(io::ErrorKind::BrokenPipe);
+        cause.downcast_ref::<io::Error>().map(io::Error::kind) == pipe
+            || cause
+                .downcast_ref::<serde_json::Error>()
+                .and_then(|e| e.io_error_kind())
+                == pipe
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    fn locked() -> OpenError {
+        OpenError::Locked {
+            file: "bank.sdx/LOCK".into(),
+        }
+    }
+
+    #[test]
+    fn an_error_keeps_its_exit_under_context_and_inside_the_faces_error() {
+        let plain = anyhow::Error::new(locked()).context("while opening");
+        assert_eq!(of_error(&plain), Exit::Locked);
+        assert_eq!(
+            of_error(&anyhow::Error::new(Error::from(locked()))),
+            Exit::Locked
+        );
+        assert_eq!(
+            of_error(&UsageError::Arguments("no".into()).into()),
+            Exit::Usage
+        );
+        assert_eq!(of_error(&anyhow::anyhow!("anything else")), Exit::Failed);
+    }
+
+    #[test]
+    fn damage_is_found_and_a_failing_disk_is_not() {
+        let corrupt = LogError::SegmentLength {
+            file: "log/0".into(),
+            found_bytes: 1,
+            expected_bytes: 2,
+        };
+        let damage = Error::from(OpenError::Recovery(RecoveryError::Log(corrupt)));
+        assert_eq!(of_error(&damage.into()), Exit::Found);
+        let failed = || DiskError::new("read", "log/0", 0, io::Error::other("gone"));
+        assert_eq!(
+            of_error(&Error::from(OpenError::Disk(failed())).into()),
+            Exit::Failed
+        );
+        let deep = RecoveryError::Log(LogError::from(failed()));
+        assert_eq!(
+            of_error(&Error::from(OpenError::Recovery(deep)).into()),
+            Exit::Failed
+        );
+    }
+
+    #[test]
+    fn a_message_says_nothing_twice() {
+        let error = DiskError::new("read", "log/0", 4096, io::Error::other("gone"));
+        let error = Err::<(), _>(error)
+            .context("verifying bank.sdx")
+            .unwrap_err();
+        assert_eq!(
+            message(&error),
+            "verifying bank.sdx: read failed on log/0 at offset 4096: gone"
+        );
+    }
+
+    #[test]
+    fn a_broken_pipe_is_told_from_other_errors() {
+        let pipe = io::Error::from(io::ErrorKind::BrokenPipe);
+        assert!(is_broken_pipe(
+            &anyhow::Error::new(pipe).context("printing")
+        ));
+        assert!(!is_broken_pipe(&anyhow::anyhow!("something else")));
+    }
+}

@@ -1,0 +1,67 @@
+//! The manifest.
+
+use crate::output::Output;
+use crate::output::table::Sheet;
+use crate::output::units;
+use sardonyx::storage::manifest::{FORMAT_VERSION, Manifest};
+use serde::Serialize;
+use std::io::Write;
+
+/// The manifest as it is printed.
+#[derive(Debug, Serialize)]
+pub struct Listing {
+    format_version: u32,
+    identity: String,
+    page_bytes: u32,
+    segment_bytes: u64,
+    block_bytes: u32,
+    stripes: u32,
+    incarnation: u32,
+    journal: String,
+}
+
+impl From<&Manifest> for Listing {
+    fn from(manifest: &Manifest) -> Self {
+        Listing {
+            // A manifest of another version is an error when it is read.
+            format_version: FORMAT_VERSION,
+            identity: format!("{:016x}", manifest.identity),
+            page_bytes: manifest.page_bytes,
+            segment_bytes: manifest.segment_bytes,
+            block_bytes: manifest.block_bytes,
+            stripes: manifest.stripes,
+            incarnation: manifest.incarnation,
+            journal: manifest.journal.to_string(),
+        }
+    }
+}
+
+impl Listing {
+    /// Adds it to a sheet.
+    pub fn print(&self, sheet: &mut Sheet) {
+        sheet.heading("Manifest");
+        sheet.figure("format version", self.format_version.to_string());
+        sheet.figure("identity", self.identity.clone());
+        sheet.figure("page", units::bytes(self.page_bytes.into()));
+        sheet.figure("log segment", units::bytes(self.segment_bytes));
+        sheet.figure("backup block", units::bytes(self.block_bytes.into()));
+        sheet.figure("backup stripes", self.stripes.to_string());
+        sheet.remarked(
+            "incarnation",
+            self.incarnation.to_string(),
+            "times opened for writing",
+        );
+        sheet.figure("journal rows kept", self.journal.clone());
+    }
+}
+
+/// Prints the manifest.
+pub fn print(manifest: &Manifest, output: &mut Output) -> anyhow::Result<()> {
+    let listing = Listing::from(manifest);
+    if output.is_json() {
+        return output.value(&listing);
+    }
+    let mut sheet = Sheet::default();
+    listing.print(&mut sheet);
+    Ok(write!(output, "{sheet}")?)
+}

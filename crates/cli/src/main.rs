@@ -1,0 +1,66 @@
+//! `sardonyx`: the debit-credit benchmark, and a look into any database of the engine.
+//!
+//! A module for each verb, [`output`] for how results are printed, [`exit`] for what the exit codes
+//! mean. What a verb finds out is a plain value that serialises (`--json`) and that a test can check;
+//! printing comes last and decides nothing.
+
+mod checkpoint;
+mod debit_credit;
+mod exit;
+mod history;
+mod inspect;
+mod output;
+mod recover;
+mod recovery_figures;
+mod target;
+mod verify;
+
+use clap::{Parser, Subcommand};
+use exit::Exit;
+use output::Output;
+use std::process::ExitCode;
+
+/// A main-memory transaction engine: benchmark it, and look into its databases.
+///
+/// A database is a directory (`bank.sdx/`). Sizes take KiB, MiB or GiB; times take us, ms or s.
+#[derive(Debug, Parser)]
+#[command(name = "sardonyx", version, max_term_width = 100, after_help = exit::EXIT_CODES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// Print JSON for programs instead of text for people.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    DebitCredit(debit_credit::Arguments),
+    Verify(verify::Arguments),
+    Recover(recover::Arguments),
+    Inspect(inspect::Arguments),
+    History(history::Arguments),
+    Checkpoint(checkpoint::Arguments),
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let mut output = Output::to_stdout(arguments.json);
+    let outcome = match &arguments.command {
+        Command::DebitCredit(verb) => verb.run(&mut output),
+        Command::Verify(verb) => verb.run(&mut output),
+        Command::Recover(verb) => verb.run(&mut output),
+        Command::Inspect(verb) => verb.run(&mut output),
+        Command::History(verb) => verb.run(&mut output),
+        Command::Checkpoint(verb) => verb.run(&mut output),
+    };
+    let outcome = outcome.and_then(|exit| Ok(output.finish().map(|()| exit)?));
+    match outcome {
+        Ok(exit) => exit.into(),
+        Err(error) if exit::is_broken_pipe(&error) => Exit::Done.into(),
+        Err(error) => {
+            eprintln!("sardonyx: {}", exit::message(&error));
+            exit::of_error(&error).into()
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `recover`: opens a database as after a crash, says what that took, and closes it.
+
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::output::table::Sheet;
+use crate::recovery_figures::RecoveryFigures;
+use crate::target::{Target, dry_run};
+use sardonyx::storage::manifest::Manifest;
+use sardonyx::storage::recovery::recover;
+use serde::Serialize;
+use std::io::Write;
+
+/// Recover a database and say what was done and how fast.
+///
+/// Opening a database always recovers it; this verb does nothing else. With --dry-run nothing at
+/// all is changed on disk.
+///
+/// Examples:
+///   sardonyx recover bank.sdx
+///   sardonyx recover bank.sdx --dry-run --json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+pub struct Arguments {
+    #[command(flatten)]
+    target: Target,
+    /// Recover in memory only, and change nothing on disk
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    dry_run: bool,
+    recovery: RecoveryFigures,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let recovery = if self.dry_run {
+            let files = self.target.files()?;
+            let manifest = Manifest::read(&*files.disk)?;
+            RecoveryFigures::from(&recover(&files.disk, &manifest, dry_run())?.report)
+        } else {
+            let database = self.target.database()?;
+            let recovery = RecoveryFigures::from(database.recovery());
+            database.close()?;
+            recovery
+        };
+        let report = Report {
+            dry_run: self.dry_run,
+            recovery,
+        };
+        if output.is_json() {
+            output.value(&report)?;
+        } else {
+            let mut sheet = Sheet::default();
+            sheet.heading(match report.dry_run {
+                true => "Would recover (dry run: nothing was changed)",
+                false => "Recovered",
+            });
+            report.recovery.print(&mut sheet);
+            write!(output, "{sheet}")?;
+        }
+        Ok(Exit::Done)
+    }
+}
