@@ -136,6 +136,12 @@ pub enum OpenError {
         /// What it should be.
         requirement: &'static str,
     },
+    /// Checkpoints at a standby were asked for without threads.
+    #[error(
+        "checkpoints at a standby need a thread that carries the log there: open the database in a \
+         shape with threads"
+    )]
+    StandbyWithoutThreads,
     /// There is no database.
     #[error("{file} is not there: no database to open")]
     Absent {
@@ -167,16 +173,20 @@ pub struct Backbone {
     options: StorageOptions,
     threads: Vec<JoinHandle<()>>,
     closed: bool,
+    shipped: Option<ShippedLog>,
     _lock: Box<dyn DiskLock>,
 }
 
 impl Backbone {
     /// Opens the database on a disk, or makes it.
     pub fn open(disk: Arc<dyn Disk>, options: StorageOptions) -> Result<Opened, OpenError> {
+        if matches!(options.checkpoint, CheckpointPlace::Standby(_)) && !options.threaded {
+            return Err(OpenError::StandbyWithoutThreads);
+        }
         let lock = take_lock(&disk)?;
         let mut manifest = match Manifest::read(&*disk) {
             Ok(manifest) => manifest,
-            Err(ManifestError::Absent { file }) => create(&disk, &options, file)?,
+            Err(ManifestError::Absent { .. }) => create(&disk, &options)?,
             Err(error) => return Err(error.into()),
         };
         check_limits(&options, manifest.segment_bytes)?;
@@ -230,6 +240,7 @@ impl Backbone {
             let standby = standby.clone();
             let (disk, manifest) = (self.disk.clone(), self.manifest.clone());
             let log = ShippedLog::new(disk, manifest, self.commit.clone(), self.checkpoint.clone());
+            self.shipped = Some(log.clone());
             self.spawn("standby".into(), move || standby.run(&log));
         }
     }
@@ -268,8 +279,8 @@ impl Backbone {
         self.commit.close();
         self.checkpoint.close();
         self.commit.room().close();
-        if let CheckpointPlace::Standby(standby) = &self.options.checkpoint {
-            standby.close();
+        if let Some(log) = &self.shipped {
+            log.close();
         }
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
@@ -358,6 +369,7 @@ impl Parts {
             options,
             threads: Vec::new(),
             closed: false,
+            shipped: None,
             _lock: lock,
         };
         Ok((backbone, filling))
@@ -398,24 +410,17 @@ fn recover_at(
     }
 }
 
-fn take_lock(disk: &Arc<dyn Disk>) -> Result<Box<dyn DiskLock>, OpenError> {
+/// Takes the database's lock.
+///
+/// # Errors
+/// [`OpenError::Locked`] if another process, or this one, has it.
+pub fn take_lock(disk: &Arc<dyn Disk>) -> Result<Box<dyn DiskLock>, OpenError> {
     disk.lock(LOCK_FILE)?.ok_or_else(|| OpenError::Locked {
         file: disk.display_name(LOCK_FILE),
     })
 }
 
-/// Makes a new database: the log's first segments, then the manifest.
-fn create(
-    disk: &Arc<dyn Disk>,
-    options: &StorageOptions,
-    manifest_file: String,
-) -> Result<Manifest, OpenError> {
-    if let Some(evidence) = evidence_of_data(disk)? {
-        return Err(OpenError::ManifestLost {
-            file: manifest_file,
-            evidence,
-        });
-    }
+fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
     let identity = options.identity.unwrap_or_else(random_identity);
     let manifest = Manifest {
         segment_bytes: options.segment_bytes,
@@ -426,6 +431,23 @@ fn create(
     };
     manifest.check()?;
     check_limits(options, manifest.segment_bytes)?;
+    create_database(disk, &manifest)?;
+    Ok(manifest)
+}
+
+/// Makes a new database of this manifest: the log's first segments, then the manifest. The caller
+/// holds the lock.
+///
+/// # Errors
+/// [`OpenError::ManifestLost`] if there are data on the disk.
+pub fn create_database(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(), OpenError> {
+    manifest.check()?;
+    if let Some(evidence) = evidence_of_data(disk)? {
+        return Err(OpenError::ManifestLost {
+            file: disk.display_name(MANIFEST_FILE),
+            evidence,
+        });
+    }
     // What an interrupted creation left may have another length.
     for name in disk.list(LOG_DIRECTORY)? {
         disk.remove(&format!("{LOG_DIRECTORY}/{name}"))?;
@@ -435,7 +457,7 @@ fn create(
     segments.prepare_next()?;
     segments.prepare_next()?;
     manifest.write(&**disk)?;
-    Ok(manifest)
+    Ok(())
 }
 
 /// Whether there was a database here: a backup, or a first log segment with a group in it.

@@ -13,7 +13,7 @@
 //!
 //! Source: Li & Naughton, section 2, "Checkpointing" and "Performance" (several threads).
 
-use super::{CheckpointError, Checkpointer, Progress};
+use super::{CheckpointError, Checkpointer, Progress, RemoteProgress};
 use crate::log::feed::Feed;
 use crate::log::pool::DurableGroup;
 use crate::log::room::Room;
@@ -249,15 +249,7 @@ impl CheckpointStage {
     /// # Errors
     /// What stopped a stripe.
     pub fn take(&self, position: LogPosition) -> Result<(), Arc<CheckpointError>> {
-        let mut status = self.status.lock();
-        for stripe in status.iter_mut() {
-            stripe.wanted = stripe.wanted.max(Some(position));
-        }
-        drop(status);
-        self.feeds.iter().for_each(|feed| feed.nudge());
-        if let Some(standby) = self.wanted.lock().take() {
-            standby.wake();
-        }
+        self.want(position);
         // At a standby there is nothing to pump here.
         let waits = self.threaded || self.stripes.is_empty();
         loop {
@@ -274,6 +266,19 @@ impl CheckpointStage {
             if waits {
                 self.changed.wait(&mut status);
             }
+        }
+    }
+
+    /// Asks for a checkpoint that has everything before `position`, and does not wait for it.
+    pub fn want(&self, position: LogPosition) {
+        let mut status = self.status.lock();
+        for stripe in status.iter_mut() {
+            stripe.wanted = stripe.wanted.max(Some(position));
+        }
+        drop(status);
+        self.feeds.iter().for_each(|feed| feed.nudge());
+        if let Some(standby) = self.wanted.lock().take() {
+            standby.wake();
         }
     }
 
@@ -303,6 +308,27 @@ impl CheckpointStage {
             .map(|s| s.needed_from)
             .min()
             .unwrap_or(LogPosition::START)
+    }
+
+    /// Up to where the log is applied to every stripe's DB'. Waits while a stripe writes a block.
+    pub fn applied(&self) -> LogPosition {
+        let positions = self.stripes.iter().map(|s| s.lock().checkpointer.position());
+        positions.min().unwrap_or(LogPosition::START)
+    }
+
+    /// What a standby says of its checkpoints to the primary.
+    pub fn progress(&self) -> RemoteProgress {
+        let needed_from = self.applied();
+        let totals = self.totals();
+        let status = self.status.lock();
+        let complete_from = status.iter().map(|s| s.complete_from).min();
+        RemoteProgress {
+            needed_from,
+            complete_from: complete_from.unwrap_or(LogPosition::START),
+            checkpoints: totals.checkpoints,
+            blocks: totals.blocks,
+            bytes: totals.bytes,
+        }
     }
 
     /// Appends a part of a stripe's DB' to `into`: at most `bytes_max` bytes from `offset` on, none

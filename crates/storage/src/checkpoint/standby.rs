@@ -17,12 +17,14 @@ use crate::log::commit::GroupCommit;
 use crate::log::group::GroupHeader;
 use crate::log::reader::{LogReader, group_before};
 use crate::log::room::Room;
-use crate::log::segment::Segments;
-use crate::log::{LogError, LogPosition};
+use crate::log::segment::{LOG_DIRECTORY, Segments, segment_of_file};
+use crate::log::{LogError, LogPosition, Lsn};
 use crate::manifest::Manifest;
 use crate::store::{PageStore, StoreError};
+use parking_lot::Mutex;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
 
 /// Where the checkpoints of an open database are taken.
@@ -46,11 +48,8 @@ pub trait RemoteCheckpointer: Send + Sync + Debug {
     -> Result<Image, RemoteError>;
 
     /// Gives the durable log to the standby, and its reports to the log, until closed. The body of
-    /// a thread. Called once per opening.
+    /// a thread. Called once per opening; returns when [`ShippedLog::poll_closed`] says so.
     fn run(&self, log: &ShippedLog);
-
-    /// Ends [`RemoteCheckpointer::run`].
-    fn close(&self);
 }
 
 /// A copy of the pages as a standby has them.
@@ -63,11 +62,9 @@ pub struct Image {
     pub redo_start: LogPosition,
     /// The end of the standby's durable log.
     pub position: LogPosition,
-    /// The checksum of the last group before `position` ([`GroupHeader::checksum`]); 0 at the
-    /// log's start.
+    /// Of the last group before `position` ([`GroupHeader::history_checksum`]); 0 at the log's
+    /// start.
     pub last_checksum: u32,
-    /// From where the standby needs the primary's log.
-    pub log_needed_from: LogPosition,
     /// The standby, for messages.
     pub origin: String,
 }
@@ -109,6 +106,30 @@ pub enum RemoteError {
         /// The first group that it does not have.
         standby_group: u64,
     },
+    /// Both are of one database, but went different ways.
+    #[error(
+        "the standby at {address} has another group {group} than the log here: one of the two was \
+         opened as a database while the other went on; keep the one with the right history, and \
+         put an empty directory, or a copy of that one, in the other's place"
+    )]
+    Diverged {
+        /// Its address.
+        address: String,
+        /// The last group of the standby.
+        group: u64,
+    },
+    /// The log that the standby lacks was freed.
+    #[error(
+        "the standby at {address} lacks the log from group {group} on, and the log here no longer \
+         reaches back so far: it is not the standby that freed it; start the right one there, or \
+         give it a copy of that one's directory"
+    )]
+    TooOld {
+        /// Its address.
+        address: String,
+        /// The first group that it lacks.
+        group: u64,
+    },
     /// The image does not fit into memory.
     #[error("the standby's image does not fit: {0}")]
     Store(#[from] Arc<StoreError>),
@@ -117,7 +138,8 @@ pub enum RemoteError {
 /// What a standby says of its checkpoints.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RemoteProgress {
-    /// From where it needs the primary's log.
+    /// Up to where the groups that it has durably are applied to its DB': an image of it needs the
+    /// log from here on.
     pub needed_from: LogPosition,
     /// The place up to which its last complete checkpoint has everything.
     pub complete_from: LogPosition,
@@ -136,6 +158,14 @@ pub struct ShippedLog {
     manifest: Manifest,
     commit: Arc<GroupCommit>,
     stage: Arc<CheckpointStage>,
+    closing: Arc<Closing>,
+}
+
+/// Whether the database is being closed, and who wants to know.
+#[derive(Debug, Default)]
+struct Closing {
+    closed: AtomicBool,
+    wakers: Mutex<Vec<Waker>>,
 }
 
 impl ShippedLog {
@@ -150,7 +180,27 @@ impl ShippedLog {
             manifest,
             commit,
             stage,
+            closing: Arc::default(),
         }
+    }
+
+    /// The database is being closed.
+    pub(crate) fn close(&self) {
+        self.closing.closed.store(true, Ordering::SeqCst);
+        let wakers = std::mem::take(&mut *self.closing.wakers.lock());
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    /// Ready when the database is being closed; else the waker is woken then.
+    pub fn poll_closed(&self, waker: &Waker) -> Poll<()> {
+        let mut wakers = self.closing.wakers.lock();
+        if self.closing.closed.load(Ordering::SeqCst) {
+            return Poll::Ready(());
+        }
+        if !wakers.iter().any(|known| known.will_wake(waker)) {
+            wakers.push(waker.clone());
+        }
+        Poll::Pending
     }
 
     /// The database's manifest.
@@ -177,6 +227,47 @@ impl ShippedLog {
             return Ok(None);
         }
         group_before(&*self.disk, self.manifest.log_layout(), position)
+    }
+
+    /// Whether a standby whose durable log ends at `position`, with a group of this
+    /// [`GroupHeader::history_checksum`], can go on with this log. `address`: the standby's, for
+    /// messages.
+    ///
+    /// # Errors
+    /// [`RemoteError::Ahead`], [`RemoteError::Diverged`] or [`RemoteError::TooOld`]; and what
+    /// reading the log may give.
+    pub fn check_history(
+        &self,
+        address: &str,
+        position: LogPosition,
+        last_checksum: u32,
+    ) -> Result<Result<(), RemoteError>, LogError> {
+        let address = address.to_string();
+        if position.group > self.durable().group {
+            let standby_group = position.group;
+            return Ok(Err(RemoteError::Ahead {
+                address,
+                standby_group,
+            }));
+        }
+        let layout = self.manifest.log_layout();
+        let last_byte = Lsn(position.lsn.0.saturating_sub(1));
+        let first = layout.segment_of(last_byte);
+        let names = self.disk.list(LOG_DIRECTORY)?;
+        if !names.iter().any(|name| segment_of_file(name) == Some(first)) {
+            let group = position.group;
+            return Ok(Err(RemoteError::TooOld { address, group }));
+        }
+        let same = position == LogPosition::START
+            || self
+                .group_before(position)?
+                .is_some_and(|header| header.history_checksum() == last_checksum);
+        Ok(if same {
+            Ok(())
+        } else {
+            let group = position.group - 1;
+            Err(RemoteError::Diverged { address, group })
+        })
     }
 
     /// Whether the group of this number is durable; else the waker is woken when it is.
@@ -229,7 +320,9 @@ impl ShippedLog {
         };
         let needed_from = status_of_standby.needed_from;
         drop(status);
-        if stage.segments.free_before(needed_from.lsn) > 0 {
+        // Not the group before, by which the standby's history is checked when it comes back.
+        let keep_from = Lsn(needed_from.lsn.0.saturating_sub(1));
+        if stage.segments.free_before(keep_from) > 0 {
             stage.room.freed();
         }
         stage.changed.notify_all();

@@ -28,8 +28,10 @@ struct State {
     writing_at: Lsn,
     /// The last attempt to prepare failed.
     failed: Option<LogError>,
-    /// The log is at its limit, and waiting would not help.
+    /// Why waiting would not help once the log is at its limit.
     refused: Option<Arc<str>>,
+    /// The last attempt to prepare found no file to prepare, and nothing was freed since.
+    at_limit: bool,
     /// How often segments were freed, so that none is missed while preparing.
     frees: u64,
     closed: bool,
@@ -105,7 +107,9 @@ impl Room {
             if let Some(error) = &state.failed {
                 return Err(error.clone());
             }
-            if let Some(reason) = &state.refused {
+            if let Some(reason) = &state.refused
+                && state.at_limit
+            {
                 return Err(LogError::Full {
                     reason: reason.clone(),
                 });
@@ -119,6 +123,9 @@ impl Room {
     }
 
     fn at_limit(&self) -> LogError {
+        if let Some(reason) = self.state.lock().refused.clone() {
+            return LogError::Full { reason };
+        }
         LogError::Full {
             reason: format!(
                 "all {} segments of {} bytes hold log that is still needed; raise the log's limit",
@@ -131,7 +138,10 @@ impl Room {
 
     /// Segments were freed.
     pub fn freed(&self) {
-        self.state.lock().frees += 1;
+        let mut state = self.state.lock();
+        state.frees += 1;
+        state.at_limit = false;
+        drop(state);
         self.wanted.notify_one();
     }
 
@@ -167,6 +177,7 @@ impl Room {
                 Ok(Prepared::NoRoom) => {
                     // Only a checkpoint can free some; `freed` wakes us.
                     if !state.closed && state.frees == frees {
+                        state.at_limit = true;
                         self.settled.notify_all();
                         self.wanted.wait(&mut state);
                     }

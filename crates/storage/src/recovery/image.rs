@@ -3,8 +3,8 @@
 //! DB' and the local log. It makes no DB' and no checkpointers, and leaves the journal's archive to
 //! the standby.
 //!
-//! Invariants: as in [`super`]. A log that has gaps is not believed: when the standby frees the log,
-//! segments are used again newest first, so old ones may stand before a gap.
+//! Invariants: as in [`super`]. The standby's log must be a beginning of the local one: nothing is
+//! recovered from an image that has another history.
 //!
 //! Source: Li & Naughton, sections 2 ("Recovery") and 3 (configuration C).
 
@@ -13,11 +13,9 @@ use super::{RecoveryReport, make_log_stable};
 use crate::checkpoint::{Image, RemoteError, StripeLayout};
 use crate::disk::Disk;
 use crate::log::reader::{LogReader, group_before};
-use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
-use crate::log::{LogPosition, Lsn};
+use crate::log::LogPosition;
 use crate::manifest::Manifest;
 use crate::store::PageStore;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -38,14 +36,6 @@ pub fn recover_locally(
     let stripes = load::load(&**disk, &layouts, &mut store, options.workers.max(1))?;
     let load_time = started.elapsed();
     let reader = open_log(disk, manifest, options, &stripes, None)?;
-    if let Some(missing) = gap_after(&**disk, manifest, reader.position().lsn)? {
-        return Err(RecoveryError::LogFreed {
-            file: disk.display_name(&segment_file(missing)),
-            needed_by: "the local recovery".into(),
-            needed: reader.position().lsn,
-            damaged_offsets: Vec::new(),
-        });
-    }
     let mut recovered = redo(store, reader)?;
     check_end(recovered.end, &stripes, None)?;
     recovered.report.stripes = stripes.into_iter().map(|stripe| stripe.report).collect();
@@ -64,9 +54,14 @@ pub fn recover_from_image(
     image: Image,
 ) -> Result<(Recovered, LogPosition), RecoveryError> {
     let layout = manifest.log_layout();
+    // The standby goes on after `position`, and its history is checked by the group before it.
+    let mut needed_from = image.redo_start;
     if image.position != LogPosition::START {
         let group = group_before(&**disk, layout, image.position)?;
-        if group.is_none_or(|header| header.checksum() != image.last_checksum) {
+        if let Some(header) = group {
+            needed_from = needed_from.min(header.position_before());
+        }
+        if group.is_none_or(|header| header.history_checksum() != image.last_checksum) {
             let (address, standby_group) = (image.origin, image.position.group);
             return Err(RemoteError::Ahead {
                 address,
@@ -86,39 +81,7 @@ pub fn recover_from_image(
         }
         .into());
     }
-    let present = segments(&**disk)?;
-    let mut oldest = layout.segment_of(image.redo_start.lsn);
-    while oldest > 0 && present.contains(&(oldest - 1)) {
-        oldest -= 1;
-    }
-    // What the standby would need for its own recovery, as far as it is still here.
-    let reaches_back = image.log_needed_from.lsn >= layout.segment_start(oldest);
-    let needed_from = if reaches_back {
-        image.log_needed_from
-    } else {
-        image.redo_start
-    };
-    Ok((recovered, needed_from.min(image.redo_start)))
-}
-
-fn segments(disk: &dyn Disk) -> Result<BTreeSet<u64>, RecoveryError> {
-    Ok(disk
-        .list(LOG_DIRECTORY)?
-        .iter()
-        .filter_map(|name| segment_of_file(name))
-        .collect())
-}
-
-/// The first segment that is missing between the one of `from` and the last.
-fn gap_after(
-    disk: &dyn Disk,
-    manifest: &Manifest,
-    from: Lsn,
-) -> Result<Option<u64>, RecoveryError> {
-    let present = segments(disk)?;
-    let first = manifest.log_layout().segment_of(from);
-    let last = present.last().copied().unwrap_or(first);
-    Ok((first..=last).find(|segment| !present.contains(segment)))
+    Ok((recovered, needed_from))
 }
 
 fn redo(mut store: PageStore, reader: LogReader) -> Result<Recovered, RecoveryError> {

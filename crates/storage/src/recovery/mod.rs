@@ -31,10 +31,11 @@ use crate::journal::archive::{ArchiveEnd, find_end};
 use crate::journal::{Archiver, JournalError, Retention, journal_file};
 use crate::log::reader::LogReader;
 use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
-use crate::log::{LogError, LogPosition};
+use crate::log::LogPosition;
 use crate::manifest::Manifest;
 use crate::store::PageStore;
 use load::LoadedStripe;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -196,15 +197,25 @@ fn open_log(
     if !options.dry_run {
         make_log_stable(&**disk, layout.segment_of(from.lsn))?;
     }
-    LogReader::open(disk, layout, from).map_err(|error| match error {
-        LogError::MissingSegment { file, needed } => RecoveryError::LogFreed {
-            file,
+    // Segments are used again newest first, so older ones than the log needs may stand before a
+    // gap; a log that began there would end at the gap.
+    if let Some(missing) = first_gap(&**disk, layout.segment_of(from.lsn))? {
+        return Err(RecoveryError::LogFreed {
+            file: disk.display_name(&segment_file(missing)),
             needed_by,
-            needed,
+            needed: from.lsn,
             damaged_offsets,
-        },
-        error => error.into(),
-    })
+        });
+    }
+    Ok(LogReader::open(disk, layout, from)?)
+}
+
+/// The first segment that is missing from `first` on, up to the last that is there.
+fn first_gap(disk: &dyn Disk, first: u64) -> Result<Option<u64>, RecoveryError> {
+    let names = disk.list(LOG_DIRECTORY)?;
+    let present: BTreeSet<u64> = names.iter().filter_map(|name| segment_of_file(name)).collect();
+    let last = present.last().copied().unwrap_or(first).max(first);
+    Ok((first..=last).find(|segment| !present.contains(segment)))
 }
 
 /// Syncs the log's segments from `first` on.
