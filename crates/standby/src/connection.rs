@@ -55,7 +55,9 @@ impl<S: AsyncWrite> Sender<S> {
 impl<S: AsyncRead> Receiver<S> {
     /// Allows frames of this length from now on.
     pub fn allow(&mut self, frame_bytes_max: usize) {
-        self.frames.decoder_mut().set_max_frame_length(frame_bytes_max);
+        self.frames
+            .decoder_mut()
+            .set_max_frame_length(frame_bytes_max);
     }
 
     /// The next frame, however long it takes. May be dropped and called again.

@@ -440,20 +440,35 @@ mod tests {
         let reason = "so".to_string();
         let refusals = [
             Refusal::Version { known: 1 },
-            Refusal::Identity { standby: 1, primary: 2 },
-            Refusal::SegmentBytes { standby: 1, primary: 2 },
+            Refusal::Identity {
+                standby: 1,
+                primary: 2,
+            },
+            Refusal::SegmentBytes {
+                standby: 1,
+                primary: 2,
+            },
             Refusal::Manifest,
             Refusal::Empty,
-            Refusal::Failed { reason: reason.clone() },
+            Refusal::Failed {
+                reason: reason.clone(),
+            },
             Refusal::History { reason },
         ];
-        let head = PagesHead { stripe: 3, offset: 1 << 40 };
+        let head = PagesHead {
+            stripe: 3,
+            offset: 1 << 40,
+        };
         let mut frames = vec![
             Frame::Hello(hello()),
             Frame::Group(Bytes::from_static(b"a group")),
             Frame::Pages(head, Bytes::from_static(b"pages")),
             Frame::Pages(head, Bytes::new()),
-            Frame::Message(Message::Welcome { identity: 7, last_checksum: 9, progress }),
+            Frame::Message(Message::Welcome {
+                identity: 7,
+                last_checksum: 9,
+                progress,
+            }),
             Frame::Message(Message::Progress(progress)),
             Frame::Message(Message::Checkpoint(position)),
             Frame::Message(Message::ImageBegins {
@@ -461,7 +476,11 @@ mod tests {
                 block_bytes: 4096,
                 stripes: 2,
             }),
-            Frame::Message(Message::ImageEnds { position, last_checksum: 1, bytes: 5 }),
+            Frame::Message(Message::ImageEnds {
+                position,
+                last_checksum: 1,
+                bytes: 5,
+            }),
         ];
         frames.extend(refusals.map(|refusal| Frame::Message(Message::Refused(refusal))));
         frames
@@ -476,7 +495,10 @@ mod tests {
                 let mut damaged = bytes.to_vec();
                 damaged[bit / 8] ^= 1 << (bit % 8);
                 let found = Frame::decode(damaged.into());
-                assert!(matches!(found, Err(ProtocolError::Checksum { .. })), "{found:?}");
+                assert!(
+                    matches!(found, Err(ProtocolError::Checksum { .. })),
+                    "{found:?}"
+                );
             }
             for length in 0..bytes.len() {
                 assert!(Frame::decode(bytes.slice(..length)).is_err());
@@ -491,7 +513,10 @@ mod tests {
         bytes[version_at] = 9;
         sign(&mut bytes);
         let found = Frame::decode(bytes.clone().into());
-        assert!(matches!(found, Err(ProtocolError::Version { found: 9 })), "{found:?}");
+        assert!(
+            matches!(found, Err(ProtocolError::Version { found: 9 })),
+            "{found:?}"
+        );
         bytes[CHECKSUM_BYTES + 1] = b'X';
         sign(&mut bytes);
         let found = Frame::decode(bytes.into());
@@ -507,11 +532,26 @@ mod tests {
     fn impossible_manifests_are_refused() {
         assert_eq!(hello().manifest(), Some(Manifest::new(0x5eed)));
         for wrong in [
-            Hello { page_bytes: 0, ..hello() },
-            Hello { segment_bytes: u64::MAX, ..hello() },
-            Hello { block_bytes: 1, ..hello() },
-            Hello { stripes: 0, ..hello() },
-            Hello { journal: "some".into(), ..hello() },
+            Hello {
+                page_bytes: 0,
+                ..hello()
+            },
+            Hello {
+                segment_bytes: u64::MAX,
+                ..hello()
+            },
+            Hello {
+                block_bytes: 1,
+                ..hello()
+            },
+            Hello {
+                stripes: 0,
+                ..hello()
+            },
+            Hello {
+                journal: "some".into(),
+                ..hello()
+            },
         ] {
             assert_eq!(wrong.manifest(), None, "{wrong:?}");
         }

@@ -19,7 +19,7 @@ use crate::protocol::{Hello, Progress, Refusal};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use sardonyx_storage::backbone::{OpenError, create_database};
-use sardonyx_storage::checkpoint::CheckpointStage;
+use sardonyx_storage::checkpoint::{CheckpointError, CheckpointStage};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::log::feed::Feed;
 use sardonyx_storage::log::group::GroupHeader;
@@ -32,7 +32,7 @@ use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 /// Groups in memory at once: received, or waiting for the checkpointers.
@@ -54,20 +54,21 @@ pub(crate) struct Store {
     feeds: Vec<Arc<Feed>>,
     pool: Arc<BufferPool>,
     writing: Mutex<Writing>,
+    /// The end of the durable log, for those who must not wait while groups are being written.
+    end: Mutex<LogEnd>,
+    poisoned: OnceLock<Arc<str>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     threaded: bool,
 }
 
-/// The end of the log.
+/// What whoever appends holds.
 #[derive(Debug)]
 struct Writing {
     /// Counted up by every connection: what an older one still wants to append is refused.
     session: u64,
-    end: LogPosition,
-    last_checksum: u32,
+    end: LogEnd,
     /// Keeps the last group in the log.
     pin: Option<LogPin>,
-    poisoned: Option<Arc<str>>,
 }
 
 /// Where a standby's log ends, and the history checksum of the group before; 0 if there is none.
@@ -103,7 +104,10 @@ impl Store {
         let (layout, end) = (manifest.log_layout(), recovered.end);
         clear_leftovers(&**disk, layout, end)?;
         let last = group_before(&**disk, layout, end)?;
-        let needed = recovered.checkpointers.iter().map(|c| c.log_needed_from().lsn);
+        let needed = recovered
+            .checkpointers
+            .iter()
+            .map(|c| c.log_needed_from().lsn);
         let needed_from = needed.chain([last.map_or(end.lsn, |last| last.lsn)]).min();
         let needed_from = needed_from.unwrap_or(end.lsn);
         let segments_max = options.log_bytes_max / layout.segment_bytes;
@@ -119,7 +123,9 @@ impl Store {
         let checkpointers = recovered.checkpointers;
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let log_bytes = segments_max * layout.segment_bytes;
-        let interval = options.checkpoint_interval_bytes.unwrap_or(log_bytes * 3 / 8);
+        let interval = options
+            .checkpoint_interval_bytes
+            .unwrap_or(log_bytes * 3 / 8);
         let stage = CheckpointStage::new(
             checkpointers,
             feeds.clone(),
@@ -128,12 +134,14 @@ impl Store {
             interval.min(log_bytes / 2),
             options.threaded,
         );
+        let end = LogEnd {
+            position: end,
+            last_checksum: last.map_or(0, |last| last.history_checksum()),
+        };
         let writing = Writing {
             session: 0,
             end,
-            last_checksum: last.map_or(0, |last| last.history_checksum()),
             pin: segments.pin(needed_from),
-            poisoned: None,
         };
         let store = Store {
             manifest,
@@ -141,8 +149,13 @@ impl Store {
             room,
             stage: Arc::new(stage),
             feeds,
-            pool: Arc::new(BufferPool::new(BUFFER_BYTES, options.threaded.then_some(BUFFERS_MAX))),
+            pool: Arc::new(BufferPool::new(
+                BUFFER_BYTES,
+                options.threaded.then_some(BUFFERS_MAX),
+            )),
             writing: Mutex::new(writing),
+            end: Mutex::new(end),
+            poisoned: OnceLock::new(),
             threads: Mutex::default(),
             threaded: options.threaded,
         };
@@ -158,7 +171,9 @@ impl Store {
         self.spawn("standby-log-room".into(), move || room.run());
         for stripe in 0..self.stage.stripes() {
             let stage = self.stage.clone();
-            self.spawn(format!("standby-checkpoint-{stripe}"), move || stage.run(stripe));
+            self.spawn(format!("standby-checkpoint-{stripe}"), move || {
+                stage.run(stripe)
+            });
         }
     }
 
@@ -196,21 +211,27 @@ impl Store {
         if let Some(error) = self.stage.failure() {
             return Some(error.into());
         }
-        let poisoned = self.writing.lock().poisoned.clone();
-        poisoned.map(|cause| StandbyError::Poisoned { cause })
+        self.check_poison().err()
+    }
+
+    fn check_poison(&self) -> Result<(), StandbyError> {
+        match self.poisoned.get().cloned() {
+            None => Ok(()),
+            Some(cause) => Err(StandbyError::Poisoned { cause }),
+        }
     }
 
     /// Begins a connection's work: nothing of an older one is appended from now on. Returns its
-    /// number, and where the log ends.
+    /// number, and where the log ends. Waits while groups are being written.
     pub fn begin_session(&self) -> (u64, LogEnd) {
         let mut writing = self.writing.lock();
         writing.session += 1;
-        (writing.session, writing.log_end())
+        (writing.session, writing.end)
     }
 
     /// Where the durable log ends.
     pub fn log_end(&self) -> LogEnd {
-        self.writing.lock().log_end()
+        *self.end.lock()
     }
 
     /// Appends groups, and returns when they are on stable storage. At most [`BATCH_GROUPS_MAX`].
@@ -223,40 +244,37 @@ impl Store {
         if writing.session != session {
             return Err(StandbyError::Superseded);
         }
-        if let Some(cause) = writing.poisoned.clone() {
-            return Err(StandbyError::Poisoned { cause });
-        }
+        self.check_poison()?;
         let mut ready = Vec::with_capacity(groups.len());
-        let mut next = writing.end;
+        let mut next = writing.end.position;
         let mut outcome = Ok(());
         for group in groups {
-            match self.take_group(group, next) {
-                Ok(group) => {
-                    let lsn = group.header().lsn;
-                    next = group.header().next_position();
-                    if !self.room.has_room(lsn) {
-                        // A checkpoint frees the log only up to what it was given.
-                        self.write(&mut writing, &mut ready)?;
-                        outcome = self.wait_for_room(lsn);
-                    }
-                    ready.push(group);
+            let group = match self.take_group(group, next) {
+                Ok(group) => group,
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
                 }
-                Err(error) => outcome = Err(error),
+            };
+            let lsn = group.header().lsn;
+            if !self.room.has_room(lsn) {
+                // A checkpoint frees the log only up to what it was given.
+                let written = self.write(&mut writing, &mut ready);
+                if let Err(error) = written.and_then(|()| self.wait_for_room(lsn)) {
+                    self.give_back(vec![group]);
+                    return Err(error);
+                }
             }
-            if outcome.is_err() {
-                break;
-            }
+            next = group.header().next_position();
+            ready.push(group);
         }
-        if outcome.is_ok() {
-            self.write(&mut writing, &mut ready)?;
-        }
-        self.give_back(ready);
-        outcome.map(|()| writing.end)
+        self.write(&mut writing, &mut ready)?;
+        outcome.map(|()| writing.end.position)
     }
 
     fn wait_for_room(&self, lsn: Lsn) -> Result<(), StandbyError> {
         let make_room = || {
-            let full = |error: Arc<_>| LogError::Full {
+            let full = |error: Arc<CheckpointError>| LogError::Full {
                 reason: error.to_string().into(),
             };
             self.stage.free_some().map_err(full)
@@ -299,19 +317,22 @@ impl Store {
         let Some(last) = ready.last().map(|group| *group.header()) else {
             return Ok(());
         };
-        if let Err(error) = self.write_to_disk(writing.end.group - 1, ready) {
+        if let Err(error) = self.write_to_disk(writing.end.position.group - 1, ready) {
             tracing::error!(%error, "the standby's log is poisoned");
-            writing.poisoned = Some(error.to_string().into());
+            self.poisoned.get_or_init(|| error.to_string().into());
             self.give_back(std::mem::take(ready));
             return Err(error.into());
         }
-        writing.end = last.next_position();
-        writing.last_checksum = last.history_checksum();
+        writing.end = LogEnd {
+            position: last.next_position(),
+            last_checksum: last.history_checksum(),
+        };
+        *self.end.lock() = writing.end;
         match &writing.pin {
             Some(pin) => pin.advance(last.lsn),
             None => writing.pin = self.segments.pin(last.lsn),
         }
-        self.room.advance(writing.end.lsn);
+        self.room.advance(writing.end.position.lsn);
         for group in ready.drain(..) {
             let group = Arc::new(DurableGroup::new(group, self.pool.clone()));
             self.feeds.iter().for_each(|feed| feed.push(group.clone()));
@@ -322,7 +343,11 @@ impl Store {
         Ok(())
     }
 
-    fn write_to_disk(&self, durable_number: u64, ready: &mut [SealedGroup]) -> Result<(), LogError> {
+    fn write_to_disk(
+        &self,
+        durable_number: u64,
+        ready: &mut [SealedGroup],
+    ) -> Result<(), LogError> {
         let layout = self.segments.layout();
         let mut touched = BTreeSet::new();
         for group in ready {
@@ -373,7 +398,8 @@ impl Store {
     /// A part of a stripe's DB'; empty at its end.
     pub fn pages(&self, stripe: u32, offset: u64, bytes_max: usize) -> Bytes {
         let mut bytes = Vec::with_capacity(bytes_max);
-        self.stage.copy_shadow(stripe as usize, offset, bytes_max, &mut bytes);
+        self.stage
+            .copy_shadow(stripe as usize, offset, bytes_max, &mut bytes);
         bytes.into()
     }
 
@@ -392,15 +418,6 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         self.close();
-    }
-}
-
-impl Writing {
-    fn log_end(&self) -> LogEnd {
-        LogEnd {
-            position: self.end,
-            last_checksum: self.last_checksum,
-        }
     }
 }
 

@@ -36,8 +36,8 @@ pub mod standby;
 pub use checkpointer::{CheckpointStatistics, Checkpointer, Progress};
 pub use error::CheckpointError;
 pub use stage::{CheckpointStage, CheckpointTotals};
-pub use standby::{CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress};
 pub use standby::ShippedLog;
+pub use standby::{CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress};
 
 pub(crate) use backup::BackupFile;
 pub(crate) use install::{InstallError, Whole, install};

@@ -312,7 +312,10 @@ impl CheckpointStage {
 
     /// Up to where the log is applied to every stripe's DB'. Waits while a stripe writes a block.
     pub fn applied(&self) -> LogPosition {
-        let positions = self.stripes.iter().map(|s| s.lock().checkpointer.position());
+        let positions = self
+            .stripes
+            .iter()
+            .map(|s| s.lock().checkpointer.position());
         positions.min().unwrap_or(LogPosition::START)
     }
 

@@ -254,7 +254,10 @@ impl ShippedLog {
         let last_byte = Lsn(position.lsn.0.saturating_sub(1));
         let first = layout.segment_of(last_byte);
         let names = self.disk.list(LOG_DIRECTORY)?;
-        if !names.iter().any(|name| segment_of_file(name) == Some(first)) {
+        if !names
+            .iter()
+            .any(|name| segment_of_file(name) == Some(first))
+        {
             let group = position.group;
             return Ok(Err(RemoteError::TooOld { address, group }));
         }

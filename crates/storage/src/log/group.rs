@@ -193,17 +193,45 @@ mod tests {
         };
         assert_eq!(elsewhere.history_checksum(), header.history_checksum());
         let others = [
-            GroupHeader { identity: 2, ..header },
-            GroupHeader { number: 43, ..header },
-            GroupHeader { lsn: Lsn(4096), ..header },
-            GroupHeader { first_transaction: 1001, ..header },
-            GroupHeader { payload_bytes: 32, ..header },
-            GroupHeader { transactions: 4, ..header },
-            GroupHeader { incarnation: 8, ..header },
-            GroupHeader { payload_checksum: 98, ..header },
+            GroupHeader {
+                identity: 2,
+                ..header
+            },
+            GroupHeader {
+                number: 43,
+                ..header
+            },
+            GroupHeader {
+                lsn: Lsn(4096),
+                ..header
+            },
+            GroupHeader {
+                first_transaction: 1001,
+                ..header
+            },
+            GroupHeader {
+                payload_bytes: 32,
+                ..header
+            },
+            GroupHeader {
+                transactions: 4,
+                ..header
+            },
+            GroupHeader {
+                incarnation: 8,
+                ..header
+            },
+            GroupHeader {
+                payload_checksum: 98,
+                ..header
+            },
         ];
         for other in others {
-            assert_ne!(other.history_checksum(), header.history_checksum(), "{other:?}");
+            assert_ne!(
+                other.history_checksum(),
+                header.history_checksum(),
+                "{other:?}"
+            );
         }
     }
 }

@@ -12,8 +12,8 @@ use super::{Recovered, RecoveryError, RecoveryOptions, Redo, Totals, check_end, 
 use super::{RecoveryReport, make_log_stable};
 use crate::checkpoint::{Image, RemoteError, StripeLayout};
 use crate::disk::Disk;
-use crate::log::reader::{LogReader, group_before};
 use crate::log::LogPosition;
+use crate::log::reader::{LogReader, group_before};
 use crate::manifest::Manifest;
 use crate::store::PageStore;
 use std::sync::Arc;

@@ -29,9 +29,9 @@ use crate::checkpoint::{Checkpointer, InstallError, StripeLayout, Whole, install
 use crate::disk::{Access, Create, Disk};
 use crate::journal::archive::{ArchiveEnd, find_end};
 use crate::journal::{Archiver, JournalError, Retention, journal_file};
+use crate::log::LogPosition;
 use crate::log::reader::LogReader;
 use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
-use crate::log::LogPosition;
 use crate::manifest::Manifest;
 use crate::store::PageStore;
 use load::LoadedStripe;
@@ -213,7 +213,10 @@ fn open_log(
 /// The first segment that is missing from `first` on, up to the last that is there.
 fn first_gap(disk: &dyn Disk, first: u64) -> Result<Option<u64>, RecoveryError> {
     let names = disk.list(LOG_DIRECTORY)?;
-    let present: BTreeSet<u64> = names.iter().filter_map(|name| segment_of_file(name)).collect();
+    let present: BTreeSet<u64> = names
+        .iter()
+        .filter_map(|name| segment_of_file(name))
+        .collect();
     let last = present.last().copied().unwrap_or(first).max(first);
     Ok((first..=last).find(|segment| !present.contains(segment)))
 }
