@@ -76,6 +76,8 @@
 
 mod connection;
 mod error;
+#[cfg(test)]
+mod exploration;
 mod fetch;
 mod leftovers;
 mod options;
@@ -88,7 +90,7 @@ mod store;
 
 pub use error::StandbyError;
 pub use options::StandbyOptions;
-pub use primary::{Lag, Standby, StandbyStatus};
+pub use primary::{Lag, Patience, Standby, StandbyStatus};
 pub use protocol::{PROTOCOL_VERSION, ProtocolError, Refusal};
 pub use sardonyx_storage::checkpoint::RemoteError;
 pub use server::{ListeningStandby, StandbyReport, StandbyServer, StopStandby};

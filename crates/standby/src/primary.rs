@@ -19,15 +19,29 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 
-/// How the primary deals with its standby.
-#[derive(Clone, Debug)]
-pub(crate) struct Patience {
+/// How long the primary waits for its standby.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Patience {
     /// For a connection to be made.
     pub connect_max: Duration,
-    /// For anything to be heard; the standby says something every second.
+    /// For anything to be heard. The standby says something every second, so this is several.
     pub silence_max: Duration,
-    /// Between two attempts to connect: the first, and the longest.
-    pub retry: (Duration, Duration),
+    /// Before the first attempt to connect again; doubled with each that fails.
+    pub retry_first: Duration,
+    /// Between two attempts to connect, at most.
+    pub retry_max: Duration,
+}
+
+impl Default for Patience {
+    /// 5 seconds for a connection, 10 of silence, 50 milliseconds to 2 seconds between attempts.
+    fn default() -> Self {
+        Patience {
+            connect_max: Duration::from_secs(5),
+            silence_max: Duration::from_secs(10),
+            retry_first: Duration::from_millis(50),
+            retry_max: Duration::from_secs(2),
+        }
+    }
 }
 
 /// A standby, as the primary names it when it opens the database. Share it in an `Arc`: it tells how
@@ -84,17 +98,13 @@ pub struct Lag {
 impl Standby {
     /// The standby at this address (`host:port`). Does not connect yet.
     pub fn at(address: impl Into<String>) -> Arc<Standby> {
-        let patience = Patience {
-            connect_max: Duration::from_secs(5),
-            silence_max: Duration::from_secs(10),
-            retry: (Duration::from_millis(50), Duration::from_secs(2)),
-        };
-        Self::with_patience(address.into(), patience)
+        Self::with_patience(address, Patience::default())
     }
 
-    pub(crate) fn with_patience(address: String, patience: Patience) -> Arc<Standby> {
+    /// The same with another patience.
+    pub fn with_patience(address: impl Into<String>, patience: Patience) -> Arc<Standby> {
         Arc::new(Standby {
-            address,
+            address: address.into(),
             patience,
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -204,8 +214,7 @@ impl Standby {
 
     /// Connects again and again, until the database is closed.
     async fn stay_connected(&self, log: &ShippedLog) {
-        let (first, longest) = self.patience.retry;
-        let mut wait = first;
+        let mut wait = self.patience.retry_first;
         loop {
             let lost = match self.connect().await {
                 Ok(stream) => ship(self, log, stream).await,
@@ -215,10 +224,10 @@ impl Standby {
             tracing::warn!(error = %lost.error, "the standby is away");
             self.set_lost(lost.error);
             if lost.was_connected {
-                wait = first;
+                wait = self.patience.retry_first;
             }
             tokio::time::sleep(wait).await;
-            wait = (wait * 2).min(longest);
+            wait = (wait * 2).min(self.patience.retry_max);
         }
     }
 }
