@@ -3,6 +3,7 @@
 use crate::{Database, Error};
 use sardonyx_serial::Shape;
 use sardonyx_storage::backbone::{self, OpenError, StorageOptions};
+use sardonyx_storage::checkpoint::{CheckpointPlace, RemoteCheckpointer};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::journal::Retention;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
@@ -86,6 +87,15 @@ impl Options {
     /// the data grows). The checkpointer's copy takes as much again.
     pub fn memory_bytes_max(mut self, bytes: u64) -> Self {
         self.storage.memory_bytes_max = bytes;
+        self
+    }
+
+    /// Has the checkpoints taken at a standby, by a process of its own, instead of here: no second
+    /// copy of the data in this process, and no backup in this directory. (The crate
+    /// `sardonyx-standby` has one that is fed over the network.) The standby is named at every
+    /// opening, since recovery may need it; it needs a shape with threads.
+    pub fn checkpoint_at(mut self, standby: Arc<dyn RemoteCheckpointer>) -> Self {
+        self.storage.checkpoint = CheckpointPlace::Standby(standby);
         self
     }
 

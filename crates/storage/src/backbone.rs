@@ -7,7 +7,7 @@
 //! A new database's manifest is written last, when the first log segments are there: a crash before
 //! that leaves nothing that anyone was told of.
 
-use crate::checkpoint::{CheckpointStage, Checkpointer};
+use crate::checkpoint::{CheckpointPlace, CheckpointStage, Checkpointer, RemoteError, ShippedLog};
 use crate::disk::{Disk, DiskError, DiskLock};
 use crate::journal::Retention;
 use crate::log::commit::{GroupCommit, GroupSource};
@@ -20,7 +20,8 @@ use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments, segment_file};
 use crate::log::writer::Sequencer;
 use crate::log::{LogError, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
-use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport, recover};
+use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
+use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::store::PageStore;
 use crate::sync::thread::{self, JoinHandle};
 use std::sync::Arc;
@@ -59,6 +60,8 @@ pub struct StorageOptions {
     pub threaded: bool,
     /// Threads for recovery.
     pub workers: usize,
+    /// Where the checkpoints are taken.
+    pub checkpoint: CheckpointPlace,
 }
 
 impl Default for StorageOptions {
@@ -77,6 +80,7 @@ impl Default for StorageOptions {
             limits: GroupLimits::default(),
             threaded: true,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
+            checkpoint: CheckpointPlace::Local,
         }
     }
 }
@@ -97,6 +101,14 @@ pub enum OpenError {
     /// Recovery failed.
     #[error(transparent)]
     Recovery(#[from] RecoveryError),
+    /// The standby that has the checkpoints is needed, and is of no use.
+    #[error("this directory alone cannot be recovered ({local}); {source}")]
+    Standby {
+        /// Why not.
+        local: Box<RecoveryError>,
+        /// What is wrong with the standby.
+        source: RemoteError,
+    },
     /// Another process, or this one, has it open.
     #[error("{file} is held: the database is open already; close it there first")]
     Locked {
@@ -124,6 +136,12 @@ pub enum OpenError {
         /// What it should be.
         requirement: &'static str,
     },
+    /// Checkpoints at a standby were asked for without threads.
+    #[error(
+        "checkpoints at a standby need a thread that carries the log there: open the database in a \
+         shape with threads"
+    )]
+    StandbyWithoutThreads,
     /// There is no database.
     #[error("{file} is not there: no database to open")]
     Absent {
@@ -155,16 +173,20 @@ pub struct Backbone {
     options: StorageOptions,
     threads: Vec<JoinHandle<()>>,
     closed: bool,
+    shipped: Option<ShippedLog>,
     _lock: Box<dyn DiskLock>,
 }
 
 impl Backbone {
     /// Opens the database on a disk, or makes it.
     pub fn open(disk: Arc<dyn Disk>, options: StorageOptions) -> Result<Opened, OpenError> {
+        if matches!(options.checkpoint, CheckpointPlace::Standby(_)) && !options.threaded {
+            return Err(OpenError::StandbyWithoutThreads);
+        }
         let lock = take_lock(&disk)?;
         let mut manifest = match Manifest::read(&*disk) {
             Ok(manifest) => manifest,
-            Err(ManifestError::Absent { file }) => create(&disk, &options, file)?,
+            Err(ManifestError::Absent { .. }) => create(&disk, &options)?,
             Err(error) => return Err(error.into()),
         };
         check_limits(&options, manifest.segment_bytes)?;
@@ -173,7 +195,7 @@ impl Backbone {
             workers: options.workers,
             dry_run: false,
         };
-        let recovered = recover(&disk, &manifest, recovery)?;
+        let (recovered, needed_from) = recover_at(&options.checkpoint, &disk, &manifest, recovery)?;
         // Counted up and stable before anything is appended: leftovers of this log never chain.
         manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
         manifest.write(&*disk)?;
@@ -183,17 +205,24 @@ impl Backbone {
             options,
             lock,
         };
-        parts
-            .assemble(recovered.checkpointers, recovered.end)
-            .map(|(backbone, filling)| Opened {
-                backbone,
-                store: recovered.store,
-                filling,
-                report: recovered.report,
-            })
+        let Recovered {
+            store,
+            checkpointers,
+            end,
+            report,
+            ..
+        } = recovered;
+        let (backbone, filling) = parts.assemble(checkpointers, end, needed_from)?;
+        Ok(Opened {
+            backbone,
+            store,
+            filling,
+            report,
+        })
     }
 
-    /// Starts the logging, preparing and checkpointing threads. `source` is the execution stage.
+    /// Starts the logging, preparing and checkpointing threads, or the one that carries the log to
+    /// the standby. `source` is the execution stage.
     pub fn start(&mut self, source: Arc<dyn GroupSource>) {
         for n in 0..self.options.limits.depth {
             let (commit, source) = (self.commit.clone(), source.clone());
@@ -206,6 +235,13 @@ impl Backbone {
             self.spawn(format!("checkpoint-{stripe}"), move || {
                 checkpoint.run(stripe)
             });
+        }
+        if let CheckpointPlace::Standby(standby) = &self.options.checkpoint {
+            let standby = standby.clone();
+            let (disk, manifest) = (self.disk.clone(), self.manifest.clone());
+            let log = ShippedLog::new(disk, manifest, self.commit.clone(), self.checkpoint.clone());
+            self.shipped = Some(log.clone());
+            self.spawn("standby".into(), move || standby.run(&log));
         }
     }
 
@@ -243,6 +279,9 @@ impl Backbone {
         self.commit.close();
         self.checkpoint.close();
         self.commit.room().close();
+        if let Some(log) = &self.shipped {
+            log.close();
+        }
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a storage thread panicked");
@@ -270,6 +309,7 @@ impl Parts {
         self,
         checkpointers: Vec<Checkpointer>,
         end: LogPosition,
+        needed_from: LogPosition,
     ) -> Result<(Backbone, Filling), OpenError> {
         let Parts {
             disk,
@@ -278,16 +318,11 @@ impl Parts {
             lock,
         } = self;
         let layout = manifest.log_layout();
-        let needed_from = checkpointers
-            .iter()
-            .map(|c| c.log_needed_from().lsn)
-            .min()
-            .unwrap_or(end.lsn);
         let segments_max = options.log_bytes_max / layout.segment_bytes;
         let segments = Arc::new(Segments::open(
             disk.clone(),
             layout,
-            needed_from,
+            needed_from.lsn,
             segments_max,
         )?);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
@@ -317,14 +352,13 @@ impl Parts {
         let interval = options
             .checkpoint_interval_bytes
             .unwrap_or(log_bytes * 3 / 8);
-        let checkpoint = Arc::new(CheckpointStage::new(
-            checkpointers,
-            feeds,
-            segments,
-            room,
-            interval,
-            options.threaded,
-        ));
+        let checkpoint = Arc::new(match &options.checkpoint {
+            CheckpointPlace::Local => {
+                let threaded = options.threaded;
+                CheckpointStage::new(checkpointers, feeds, segments, room, interval, threaded)
+            }
+            CheckpointPlace::Standby(_) => CheckpointStage::at_standby(needed_from, segments, room),
+        });
         let sequencer = Sequencer::new(layout, manifest.incarnation, end);
         let filling = Filling::new(sequencer, commit.clone());
         let backbone = Backbone {
@@ -335,30 +369,58 @@ impl Parts {
             options,
             threads: Vec::new(),
             closed: false,
+            shipped: None,
             _lock: lock,
         };
         Ok((backbone, filling))
     }
 }
 
-fn take_lock(disk: &Arc<dyn Disk>) -> Result<Box<dyn DiskLock>, OpenError> {
+/// Recovers, and says from where the log is needed afterwards.
+fn recover_at(
+    place: &CheckpointPlace,
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    options: RecoveryOptions,
+) -> Result<(Recovered, LogPosition), OpenError> {
+    let CheckpointPlace::Standby(standby) = place else {
+        let recovered = recover(disk, manifest, options)?;
+        let checkpointers = recovered.checkpointers.iter();
+        let needed_from = checkpointers
+            .map(|c| c.log_needed_from())
+            .min()
+            .unwrap_or(recovered.end);
+        return Ok((recovered, needed_from));
+    };
+    match recover_locally(disk, manifest, options) {
+        Ok(recovered) => {
+            let needed_from = recovered.report.redo_start;
+            Ok((recovered, needed_from))
+        }
+        Err(local @ (RecoveryError::LogFreed { .. } | RecoveryError::MissingBlock { .. })) => {
+            let image = standby
+                .fetch_image(manifest, options.memory_max_bytes)
+                .map_err(|source| OpenError::Standby {
+                    local: Box::new(local),
+                    source,
+                })?;
+            Ok(recover_from_image(disk, manifest, image)?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Takes the database's lock.
+///
+/// # Errors
+/// [`OpenError::Locked`] if another process, or this one, has it.
+pub fn take_lock(disk: &Arc<dyn Disk>) -> Result<Box<dyn DiskLock>, OpenError> {
     disk.lock(LOCK_FILE)?.ok_or_else(|| OpenError::Locked {
         file: disk.display_name(LOCK_FILE),
     })
 }
 
-/// Makes a new database: the log's first segments, then the manifest.
-fn create(
-    disk: &Arc<dyn Disk>,
-    options: &StorageOptions,
-    manifest_file: String,
-) -> Result<Manifest, OpenError> {
-    if let Some(evidence) = evidence_of_data(disk)? {
-        return Err(OpenError::ManifestLost {
-            file: manifest_file,
-            evidence,
-        });
-    }
+fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
     let identity = options.identity.unwrap_or_else(random_identity);
     let manifest = Manifest {
         segment_bytes: options.segment_bytes,
@@ -369,6 +431,23 @@ fn create(
     };
     manifest.check()?;
     check_limits(options, manifest.segment_bytes)?;
+    create_database(disk, &manifest)?;
+    Ok(manifest)
+}
+
+/// Makes a new database of this manifest: the log's first segments, then the manifest. The caller
+/// holds the lock.
+///
+/// # Errors
+/// [`OpenError::ManifestLost`] if there are data on the disk.
+pub fn create_database(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(), OpenError> {
+    manifest.check()?;
+    if let Some(evidence) = evidence_of_data(disk)? {
+        return Err(OpenError::ManifestLost {
+            file: disk.display_name(MANIFEST_FILE),
+            evidence,
+        });
+    }
     // What an interrupted creation left may have another length.
     for name in disk.list(LOG_DIRECTORY)? {
         disk.remove(&format!("{LOG_DIRECTORY}/{name}"))?;
@@ -378,7 +457,7 @@ fn create(
     segments.prepare_next()?;
     segments.prepare_next()?;
     manifest.write(&**disk)?;
-    Ok(manifest)
+    Ok(())
 }
 
 /// Whether there was a database here: a backup, or a first log segment with a group in it.

@@ -5,6 +5,7 @@ use crate::disk::DiskError;
 use crate::journal::JournalError;
 use crate::log::record::RecordError;
 use crate::store::StoreError;
+use std::sync::Arc;
 
 /// A failed checkpoint operation. After any of them but [`CheckpointError::AlreadyWriting`] and
 /// [`CheckpointError::NotWriting`] the checkpointer is poisoned: it does nothing more, and the log
@@ -46,6 +47,12 @@ pub enum CheckpointError {
     Poisoned {
         /// The first failure.
         cause: String,
+    },
+    /// The checkpoints are taken at a standby, and it is not connected.
+    #[error("the checkpoints are taken by the standby, and that is away: {reason}")]
+    StandbyAway {
+        /// Why.
+        reason: Arc<str>,
     },
     /// A checkpoint was begun while one is being written.
     #[error("checkpoint {number} is still being written")]

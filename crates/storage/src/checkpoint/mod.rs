@@ -8,7 +8,8 @@
 //! - [`slot`]: a slot's header, and how a version of a block says from where the log must be applied
 //!   to it;
 //! - [`checkpointer`]: the two phases, update and writeout, as a state machine without threads;
-//! - [`CheckpointStage`]: the checkpointers of all stripes, on threads or pumped.
+//! - [`CheckpointStage`]: the checkpointers of all stripes, on threads or pumped;
+//! - [`standby`]: checkpoints taken at a standby instead (the paper's configuration C).
 //!
 //! **Better than the source.** In the paper the log accumulates in a queue while DB' is written
 //! out. Here every block carries its own log position, so groups are applied between two block
@@ -30,10 +31,13 @@ pub mod ring;
 pub mod shadow;
 pub mod slot;
 mod stage;
+pub mod standby;
 
 pub use checkpointer::{CheckpointStatistics, Checkpointer, Progress};
 pub use error::CheckpointError;
 pub use stage::{CheckpointStage, CheckpointTotals};
+pub use standby::ShippedLog;
+pub use standby::{CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress};
 
 pub(crate) use backup::BackupFile;
 pub(crate) use install::{InstallError, Whole, install};

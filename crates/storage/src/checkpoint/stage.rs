@@ -13,7 +13,7 @@
 //!
 //! Source: Li & Naughton, section 2, "Checkpointing" and "Performance" (several threads).
 
-use super::{CheckpointError, Checkpointer, Progress};
+use super::{CheckpointError, Checkpointer, Progress, RemoteProgress};
 use crate::log::feed::Feed;
 use crate::log::pool::DurableGroup;
 use crate::log::room::Room;
@@ -23,6 +23,7 @@ use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
 /// The checkpointers of a database.
@@ -30,12 +31,15 @@ use std::time::{Duration, Instant};
 pub struct CheckpointStage {
     stripes: Vec<Mutex<Stripe>>,
     feeds: Vec<Arc<Feed>>,
-    segments: Arc<Segments>,
-    room: Arc<Room>,
+    pub(super) segments: Arc<Segments>,
+    pub(super) room: Arc<Room>,
     /// A checkpoint begins when so many bytes of log were written since the last one began.
     interval_bytes: u64,
-    status: Mutex<Vec<Status>>,
-    changed: Condvar,
+    /// One for each stripe; a single one if the checkpoints are taken at a standby.
+    pub(super) status: Mutex<Vec<Status>>,
+    pub(super) changed: Condvar,
+    /// Woken when a checkpoint is wanted of a standby.
+    pub(super) wanted: Mutex<Option<Waker>>,
     /// Stripes that are writing a checkpoint.
     writing: AtomicUsize,
     threaded: bool,
@@ -54,16 +58,16 @@ struct Stripe {
 
 /// What others see of a stripe.
 #[derive(Debug, Clone)]
-struct Status {
-    needed_from: LogPosition,
+pub(super) struct Status {
+    pub needed_from: LogPosition,
     /// The group up to which the last complete checkpoint has everything.
-    complete_from: LogPosition,
-    complete: u64,
-    blocks: u64,
-    bytes: u64,
+    pub complete_from: LogPosition,
+    pub complete: u64,
+    pub blocks: u64,
+    pub bytes: u64,
     /// A checkpoint is wanted that has everything before this place.
-    wanted: Option<LogPosition>,
-    failure: Option<Arc<CheckpointError>>,
+    pub wanted: Option<LogPosition>,
+    pub failure: Option<Arc<CheckpointError>>,
 }
 
 /// What the checkpointing stage did since the database was opened.
@@ -93,6 +97,26 @@ impl CheckpointStage {
     ) -> Self {
         assert_eq!(checkpointers.len(), feeds.len(), "a feed for each stripe");
         let status = checkpointers.iter().map(Status::of).collect();
+        Self::with_status(
+            checkpointers,
+            feeds,
+            segments,
+            room,
+            interval_bytes,
+            threaded,
+            status,
+        )
+    }
+
+    pub(super) fn with_status(
+        checkpointers: Vec<Checkpointer>,
+        feeds: Vec<Arc<Feed>>,
+        segments: Arc<Segments>,
+        room: Arc<Room>,
+        interval_bytes: u64,
+        threaded: bool,
+        status: Vec<Status>,
+    ) -> Self {
         let stripe = |checkpointer: Checkpointer| Stripe {
             waiting: VecDeque::new(),
             began_at: checkpointer.last_complete().redo_start.lsn,
@@ -110,6 +134,7 @@ impl CheckpointStage {
             interval_bytes: interval_bytes.max(1),
             status: Mutex::new(status),
             changed: Condvar::new(),
+            wanted: Mutex::new(None),
             writing: AtomicUsize::new(0),
             threaded,
             busy_nanoseconds: AtomicU64::new(0),
@@ -226,6 +251,9 @@ impl CheckpointStage {
         }
         drop(status);
         self.feeds.iter().for_each(|feed| feed.nudge());
+        if let Some(standby) = self.wanted.lock().take() {
+            standby.wake();
+        }
     }
 
     /// Takes a checkpoint that has everything before `position`, and waits for it. Without threads,
@@ -235,8 +263,10 @@ impl CheckpointStage {
     /// What stopped a stripe.
     pub fn take(&self, position: LogPosition) -> Result<(), Arc<CheckpointError>> {
         self.want(position);
+        // At a standby there is nothing to pump here.
+        let waits = self.threaded || self.stripes.is_empty();
         loop {
-            if !self.threaded {
+            if !waits {
                 self.pump();
             }
             let mut status = self.status.lock();
@@ -246,16 +276,17 @@ impl CheckpointStage {
             if status.iter().all(|s| s.wanted.is_none()) {
                 return Ok(());
             }
-            if self.threaded {
+            if waits {
                 self.changed.wait(&mut status);
             }
         }
     }
 
     /// Without threads: takes a checkpoint, and returns whether it freed some segment of the log.
-    /// With threads: asks for one that has everything before `position`, and returns at once.
+    /// With threads, or at a standby: asks for one that has everything before `position`, and
+    /// returns at once.
     pub fn free_some(&self, position: LogPosition) -> Result<bool, Arc<CheckpointError>> {
-        if self.threaded {
+        if self.threaded || self.is_at_standby() {
             self.want(position);
             return Ok(false);
         }
@@ -280,13 +311,55 @@ impl CheckpointStage {
             .unwrap_or(LogPosition::START)
     }
 
-    /// Bytes of DB', the checkpointers' own copy of the pages.
+    /// Bytes of DB', the checkpointers' own copy of the pages; 0 if that is at a standby.
     pub fn copy_bytes(&self) -> u64 {
         let bytes = |stripe: &Mutex<Stripe>| {
             let stripe = stripe.lock();
             stripe.checkpointer.shadow().store().bytes().len() as u64
         };
         self.stripes.iter().map(bytes).sum()
+    }
+
+    /// Up to where the log is applied to every stripe's DB'. Waits while a stripe writes a block.
+    pub fn applied(&self) -> LogPosition {
+        let positions = self
+            .stripes
+            .iter()
+            .map(|s| s.lock().checkpointer.position());
+        positions.min().unwrap_or(LogPosition::START)
+    }
+
+    /// What a standby says of its checkpoints to the primary.
+    pub fn progress(&self) -> RemoteProgress {
+        let needed_from = self.applied();
+        let totals = self.totals();
+        let status = self.status.lock();
+        let complete_from = status.iter().map(|s| s.complete_from).min();
+        RemoteProgress {
+            needed_from,
+            complete_from: complete_from.unwrap_or(LogPosition::START),
+            checkpoints: totals.checkpoints,
+            blocks: totals.blocks,
+            bytes: totals.bytes,
+        }
+    }
+
+    /// Appends a part of a stripe's DB' to `into`: at most `bytes_max` bytes from `offset` on, none
+    /// beyond its end. Returns up to where the log is applied to them.
+    pub fn copy_shadow(
+        &self,
+        stripe: usize,
+        offset: u64,
+        bytes_max: usize,
+        into: &mut Vec<u8>,
+    ) -> LogPosition {
+        let state = self.stripes[stripe].lock();
+        let bytes = state.checkpointer.shadow().store().bytes();
+        let from = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
+        into.extend_from_slice(&bytes[from..from.saturating_add(bytes_max).min(bytes.len())]);
+        state.checkpointer.position()
     }
 
     /// Whether a writeout is going on.

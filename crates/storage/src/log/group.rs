@@ -74,6 +74,29 @@ impl GroupHeader {
         }
     }
 
+    /// The place before this group: where it starts, or the end of the segment before.
+    pub fn position_before(&self) -> LogPosition {
+        LogPosition {
+            lsn: self.lsn,
+            group: self.number,
+            transactions: self.first_transaction,
+            incarnation: self.incarnation,
+        }
+    }
+
+    /// A checksum of the group's place, incarnation and records: two logs of one database that have
+    /// the same group with the same checksum have the same past. Without
+    /// [`GroupHeader::durable_number`], which speaks of the disk that the group is on.
+    pub fn history_checksum(&self) -> u32 {
+        let mut bytes = [0; GROUP_HEADER_BYTES];
+        let anywhere = GroupHeader {
+            durable_number: 0,
+            ..*self
+        };
+        anywhere.encode(&mut bytes);
+        u32::from_le_bytes(bytes[4..8].try_into().expect("4 bytes"))
+    }
+
     /// Writes the header, with its own checksum, into the group's first bytes.
     pub fn encode(&self, into: &mut [u8; GROUP_HEADER_BYTES]) {
         into[0..4].copy_from_slice(&MAGIC.to_le_bytes());
@@ -148,6 +171,67 @@ mod tests {
             let mut broken = bytes;
             broken[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(GroupHeader::decode(&broken), None, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn the_history_checksum_depends_on_everything_but_what_the_disk_knew() {
+        let header = GroupHeader {
+            identity: 1,
+            number: 42,
+            lsn: Lsn(8192),
+            durable_number: 40,
+            first_transaction: 1000,
+            payload_bytes: 24,
+            transactions: 3,
+            incarnation: 7,
+            payload_checksum: 99,
+        };
+        let elsewhere = GroupHeader {
+            durable_number: 41,
+            ..header
+        };
+        assert_eq!(elsewhere.history_checksum(), header.history_checksum());
+        let others = [
+            GroupHeader {
+                identity: 2,
+                ..header
+            },
+            GroupHeader {
+                number: 43,
+                ..header
+            },
+            GroupHeader {
+                lsn: Lsn(4096),
+                ..header
+            },
+            GroupHeader {
+                first_transaction: 1001,
+                ..header
+            },
+            GroupHeader {
+                payload_bytes: 32,
+                ..header
+            },
+            GroupHeader {
+                transactions: 4,
+                ..header
+            },
+            GroupHeader {
+                incarnation: 8,
+                ..header
+            },
+            GroupHeader {
+                payload_checksum: 98,
+                ..header
+            },
+        ];
+        for other in others {
+            assert_ne!(
+                other.history_checksum(),
+                header.history_checksum(),
+                "{other:?}"
+            );
         }
     }
 }

@@ -29,6 +29,8 @@ pub struct LogReader {
     last_incarnation: u32,
     /// Groups from this number on are not read, because they are not yet known durable.
     before_group: u64,
+    /// Bytes from here on are not read from the disk, because they are still being written.
+    before_lsn: Lsn,
     /// The open segment, and its number.
     file: Option<(u64, Box<dyn DiskFile>)>,
     /// The bytes of the log from `window_start` on, all within one segment.
@@ -53,6 +55,7 @@ impl LogReader {
             position: from,
             last_incarnation: from.incarnation,
             before_group: u64::MAX,
+            before_lsn: Lsn(u64::MAX),
             file: None,
             window: AlignedBuffer::with_capacity(READ_BYTES.min(layout.segment_bytes as usize)),
             window_start: from.lsn,
@@ -74,6 +77,13 @@ impl LogReader {
         self.before_group = number;
     }
 
+    /// Like [`LogReader::set_until_group`], where the place of the durable log's end is known too:
+    /// no more is read from the disk than is there, so that following a log costs its length.
+    pub fn set_until(&mut self, durable: LogPosition) {
+        self.before_group = durable.group;
+        self.before_lsn = durable.lsn;
+    }
+
     /// The next whole group's header and records, or `None` at the log's end.
     ///
     /// # Errors
@@ -93,6 +103,13 @@ impl LogReader {
             header,
             &self.window[start..start + header.payload_bytes as usize],
         )))
+    }
+
+    /// The group that [`LogReader::next_group`] read last, as it stands on disk, header and padding
+    /// included.
+    pub fn last_group_bytes(&self, header: &GroupHeader) -> &[u8] {
+        let start = (header.lsn.0 - self.window_start.0) as usize;
+        &self.window[start..start + header.bytes_on_disk()]
     }
 
     /// The place after the last group that was read.
@@ -299,7 +316,9 @@ impl LogReader {
         self.open_segment(self.layout.segment_of(lsn), lsn)?;
         let offset = self.layout.offset_in_segment(lsn);
         let room = (self.layout.segment_bytes - offset) as usize;
-        let length = bytes.max(READ_BYTES).min(room);
+        let written =
+            usize::try_from(self.before_lsn.0.saturating_sub(lsn.0)).unwrap_or(usize::MAX);
+        let length = bytes.max(READ_BYTES.min(written)).min(room);
         self.window.clear();
         self.window.extend_zeroed(length);
         self.window_start = lsn;
@@ -310,4 +329,56 @@ impl LogReader {
         self.window[read..].fill(0);
         Ok(())
     }
+}
+
+/// The whole group that ends at a position, or `None` if there is none: the log was never written
+/// so far, went another way, or no longer reaches back to it. Two logs of one database that have
+/// the same group there have the same past.
+pub fn group_before(
+    disk: &dyn Disk,
+    layout: LogLayout,
+    position: LogPosition,
+) -> Result<Option<GroupHeader>, LogError> {
+    let Some(last_byte) = position.lsn.0.checked_sub(1) else {
+        return Ok(None);
+    };
+    let segment = layout.segment_of(Lsn(last_byte));
+    let names = disk.list(LOG_DIRECTORY)?;
+    if !names
+        .iter()
+        .any(|name| segment_of_file(name) == Some(segment))
+    {
+        return Ok(None);
+    }
+    let file = disk.open(&segment_file(segment), Access::Direct, Create::No)?;
+    let start = layout.segment_start(segment);
+    let mut end = (position.lsn.0 - start.0) as usize;
+    let mut group = AlignedBuffer::with_capacity(GROUP_ALIGNMENT);
+    // Backwards, piece by piece: the group is rarely long.
+    while end > 0 {
+        let from = end.saturating_sub(READ_BYTES);
+        let mut piece = AlignedBuffer::zeroed(end - from);
+        let read = file.read_at(from as u64, &mut piece)?;
+        piece[read..].fill(0);
+        for at in (0..piece.len()).step_by(GROUP_ALIGNMENT).rev() {
+            let Some(header) = GroupHeader::decode(&piece[at..]) else {
+                continue;
+            };
+            let is_it = header.identity == layout.identity
+                && header.lsn.0 == start.0 + (from + at) as u64
+                && header.next_position() == position;
+            if !is_it {
+                continue;
+            }
+            group.clear();
+            group.extend_zeroed(header.bytes_on_disk());
+            let read = file.read_at((from + at) as u64, &mut group)?;
+            let end = GROUP_HEADER_BYTES + header.payload_bytes as usize;
+            let whole =
+                read == group.len() && header.payload_is_valid(&group[GROUP_HEADER_BYTES..end]);
+            return Ok(whole.then_some(header));
+        }
+        end = from;
+    }
+    Ok(None)
 }

@@ -28,7 +28,7 @@ struct State {
     writing_at: Lsn,
     /// The last attempt to prepare failed.
     failed: Option<LogError>,
-    /// The log is at its limit, and waiting would not help.
+    /// Why waiting would not help once the log is at its limit.
     refused: Option<Arc<str>>,
     /// The log is poisoned: there will never be room.
     poisoned: Option<LogError>,
@@ -114,7 +114,9 @@ impl Room {
             if let Some(error) = &state.failed {
                 return Err(error.clone());
             }
-            if let Some(reason) = &state.refused {
+            if let Some(reason) = &state.refused
+                && state.at_limit
+            {
                 return Err(LogError::Full {
                     reason: reason.clone(),
                 });
@@ -137,6 +139,9 @@ impl Room {
     }
 
     fn at_limit(&self) -> LogError {
+        if let Some(reason) = self.state.lock().refused.clone() {
+            return LogError::Full { reason };
+        }
         LogError::Full {
             reason: format!(
                 "all {} segments of {} bytes hold log that is still needed; raise the log's limit",
@@ -149,7 +154,10 @@ impl Room {
 
     /// Segments were freed.
     pub fn freed(&self) {
-        self.state.lock().frees += 1;
+        let mut state = self.state.lock();
+        state.frees += 1;
+        state.at_limit = false;
+        drop(state);
         self.wanted.notify_one();
     }
 

@@ -191,16 +191,21 @@ impl SealedGroup {
         self.header.encode(first);
     }
 
-    /// A group as it was received from elsewhere, whole, header and padding included. `None` unless
-    /// it is valid.
-    pub fn from_bytes(buffer: AlignedBuffer) -> Option<SealedGroup> {
-        let header = GroupHeader::decode(&buffer)?;
+    /// A group as it was received from elsewhere, whole, header and padding included. Gives the
+    /// buffer back unless it is valid.
+    pub fn from_bytes(buffer: AlignedBuffer) -> Result<SealedGroup, AlignedBuffer> {
+        let Some(header) = GroupHeader::decode(&buffer) else {
+            return Err(buffer);
+        };
         let payload_end = GROUP_HEADER_BYTES + header.payload_bytes as usize;
-        let payload = buffer.get(GROUP_HEADER_BYTES..payload_end)?;
-        if buffer.len() != header.bytes_on_disk() || !header.payload_is_valid(payload) {
-            return None;
+        let payload = buffer.get(GROUP_HEADER_BYTES..payload_end);
+        let valid = buffer.len() == header.bytes_on_disk()
+            && payload.is_some_and(|payload| header.payload_is_valid(payload));
+        if valid {
+            Ok(SealedGroup { header, buffer })
+        } else {
+            Err(buffer)
         }
-        Some(SealedGroup { header, buffer })
     }
 
     /// The header.

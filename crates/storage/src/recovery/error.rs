@@ -1,5 +1,6 @@
 //! Why a database cannot be recovered.
 
+use crate::checkpoint::RemoteError;
 use crate::disk::DiskError;
 use crate::journal::JournalError;
 use crate::log::record::RecordError;
@@ -78,6 +79,9 @@ pub enum RecoveryError {
         /// The group after the log's last.
         log_group: u64,
     },
+    /// The standby's image cannot be used with this log.
+    #[error(transparent)]
+    Standby(#[from] RemoteError),
     /// A group's records cannot be decoded, although its checksum is right.
     #[error("group {group} at LSN {lsn}: {source}")]
     Record {

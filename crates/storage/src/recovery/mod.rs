@@ -15,10 +15,12 @@ mod damage;
 mod error;
 #[cfg(test)]
 mod exploration;
+mod image;
 mod load;
 mod report;
 
 pub use error::RecoveryError;
+pub use image::{recover_from_image, recover_locally};
 pub use report::{RecoveryReport, StripeReport};
 
 use crate::checkpoint::checkpointer::Resume;

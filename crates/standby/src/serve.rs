@@ -1,0 +1,278 @@
+//! A connection as the standby sees it: from the primary's greeting to the end.
+
+use crate::connection::{Receiver, Sender, split};
+use crate::error::StandbyError;
+use crate::protocol::{
+    Frame, Hello, Message, PAGES_BYTES_MAX, PROTOCOL_VERSION, Progress, ProtocolError, Purpose,
+    Refusal, group_frame_bytes_max,
+};
+use crate::server::Shared;
+use crate::store::{BATCH_GROUPS_MAX, Store};
+use bytes::Bytes;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio_util::sync::CancellationToken;
+
+/// A connection that does not greet within this time is ended.
+const GREETING_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// The primary hears something at least so often.
+const HEARTBEAT: Duration = Duration::from_secs(1);
+
+/// Bytes of groups that are appended at once, unless one is longer.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Why a connection was ended.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServeError {
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    #[error(transparent)]
+    Storage(#[from] StandbyError),
+    #[error("the primary refused: {0}")]
+    Refused(Refusal),
+    #[error("a thread of the storage panicked")]
+    Panicked,
+}
+
+/// Serves a connection to its end.
+pub(crate) async fn serve<S: AsyncRead + AsyncWrite>(
+    shared: &Arc<Shared>,
+    token: &CancellationToken,
+    stream: S,
+) -> Result<(), ServeError> {
+    let (mut sender, mut receiver) = split(stream, GREETING_TIME_MAX);
+    let hello = match receiver.receive().await {
+        Ok(Frame::Hello(hello)) => hello,
+        Err(error @ ProtocolError::Version { .. }) => {
+            let known = PROTOCOL_VERSION;
+            refuse(&mut sender, Refusal::Version { known }).await;
+            return Err(error.into());
+        }
+        Ok(other) => return Err(unexpected(&other, "a greeting").into()),
+        Err(error) => return Err(error.into()),
+    };
+    let (opening, greeting) = (shared.clone(), hello.clone());
+    let store = match blocking(move || opening.store_for(&greeting)).await? {
+        Ok(store) => store,
+        Err(refusal) => {
+            refuse(&mut sender, refusal.clone()).await;
+            return Err(StandbyError::from(refusal).into());
+        }
+    };
+    shared.take_over(token);
+    let outcome = greeted(shared, &store, &hello, &mut sender, &mut receiver).await;
+    if let Err(ServeError::Storage(error)) = &outcome {
+        let reason = error.to_string();
+        refuse(&mut sender, Refusal::Failed { reason }).await;
+    }
+    match outcome {
+        Err(ServeError::Protocol(ProtocolError::Closed)) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Says why not, as far as the other side still listens.
+async fn refuse<S: AsyncWrite>(sender: &mut Sender<S>, refusal: Refusal) {
+    let _ = sender
+        .send(&Frame::Message(Message::Refused(refusal)))
+        .await;
+}
+
+fn unexpected(found: &Frame, expected: &'static str) -> ProtocolError {
+    ProtocolError::Unexpected {
+        found: found.name(),
+        expected,
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ServeError> {
+    spawn_blocking(work).await.map_err(|_| ServeError::Panicked)
+}
+
+async fn greeted<S: AsyncRead + AsyncWrite>(
+    shared: &Shared,
+    store: &Arc<Store>,
+    hello: &Hello,
+    sender: &mut Sender<S>,
+    receiver: &mut Receiver<S>,
+) -> Result<(), ServeError> {
+    let opening = store.clone();
+    let (session, end) = blocking(move || opening.begin_session()).await?;
+    let progress = store.progress();
+    let welcome = Message::Welcome {
+        identity: store.manifest().identity,
+        last_checksum: end.last_checksum,
+        progress: Progress {
+            durable: end.position.into(),
+            ..progress
+        },
+    };
+    sender.send(&Frame::Message(welcome)).await?;
+    match hello.purpose {
+        Purpose::Image => send_image(store, sender).await,
+        Purpose::Log => {
+            receiver.allow(group_frame_bytes_max(hello.segment_bytes));
+            let report_interval = shared.options.report_interval;
+            Taking::new(store, session, progress)
+                .run(sender, receiver, report_interval)
+                .await
+        }
+    }
+}
+
+/// Sends DB', a part at a time. Nothing is appended meanwhile, but what was received before may
+/// still be applied; so the image is fuzzy, and the log makes it whole (I3).
+async fn send_image<S: AsyncWrite>(
+    store: &Arc<Store>,
+    sender: &mut Sender<S>,
+) -> Result<(), ServeError> {
+    let manifest = store.manifest();
+    let begins = Message::ImageBegins {
+        redo_start: store.applied().into(),
+        block_bytes: manifest.block_bytes,
+        stripes: manifest.stripes,
+    };
+    sender.send(&Frame::Message(begins)).await?;
+    let mut sent = 0;
+    for stripe in 0..manifest.stripes {
+        let mut offset = 0;
+        loop {
+            let from = store.clone();
+            let pages = blocking(move || from.pages(stripe, offset, PAGES_BYTES_MAX)).await?;
+            if pages.is_empty() {
+                break;
+            }
+            let head = crate::protocol::PagesHead { stripe, offset };
+            offset += pages.len() as u64;
+            sent += pages.len() as u64;
+            sender.feed(&Frame::Pages(head, pages)).await?;
+        }
+    }
+    let end = store.log_end();
+    let ends = Message::ImageEnds {
+        position: end.position.into(),
+        last_checksum: end.last_checksum,
+        bytes: sent,
+    };
+    sender.send(&Frame::Message(ends)).await?;
+    Ok(())
+}
+
+/// Taking a primary's log.
+struct Taking<'a> {
+    store: &'a Arc<Store>,
+    session: u64,
+    reported: Progress,
+    reported_at: Instant,
+    batch: Vec<Bytes>,
+    batch_bytes: usize,
+}
+
+type Appending = JoinHandle<Result<sardonyx_storage::log::LogPosition, StandbyError>>;
+
+impl<'a> Taking<'a> {
+    fn new(store: &'a Arc<Store>, session: u64, reported: Progress) -> Self {
+        Taking {
+            store,
+            session,
+            reported,
+            reported_at: Instant::now(),
+            batch: Vec::new(),
+            batch_bytes: 0,
+        }
+    }
+
+    async fn run<S: AsyncRead + AsyncWrite>(
+        mut self,
+        sender: &mut Sender<S>,
+        receiver: &mut Receiver<S>,
+        report_interval: Duration,
+    ) -> Result<(), ServeError> {
+        let mut tick = tokio::time::interval(report_interval);
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut appending: Option<Appending> = None;
+        loop {
+            let idle = appending.is_none();
+            tokio::select! {
+                outcome = async { appending.as_mut().expect("not idle").await }, if !idle => {
+                    appending = None;
+                    outcome.map_err(|_| ServeError::Panicked)??;
+                    self.report(sender).await?;
+                }
+                frame = receiver.receive_patiently(), if idle => {
+                    self.take(frame?)?;
+                    self.take_what_is_there(receiver)?;
+                    appending = self.append();
+                }
+                _ = tick.tick() => self.report(sender).await?,
+            }
+        }
+    }
+
+    fn take(&mut self, frame: Frame) -> Result<(), ServeError> {
+        match frame {
+            Frame::Group(bytes) => {
+                self.batch_bytes += bytes.len();
+                self.batch.push(bytes);
+                Ok(())
+            }
+            Frame::Message(Message::Checkpoint(position)) => {
+                self.store.want_checkpoint(position.into());
+                Ok(())
+            }
+            Frame::Message(Message::Refused(refusal)) => Err(ServeError::Refused(refusal)),
+            other => Err(unexpected(&other, "a group").into()),
+        }
+    }
+
+    /// Gathers the groups that wait, so that they share a sync.
+    fn take_what_is_there<S: AsyncRead>(
+        &mut self,
+        receiver: &mut Receiver<S>,
+    ) -> Result<(), ServeError> {
+        while self.batch.len() < BATCH_GROUPS_MAX
+            && self.batch_bytes < BATCH_BYTES
+            && let Some(frame) = receiver.receive_now()
+        {
+            match frame {
+                Ok(frame) => self.take(frame)?,
+                // What came before it is good; the stream says it again.
+                Err(ProtocolError::Closed) if !self.batch.is_empty() => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn append(&mut self) -> Option<Appending> {
+        if self.batch.is_empty() {
+            return None;
+        }
+        self.batch_bytes = 0;
+        let batch = std::mem::take(&mut self.batch);
+        let (store, session) = (self.store.clone(), self.session);
+        Some(spawn_blocking(move || store.append(session, &batch)))
+    }
+
+    /// Reports what is new, or that there is nothing new, every now and then.
+    async fn report<S: AsyncWrite>(&mut self, sender: &mut Sender<S>) -> Result<(), ServeError> {
+        if let Some(error) = self.store.failure() {
+            return Err(error.into());
+        }
+        let progress = self.store.progress();
+        if progress == self.reported && self.reported_at.elapsed() < HEARTBEAT {
+            return Ok(());
+        }
+        self.reported = progress;
+        self.reported_at = Instant::now();
+        sender
+            .send(&Frame::Message(Message::Progress(progress)))
+            .await?;
+        Ok(())
+    }
+}

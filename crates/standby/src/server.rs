@@ -1,0 +1,311 @@
+//! The standby: a process that listens, takes one primary's log, and keeps DB' and the checkpoints.
+//!
+//! Its directory is an ordinary database's, so failing over is opening it as the database. Before
+//! the first primary came, the directory is empty; the primary's greeting gives it its identity.
+//!
+//! One primary is served at a time, and the newest connection wins: a primary that comes back need
+//! not wait until the system notices that its old connection is dead.
+//!
+//! Source: Li & Naughton, section 3, configuration C.
+
+use crate::error::StandbyError;
+use crate::options::StandbyOptions;
+use crate::protocol::{Hello, Refusal};
+use crate::serve::serve;
+use crate::store::Store;
+use parking_lot::Mutex;
+use sardonyx_storage::backbone::{exists, take_lock};
+use sardonyx_storage::disk::{Disk, DiskLock, RealDisk};
+use sardonyx_storage::log::LogPosition;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// The most connections at once, those that did not greet yet included.
+const CONNECTIONS_MAX: usize = 32;
+
+/// An open standby that does not listen yet.
+#[derive(Debug)]
+pub struct StandbyServer {
+    shared: Arc<Shared>,
+}
+
+/// What all connections share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    disk: Arc<dyn Disk>,
+    pub options: StandbyOptions,
+    store: Mutex<Option<Arc<Store>>>,
+    /// Ends the connection that is served now.
+    current: Mutex<Option<CancellationToken>>,
+    _lock: Box<dyn DiskLock>,
+}
+
+/// What a standby has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct StandbyReport {
+    /// The database's identity.
+    pub identity: u64,
+    /// The end of its durable log.
+    pub durable: LogPosition,
+    /// Up to where that is applied to its copy of the pages.
+    pub applied: LogPosition,
+    /// Checkpoints completed since it was opened.
+    pub checkpoints: u64,
+    /// Whether a primary is connected.
+    pub connected: bool,
+}
+
+impl StandbyServer {
+    /// Opens a standby's directory, or an empty one, which becomes the standby of the first primary
+    /// that comes.
+    ///
+    /// # Errors
+    /// If the directory is open elsewhere, damaged, or not to be used.
+    pub fn open(
+        directory: impl AsRef<Path>,
+        options: StandbyOptions,
+    ) -> Result<StandbyServer, StandbyError> {
+        Self::open_on(Arc::new(RealDisk::open(directory.as_ref())?), options)
+    }
+
+    /// The same on a disk of your own, such as the simulated one.
+    pub fn open_on(
+        disk: Arc<dyn Disk>,
+        options: StandbyOptions,
+    ) -> Result<StandbyServer, StandbyError> {
+        let lock = take_lock(&disk)?;
+        let store = if exists(&*disk)? {
+            Some(Arc::new(Store::open(&disk, &options)?))
+        } else {
+            None
+        };
+        let shared = Arc::new(Shared {
+            disk,
+            options,
+            store: Mutex::new(store),
+            current: Mutex::default(),
+            _lock: lock,
+        });
+        Ok(StandbyServer { shared })
+    }
+
+    /// What it has; `None` before the first primary came.
+    pub fn report(&self) -> Option<StandbyReport> {
+        self.shared.report()
+    }
+
+    /// Listens on a thread of its own. Port 0 lets the system choose one.
+    ///
+    /// # Errors
+    /// [`StandbyError::Listen`] if the address cannot be had.
+    pub fn listen(
+        self,
+        address: impl ToSocketAddrs + std::fmt::Debug,
+    ) -> Result<ListeningStandby, StandbyError> {
+        let failed = |source| StandbyError::Listen {
+            address: format!("{address:?}"),
+            source,
+        };
+        let listener = TcpListener::bind(&address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let local = listener.local_addr().map_err(failed)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(StandbyError::Thread)?;
+        let stop = CancellationToken::new();
+        let (shared, stopped) = (self.shared.clone(), stop.clone());
+        let body = move || {
+            runtime.block_on(accept_all(listener, shared.clone(), stopped));
+            // Before the runtime waits for what it does on other threads.
+            shared.close();
+        };
+        let thread = std::thread::Builder::new().name("standby-network".into());
+        let thread = thread.spawn(body).map_err(StandbyError::Thread)?;
+        Ok(ListeningStandby {
+            shared: self.shared,
+            address: local,
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+/// A standby at work. Stops when dropped.
+#[derive(Debug)]
+pub struct ListeningStandby {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    stop: CancellationToken,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl ListeningStandby {
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it has; `None` before the first primary came.
+    pub fn report(&self) -> Option<StandbyReport> {
+        self.shared.report()
+    }
+
+    /// Why it cannot go on, if it cannot: it refuses primaries then, with this reason.
+    pub fn failure(&self) -> Option<StandbyError> {
+        self.shared.store().and_then(|store| store.failure())
+    }
+
+    /// Waits until it is stopped, by [`StopStandby::stop`] from another thread.
+    pub fn wait(mut self) {
+        self.join();
+    }
+
+    /// Something to stop it with from elsewhere, such as a signal's handler thread.
+    pub fn stopper(&self) -> StopStandby {
+        StopStandby(self.stop.clone())
+    }
+
+    /// Stops it and lets go of the directory. What it has reported is on its disk already.
+    pub fn stop(mut self) {
+        self.stop.cancel();
+        self.join();
+    }
+
+    fn join(&mut self) {
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the standby's network thread panicked");
+        }
+    }
+}
+
+impl Drop for ListeningStandby {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        self.join();
+    }
+}
+
+/// Stops a [`ListeningStandby`] from anywhere.
+#[derive(Clone, Debug)]
+pub struct StopStandby(CancellationToken);
+
+impl StopStandby {
+    /// Stops it; [`ListeningStandby::wait`] returns soon.
+    pub fn stop(&self) {
+        self.0.cancel();
+    }
+}
+
+impl Shared {
+    /// The storage, if there is one yet.
+    pub fn store(&self) -> Option<Arc<Store>> {
+        self.store.lock().clone()
+    }
+
+    /// The storage for this primary; made now if there is none. Takes long then.
+    pub fn store_for(&self, hello: &Hello) -> Result<Arc<Store>, Refusal> {
+        let mut store = self.store.lock();
+        if let Some(store) = &*store {
+            store.check(hello)?;
+            return Ok(store.clone());
+        }
+        let made = Store::create(&self.disk, hello, &self.options);
+        let made = Arc::new(made.map_err(|error| match error {
+            StandbyError::Refused(refusal) => refusal,
+            error => Refusal::Failed {
+                reason: error.to_string(),
+            },
+        })?);
+        tracing::info!(identity = hello.identity, "a standby's directory was made");
+        *store = Some(made.clone());
+        Ok(made)
+    }
+
+    /// The connection of this token is served from now on, and no other.
+    pub fn take_over(&self, token: &CancellationToken) {
+        if let Some(older) = self.current.lock().replace(token.clone()) {
+            older.cancel();
+        }
+    }
+
+    /// The connection of this token has ended.
+    fn ended(&self, token: &CancellationToken) {
+        token.cancel();
+    }
+
+    fn report(&self) -> Option<StandbyReport> {
+        let store = self.store()?;
+        let connected = self
+            .current
+            .lock()
+            .as_ref()
+            .is_some_and(|t| !t.is_cancelled());
+        let applied = store.applied();
+        let progress = store.progress();
+        Some(StandbyReport {
+            identity: store.manifest().identity,
+            durable: store.log_end().position,
+            applied,
+            checkpoints: progress.checkpoints,
+            connected,
+        })
+    }
+
+    fn close(&self) {
+        if let Some(store) = self.store.lock().take() {
+            store.close();
+        }
+    }
+}
+
+/// Accepts connections until stopped.
+async fn accept_all(listener: TcpListener, shared: Arc<Shared>, stop: CancellationToken) {
+    let listener = match tokio::net::TcpListener::from_std(listener) {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::error!(%error, "the standby cannot listen");
+            return;
+        }
+    };
+    let connections = Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let accepted = tokio::select! {
+            () = stop.cancelled() => return,
+            accepted = listener.accept() => accepted,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Such as too many open files: nothing of ours is broken.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                continue;
+            }
+        };
+        let Ok(permit) = connections.clone().try_acquire_owned() else {
+            tracing::warn!(%peer, "too many connections");
+            continue;
+        };
+        let (shared, token) = (shared.clone(), stop.child_token());
+        tokio::spawn(async move {
+            // It helps with latency and is not needed for anything.
+            let _ = stream.set_nodelay(true);
+            tokio::select! {
+                () = token.cancelled() => {}
+                outcome = serve(&shared, &token, stream) => match outcome {
+                    Ok(()) => tracing::info!(%peer, "the primary went away"),
+                    Err(error) => tracing::warn!(%peer, %error, "the connection was ended"),
+                },
+            }
+            shared.ended(&token);
+            drop(permit);
+        });
+    }
+}

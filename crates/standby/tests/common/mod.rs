@@ -1,0 +1,42 @@
+//! What the tests of the standby share: a bank whose state tells exactly how many transactions are
+//! in it, and a proxy that cuts or damages connections.
+
+// Each test binary uses a part of it.
+#![allow(dead_code)]
+
+pub mod bank;
+pub mod proxy;
+
+use sardonyx::storage::disk::{Faults, SimulatedDisk};
+use sardonyx_standby::{ListeningStandby, Patience, Standby, StandbyOptions, StandbyServer};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longer than anything takes; a test that waits so long has failed.
+pub const LONG: Duration = Duration::from_secs(60);
+
+pub fn disk(seed: u64) -> SimulatedDisk {
+    SimulatedDisk::new(seed, Faults::default())
+}
+
+/// A standby at work on this disk.
+pub fn serve(disk: &SimulatedDisk) -> ListeningStandby {
+    let options = StandbyOptions::new()
+        .log_bytes_max(512 << 10)
+        .memory_bytes_max(64 << 20)
+        .report_interval(Duration::from_millis(1));
+    StandbyServer::open_on(Arc::new(disk.clone()), options)
+        .expect("the standby opens")
+        .listen("127.0.0.1:0")
+        .expect("the standby listens")
+}
+
+/// The standby at this address, with little patience between attempts.
+pub fn at(address: impl ToString) -> Arc<Standby> {
+    let patience = Patience {
+        retry_first: Duration::from_millis(1),
+        retry_max: Duration::from_millis(20),
+        ..Patience::default()
+    };
+    Standby::with_patience(address.to_string(), patience)
+}
