@@ -83,6 +83,12 @@ impl Options {
         self
     }
 
+    /// A checkpoint begins after so many transactions, too (default: bytes of log alone count).
+    pub fn checkpoint_interval_transactions(mut self, transactions: u64) -> Self {
+        self.storage.checkpoint_interval_transactions = Some(transactions);
+        self
+    }
+
     /// The most bytes of pages in memory (default 1 TiB of address space; memory is taken only as
     /// the data grows). The checkpointer's copy takes as much again.
     pub fn memory_bytes_max(mut self, bytes: u64) -> Self {

@@ -19,7 +19,7 @@ use crate::protocol::{Hello, Progress, Refusal};
 use bytes::Bytes;
 use parking_lot::Mutex;
 use sardonyx_storage::backbone::{OpenError, create_database};
-use sardonyx_storage::checkpoint::{CheckpointError, CheckpointStage};
+use sardonyx_storage::checkpoint::{CheckpointError, CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::log::feed::Feed;
 use sardonyx_storage::log::group::GroupHeader;
@@ -123,15 +123,19 @@ impl Store {
         let checkpointers = recovered.checkpointers;
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let log_bytes = segments_max * layout.segment_bytes;
-        let interval = options
+        let interval_bytes = options
             .checkpoint_interval_bytes
             .unwrap_or(log_bytes * 3 / 8);
+        let interval = CheckpointInterval {
+            bytes: interval_bytes.min(log_bytes / 2),
+            transactions: u64::MAX,
+        };
         let stage = CheckpointStage::new(
             checkpointers,
             feeds.clone(),
             segments.clone(),
             room.clone(),
-            interval.min(log_bytes / 2),
+            interval,
             options.threaded,
         );
         let end = LogEnd {

@@ -7,7 +7,9 @@
 //! A new database's manifest is written last, when the first log segments are there: a crash before
 //! that leaves nothing that anyone was told of.
 
-use crate::checkpoint::{CheckpointPlace, CheckpointStage, Checkpointer, RemoteError, ShippedLog};
+use crate::checkpoint::{
+    CheckpointInterval, CheckpointPlace, CheckpointStage, Checkpointer, RemoteError, ShippedLog,
+};
 use crate::disk::{Disk, DiskError, DiskLock};
 use crate::journal::Retention;
 use crate::log::commit::{GroupCommit, GroupSource};
@@ -50,6 +52,8 @@ pub struct StorageOptions {
     /// A checkpoint begins when so many bytes of log were written since the last one began; `None`
     /// takes three eighths of `log_bytes_max`, so that two checkpoints' log fits.
     pub checkpoint_interval_bytes: Option<u64>,
+    /// A checkpoint begins after so many transactions, too; `None` counts bytes only.
+    pub checkpoint_interval_transactions: Option<u64>,
     /// The most bytes of pages (DB; DB' takes as much again).
     pub memory_bytes_max: u64,
     /// When a commit group is closed.
@@ -75,6 +79,7 @@ impl Default for StorageOptions {
             log_bytes_max: 2 << 30,
             log_bytes_prepared: 128 << 20,
             checkpoint_interval_bytes: None,
+            checkpoint_interval_transactions: None,
             memory_bytes_max: 1 << 40,
             policy: GroupPolicy::Adaptive,
             limits: GroupLimits::default(),
@@ -349,9 +354,12 @@ impl Parts {
             options.threaded,
         ));
         let log_bytes = segments_max * layout.segment_bytes;
-        let interval = options
-            .checkpoint_interval_bytes
-            .unwrap_or(log_bytes * 3 / 8);
+        let interval = CheckpointInterval {
+            bytes: options
+                .checkpoint_interval_bytes
+                .unwrap_or(log_bytes * 3 / 8),
+            transactions: options.checkpoint_interval_transactions.unwrap_or(u64::MAX),
+        };
         let checkpoint = Arc::new(match &options.checkpoint {
             CheckpointPlace::Local => {
                 let threaded = options.threaded;

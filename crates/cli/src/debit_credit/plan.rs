@@ -11,9 +11,6 @@ use sardonyx_workload::debit_credit::{DebitCreditError, Scale};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Bytes of records that a debit-credit transaction logs: three balances and a row of history.
-pub const RECORD_BYTES_PER_TRANSACTION: u64 = 3 * 16 + 40;
-
 /// The paper's checkpoint thread "writes to disk after processing about 10,000 transactions".
 const PAPER_CHECKPOINT_TRANSACTIONS: u64 = 10_000;
 const PAPER_TRANSACTIONS: u64 = 50_000;
@@ -41,6 +38,8 @@ pub struct Plan {
     pub log_bytes: u64,
     /// Bytes of log between two checkpoints, if chosen.
     pub checkpoint_interval_bytes: Option<u64>,
+    /// Transactions between two checkpoints, if chosen.
+    pub checkpoint_interval_transactions: Option<u64>,
     /// Files of the backup.
     pub stripes: u32,
     /// Where the database is made.
@@ -82,7 +81,6 @@ impl Plan {
         if arguments.checkpoint_interval == Some(0) {
             return refuse("--checkpoint-interval 0: at least 1 byte of log");
         }
-        let paper_interval = PAPER_CHECKPOINT_TRANSACTIONS * RECORD_BYTES_PER_TRANSACTION;
         Ok(Plan {
             load: load(arguments, scale, paper)?,
             configurations,
@@ -92,9 +90,9 @@ impl Plan {
             },
             stage_threads: (threads.0.unwrap_or(1).into(), threads.1.unwrap_or(1).into()),
             log_bytes,
-            checkpoint_interval_bytes: arguments
-                .checkpoint_interval
-                .or(paper.then_some(paper_interval)),
+            checkpoint_interval_bytes: arguments.checkpoint_interval,
+            checkpoint_interval_transactions: (paper && arguments.checkpoint_interval.is_none())
+                .then_some(PAPER_CHECKPOINT_TRANSACTIONS),
             stripes: arguments.stripes.unwrap_or(1),
             directory: arguments
                 .directory
@@ -118,8 +116,12 @@ impl Plan {
             .log_bytes_max(self.log_bytes)
             .log_bytes_prepared((self.log_bytes / 4).min(PREPARED_BYTES_MAX))
             .stripes(self.stripes);
-        match self.checkpoint_interval_bytes {
+        let options = match self.checkpoint_interval_bytes {
             Some(bytes) => options.checkpoint_interval_bytes(bytes),
+            None => options,
+        };
+        match self.checkpoint_interval_transactions {
+            Some(transactions) => options.checkpoint_interval_transactions(transactions),
             None => options,
         }
     }
@@ -247,7 +249,7 @@ mod tests {
         assert_eq!(paper.load.scale, Scale::paper());
         assert_eq!(paper.load.until, Until::Transactions(50_000));
         assert_eq!(paper.configurations, [Configuration::A, Configuration::B]);
-        assert_eq!(paper.checkpoint_interval_bytes, Some(880_000));
+        assert_eq!(paper.checkpoint_interval_transactions, Some(10_000));
         let other = plan(
             "--preset paper --accounts 20000 --seconds 2 --configuration b",
             2,

@@ -281,6 +281,12 @@ impl Checkpointer {
         self.writeout.is_some()
     }
 
+    /// How many blocks of the checkpoint that is being written are written, and how many it has.
+    pub fn written(&self) -> (u64, u64) {
+        self.writeout
+            .map_or((0, 0), |writeout| (writeout.next_block, writeout.blocks))
+    }
+
     /// From where this stripe needs the log (I6): the start of the last *complete* checkpoint, and
     /// not beyond what the journal's archive has durably.
     pub fn log_needed_from(&self) -> LogPosition {

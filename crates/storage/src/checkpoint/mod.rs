@@ -8,6 +8,7 @@
 //! - [`slot`]: a slot's header, and how a version of a block says from where the log must be applied
 //!   to it;
 //! - [`checkpointer`]: the two phases, update and writeout, as a state machine without threads;
+//! - [`CheckpointInterval`]: how far apart checkpoints are, and how their blocks are spread;
 //! - [`CheckpointStage`]: the checkpointers of all stripes, on threads or pumped;
 //! - [`standby`]: checkpoints taken at a standby instead (the paper's configuration C).
 //!
@@ -27,6 +28,7 @@ mod backup;
 pub mod checkpointer;
 mod error;
 mod install;
+mod interval;
 pub mod ring;
 pub mod shadow;
 pub mod slot;
@@ -35,6 +37,7 @@ pub mod standby;
 
 pub use checkpointer::{CheckpointStatistics, Checkpointer, Progress};
 pub use error::CheckpointError;
+pub use interval::CheckpointInterval;
 pub use stage::{CheckpointStage, CheckpointTotals};
 pub use standby::ShippedLog;
 pub use standby::{CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress};

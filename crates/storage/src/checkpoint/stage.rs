@@ -13,12 +13,13 @@
 //!
 //! Source: Li & Naughton, section 2, "Checkpointing" and "Performance" (several threads).
 
+use super::interval::CheckpointInterval;
 use super::{CheckpointError, Checkpointer, Progress, RemoteProgress};
+use crate::log::LogPosition;
 use crate::log::feed::Feed;
 use crate::log::pool::DurableGroup;
 use crate::log::room::Room;
 use crate::log::segment::Segments;
-use crate::log::{LogPosition, Lsn};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -33,8 +34,7 @@ pub struct CheckpointStage {
     feeds: Vec<Arc<Feed>>,
     pub(super) segments: Arc<Segments>,
     pub(super) room: Arc<Room>,
-    /// A checkpoint begins when so many bytes of log were written since the last one began.
-    interval_bytes: u64,
+    interval: CheckpointInterval,
     /// One for each stripe; a single one if the checkpoints are taken at a standby.
     pub(super) status: Mutex<Vec<Status>>,
     pub(super) changed: Condvar,
@@ -52,8 +52,18 @@ struct Stripe {
     checkpointer: Checkpointer,
     waiting: VecDeque<Arc<DurableGroup>>,
     /// Where the last checkpoint of this stripe began.
-    began_at: Lsn,
+    began_at: LogPosition,
     writeout_began: Option<Instant>,
+}
+
+/// What a stripe's thread does next.
+enum Next {
+    /// Sleep until groups come or a checkpoint is wanted.
+    Sleep,
+    /// A checkpoint is being written; its next block is due only after more log.
+    Pause,
+    /// Its next block is due.
+    GoOn,
 }
 
 /// What others see of a stripe.
@@ -92,7 +102,7 @@ impl CheckpointStage {
         feeds: Vec<Arc<Feed>>,
         segments: Arc<Segments>,
         room: Arc<Room>,
-        interval_bytes: u64,
+        interval: CheckpointInterval,
         threaded: bool,
     ) -> Self {
         assert_eq!(checkpointers.len(), feeds.len(), "a feed for each stripe");
@@ -102,7 +112,7 @@ impl CheckpointStage {
             feeds,
             segments,
             room,
-            interval_bytes,
+            interval,
             threaded,
             status,
         )
@@ -113,13 +123,13 @@ impl CheckpointStage {
         feeds: Vec<Arc<Feed>>,
         segments: Arc<Segments>,
         room: Arc<Room>,
-        interval_bytes: u64,
+        interval: CheckpointInterval,
         threaded: bool,
         status: Vec<Status>,
     ) -> Self {
         let stripe = |checkpointer: Checkpointer| Stripe {
             waiting: VecDeque::new(),
-            began_at: checkpointer.last_complete().redo_start.lsn,
+            began_at: checkpointer.last_complete().redo_start,
             writeout_began: None,
             checkpointer,
         };
@@ -131,7 +141,7 @@ impl CheckpointStage {
             feeds,
             segments,
             room,
-            interval_bytes: interval_bytes.max(1),
+            interval,
             status: Mutex::new(status),
             changed: Condvar::new(),
             wanted: Mutex::new(None),
@@ -150,16 +160,24 @@ impl CheckpointStage {
     /// Works on a stripe until its feed is closed. The body of a thread.
     pub fn run(&self, stripe: usize) {
         let feed = &self.feeds[stripe];
-        let mut writing = false;
+        let mut next = Next::Sleep;
         loop {
-            if !writing {
-                feed.wait();
-            }
+            let quiet = match next {
+                Next::Sleep => {
+                    feed.wait();
+                    false
+                }
+                // Nothing came: there is time for a block.
+                Next::Pause => !feed.pause(),
+                Next::GoOn => false,
+            };
             let mut state = self.stripes[stripe].lock();
             let closed = feed.take(&mut state.waiting) && state.waiting.is_empty();
-            match self.work(stripe, &mut state) {
+            match self.work(stripe, &mut state, quiet) {
                 Ok(()) if closed => return,
-                Ok(()) => writing = state.checkpointer.is_writing(),
+                Ok(()) if !state.checkpointer.is_writing() => next = Next::Sleep,
+                Ok(()) if self.block_is_due(stripe, &state) => next = Next::GoOn,
+                Ok(()) => next = Next::Pause,
                 Err(()) => return,
             }
         }
@@ -174,14 +192,15 @@ impl CheckpointStage {
             };
             self.feeds[number].take(&mut state.waiting);
             // A failure is kept in the status, and refuses transactions once the log is full.
-            let _ = self.work(number, &mut state);
+            let _ = self.work(number, &mut state, true);
         }
     }
 
-    /// Applies what waits, and writes one block if a checkpoint is due or being written.
-    fn work(&self, number: usize, state: &mut Stripe) -> Result<(), ()> {
+    /// Applies what waits, and writes one block if a checkpoint is due or being written. `quiet`:
+    /// also one that is not due yet.
+    fn work(&self, number: usize, state: &mut Stripe, quiet: bool) -> Result<(), ()> {
         let started = Instant::now();
-        let outcome = self.try_work(number, state);
+        let outcome = self.try_work(number, state, quiet);
         self.busy_nanoseconds
             .fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
         outcome.map_err(|error| {
@@ -197,21 +216,29 @@ impl CheckpointStage {
         })
     }
 
-    fn try_work(&self, number: usize, state: &mut Stripe) -> Result<(), CheckpointError> {
+    fn try_work(
+        &self,
+        number: usize,
+        state: &mut Stripe,
+        quiet: bool,
+    ) -> Result<(), CheckpointError> {
         while let Some(group) = state.waiting.pop_front() {
             state.checkpointer.apply(group.header(), group.payload())?;
         }
         if !state.checkpointer.is_writing() {
             let position = state.checkpointer.position();
             let wanted = self.status.lock()[number].wanted;
-            let due = position.lsn.0 - state.began_at.0 >= self.interval_bytes;
+            let due = self.interval.is_over(state.began_at, position);
             if !due && wanted.is_none_or(|wanted| wanted.group > position.group) {
                 return Ok(());
             }
             state.checkpointer.begin()?;
-            state.began_at = position.lsn;
+            state.began_at = position;
             self.writing.fetch_add(1, Ordering::Relaxed);
             state.writeout_began = Some(Instant::now());
+        }
+        if !quiet && !self.block_is_due(number, state) {
+            return Ok(());
         }
         if let Progress::Complete { .. } = state.checkpointer.write_next_block()? {
             self.writing.fetch_sub(1, Ordering::Relaxed);
@@ -223,6 +250,16 @@ impl CheckpointStage {
             self.completed(number, &state.checkpointer);
         }
         Ok(())
+    }
+
+    /// Whether the next block of the checkpoint being written is due: by the interval's measure, or
+    /// because someone waits for the checkpoint.
+    fn block_is_due(&self, number: usize, state: &Stripe) -> bool {
+        let (written, blocks) = state.checkpointer.written();
+        let now = state.checkpointer.position();
+        self.interval
+            .block_is_due(state.began_at, now, written, blocks)
+            || self.status.lock()[number].wanted.is_some()
     }
 
     /// A stripe's checkpoint is complete: the log that no stripe needs is freed (I6).

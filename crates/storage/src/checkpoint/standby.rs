@@ -10,8 +10,8 @@
 //!
 //! Source: Li & Naughton, section 3, configuration C.
 
-use super::CheckpointError;
 use super::stage::{CheckpointStage, Status};
+use super::{CheckpointError, CheckpointInterval};
 use crate::disk::Disk;
 use crate::log::commit::GroupCommit;
 use crate::log::group::GroupHeader;
@@ -345,12 +345,17 @@ impl CheckpointStage {
             wanted: None,
             failure: None,
         };
+        // There is nothing to begin here.
+        let never = CheckpointInterval {
+            bytes: u64::MAX,
+            transactions: u64::MAX,
+        };
         let stage = Self::with_status(
             Vec::new(),
             Vec::new(),
             segments,
             room,
-            1,
+            never,
             true,
             vec![status],
         );

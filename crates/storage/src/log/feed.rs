@@ -10,7 +10,7 @@
 //! Source: Li & Naughton, section 2, "Checkpointing" (the checkpoint queue).
 
 use super::pool::DurableGroup;
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -76,15 +76,28 @@ impl Feed {
         state.groups.clear();
     }
 
-    /// Waits until there is something to take or to do.
-    pub fn wait(&self) {
+    /// Waits a short while for something to take or to do. Returns whether there is.
+    pub fn pause(&self) -> bool {
         let mut state = self.state.lock();
+        self.pause_with(&mut state);
+        let has_work = state.has_work();
+        state.nudged = false;
+        has_work
+    }
+
+    fn pause_with(&self, state: &mut MutexGuard<'_, State>) {
         // In a model there is no time that could pass.
         if !state.has_work() && !cfg!(shuttle) {
             state.pausing = true;
-            self.arrived.wait_until(&mut state, Instant::now() + PAUSE);
+            self.arrived.wait_until(state, Instant::now() + PAUSE);
             state.pausing = false;
         }
+    }
+
+    /// Waits until there is something to take or to do.
+    pub fn wait(&self) {
+        let mut state = self.state.lock();
+        self.pause_with(&mut state);
         while !state.has_work() {
             self.arrived.wait(&mut state);
         }

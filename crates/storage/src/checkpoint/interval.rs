@@ -1,0 +1,98 @@
+//! How far apart checkpoints are, and how their blocks are spread over that distance.
+//!
+//! Both are measured in log, not in time: a checkpoint exists to bound the log that recovery must
+//! apply, and a run is the same whenever it runs (I11). While transactions come, a checkpoint is
+//! written over the first half of the interval, so that at any moment it takes only a part of the
+//! disk and the processors from them; when none come, or someone waits, it is written at once.
+//!
+//! Source: Li & Naughton, section 2, "Checkpointing": the thread writes "after processing about
+//! 10,000 transactions".
+
+use crate::log::LogPosition;
+
+/// The distance between the beginnings of two checkpoints: whichever of the two is reached first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CheckpointInterval {
+    /// Bytes of log, headers and padding included.
+    pub bytes: u64,
+    /// Transactions; `u64::MAX` if only bytes count.
+    pub transactions: u64,
+}
+
+/// The part of the interval over which a checkpoint's blocks are spread. The rest is slack: with the
+/// default interval of three eighths of the log, a checkpoint that takes twice as long still ends
+/// before the log is full.
+const SPREAD_OVER: f64 = 0.5;
+
+impl CheckpointInterval {
+    /// How much of the interval has passed, 1 being all of it.
+    fn passed(&self, since: LogPosition, now: LogPosition) -> f64 {
+        let share = |from: u64, to: u64, of: u64| to.saturating_sub(from) as f64 / of.max(1) as f64;
+        let bytes = share(since.lsn.0, now.lsn.0, self.bytes);
+        let transactions = share(since.transactions, now.transactions, self.transactions);
+        bytes.max(transactions)
+    }
+
+    /// Whether the next checkpoint is due, if the last one began at `since`.
+    pub fn is_over(&self, since: LogPosition, now: LogPosition) -> bool {
+        self.passed(since, now) >= 1.0
+    }
+
+    /// Whether the next block is due, if the checkpoint began at `since` and has written so many of
+    /// its blocks.
+    pub fn block_is_due(
+        &self,
+        since: LogPosition,
+        now: LogPosition,
+        written: u64,
+        blocks: u64,
+    ) -> bool {
+        let share = written as f64 / blocks.max(1) as f64;
+        self.passed(since, now) >= share * SPREAD_OVER
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::Lsn;
+
+    fn at(lsn: u64, transactions: u64) -> LogPosition {
+        LogPosition {
+            lsn: Lsn(lsn),
+            transactions,
+            ..LogPosition::START
+        }
+    }
+
+    const INTERVAL: CheckpointInterval = CheckpointInterval {
+        bytes: 1000,
+        transactions: 10,
+    };
+
+    #[test]
+    fn it_is_over_when_either_is_reached() {
+        let since = at(5000, 70);
+        assert!(!INTERVAL.is_over(since, at(5999, 79)));
+        assert!(INTERVAL.is_over(since, at(6000, 70)));
+        assert!(INTERVAL.is_over(since, at(5100, 80)));
+        let bytes_only = CheckpointInterval {
+            transactions: u64::MAX,
+            ..INTERVAL
+        };
+        assert!(!bytes_only.is_over(since, at(5999, 1 << 50)));
+    }
+
+    #[test]
+    fn blocks_are_spread_over_the_first_half() {
+        let since = at(0, 0);
+        assert!(
+            INTERVAL.block_is_due(since, since, 0, 4),
+            "the first at once"
+        );
+        assert!(!INTERVAL.block_is_due(since, at(124, 0), 1, 4));
+        assert!(INTERVAL.block_is_due(since, at(125, 0), 1, 4));
+        assert!(INTERVAL.block_is_due(since, at(500, 0), 4, 4), "the end");
+        assert!(INTERVAL.block_is_due(since, since, 0, 0), "an empty one");
+    }
+}
