@@ -65,7 +65,7 @@ struct Lanes {
 
 impl GroupSource for Shared {
     fn try_seal(&self) -> Option<SealedGroup> {
-        self.execution.try_lock()?.filling.seal()
+        self.execution.try_lock()?.filling.try_seal()
     }
 }
 

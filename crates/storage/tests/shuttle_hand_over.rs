@@ -39,7 +39,7 @@ struct Stage {
 
 impl GroupSource for Stage {
     fn try_seal(&self) -> Option<SealedGroup> {
-        self.filling.try_lock()?.seal()
+        self.filling.try_lock()?.try_seal()
     }
 }
 
@@ -155,7 +155,11 @@ impl Stage {
             self.feed.wait();
             let closed = self.feed.take(&mut groups);
             for group in groups.drain(..) {
-                assert_eq!(group.header().number, next, "the feed keeps the log's order");
+                assert_eq!(
+                    group.header().number,
+                    next,
+                    "the feed keeps the log's order"
+                );
                 next += 1;
                 let lsn = group.header().lsn;
                 drop(group);
