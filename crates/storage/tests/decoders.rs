@@ -172,10 +172,15 @@ fn change(bytes: &mut [u8], changes: &[(Index, u8)]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(2000)
+    })]
 
     #[test]
-    fn group_headers(header in group_header(), changes in changes(), noise in vec(any::<u8>(), 0..200)) {
+    fn group_headers(
+        header in group_header(), changes in changes(), noise in vec(any::<u8>(), 0..200)
+    ) {
         let mut bytes = [0; GROUP_HEADER_BYTES];
         header.encode(&mut bytes);
         prop_assert_eq!(GroupHeader::decode(&bytes), Some(header));
@@ -187,7 +192,9 @@ proptest! {
     }
 
     #[test]
-    fn chunk_headers(header in chunk_header(), changes in changes(), noise in vec(any::<u8>(), 0..200)) {
+    fn chunk_headers(
+        header in chunk_header(), changes in changes(), noise in vec(any::<u8>(), 0..200)
+    ) {
         let mut bytes = [0; CHUNK_HEADER_BYTES];
         header.encode(&mut bytes);
         prop_assert_eq!(ChunkHeader::decode(&bytes), Some(header));

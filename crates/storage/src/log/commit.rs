@@ -17,7 +17,10 @@
 //! No hand-over is lost: whoever leaves a group unsealed does so because the disk was busy, and
 //! looks again after letting go of the execution stage; whoever finishes writing first says that
 //! the disk is free and then looks for a group. One of the two sees the other (both are sequentially
-//! consistent).
+//! consistent). Whoever took a place at the disk and could not seal takes what was handed over
+//! meanwhile, and tells those who were turned away; whoever found no buffer is told when one comes
+//! back; whoever parks has noted, before looking, what a wake-up changes. All of that is explored by
+//! the models in `tests/shuttle_hand_over.rs`.
 //!
 //! Source: Li & Naughton, section 2, "Logging".
 
