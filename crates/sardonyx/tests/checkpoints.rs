@@ -146,7 +146,10 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(60)
+    })]
 
     #[test]
     fn i6_an_accounts_rows_read_back_across_checkpoints_and_reopening(

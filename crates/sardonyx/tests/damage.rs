@@ -190,7 +190,10 @@ fn check(base: &Base, name: &str, used: u64, at: Index, damage: Damage) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(600)
+    })]
 
     #[test]
     fn damage_anywhere_is_named_or_harmless(

@@ -425,7 +425,10 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(80) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(80)
+    })]
 
     #[test]
     fn every_shape_and_policy_does_what_one_transaction_at_a_time_would(

@@ -68,7 +68,7 @@ struct Lanes {
 
 impl GroupSource for Shared {
     fn try_seal(&self) -> Option<SealedGroup> {
-        self.execution.try_take()?.filling.seal()
+        self.execution.try_take()?.filling.try_seal()
     }
 }
 

@@ -131,3 +131,89 @@ mod tests {
         assert!(!queue.take_all(&mut VecDeque::new()));
     }
 }
+
+#[cfg(all(test, shuttle))]
+mod shuttle_model {
+    use super::*;
+    use sardonyx_storage::sync::thread;
+    use std::sync::Arc;
+
+    /// Givers and takers at a queue that is full after every item, and its closing meanwhile.
+    fn exchange(takers: usize) {
+        let queue = Arc::new(Queue::new(1));
+        let givers: Vec<_> = (0..2u32)
+            .map(|giver| {
+                let queue = queue.clone();
+                thread::spawn(move || (0..3).for_each(|n| queue.push((giver, n)).expect("open")))
+            })
+            .collect();
+        let takers: Vec<_> = (0..takers)
+            .map(|_| {
+                let queue = queue.clone();
+                thread::spawn(move || {
+                    let (mut batch, mut seen) = (VecDeque::new(), Vec::new());
+                    while queue.take_all(&mut batch) {
+                        assert_eq!(batch.len(), 1, "the bound holds");
+                        seen.extend(batch.drain(..));
+                    }
+                    seen
+                })
+            })
+            .collect();
+        givers
+            .into_iter()
+            .for_each(|giver| giver.join().expect("ends"));
+        queue.close();
+        let mut all = Vec::new();
+        for taker in takers {
+            let seen = taker.join().expect("ends");
+            for giver in 0..2 {
+                let of_giver = seen.iter().filter(|(g, _)| *g == giver);
+                assert!(of_giver.is_sorted(), "a giver's order is kept");
+            }
+            all.extend(seen);
+        }
+        all.sort_unstable();
+        let expected: Vec<_> = (0..2).flat_map(|g| (0..3).map(move |n| (g, n))).collect();
+        assert_eq!(all, expected, "each is taken once");
+    }
+
+    #[test]
+    fn shuttle_i10_a_queue_hands_everything_over_once() {
+        shuttle::check_random(|| exchange(1), 3000);
+        shuttle::check_pct(|| exchange(1), 3000, 3);
+    }
+
+    #[test]
+    fn shuttle_i10_a_queue_with_two_takers() {
+        shuttle::check_random(|| exchange(2), 3000);
+        shuttle::check_pct(|| exchange(2), 3000, 3);
+    }
+
+    #[test]
+    fn shuttle_i10_who_waits_at_a_full_queue_is_told_of_its_closing() {
+        let body = || {
+            let queue = Arc::new(Queue::new(1));
+            queue.push(0).expect("open");
+            let giver = {
+                let queue = queue.clone();
+                thread::spawn(move || queue.push(1))
+            };
+            let taker = {
+                let queue = queue.clone();
+                thread::spawn(move || {
+                    let (mut batch, mut taken) = (VecDeque::new(), 0);
+                    while queue.take_all(&mut batch) {
+                        taken += batch.drain(..).count();
+                    }
+                    taken
+                })
+            };
+            queue.close();
+            let refused = giver.join().expect("ends").is_err();
+            assert_eq!(taker.join().expect("ends"), 2 - usize::from(refused));
+        };
+        shuttle::check_random(body, 3000);
+        shuttle::check_pct(body, 3000, 3);
+    }
+}

@@ -153,9 +153,11 @@ impl Store {
             room,
             stage: Arc::new(stage),
             feeds,
+            // Whoever needs a buffer here waits for it, so nobody is to be called back.
             pool: Arc::new(BufferPool::new(
                 BUFFER_BYTES,
                 options.threaded.then_some(BUFFERS_MAX),
+                || {},
             )),
             writing: Mutex::new(writing),
             end: Mutex::new(end),

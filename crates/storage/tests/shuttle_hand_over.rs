@@ -39,7 +39,7 @@ struct Stage {
 
 impl GroupSource for Stage {
     fn try_seal(&self) -> Option<SealedGroup> {
-        self.filling.try_lock()?.seal()
+        self.filling.try_lock()?.try_seal()
     }
 }
 

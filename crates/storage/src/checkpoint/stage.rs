@@ -175,9 +175,7 @@ impl CheckpointStage {
             let closed = feed.take(&mut state.waiting) && state.waiting.is_empty();
             match self.work(stripe, &mut state, quiet) {
                 Ok(()) if closed => return,
-                Ok(()) if !state.checkpointer.is_writing() => next = Next::Sleep,
-                Ok(()) if self.block_is_due(stripe, &state) => next = Next::GoOn,
-                Ok(()) => next = Next::Pause,
+                Ok(()) => next = self.next(stripe, &state),
                 Err(()) => return,
             }
         }
@@ -226,14 +224,11 @@ impl CheckpointStage {
             state.checkpointer.apply(group.header(), group.payload())?;
         }
         if !state.checkpointer.is_writing() {
-            let position = state.checkpointer.position();
-            let wanted = self.status.lock()[number].wanted;
-            let due = self.interval.is_over(state.began_at, position);
-            if !due && wanted.is_none_or(|wanted| wanted.group > position.group) {
+            if !self.checkpoint_is_due(number, state) {
                 return Ok(());
             }
             state.checkpointer.begin()?;
-            state.began_at = position;
+            state.began_at = state.checkpointer.position();
             self.writing.fetch_add(1, Ordering::Relaxed);
             state.writeout_began = Some(Instant::now());
         }
@@ -250,6 +245,30 @@ impl CheckpointStage {
             self.completed(number, &state.checkpointer);
         }
         Ok(())
+    }
+
+    /// What a stripe's thread does after its work. What was asked for meanwhile nudges the feed.
+    fn next(&self, number: usize, state: &Stripe) -> Next {
+        let writing = state.checkpointer.is_writing();
+        let due = match writing {
+            true => self.block_is_due(number, state),
+            // One may have been asked for that the one just completed does not serve.
+            false => self.checkpoint_is_due(number, state),
+        };
+        match (due, writing) {
+            (true, _) => Next::GoOn,
+            (false, true) => Next::Pause,
+            (false, false) => Next::Sleep,
+        }
+    }
+
+    /// Whether a checkpoint is due: by the interval, or because one is wanted that has everything
+    /// before a place which DB' has reached.
+    fn checkpoint_is_due(&self, number: usize, state: &Stripe) -> bool {
+        let position = state.checkpointer.position();
+        let wanted = self.status.lock()[number].wanted;
+        self.interval.is_over(state.began_at, position)
+            || wanted.is_some_and(|wanted| wanted.group <= position.group)
     }
 
     /// Whether the next block of the checkpoint being written is due: by the interval's measure, or

@@ -17,7 +17,10 @@
 //! No hand-over is lost: whoever leaves a group unsealed does so because the disk was busy, and
 //! looks again after letting go of the execution stage; whoever finishes writing first says that
 //! the disk is free and then looks for a group. One of the two sees the other (both are sequentially
-//! consistent).
+//! consistent). Whoever took a place at the disk and could not seal takes what was handed over
+//! meanwhile, and tells those who were turned away; whoever found no buffer is told when one comes
+//! back; whoever parks has noted, before looking, what a wake-up changes. All of that is explored by
+//! the models in `tests/shuttle_hand_over.rs`.
 //!
 //! Source: Li & Naughton, section 2, "Logging".
 
@@ -40,7 +43,8 @@ use std::time::{Duration, Instant};
 /// Gives the group that is being filled to whoever has the disk free.
 pub trait GroupSource: Send + Sync {
     /// Seals and returns the group that is being filled, if it has transactions and its owner is
-    /// not busy. Must not wait.
+    /// not busy. Must not wait, neither for the execution stage nor for a buffer
+    /// ([`super::filling::Filling::try_seal`]): the caller has a place at the disk meanwhile.
     fn try_seal(&self) -> Option<SealedGroup>;
 }
 
@@ -53,8 +57,7 @@ pub struct GroupCommit {
     policy: GroupPolicy,
     limits: GroupLimits,
     threaded: bool,
-    queue: Mutex<Queue>,
-    work: Condvar,
+    work: Arc<Work>,
     /// Groups that are sealed or being written.
     outstanding: AtomicUsize,
     /// The group being filled has transactions.
@@ -68,10 +71,27 @@ pub struct GroupCommit {
     statistics: Statistics,
 }
 
+/// What the logging thread waits for.
+#[derive(Debug, Default)]
+struct Work {
+    queue: Mutex<Queue>,
+    arrived: Condvar,
+}
+
+impl Work {
+    /// Has the logging thread look for a group.
+    fn signal(&self) {
+        self.queue.lock().signalled = true;
+        self.arrived.notify_one();
+    }
+}
+
 #[derive(Debug, Default)]
 struct Queue {
     sealed: VecDeque<SealedGroup>,
     writing: usize,
+    /// Somebody looked for a group while all places at the disk were taken.
+    turned_away: bool,
     /// Something happened since the logging thread last looked.
     signalled: bool,
     /// When the group being filled got its first transaction; for [`GroupPolicy::Fixed`].
@@ -121,18 +141,18 @@ impl GroupCommit {
         threaded: bool,
     ) -> Self {
         let buffers_max = threaded.then_some(limits.buffers);
+        let work = Arc::new(Work::default());
+        let at_work = work.clone();
+        let buffer_bytes = limits.group_bytes + (64 << 10);
+        let pool = BufferPool::new(buffer_bytes, buffers_max, move || at_work.signal());
         GroupCommit {
             segments,
             room,
-            pool: Arc::new(BufferPool::new(
-                limits.group_bytes + (64 << 10),
-                buffers_max,
-            )),
+            pool: Arc::new(pool),
             policy,
             limits,
             threaded,
-            queue: Mutex::new(Queue::default()),
-            work: Condvar::new(),
+            work,
             outstanding: AtomicUsize::new(0),
             filling: AtomicBool::new(false),
             prefix: Mutex::new(DurablePrefix::new(durable)),
@@ -199,11 +219,11 @@ impl GroupCommit {
     pub(super) fn set_filling(&self, filling: bool) {
         self.filling.store(filling, Ordering::SeqCst);
         if let GroupPolicy::Fixed { .. } = self.policy {
-            let mut queue = self.queue.lock();
+            let mut queue = self.work.queue.lock();
             queue.filling_since = filling.then(Instant::now);
             if filling {
                 queue.signalled = true;
-                self.work.notify_one();
+                self.work.arrived.notify_one();
             }
         }
     }
@@ -211,7 +231,7 @@ impl GroupCommit {
     /// Hands a sealed group to the logging thread.
     pub fn push(&self, group: SealedGroup) {
         self.outstanding.fetch_add(1, Ordering::SeqCst);
-        let mut queue = self.queue.lock();
+        let mut queue = self.work.queue.lock();
         if self.poison.get().is_some() {
             drop(queue);
             self.outstanding.fetch_sub(1, Ordering::SeqCst);
@@ -221,14 +241,14 @@ impl GroupCommit {
         queue.sealed.push_back(group);
         queue.signalled = true;
         drop(queue);
-        self.work.notify_one();
+        self.work.arrived.notify_one();
     }
 
     /// Writes a group that the caller sealed itself, on the caller's time. Failures poison the log
     /// and are found by [`GroupCommit::wait`].
     pub fn write_directly(&self, group: SealedGroup) {
         self.outstanding.fetch_add(1, Ordering::SeqCst);
-        self.queue.lock().writing += 1;
+        self.work.queue.lock().writing += 1;
         self.write_group(group);
     }
 
@@ -276,16 +296,28 @@ impl GroupCommit {
         } else if self.wants_group()
             && self.filling.load(Ordering::SeqCst)
             && self.policy == GroupPolicy::Adaptive
-            && let Some(group) = source.try_seal()
         {
-            self.push(group);
+            let misses = self.pool.misses();
+            match source.try_seal() {
+                Some(group) => self.push(group),
+                None => self.after_a_miss(misses),
+            }
+        }
+    }
+
+    /// After an attempt to seal that failed, and after letting go of everything: if it was for want
+    /// of a buffer, and one came back while we still held the execution stage, then the logging
+    /// thread, which was told of it, could not use it.
+    fn after_a_miss(&self, misses_before: u64) {
+        if self.pool.misses() != misses_before && self.pool.is_ready() {
+            self.work.signal();
         }
     }
 
     /// Without a logging thread, full groups are written by whoever filled them, and a client that
     /// waits must look again now that the execution stage is free.
     fn after_execution_without_threads(&self, source: &dyn GroupSource) {
-        while !self.queue.lock().sealed.is_empty() && self.help(source) {}
+        while !self.work.queue.lock().sealed.is_empty() && self.help(source) {}
         let next = self.durable_below.load(Ordering::Acquire);
         self.waiting.wake(next..next + 2);
     }
@@ -308,8 +340,12 @@ impl GroupCommit {
 
     /// Takes a sealed group, or has one sealed, and counts it as being written.
     fn next_group(&self, source: &dyn GroupSource) -> Option<SealedGroup> {
-        let mut queue = self.queue.lock();
-        if queue.writing >= self.limits.depth || self.poison.get().is_some() {
+        let mut queue = self.work.queue.lock();
+        if self.poison.get().is_some() {
+            return None;
+        }
+        if queue.writing >= self.limits.depth {
+            queue.turned_away = true;
             return None;
         }
         if let Some(group) = queue.sealed.pop_front() {
@@ -321,6 +357,7 @@ impl GroupCommit {
         }
         queue.writing += 1;
         drop(queue);
+        let misses = self.pool.misses();
         let group = source.try_seal();
         if group.is_some() {
             // Not counted before: while we try, whoever holds the execution stage must go on seeing
@@ -328,12 +365,18 @@ impl GroupCommit {
             self.outstanding.fetch_add(1, Ordering::SeqCst);
             return group;
         }
-        let mut queue = self.queue.lock();
+        let mut queue = self.work.queue.lock();
         // While we had a place at the disk, whoever else looked may have found none: what was handed
-        // over meanwhile is ours to take.
+        // over meanwhile is ours to take, and what could be sealed now is theirs to look for again.
         let handed_over = queue.sealed.pop_front();
         if handed_over.is_none() {
             queue.writing -= 1;
+            let turned_away = std::mem::take(&mut queue.turned_away);
+            drop(queue);
+            if turned_away {
+                self.work.signal();
+            }
+            self.after_a_miss(misses);
         }
         handed_over
     }
@@ -360,7 +403,7 @@ impl GroupCommit {
                 self.pool.give(group.into_buffer());
             }
         }
-        self.queue.lock().writing -= 1;
+        self.work.queue.lock().writing -= 1;
         self.outstanding.fetch_sub(1, Ordering::SeqCst);
         self.look_for_more();
     }
@@ -385,23 +428,18 @@ impl GroupCommit {
 
     /// After a write: if more has come meanwhile, someone must take it.
     fn look_for_more(&self) {
-        let queue = self.queue.lock();
+        let queue = self.work.queue.lock();
         let more = !queue.sealed.is_empty() || self.filling.load(Ordering::SeqCst);
         drop(queue);
         if !more {
             return;
         }
         if self.threaded {
-            self.signal();
+            self.work.signal();
         } else {
             let next = self.durable_below.load(Ordering::Acquire);
             self.waiting.wake(next..next + 2);
         }
-    }
-
-    fn signal(&self) {
-        self.queue.lock().signalled = true;
-        self.work.notify_one();
     }
 
     fn count(&self, group: &SealedGroup, started: Instant) {
@@ -433,7 +471,7 @@ impl GroupCommit {
             tracing::error!(%error, "the log is poisoned");
         }
         // Their buffers go back, so that nobody waits for one for ever; nor for room.
-        let abandoned = std::mem::take(&mut self.queue.lock().sealed);
+        let abandoned = std::mem::take(&mut self.work.queue.lock().sealed);
         self.outstanding
             .fetch_sub(abandoned.len(), Ordering::SeqCst);
         let early = self.prefix.lock().abandon();
@@ -442,7 +480,7 @@ impl GroupCommit {
         }
         self.room.fail(error);
         self.waiting.wake_all();
-        self.signal();
+        self.work.signal();
     }
 
     /// What the logging stage did since the database was opened.
@@ -461,8 +499,8 @@ impl GroupCommit {
 
     /// Ends [`GroupCommit::run`] once nothing more is to be written.
     pub fn close(&self) {
-        self.queue.lock().closed = true;
-        self.work.notify_all();
+        self.work.queue.lock().closed = true;
+        self.work.arrived.notify_all();
     }
 
     /// The logging stage: writes groups until closed. The body of a thread; several may run.
@@ -495,7 +533,7 @@ impl GroupCommit {
         let GroupPolicy::Fixed { time, .. } = self.policy else {
             return true;
         };
-        let queue = self.queue.lock();
+        let queue = self.work.queue.lock();
         !queue.sealed.is_empty()
             || queue.closed
             || queue
@@ -525,7 +563,7 @@ impl GroupCommit {
 
     /// Waits for something to do. Returns whether the stage is closed and empty.
     fn idle(&self) -> bool {
-        let mut queue = self.queue.lock();
+        let mut queue = self.work.queue.lock();
         if queue.signalled {
             queue.signalled = false;
             return false;
@@ -536,9 +574,9 @@ impl GroupCommit {
         }
         match (self.policy, queue.filling_since) {
             (GroupPolicy::Fixed { time, .. }, Some(since)) => {
-                self.work.wait_until(&mut queue, since + time);
+                self.work.arrived.wait_until(&mut queue, since + time);
             }
-            _ => self.work.wait(&mut queue),
+            _ => self.work.arrived.wait(&mut queue),
         }
         queue.signalled = false;
         false

@@ -5,6 +5,7 @@ use super::commit::GroupCommit;
 use super::policy::GroupPolicy;
 use super::writer::{GroupBuilder, SealedGroup, Sequencer};
 use super::{LogError, LogPosition, Lsn};
+use crate::disk::AlignedBuffer;
 use std::sync::Arc;
 
 /// The group being filled.
@@ -103,11 +104,26 @@ impl Filling {
         }
     }
 
+    /// Like [`Filling::seal`], for whoever has a place at the disk: does not wait for a buffer. If
+    /// there is none, the logging thread looks again when one comes back.
+    pub fn try_seal(&mut self) -> Option<SealedGroup> {
+        if self.builder.is_empty() {
+            return None;
+        }
+        let next = self.commit.pool().try_take()?;
+        Some(self.seal_with(next))
+    }
+
     /// Seals the group, also without transactions: an empty one marks a clean close.
     pub fn seal_even_if_empty(&mut self) -> SealedGroup {
         // Waits while all buffers are out; the logging thread and the checkpointer, who return
         // them, never wait for the execution stage.
-        let next = GroupBuilder::from_buffer(self.commit.pool().take());
+        let next = self.commit.pool().take();
+        self.seal_with(next)
+    }
+
+    fn seal_with(&mut self, next: AlignedBuffer) -> SealedGroup {
+        let next = GroupBuilder::from_buffer(next);
         let group = self
             .sequencer
             .seal(std::mem::replace(&mut self.builder, next));

@@ -4,45 +4,91 @@
 
 use super::writer::SealedGroup;
 use crate::disk::AlignedBuffer;
-use crate::sync::{Condvar, Mutex};
+use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 
 /// A bounded set of buffers.
-#[derive(Debug)]
 pub struct BufferPool {
     state: Mutex<State>,
     returned: Condvar,
     buffer_bytes: usize,
     /// `None`: never wait. For running without threads, where nobody else could return one.
     buffers_max: Option<usize>,
+    /// How often somebody went away without a buffer.
+    misses: AtomicU64,
+    /// Called when a buffer comes back after somebody went away without one.
+    on_return: Box<dyn Fn() + Send + Sync>,
 }
 
 #[derive(Debug)]
 struct State {
     free: Vec<AlignedBuffer>,
     out: usize,
+    /// Somebody went away without a buffer.
+    missed: bool,
 }
 
 impl BufferPool {
-    /// A pool of buffers with room for `buffer_bytes` each.
-    pub fn new(buffer_bytes: usize, buffers_max: Option<usize>) -> Self {
+    /// A pool of buffers with room for `buffer_bytes` each. `on_return` is called when there is a
+    /// buffer again after [`BufferPool::try_take`] found none.
+    pub fn new(
+        buffer_bytes: usize,
+        buffers_max: Option<usize>,
+        on_return: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
         BufferPool {
             state: Mutex::new(State {
                 free: Vec::new(),
                 out: 0,
+                missed: false,
             }),
             returned: Condvar::new(),
             buffer_bytes,
             buffers_max,
+            misses: AtomicU64::new(0),
+            on_return: Box::new(on_return),
         }
+    }
+
+    fn all_out(&self, state: &State) -> bool {
+        self.buffers_max.is_some_and(|max| state.out >= max)
     }
 
     /// An empty buffer; waits while all are out.
     pub fn take(&self) -> AlignedBuffer {
         let mut state = self.state.lock();
-        while self.buffers_max.is_some_and(|max| state.out >= max) {
+        while self.all_out(&state) {
             self.returned.wait(&mut state);
         }
+        self.take_from(state)
+    }
+
+    /// An empty buffer, unless all are out.
+    pub fn try_take(&self) -> Option<AlignedBuffer> {
+        let mut state = self.state.lock();
+        if self.all_out(&state) {
+            state.missed = true;
+            self.misses.fetch_add(1, Ordering::SeqCst);
+            return None;
+        }
+        Some(self.take_from(state))
+    }
+
+    /// How often [`BufferPool::try_take`] found none.
+    #[inline]
+    pub fn misses(&self) -> u64 {
+        self.misses.load(Ordering::SeqCst)
+    }
+
+    /// Whether there is a buffer now; if not, `on_return` will be called.
+    pub fn is_ready(&self) -> bool {
+        let mut state = self.state.lock();
+        state.missed = self.all_out(&state);
+        !state.missed
+    }
+
+    fn take_from(&self, mut state: MutexGuard<'_, State>) -> AlignedBuffer {
         state.out += 1;
         let reused = state.free.pop();
         drop(state);
@@ -57,8 +103,22 @@ impl BufferPool {
         if buffer.capacity() <= 2 * self.buffer_bytes {
             state.free.push(buffer);
         }
+        let missed = std::mem::take(&mut state.missed);
         drop(state);
         self.returned.notify_one();
+        if missed {
+            (self.on_return)();
+        }
+    }
+}
+
+impl std::fmt::Debug for BufferPool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BufferPool")
+            .field("state", &self.state)
+            .field("buffer_bytes", &self.buffer_bytes)
+            .field("buffers_max", &self.buffers_max)
+            .finish_non_exhaustive()
     }
 }
 

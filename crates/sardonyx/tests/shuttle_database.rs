@@ -1,0 +1,160 @@
+//! A whole database under Shuttle: the stages of the pipelined shape and its queues, clients that
+//! wait, await and drop, a reader, a checkpoint, and closing, under many schedules. A lost wake-up
+//! shows as a deadlock; whoever was told "durable" must be found after a crash (I1).
+//!
+//! ```text
+//! RUSTFLAGS="--cfg shuttle" cargo test -p sardonyx --test shuttle_database
+//! ```
+#![cfg(shuttle)]
+
+mod common;
+
+use common::{Item, Opened, PIPELINED, options};
+use sardonyx::storage::disk::{Faults, SimulatedDisk};
+use sardonyx::storage::sync::thread;
+use sardonyx::{Durability, Error, GroupLimits, Options, Shape, Ticket};
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use std::sync::Arc;
+
+fn explore(schedules: usize, body: impl Fn() + Send + Sync + Clone + 'static) {
+    let mut config = shuttle::Config::new();
+    config.stack_size = 1 << 20;
+    let random = RandomScheduler::new_from_seed(1, schedules);
+    shuttle::Runner::new(random, config.clone()).run(body.clone());
+    let few_changes = PctScheduler::new_from_seed(1, 3, schedules);
+    shuttle::Runner::new(few_changes, config).run(body);
+}
+
+fn small(shape: Shape) -> Options {
+    let limits = GroupLimits {
+        group_bytes: 4 << 10,
+        transaction_bytes: 4 << 10,
+        depth: 1,
+        buffers: 3,
+    };
+    options(shape)
+        .group_limits(limits)
+        .memory_bytes_max(4 << 20)
+}
+
+fn insert(opened: &Opened, id: u64) -> Ticket<Result<(), Error>> {
+    let items = opened.items;
+    opened.database.submit(move |transaction| {
+        transaction.insert(items, &Item::new(id, id))?;
+        Ok(())
+    })
+}
+
+/// Clients of each kind, each with an item of its own.
+fn clients(disk: &SimulatedDisk, shape: Shape) -> Opened {
+    let opened = Arc::new(Opened::on(disk, small(shape)).expect("opens"));
+    let bodies: Vec<fn(&Opened)> = vec![
+        |opened| opened.put(1, 1).expect("durable"),
+        |opened| {
+            let ticket = insert(opened, 2);
+            let outcome = shuttle::future::block_on(ticket).expect("it ran");
+            outcome.expect("no error");
+            drop(insert(opened, 3));
+        },
+        |opened| {
+            let outcome = insert(opened, 4).wait().expect("it ran");
+            outcome.expect("no error");
+        },
+        |opened| {
+            opened.get(1);
+            let deferred = opened.database.run_with(Durability::Deferred, |tx| {
+                tx.insert(opened.items, &Item::new(5, 5))?;
+                Ok::<_, Error>(())
+            });
+            deferred.expect("it ran");
+        },
+    ];
+    let threads: Vec<_> = bodies
+        .into_iter()
+        .map(|body| {
+            let opened = opened.clone();
+            thread::spawn(move || body(&opened))
+        })
+        .collect();
+    for thread in threads {
+        thread.join().expect("a client ends well");
+    }
+    Arc::into_inner(opened).expect("all clients have ended")
+}
+
+/// Closed, everything is there; crashed, at least what was acknowledged.
+fn everyone_is_told(shape: Shape) {
+    explore(250, move || {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let opened = clients(&disk, shape);
+        opened.database.close().expect("closes");
+        let disk = disk.restart(Faults::default());
+        let opened = Opened::on(&disk, small(Shape::Threadless)).expect("opens");
+        let ids: Vec<u64> = opened
+            .contents()
+            .expect("readable")
+            .items
+            .into_keys()
+            .collect();
+        assert_eq!(ids, [1, 2, 3, 4, 5]);
+    });
+    explore(100, move || {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let opened = clients(&disk, shape);
+        let after = disk.restart(Faults::default());
+        drop(opened);
+        let opened = Opened::on(&after, small(Shape::Threadless)).expect("recovers");
+        let items = opened.contents().expect("readable").items;
+        for id in [1, 2, 4] {
+            assert!(
+                items.contains_key(&id),
+                "acknowledged {id} is lost: {items:?}"
+            );
+        }
+    });
+}
+
+#[test]
+fn shuttle_i1_everyone_is_told_pipelined() {
+    everyone_is_told(PIPELINED);
+}
+
+#[test]
+fn shuttle_i1_everyone_is_told_coalesced() {
+    everyone_is_told(Shape::Coalesced);
+}
+
+#[test]
+fn shuttle_i1_everyone_is_told_without_threads() {
+    everyone_is_told(Shape::Threadless);
+}
+
+#[test]
+fn shuttle_i10_checkpoints_and_a_log_at_its_bound() {
+    explore(60, || {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let options = small(Shape::Coalesced)
+            .segment_bytes(16 << 10)
+            .log_bytes_max(64 << 10)
+            .checkpoint_interval_bytes(1 << 40);
+        let opened = Arc::new(Opened::on(&disk, options).expect("opens"));
+        let writer = {
+            let opened = opened.clone();
+            thread::spawn(move || {
+                for n in 0..20 {
+                    opened.put(n % 3, n).expect("room comes");
+                }
+            })
+        };
+        opened.database.checkpoint().expect("completes");
+        let mut rows = 0;
+        let read = opened.database.journal_rows(opened.notes, |_| {
+            rows += 1;
+            thread::yield_now();
+            true
+        });
+        read.expect("readable");
+        writer.join().expect("ends");
+        assert_eq!(opened.contents().expect("readable").notes.len(), 20);
+    });
+}
