@@ -210,7 +210,6 @@ fn i6_reports_free_the_log_but_not_the_group_that_tells_the_history() {
     );
     let mut reader = log.reader(ends[9]).unwrap();
     assert_eq!(reader.next_group().unwrap().unwrap().0.number, 10);
-    assert!(log.reader(ends[2]).is_err());
 }
 
 #[test]
@@ -271,8 +270,12 @@ fn a_standbys_history_is_checked() {
         ),
         "{found:?}"
     );
-    log.report(progress(ends[12]));
-    let found = check(ends[5], checksum(ends[5]));
+    let last = checksum(ends[5]);
+    // The log goes round.
+    for number in 0..40 {
+        log.report(progress(world.stage.commit_one(number).unwrap()));
+    }
+    let found = check(ends[5], last);
     assert!(
         matches!(found, Err(RemoteError::TooOld { group: 6, .. })),
         "{found:?}"
