@@ -50,7 +50,7 @@ fn a_killed_primary_recovers_from_the_image_and_its_own_log() {
     let server = serve(&there);
     let proxy = Proxy::new(|_, _, _| Fate::Pass);
     let mut done = 0;
-    for life in 0..4 {
+    for _ in 0..4 {
         proxy.lead_to(Some(server.address()));
         let standby = at(proxy.address);
         let mut bank = Bank::at(&here, standby.clone()).unwrap();
@@ -68,8 +68,6 @@ fn a_killed_primary_recovers_from_the_image_and_its_own_log() {
         here.crash();
         drop(bank);
         here = here.restart(Faults::default());
-        // The standby may be restarted, too.
-        assert!(life < 9);
     }
     proxy.lead_to(Some(server.address()));
     let standby = at(proxy.address);
