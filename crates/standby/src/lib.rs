@@ -36,7 +36,10 @@
 //! # struct Account { id: u64, balance: i64 }
 //! # sardonyx::record!(Account { table: "accounts", key: id: u64 });
 //! let accounts = bank.table::<Account>()?;
-//! bank.run(|tx| tx.insert(accounts, &Account { id: 1, balance: 100 }).map_err(sardonyx::Error::from))?;
+//! bank.run(|tx| {
+//!     tx.insert(accounts, &Account { id: 1, balance: 100 })?;
+//!     Ok::<_, sardonyx::Error>(())
+//! })?;
 //! // Optional: what is durable here is durable there, too, and in a checkpoint.
 //! assert!(standby.wait_until_caught_up(Duration::from_secs(60)));
 //! bank.checkpoint()?;

@@ -9,6 +9,7 @@ use sardonyx::{
     Database, Error, GroupLimits, Journal, JournalRow, Options, SerialError, Shape, Table, record,
 };
 use std::sync::Arc;
+use std::time::Instant;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 const ACCOUNTS: u64 = 64;
@@ -159,10 +160,13 @@ impl Bank {
     /// Runs so many transactions. Refusals because the log is full are waited out.
     pub fn transact_patiently(&mut self, count: u64) {
         let until = self.done + count;
+        let give_up = Instant::now() + super::LONG;
         while self.done < until {
             match self.transact() {
                 Ok(()) => {}
-                Err(error) if is_full(&error) => std::thread::yield_now(),
+                Err(error) if is_full(&error) && Instant::now() < give_up => {
+                    std::thread::yield_now();
+                }
                 Err(error) => panic!("{error}"),
             }
         }

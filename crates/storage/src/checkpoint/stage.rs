@@ -301,9 +301,13 @@ impl CheckpointStage {
 
     /// Asks for a checkpoint that has everything before `position`, as soon as that is durable.
     pub fn want(&self, position: LogPosition) {
+        let at_standby = self.is_at_standby();
         let mut status = self.status.lock();
         for stripe in status.iter_mut() {
-            stripe.wanted = stripe.wanted.max(Some(position));
+            // A standby that has it already is not asked again, and so would not answer.
+            if !at_standby || stripe.complete_from.group < position.group {
+                stripe.wanted = stripe.wanted.max(Some(position));
+            }
         }
         drop(status);
         self.feeds.iter().for_each(|feed| feed.nudge());

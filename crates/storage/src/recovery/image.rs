@@ -123,3 +123,92 @@ fn redo(mut store: PageStore, reader: LogReader, needs: Needs) -> Result<Recover
         report,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::exploration::World;
+    use super::*;
+    use crate::log::segment::segment_file;
+
+    /// What a standby with everything before here would send.
+    fn image(world: &World) -> Image {
+        let recovered = world.recover(true).unwrap();
+        let layout = world.manifest().log_layout();
+        let last = group_before(&*world.disk, layout, recovered.end).unwrap();
+        Image {
+            store: recovered.store,
+            redo_start: recovered.end,
+            position: recovered.end,
+            last_checksum: last.map_or(0, |last| last.history_checksum()),
+            origin: "elsewhere:1".into(),
+        }
+    }
+
+    fn committed(world: &mut World, groups: usize) {
+        let mut life = world.open("another life").unwrap();
+        (0..groups).for_each(|_| world.commit(&mut life).unwrap());
+    }
+
+    #[test]
+    fn an_image_and_the_log_behind_it_make_the_whole() {
+        for seed in 0..20 {
+            let mut world = World::create(seed, 1);
+            committed(&mut world, seed as usize % 7);
+            let image = image(&world);
+            let position = image.position;
+            committed(&mut world, 9);
+            let manifest = world.manifest();
+            let (recovered, needed_from) =
+                recover_from_image(&world.disk, &manifest, image).unwrap();
+            assert_eq!(
+                recovered.report.groups, 9,
+                "only what the image lacks is applied"
+            );
+            world.check(&recovered, "from the image");
+            // The group by which the standby's history is checked stays.
+            let expected = position.group.max(2) - 1;
+            assert_eq!(needed_from.group, expected, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn an_image_of_another_history_or_a_later_one_is_refused() {
+        let mut world = World::create(3, 1);
+        committed(&mut world, 5);
+        let early = world.simulated.restart(Default::default());
+        world.restart(None);
+        committed(&mut world, 5);
+        let manifest = world.manifest();
+        let other = Image {
+            last_checksum: image(&world).last_checksum ^ 1,
+            ..image(&world)
+        };
+        let later = image(&world);
+        let early: Arc<dyn Disk> = Arc::new(early);
+        for (disk, image) in [(&world.disk, other), (&early, later)] {
+            let found = recover_from_image(disk, &manifest, image);
+            let Err(RecoveryError::Standby(RemoteError::Ahead { address, .. })) = found else {
+                panic!("{found:?}")
+            };
+            assert_eq!(address, "elsewhere:1");
+        }
+    }
+
+    #[test]
+    fn a_log_with_a_gap_is_not_believed() {
+        let mut world = World::create(3, 1);
+        committed(&mut world, 60);
+        let missing = segment_file(1);
+        world.disk.remove(&missing).unwrap();
+        for found in [
+            world.recover(true),
+            world.recover(false),
+            recover_locally(&world.disk, &world.manifest(), Default::default()),
+        ] {
+            let Err(RecoveryError::LogFreed { file, .. }) = found else {
+                panic!("{found:?}")
+            };
+            assert!(file.ends_with(&missing), "{file}");
+        }
+    }
+}

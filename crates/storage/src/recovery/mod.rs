@@ -31,10 +31,11 @@ use crate::journal::archive::{ArchiveEnd, find_end};
 use crate::journal::{Archiver, JournalError, Retention, journal_file};
 use crate::log::reader::LogReader;
 use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
-use crate::log::{LogError, LogPosition};
+use crate::log::{LogError, LogPosition, Lsn};
 use crate::manifest::Manifest;
 use crate::store::PageStore;
 use load::LoadedStripe;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -225,9 +226,31 @@ fn open_log(
         needed_by,
         damaged_offsets,
     };
-    match LogReader::open(disk, layout, from) {
+    let open = || {
+        check_no_gap(&**disk, layout.segment_of(from.lsn), from.lsn)?;
+        LogReader::open(disk, layout, from)
+    };
+    match open() {
         Ok(reader) => Ok((reader, needs)),
         Err(error) => Err(needs.explain(error)),
+    }
+}
+
+/// Segments are freed and used again oldest first: from `first` to the last, all are there, or some
+/// are lost.
+fn check_no_gap(disk: &dyn Disk, first: u64, needed: Lsn) -> Result<(), LogError> {
+    let names = disk.list(LOG_DIRECTORY)?;
+    let present: BTreeSet<u64> = names
+        .iter()
+        .filter_map(|name| segment_of_file(name))
+        .collect();
+    let last = present.last().copied().unwrap_or(first);
+    match (first..last).find(|segment| !present.contains(segment)) {
+        None => Ok(()),
+        Some(missing) => Err(LogError::MissingSegment {
+            file: disk.display_name(&segment_file(missing)),
+            needed,
+        }),
     }
 }
 
