@@ -5,6 +5,7 @@
 //! printing comes last and decides nothing.
 
 mod checkpoint;
+mod checkpointer;
 mod debit_credit;
 mod exit;
 mod history;
@@ -41,6 +42,7 @@ enum Command {
     Inspect(inspect::Arguments),
     History(history::Arguments),
     Checkpoint(checkpoint::Arguments),
+    Checkpointer(checkpointer::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         Command::Inspect(verb) => verb.run(&mut output),
         Command::History(verb) => verb.run(&mut output),
         Command::Checkpoint(verb) => verb.run(&mut output),
+        Command::Checkpointer(verb) => verb.run(&mut output),
     };
     let outcome = outcome.and_then(|exit| Ok(output.finish().map(|()| exit)?));
     match outcome {

@@ -59,6 +59,7 @@ fn debit_credit_proves_its_outcome_in_every_configuration() {
         ["--configuration", "a"].as_slice(),
         &["--configuration", "b", "--input-threads", "2"],
         &["--configuration", "a", "--clients", "3"],
+        &["--configuration", "c"],
         &[
             "--configuration",
             "b",
@@ -82,6 +83,55 @@ fn debit_credit_proves_its_outcome_in_every_configuration() {
         assert!(run["log"]["record_bytes_per_transaction"].as_f64().unwrap() <= 120.0);
         assert!(report["sync_latency"]["idle"]["median_microseconds"].is_number());
     }
+}
+
+#[test]
+fn a_standby_of_a_benchmark_is_a_database_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, report) = bank(directory.path(), &["--configuration", "c"]);
+    let run_of = &report["runs"][0];
+    assert_eq!(run_of["memory"]["copy_bytes"], 0);
+    assert!(run_of["standby"]["lag_groups"].is_number());
+    let standby = path.with_extension("standby.sdx");
+    let standby = standby.to_str().unwrap();
+    assert_eq!(json(&["verify", standby, "--json"])["sound"], true);
+    let (here, there) = (path.to_str().unwrap(), standby);
+    let identity = |path| json(&["inspect", path, "--json"])["manifest"]["identity"].clone();
+    assert_eq!(identity(here), identity(there));
+}
+
+#[test]
+fn a_checkpointer_says_where_it_listens_and_ends_with_its_input() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("standby.sdx");
+    let output = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
+        .args(["checkpointer", "--json", "--listen", "127.0.0.1:0"])
+        .arg("--until-input-ends")
+        .arg(&path)
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let lines: Vec<Value> = text(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert!(
+        lines[0]["listening"]
+            .as_str()
+            .unwrap()
+            .starts_with("127.0.0.1:")
+    );
+    assert_eq!(lines[1]["identity"], Value::Null);
+    // A place where nobody can listen.
+    let output = sardonyx(&[
+        "checkpointer",
+        "--listen",
+        "256.0.0.1:1",
+        path.to_str().unwrap(),
+    ]);
+    assert_eq!(output.status.code(), Some(4));
+    assert!(text(&output.stderr).contains("256.0.0.1:1"));
 }
 
 #[test]
@@ -231,6 +281,7 @@ fn wrong_usage_is_told_from_failure() {
         "inspect",
         "history",
         "checkpoint",
+        "checkpointer",
     ] {
         assert!(run(0, &[verb, "--help"]).contains("Exit codes"), "{verb}");
     }

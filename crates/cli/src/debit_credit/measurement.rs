@@ -10,8 +10,9 @@ use super::plan::Plan;
 use super::progress;
 use super::report::{
     Checkpoints, Groups, Loading, Logged, Memory, ProofFigures, Report, Responses, Run, Settings,
-    Stages,
+    Stages, StandbyFigures,
 };
+use super::standby::CheckpointerProcess;
 use crate::recovery_figures::RecoveryFigures;
 use crate::target::parent_of;
 use anyhow::Context;
@@ -74,14 +75,27 @@ pub fn measure(plan: &Plan) -> anyhow::Result<Report> {
     })
 }
 
-/// One configuration, on a database of its own.
+/// One configuration, on a database of its own. With a standby the proof is made on *its* directory,
+/// opened as the database: it has the history, and so failing over is proved, too.
 fn measure_run(
     plan: &Plan,
     configuration: Configuration,
     place: &mut Place,
 ) -> anyhow::Result<Run> {
-    let options = || plan.options(configuration);
+    let checkpointer = match configuration {
+        Configuration::C => Some(CheckpointerProcess::start(plan)?),
+        _ => None,
+    };
+    let options = || match &checkpointer {
+        Some(process) => plan
+            .options(configuration)
+            .checkpoint_at(process.standby.clone()),
+        None => plan.options(configuration),
+    };
     let database = options().open(place.path())?;
+    if let Some(process) = &checkpointer {
+        process.wait_until_connected()?;
+    }
     let schema = Schema::of(&database)?;
     let loading = fill(&database, &schema, &plan.load.scale)?;
 
@@ -92,6 +106,9 @@ fn measure_run(
         run(&database, schema, &procedure, &plan.load, &progress)
     })?;
     let after = database.statistics();
+    let lag = checkpointer
+        .as_ref()
+        .and_then(|process| process.standby.lag());
     let memory = Memory {
         record_bytes: loading.records * size_of::<Account>() as u64,
         page_bytes: database.read(|view| view.bytes()),
@@ -105,6 +122,23 @@ fn measure_run(
     let (database, open_time) = timed(|| options().create(false).open(place.path()))?;
     let recovery = RecoveryFigures::from(database.recovery());
     bar.finish_and_clear();
+    let mut standby_place = None;
+    let database = match checkpointer {
+        None => database,
+        Some(process) => {
+            let bar = progress::spinner("failing over");
+            process.wait_until_caught_up()?;
+            database.close()?;
+            let place = process.stop()?;
+            let database = plan
+                .options(configuration)
+                .create(false)
+                .open(place.path())?;
+            standby_place = Some(place);
+            bar.finish_and_clear();
+            database
+        }
+    };
     let bar = progress::spinner("proving");
     let proof = prove_outcome(&database, &outcome)?;
     bar.finish_and_clear();
@@ -112,6 +146,7 @@ fn measure_run(
 
     if plan.keep || !proof.holds {
         place.keep();
+        standby_place.iter_mut().for_each(Place::keep);
     }
     let elapsed = outcome.elapsed.as_secs_f64();
     Ok(Run {
@@ -137,6 +172,7 @@ fn measure_run(
         close_seconds: close_time.as_secs_f64(),
         open_seconds: open_time.as_secs_f64(),
         recovery,
+        standby: lag.map(StandbyFigures::from),
         kept_in: (plan.keep || !proof.holds).then(|| place.path().display().to_string()),
         proof,
     })

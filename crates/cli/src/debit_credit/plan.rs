@@ -32,8 +32,8 @@ pub struct Plan {
     pub configurations: Vec<Configuration>,
     /// When a commit group is closed.
     pub policy: GroupPolicy,
-    /// Threads of the input and of the output stage, in configuration B.
-    pub stage_threads: (usize, usize),
+    /// Threads of the input and of the output stage, if named.
+    pub stage_threads: (Option<u16>, Option<u16>),
     /// The most bytes of log on disk.
     pub log_bytes: u64,
     /// Bytes of log between two checkpoints, if chosen.
@@ -64,12 +64,12 @@ impl Plan {
         let scale = scale(arguments, paper).map_err(|e| UsageError::Arguments(e.to_string()))?;
         let configurations = match arguments.configuration {
             Some(configuration) => vec![configuration],
-            None if paper => vec![Configuration::A, Configuration::B],
+            None if paper => vec![Configuration::A, Configuration::B, Configuration::C],
             None => vec![Configuration::of_machine(processors)],
         };
         let threads = (arguments.input_threads, arguments.output_threads);
-        if threads != (None, None) && !configurations.contains(&Configuration::B) {
-            return refuse("--input-threads and --output-threads need --configuration b");
+        if threads != (None, None) && configurations == [Configuration::A] {
+            return refuse("--input-threads and --output-threads need --configuration b or c");
         }
         if arguments.keep && configurations.len() > 1 {
             return refuse("--keep keeps one database: choose one --configuration");
@@ -88,7 +88,7 @@ impl Plan {
                 (Some(transactions), Some(time)) => GroupPolicy::Fixed { transactions, time },
                 _ => GroupPolicy::Adaptive,
             },
-            stage_threads: (threads.0.unwrap_or(1).into(), threads.1.unwrap_or(1).into()),
+            stage_threads: threads,
             log_bytes,
             checkpoint_interval_bytes: arguments.checkpoint_interval,
             checkpoint_interval_transactions: (paper && arguments.checkpoint_interval.is_none())
@@ -128,13 +128,16 @@ impl Plan {
 
     /// How the stages are laid out on threads.
     pub fn shape(&self, configuration: Configuration) -> Shape {
-        let (input_threads, output_threads) = self.stage_threads;
+        let (input, output) = self.stage_threads;
+        let pipelined = Shape::Pipelined {
+            input_threads: input.unwrap_or(1).into(),
+            output_threads: output.unwrap_or(1).into(),
+        };
         match configuration {
             Configuration::A => Shape::Coalesced,
-            Configuration::B => Shape::Pipelined {
-                input_threads,
-                output_threads,
-            },
+            Configuration::B => pipelined,
+            Configuration::C if (input, output) != (None, None) => pipelined,
+            Configuration::C => Shape::for_processors(self.processors),
         }
     }
 }
@@ -248,7 +251,8 @@ mod tests {
         let paper = plan("--preset paper", 2);
         assert_eq!(paper.load.scale, Scale::paper());
         assert_eq!(paper.load.until, Until::Transactions(50_000));
-        assert_eq!(paper.configurations, [Configuration::A, Configuration::B]);
+        let all = [Configuration::A, Configuration::B, Configuration::C];
+        assert_eq!(paper.configurations, all);
         assert_eq!(paper.checkpoint_interval_transactions, Some(10_000));
         let other = plan(
             "--preset paper --accounts 20000 --seconds 2 --configuration b",

@@ -61,13 +61,20 @@ fn verdict(report: &Report) -> String {
 }
 
 fn title(settings: &Settings, run: &Run) -> String {
-    let engine = match (run.configuration, run.stage_threads) {
-        (Configuration::A, _) => "configuration A (coalesced)".to_string(),
-        (Configuration::B, threads) => {
-            let (input, output) = threads.unwrap_or((1, 1));
-            format!("configuration B (pipelined, {input} input and {output} output threads)")
+    let stages = match run.stage_threads {
+        None => "coalesced".to_string(),
+        Some((input, output)) => {
+            format!("pipelined, {input} input and {output} output threads")
         }
     };
+    let checkpoints = match run.configuration {
+        Configuration::C => "; checkpoints at a standby",
+        _ => "",
+    };
+    let engine = format!(
+        "configuration {:?} ({stages}{checkpoints})",
+        run.configuration
+    );
     let clients = match settings.clients {
         1 => "1 client".to_string(),
         clients => format!("{clients} clients"),
@@ -164,6 +171,10 @@ fn print_stages(run: &Run, sheet: &mut Sheet) {
             sheet.remarked(name, "none", "each client takes its results itself");
             continue;
         }
+        if name == "Checkpoint" && run.configuration == Configuration::C {
+            sheet.remarked(name, "none", "at the standby");
+            continue;
+        }
         let share = if stages.total > 0.0 {
             seconds / stages.total * 100.0
         } else {
@@ -220,11 +231,29 @@ fn print_storage(run: &Run, sheet: &mut Sheet) {
         );
     }
 
+    if let Some(standby) = &run.standby {
+        sheet.remarked(
+            "standby behind at the end",
+            count(standby.lag_transactions),
+            format!(
+                "transactions, {} of log: caught up with afterwards",
+                bytes(standby.lag_bytes)
+            ),
+        );
+    }
+
     sheet.heading("Memory");
     let memory = &run.memory;
     sheet.figure("records", bytes(memory.record_bytes));
     sheet.figure("pages", bytes(memory.page_bytes));
-    sheet.figure("the checkpointer's copy", bytes(memory.copy_bytes));
+    sheet.remarked(
+        "the checkpointer's copy",
+        bytes(memory.copy_bytes),
+        match run.configuration {
+            Configuration::C => "it is at the standby",
+            _ => "",
+        },
+    );
     sheet.figure("indexes", bytes(memory.index_bytes));
     let data_bytes = memory.page_bytes + memory.copy_bytes + memory.index_bytes;
     let times = data_bytes as f64 / memory.page_bytes as f64;

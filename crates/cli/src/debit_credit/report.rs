@@ -8,6 +8,7 @@ use sardonyx::{Durability, GroupPolicy, Statistics};
 use sardonyx_benchmark::proof::Proof;
 use sardonyx_benchmark::run::{Mode, Outcome, Slice, Until};
 use sardonyx_floor::{BarePipeline, SyncLatency};
+use sardonyx_standby::Lag;
 use sardonyx_workload::debit_credit::Scale;
 use sardonyx_workload::model::Sums;
 use sardonyx_workload::responses::Summary;
@@ -93,6 +94,8 @@ pub struct Run {
     pub open_seconds: f64,
     /// The recovery.
     pub recovery: RecoveryFigures,
+    /// The standby, in configuration C.
+    pub standby: Option<StandbyFigures>,
     /// Whether the outcome is what was acknowledged.
     pub proof: ProofFigures,
     /// Where the database is, if it was kept.
@@ -189,6 +192,28 @@ pub struct Memory {
     pub index_bytes: u64,
     /// The most memory the process had, clients and measuring included.
     pub peak_resident_bytes: Option<u64>,
+}
+
+/// How far the standby was behind when the last transaction was acknowledged: what would have been
+/// lost with the primary's disk at that moment.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct StandbyFigures {
+    /// Commit groups.
+    pub lag_groups: u64,
+    /// Transactions in them.
+    pub lag_transactions: u64,
+    /// Bytes of log.
+    pub lag_bytes: u64,
+}
+
+impl From<Lag> for StandbyFigures {
+    fn from(lag: Lag) -> Self {
+        StandbyFigures {
+            lag_groups: lag.groups,
+            lag_transactions: lag.transactions,
+            lag_bytes: lag.bytes,
+        }
+    }
 }
 
 /// The proof of the outcome.
