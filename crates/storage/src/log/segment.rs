@@ -41,6 +41,8 @@ pub struct Segments {
     layout: LogLayout,
     segments_max: u64,
     files: Mutex<Files>,
+    /// Held for long; nobody waits for it but who prepares, too.
+    preparing: Mutex<()>,
     /// The LSN up to which segments are prepared.
     prepared_end: AtomicU64,
 }
@@ -112,6 +114,7 @@ impl Segments {
             layout,
             segments_max,
             files: Mutex::new(files),
+            preparing: Mutex::new(()),
             prepared_end: AtomicU64::new(layout.segment_start(end).0),
         })
     }
@@ -129,32 +132,39 @@ impl Segments {
 
     /// Prepares one more segment at the end: renames a superfluous one, or creates one.
     pub fn prepare_next(&self) -> Result<Prepared, LogError> {
-        let mut files = self.files.lock();
+        let _one_at_a_time = self.preparing.lock();
         let next = self.layout.segment_of(self.prepared_end());
         let name = segment_file(next);
+        let mut files = self.files.lock();
         if let Some(old) = files.superfluous.pop_first() {
+            drop(files);
             self.disk.rename(&segment_file(old), &name)?;
         } else if files.live.len() as u64 >= self.segments_max {
             return Ok(Prepared::NoRoom);
         } else {
-            // The long write happens under the lock: only freeing and other preparation wait for it.
-            let new = format!("{name}.new");
-            let file = self.disk.open(&new, Access::Direct, Create::IfAbsent)?;
-            if let Err(error) = file.preallocate(self.layout.segment_bytes) {
-                drop(file);
-                // Give the room back; the error that counts is the first one.
-                let _ = self.disk.remove(&new);
-                return Err(error.into());
-            }
-            drop(file);
-            self.disk.rename(&new, &name)?;
+            // Filling a file takes long, and whoever writes a group asks for its file meanwhile.
+            drop(files);
+            self.create(&name)?;
         }
         self.disk.sync_directory(LOG_DIRECTORY)?;
         let file = self.disk.open(&name, Access::Direct, Create::No)?;
-        files.live.insert(next, file.into());
+        self.files.lock().live.insert(next, file.into());
         self.prepared_end
             .store(self.layout.segment_start(next + 1).0, Ordering::Release);
         Ok(Prepared::Yes)
+    }
+
+    fn create(&self, name: &str) -> Result<(), LogError> {
+        let new = format!("{name}.new");
+        let file = self.disk.open(&new, Access::Direct, Create::IfAbsent)?;
+        if let Err(error) = file.preallocate(self.layout.segment_bytes) {
+            drop(file);
+            // Give the room back; the error that counts is the first one.
+            let _ = self.disk.remove(&new);
+            return Err(error.into());
+        }
+        drop(file);
+        Ok(self.disk.rename(&new, name)?)
     }
 
     /// The file of a prepared segment.
