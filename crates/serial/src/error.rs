@@ -64,9 +64,10 @@ pub enum ProcedureError<E> {
     /// The procedure panicked; its changes were undone.
     #[error("the procedure panicked and was undone: {0}")]
     Panicked(String),
-    /// The request did not run; those before it in the batch did.
+    /// The request did not run; those before it in the batch did. Shared, so that the outcome of a
+    /// request, of which there are millions a second, stays small.
     #[error("the request did not run: {0}")]
-    NotRun(SerialError),
+    NotRun(Arc<SerialError>),
 }
 
 /// The message of a panic.

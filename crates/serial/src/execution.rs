@@ -143,6 +143,7 @@ impl Execution {
     ) -> u64 {
         if let Err(error) = self.run_admitted(procedure, arguments, refused, outcomes) {
             // Whoever asked must know which of them ran.
+            let error = Arc::new(error);
             outcomes.resize_with(arguments.len(), || {
                 Err(ProcedureError::NotRun(error.clone()))
             });
@@ -176,6 +177,7 @@ impl Execution {
 
     /// Locates a whole chunk, so that its cache misses overlap. An error is the procedure's panic:
     /// nothing was located then.
+    #[inline(always)]
     fn locate<P: Procedure>(
         &self,
         procedure: &P,
@@ -224,7 +226,8 @@ impl Execution {
         Ok(())
     }
 
-    #[inline]
+    // Always: it is called from the loop over a batch, whose speed it decides.
+    #[inline(always)]
     fn run_one<P: Procedure>(
         &mut self,
         procedure: &P,

@@ -35,6 +35,7 @@ pub struct Transaction<'a> {
 
 impl<'a> Transaction<'a> {
     #[inline]
+    #[inline]
     pub(crate) fn new(space: &'a mut TableSpace, log: &'a mut GroupBuilder) -> Self {
         let mut transaction = Transaction {
             space,

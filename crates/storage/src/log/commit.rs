@@ -200,6 +200,12 @@ impl GroupCommit {
         self.durable_below.load(Ordering::Acquire) > number
     }
 
+    /// Whether an error closed the log (I7).
+    #[inline]
+    pub fn is_poisoned(&self) -> bool {
+        self.poison.get().is_some()
+    }
+
     /// The error that closed the log, if one did (I7).
     #[inline]
     pub fn check(&self) -> Result<(), LogError> {
