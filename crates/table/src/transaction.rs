@@ -35,7 +35,6 @@ pub struct Transaction<'a> {
 
 impl<'a> Transaction<'a> {
     #[inline]
-    #[inline]
     pub(crate) fn new(space: &'a mut TableSpace, log: &'a mut GroupBuilder) -> Self {
         let mut transaction = Transaction {
             space,
