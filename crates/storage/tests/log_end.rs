@@ -182,6 +182,33 @@ fn i4_corruption_is_found_also_when_the_proof_is_in_a_later_segment() {
 }
 
 #[test]
+fn i4_corruption_of_whole_segments_is_found_by_the_start_of_a_later_one() {
+    let mut log = Log::new();
+    let mut places = Vec::new();
+    for n in 0..5 {
+        places.push(log.append(1200, n).0); // 20 KiB each: one in a segment
+        log.prepare(1);
+    }
+    // Of groups 2 and 3, each in a segment of its own, nothing is left.
+    for damaged in &places[1..3] {
+        log.damage(damaged.lsn, &[0; 32 << 10]);
+    }
+    match log.read(LogPosition::START) {
+        Err(LogError::Corrupt {
+            file,
+            number,
+            proof_number,
+            ..
+        }) => {
+            // Where group 1 ends there would have been room for a smaller group 2.
+            assert!(file.ends_with(&segment_file(0)), "{file}");
+            assert_eq!((number, proof_number), (2, 4));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn i5_old_groups_of_a_recycled_segment_are_never_log() {
     let mut log = Log::new();
     let mut last = LogPosition::START;

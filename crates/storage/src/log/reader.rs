@@ -199,7 +199,10 @@ impl LogReader {
         Ok(Ok(header))
     }
 
-    /// I4: the log may only end here if no later group knew this one to be durable.
+    /// I4: the log may only end here if no later group knew this one to be durable. Such a group
+    /// stands in the rest of the segment; or, if the damaged one was its last, at the next one's
+    /// start. That one is read whole, too; and of all others the start, where every segment that
+    /// was ever written to has a group: so a long log that is prepared costs little to open.
     fn check_nothing_durable_follows(
         &mut self,
         end: Lsn,
@@ -207,6 +210,7 @@ impl LogReader {
     ) -> Result<(), LogError> {
         let number = self.position.group;
         let last = self.segment_numbers()?.into_iter().max();
+        let read_whole_before = self.layout.segment_start(self.layout.segment_of(end) + 2);
         let mut lsn = Lsn(end.0 + GROUP_ALIGNMENT as u64);
         while Some(self.layout.segment_of(lsn)) <= last {
             let segment = self.layout.segment_of(lsn);
@@ -230,7 +234,10 @@ impl LogReader {
                     proof_offset: self.layout.offset_in_segment(lsn),
                 });
             }
-            lsn.0 += GROUP_ALIGNMENT as u64;
+            lsn = match lsn < read_whole_before {
+                true => Lsn(lsn.0 + GROUP_ALIGNMENT as u64),
+                false => self.layout.segment_start(segment + 1),
+            };
         }
         Ok(())
     }
