@@ -10,7 +10,7 @@ use sardonyx_storage::backbone::Backbone;
 use sardonyx_storage::checkpoint::CheckpointTotals;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::journal::JournalReader;
-use sardonyx_storage::log::commit::LogStatistics;
+use sardonyx_storage::log::statistics::LogStatistics;
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_table::{
     Journal, JournalRow, RebuildReport, Record, Table, TableSpace, Transaction, View,

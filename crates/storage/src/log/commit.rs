@@ -30,6 +30,7 @@ use super::policy::{GroupLimits, GroupPolicy};
 use super::pool::{BufferPool, DurableGroup};
 use super::room::Room;
 use super::segment::Segments;
+use super::statistics::{Counters, LogStatistics};
 use super::waiting::Waiting;
 use super::writer::SealedGroup;
 use super::{LogError, LogPosition};
@@ -68,7 +69,7 @@ pub struct GroupCommit {
     waiting: Waiting,
     feeds: Vec<Arc<Feed>>,
     poison: OnceLock<LogError>,
-    statistics: Statistics,
+    counters: Counters,
 }
 
 /// What the logging thread waits for.
@@ -97,35 +98,6 @@ struct Queue {
     /// When the group being filled got its first transaction; for [`GroupPolicy::Fixed`].
     filling_since: Option<Instant>,
     closed: bool,
-}
-
-/// Counters of the logging stage, since the database was opened.
-#[derive(Debug, Default)]
-struct Statistics {
-    groups: AtomicU64,
-    transactions: AtomicU64,
-    payload_bytes: AtomicU64,
-    disk_bytes: AtomicU64,
-    write_nanoseconds: AtomicU64,
-    largest_group: AtomicU64,
-}
-
-/// What the logging stage did since the database was opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct LogStatistics {
-    /// Groups written.
-    pub groups: u64,
-    /// Transactions in them.
-    pub transactions: u64,
-    /// Bytes of records in them.
-    pub payload_bytes: u64,
-    /// Bytes written to the log, headers and padding included.
-    pub disk_bytes: u64,
-    /// Time spent in writes, checksums included; may exceed wall time when several are in flight.
-    pub write_time: Duration,
-    /// The most transactions in one group.
-    pub largest_group: u64,
 }
 
 impl GroupCommit {
@@ -160,7 +132,7 @@ impl GroupCommit {
             waiting: Waiting::default(),
             feeds,
             poison: OnceLock::new(),
-            statistics: Statistics::default(),
+            counters: Counters::default(),
         }
     }
 
@@ -401,7 +373,7 @@ impl GroupCommit {
         });
         match outcome {
             Ok(()) => {
-                self.count(&group, started);
+                self.counters.count(&group, started.elapsed());
                 self.release(group);
             }
             Err(error) => {
@@ -448,23 +420,6 @@ impl GroupCommit {
         }
     }
 
-    fn count(&self, group: &SealedGroup, started: Instant) {
-        let header = group.header();
-        let counters = &self.statistics;
-        let add = |counter: &AtomicU64, n: u64| counter.fetch_add(n, Ordering::Relaxed);
-        add(&counters.groups, 1);
-        add(&counters.transactions, u64::from(header.transactions));
-        add(&counters.payload_bytes, u64::from(header.payload_bytes));
-        add(&counters.disk_bytes, group.bytes().len() as u64);
-        add(
-            &counters.write_nanoseconds,
-            started.elapsed().as_nanos() as u64,
-        );
-        counters
-            .largest_group
-            .fetch_max(u64::from(header.transactions), Ordering::Relaxed);
-    }
-
     /// Closes the log for good after a failure (I7).
     pub fn poison(&self, cause: LogError) {
         let error = match cause {
@@ -491,16 +446,7 @@ impl GroupCommit {
 
     /// What the logging stage did since the database was opened.
     pub fn statistics(&self) -> LogStatistics {
-        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        let counters = &self.statistics;
-        LogStatistics {
-            groups: get(&counters.groups),
-            transactions: get(&counters.transactions),
-            payload_bytes: get(&counters.payload_bytes),
-            disk_bytes: get(&counters.disk_bytes),
-            write_time: Duration::from_nanos(get(&counters.write_nanoseconds)),
-            largest_group: get(&counters.largest_group),
-        }
+        self.counters.read()
     }
 
     /// Ends [`GroupCommit::run`] once nothing more is to be written.

@@ -8,6 +8,7 @@
 //! - [`policy`]: by what rule it is closed, and the bounds;
 //! - [`commit`]: group commit, from sealed to acknowledged;
 //! - [`durable`]: groups in flight, and what is durable in order;
+//! - [`statistics`]: what the stage did;
 //! - `waiting`: who waits for a group;
 //! - [`pool`]: a bounded number of group buffers;
 //! - [`room`]: segments prepared ahead of the writers;
@@ -28,6 +29,7 @@ pub mod reader;
 pub mod record;
 pub mod room;
 pub mod segment;
+pub mod statistics;
 mod waiting;
 pub mod writer;
 
