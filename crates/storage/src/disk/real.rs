@@ -209,7 +209,7 @@ impl Disk for RealDisk {
         // same process is refused too, and it dies with the last descriptor.
         let flock = || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
         match uninterrupted(flock) {
-            Ok(()) => Ok(Some(Box::new(RealLock { _file: file }))),
+            Ok(()) => Ok(Some(Box::new(RealLock { file }))),
             Err(Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(failed(error)),
         }
@@ -223,10 +223,21 @@ impl Disk for RealDisk {
     }
 }
 
-/// The lock is held for as long as the file is open.
+/// The lock is held until this is dropped, or until the process is gone.
 #[derive(Debug)]
 struct RealLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for RealLock {
+    /// Gives the lock back and does not leave that to the closing of the file: a process that another
+    /// thread is just starting has a copy of the descriptor until it runs its own program.
+    fn drop(&mut self) {
+        let unlocked = uninterrupted(|| rustix::fs::flock(&self.file, FlockOperation::Unlock));
+        if let Err(error) = unlocked {
+            tracing::warn!(%error, "the database's lock goes only with its file");
+        }
+    }
 }
 
 impl DiskLock for RealLock {}
@@ -463,6 +474,21 @@ mod tests {
         let mut block = AlignedBuffer::zeroed(DIRECT_ALIGNMENT);
         assert_eq!(file.read_at(0, &mut block).unwrap(), 4);
         assert_eq!(&block[..4], b"\0abc");
+    }
+
+    #[test]
+    fn a_lock_given_back_is_free_although_a_starting_process_has_its_descriptor() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("LOCK");
+        let file = File::create(&path).unwrap();
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
+        let lock = RealLock { file };
+        let inherited = lock.file.try_clone().unwrap();
+        let disk = RealDisk::open(directory.path()).unwrap();
+        assert!(disk.lock("LOCK").unwrap().is_none(), "it is held");
+        drop(lock);
+        assert!(disk.lock("LOCK").unwrap().is_some());
+        drop(inherited);
     }
 
     #[test]
