@@ -9,29 +9,26 @@ pub const CACHE_LINE_BYTES: usize = 64;
 /// harmless, and on processors without such an instruction nothing happens.
 #[inline(always)]
 pub fn prefetch(bytes: &[u8], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let address = bytes.as_ptr().wrapping_add(at);
-        // SAFETY: the instruction reads nothing that a program can see and never faults, whatever
-        // the address; SSE is part of every x86-64 processor.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (bytes, at);
+    hint(bytes.as_ptr().wrapping_add(at));
 }
 
 /// Hints that this value will be used soon.
 #[inline(always)]
 pub fn prefetch_value<T>(value: &T) {
+    hint(std::ptr::from_ref(value).cast());
+}
+
+#[inline(always)]
+fn hint(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: as in `prefetch`.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast()) }
+        // SAFETY: the instruction reads nothing that a program can see and never faults, whatever
+        // the address; SSE is part of every x86-64 processor.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = value;
+    let _ = address;
 }
 
 #[cfg(test)]
