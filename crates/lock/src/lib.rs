@@ -1,0 +1,3 @@
+//! Lock tables.
+
+#![forbid(unsafe_code)]

@@ -1,0 +1,5 @@
+//! Several nodes on one database.
+
+#![forbid(unsafe_code)]
+
+pub mod protocol;

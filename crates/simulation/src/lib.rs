@@ -1,0 +1,3 @@
+//! How a workload would run on closely or loosely coupled nodes, in virtual time.
+
+#![forbid(unsafe_code)]
