@@ -1,3 +1,5 @@
 //! How a workload would run on closely or loosely coupled nodes, in virtual time.
 
 #![forbid(unsafe_code)]
+
+pub mod parameters;

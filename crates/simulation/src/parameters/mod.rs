@@ -1,0 +1,387 @@
+//! What is simulated: every parameter, its unit and its limits.
+//!
+//! The defaults are the paper's (001, Table 4.1), kept in one place, the commented file
+//! `presets/paper.toml`. Whoever asks for something else names what differs: another [`preset`], a
+//! file, single keys; [`read`] lays them over each other and checks the result, so that a
+//! [`Parameters`] is always complete and within its limits.
+
+pub mod limits;
+pub mod preset;
+pub mod read;
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// All parameters of a simulation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// Number of nodes.
+    pub nodes: u32,
+    /// How the nodes cooperate.
+    pub coupling: Coupling,
+    /// When modified pages are written.
+    pub update: Update,
+    /// To which node a transaction goes.
+    pub routing: Routing,
+    /// How long, how often, with which seed.
+    pub run: Run,
+    /// When transactions arrive.
+    pub arrival: Arrival,
+    /// What they do.
+    pub workload: Workload,
+    /// The nodes.
+    pub node: Node,
+    /// The network, and what messages cost.
+    pub messages: Messages,
+    /// Global Extended Memory.
+    pub gem: Gem,
+    /// Database disks.
+    pub disk: Disk,
+    /// Where each node's log is written.
+    pub log: Log,
+    /// Concurrency control.
+    pub locking: Locking,
+    /// Files by name; `default` for those without an entry of their own.
+    pub partition: BTreeMap<String, PartitionEntry>,
+}
+
+/// How the nodes cooperate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Coupling {
+    /// Closely: a global lock table in GEM.
+    Close,
+    /// Loosely: primary copy locking by messages.
+    Loose,
+}
+
+/// When modified pages are written to permanent storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Update {
+    /// Before commit.
+    Force,
+    /// When they are replaced in the buffer; at commit only the log.
+    Noforce,
+}
+
+/// To which node a transaction goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Routing {
+    /// By what it will refer to: the branch, or its type by a routing table.
+    Affinity,
+    /// To any node, all alike.
+    Random,
+}
+
+/// How long, how often, with which seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The same seed gives the same run (I11).
+    pub seed: u64,
+    /// Simulated seconds before measuring.
+    pub warm_up_seconds: f64,
+    /// Simulated seconds measured, in each replication.
+    pub measured_seconds: f64,
+    /// Wanted half width of the 95% interval of the mean response time, as a share of the mean.
+    pub precision: f64,
+    /// Replications at least.
+    pub least_replications: u32,
+    /// Replications at most.
+    pub most_replications: u32,
+}
+
+/// When transactions arrive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arrival {
+    /// Transactions per second and node.
+    pub rate_per_node: f64,
+    /// The arrival process.
+    pub process: ArrivalProcess,
+    /// Stages of the Erlang distribution.
+    pub stages: u32,
+    /// Coefficient of variation of the hyperexponential distribution.
+    pub variation: f64,
+    /// Rate within a burst over the mean rate.
+    pub burst_factor: f64,
+    /// Mean length of a burst.
+    pub burst_seconds: f64,
+}
+
+/// The distribution of the times between arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalProcess {
+    /// Exponential times: independent clients.
+    Poisson,
+    /// Equal times.
+    Deterministic,
+    /// Sums of exponential times: more regular than Poisson.
+    Erlang,
+    /// Mixed exponential times: more variable than Poisson.
+    Hyperexponential,
+    /// Poisson in bursts, with silence between them.
+    OnOff,
+}
+
+/// What transactions do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Debit-credit or a trace.
+    pub kind: WorkloadKind,
+    /// BRANCH records per node.
+    pub branches_per_node: u32,
+    /// TELLER records per BRANCH record.
+    pub tellers_per_branch: u32,
+    /// ACCOUNT records per BRANCH record.
+    pub accounts_per_branch: u32,
+    /// BRANCH records in a page.
+    pub branch_blocking: u32,
+    /// TELLER records in a page.
+    pub teller_blocking: u32,
+    /// ACCOUNT records in a page.
+    pub account_blocking: u32,
+    /// HISTORY records in a page.
+    pub history_blocking: u32,
+    /// Whether TELLER records lie in their branch's page.
+    pub clustered: bool,
+    /// Share of accounts that belong to another branch.
+    pub other_branch_percent: u32,
+    /// The trace's file.
+    pub trace: String,
+    /// The file with the routing and authority tables of a trace; empty: they are computed.
+    pub tables: String,
+}
+
+/// Where the transactions come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkloadKind {
+    /// Drawn: account, history, teller, branch.
+    DebitCredit,
+    /// Read from a file.
+    Trace,
+}
+
+/// A processing node.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Transactions that run at once; more wait in the input queue.
+    pub multiprogramming_level: u32,
+    /// Number of processors.
+    pub processors: u32,
+    /// Million instructions per second of one processor.
+    pub mips: f64,
+    /// Mean instructions to begin a transaction (exponential).
+    pub begin_instructions: f64,
+    /// Mean instructions for a record access (exponential).
+    pub access_instructions: f64,
+    /// Mean instructions to end a transaction (exponential).
+    pub end_instructions: f64,
+    /// Page frames of the database buffer.
+    pub buffer_pages: u32,
+    /// Who waits for the write of a modified page that is replaced.
+    pub replacement_writes: ReplacementWrites,
+    /// How FORCE's writes follow each other.
+    pub force_writes: ForceWrites,
+    /// Whether a page begun at the end of a sequential file is read from storage first.
+    pub new_page_reads: bool,
+}
+
+/// Who waits for the write of a modified page that is replaced (NOFORCE).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplacementWrites {
+    /// Nobody.
+    Asynchronous,
+    /// The transaction that needs the frame.
+    Synchronous,
+}
+
+/// How FORCE's writes of one transaction follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ForceWrites {
+    /// One after the other.
+    Sequential,
+    /// All at once.
+    Parallel,
+}
+
+/// The network, and what messages cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Messages {
+    /// Bandwidth, in 10^6 bytes a second.
+    pub megabytes_per_second: f64,
+    /// Delay beside the transmission.
+    pub latency_microseconds: f64,
+    /// Length of a short message.
+    pub short_bytes: u32,
+    /// Length of a page in a long message.
+    pub long_bytes: u32,
+    /// Instructions to send or to receive a short message.
+    pub short_instructions: f64,
+    /// Instructions to send or to receive a long message.
+    pub long_instructions: f64,
+}
+
+/// Global Extended Memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gem {
+    /// Accesses served at once.
+    pub servers: u32,
+    /// Mean time of a page access.
+    pub page_microseconds: f64,
+    /// Mean time of an entry access.
+    pub entry_microseconds: f64,
+    /// Instructions to begin a page access.
+    pub page_instructions: f64,
+    /// Distribution of the times.
+    pub distribution: Distribution,
+}
+
+/// How service times are distributed around their mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// Always the mean.
+    Constant,
+    /// Exponential.
+    Exponential,
+    /// From 0 to twice the mean, all alike.
+    Uniform,
+}
+
+/// Database disks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disk {
+    /// Instructions for the I/O of a page.
+    pub instructions: f64,
+    /// Mean access time.
+    pub access_milliseconds: f64,
+    /// Time at the controller.
+    pub controller_milliseconds: f64,
+    /// Time to transfer a page.
+    pub transfer_milliseconds: f64,
+    /// Distribution of the access time.
+    pub distribution: Distribution,
+}
+
+/// Where each node's log is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// On what.
+    pub storage: Storage,
+    /// Mean access time of log disks.
+    pub access_milliseconds: f64,
+    /// Log disks of a node.
+    pub disks_per_node: u32,
+    /// Their controllers.
+    pub controllers_per_node: u32,
+    /// Pages in the cache of a node's log disks.
+    pub cache_pages_per_node: u32,
+}
+
+/// Concurrency control.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Locking {
+    /// How long a transaction waits before a deadlock is looked for.
+    pub check_milliseconds: f64,
+    /// How long a deadlock's victim waits before it starts again.
+    pub restart_milliseconds: f64,
+    /// Whether nodes grant read locks locally when authorised in the global lock table.
+    pub read_authorisation: bool,
+    /// Whether nodes grant read locks locally when authorised by the primary copy's node.
+    pub read_optimisation: bool,
+    /// Whether the primary copy's node answers a release.
+    pub acknowledge_release: bool,
+}
+
+/// What a file says of a partition: what is absent is as in `default`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartitionEntry {
+    /// See [`Partition::locks`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locks: Option<bool>,
+    /// See [`Partition::storage`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Storage>,
+    /// See [`Partition::disks_per_node`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disks_per_node: Option<u32>,
+    /// See [`Partition::controllers_per_node`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controllers_per_node: Option<u32>,
+    /// See [`Partition::cache_pages_per_node`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_pages_per_node: Option<u32>,
+}
+
+/// A partition (file) of the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// Whether its pages are locked.
+    pub locks: bool,
+    /// Where it is.
+    pub storage: Storage,
+    /// Its disks, per node of the system; all nodes reach all of them.
+    pub disks_per_node: u32,
+    /// Their controllers, per node of the system.
+    pub controllers_per_node: u32,
+    /// Pages in its disks' cache, per node of the system.
+    pub cache_pages_per_node: u32,
+}
+
+/// What a file is allocated to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Storage {
+    /// Magnetic disks.
+    Disk,
+    /// Disks with a volatile cache: saves reads.
+    VolatileCache,
+    /// Disks with a non-volatile cache: saves reads, and writes wait for the cache only.
+    NonvolatileCache,
+    /// Global Extended Memory, accessed synchronously.
+    Gem,
+}
+
+impl Parameters {
+    /// The parameters of the paper (001, Table 4.1): one node, closely coupled.
+    pub fn paper() -> Self {
+        preset::find("paper")
+            .and_then(|preset| preset.parameters().ok())
+            .expect("the paper's preset is complete and valid, which a test shows")
+    }
+
+    /// The partition `name`, with what its entry leaves open taken from `default`.
+    pub fn partition(&self, name: &str) -> Partition {
+        let named = self.partition.get(name).cloned().unwrap_or_default();
+        let fallback = &self.partition["default"];
+        let numbers = |of: fn(&PartitionEntry) -> Option<u32>| {
+            of(&named).or(of(fallback)).expect("default is complete")
+        };
+        Partition {
+            locks: named.locks.or(fallback.locks).expect("default is complete"),
+            storage: named
+                .storage
+                .or(fallback.storage)
+                .expect("default is complete"),
+            disks_per_node: numbers(|entry| entry.disks_per_node),
+            controllers_per_node: numbers(|entry| entry.controllers_per_node),
+            cache_pages_per_node: numbers(|entry| entry.cache_pages_per_node),
+        }
+    }
+}
