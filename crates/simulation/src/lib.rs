@@ -2,4 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+pub mod figures;
+pub mod measurement;
+pub mod outcome;
 pub mod parameters;
+pub mod search;
+pub mod statistics;
