@@ -2,4 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod kernel;
 pub mod parameters;
+pub mod server;
+pub mod signal;
+pub mod time;
