@@ -8,12 +8,12 @@ use super::tally::Tally;
 use super::waiting::Waiting;
 use crate::kernel::Kernel;
 use crate::load::Load;
-use crate::parameters::limits::MOST_NODES;
 use crate::parameters::{Log, Parameters, Storage};
 use crate::server::Server;
 use crate::signal::Signal;
 use crate::time::Span;
 use sardonyx_sharing::protocol::{Entry, Message, NodeId, Psn, TransactionId};
+use sardonyx_workload::debit_credit_pages::HistoryEnd;
 use sardonyx_workload::random::Random;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -64,14 +64,7 @@ pub struct Node {
     /// Pages written to the log.
     pub log_pages: Cell<u64>,
     next_transaction: Cell<u64>,
-    ends: RefCell<PageMap<End>>,
-}
-
-/// The end of a sequential file, as far as one node writes it.
-#[derive(Clone, Copy, Debug, Default)]
-struct End {
-    pages: u32,
-    records_in_last: u32,
+    history: RefCell<HistoryEnd>,
 }
 
 /// A file of the database.
@@ -221,7 +214,7 @@ impl Node {
             path_lengths: RefCell::new(path_lengths),
             log_pages: Cell::new(0),
             next_transaction: Cell::new(0),
-            ends: RefCell::default(),
+            history: RefCell::new(load.history_end(id.0)),
         }
     }
 
@@ -232,20 +225,10 @@ impl Node {
         TransactionId::new(self.id, number)
     }
 
-    /// Appends a record to the sequential file `partition`: its page, and whether the record is the
-    /// first one in it. Every node writes pages of its own, as with a current end for each of them.
-    pub fn append(&self, partition: u16, records_in_page: u32) -> (u64, bool) {
-        let mut ends = self.ends.borrow_mut();
-        let end = ends.entry(u64::from(partition)).or_default();
-        let begins = end.pages == 0 || end.records_in_last == records_in_page;
-        if begins {
-            end.pages += 1;
-            end.records_in_last = 0;
-        }
-        end.records_in_last += 1;
-        // Pages of different nodes differ in the low bits, so that they spread over the disks.
-        let page = (end.pages - 1) * MOST_NODES + u32::from(self.id.0);
-        (u64::from(partition) << 32 | u64::from(page), begins)
+    /// Appends a record to HISTORY: its page, and whether the record is the first one in it.
+    pub fn append(&self) -> (u64, bool) {
+        let (page, begins) = self.history.borrow_mut().append();
+        (page.to_u64(), begins)
     }
 
     /// The version of the node's copy of `page`, if it has one that is complete.
