@@ -4,6 +4,8 @@
 
 pub mod kernel;
 pub mod parameters;
+pub mod queueing;
 pub mod server;
 pub mod signal;
+pub mod statistics;
 pub mod time;
