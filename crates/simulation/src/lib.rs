@@ -4,6 +4,9 @@
 
 pub mod kernel;
 pub mod parameters;
+pub mod queueing;
+pub mod replicate;
 pub mod server;
 pub mod signal;
+pub mod statistics;
 pub mod time;
