@@ -3,8 +3,14 @@
 #![forbid(unsafe_code)]
 
 pub mod figures;
+pub mod kernel;
 pub mod measurement;
 pub mod outcome;
 pub mod parameters;
+pub mod queueing;
+pub mod replicate;
 pub mod search;
+pub mod server;
+pub mod signal;
 pub mod statistics;
+pub mod time;
