@@ -12,5 +12,6 @@ pub mod replicate;
 pub mod search;
 pub mod server;
 pub mod signal;
+pub mod statements;
 pub mod statistics;
 pub mod time;
