@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod chart;
 pub mod figures;
 pub mod kernel;
 pub mod measurement;
@@ -9,9 +10,11 @@ pub mod outcome;
 pub mod parameters;
 pub mod queueing;
 pub mod replicate;
+pub mod report;
 pub mod search;
 pub mod server;
 pub mod signal;
 pub mod statements;
 pub mod statistics;
+pub mod sweep;
 pub mod time;
