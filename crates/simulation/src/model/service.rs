@@ -25,12 +25,20 @@ impl Service {
 
     /// The next time.
     pub fn draw(&self) -> Span {
-        let factor = match self.distribution {
-            Distribution::Constant => return self.mean,
-            Distribution::Exponential => exponential(&mut self.random.borrow_mut()),
-            Distribution::Uniform => 2.0 * self.random.borrow_mut().fraction(),
-        };
+        if self.distribution == Distribution::Constant {
+            return self.mean;
+        }
+        let factor = factor(self.distribution, &mut self.random.borrow_mut());
         Span::from_seconds(self.mean.as_seconds() * factor)
+    }
+}
+
+/// A number of `distribution` with mean 1.
+pub fn factor(distribution: Distribution, random: &mut Random) -> f64 {
+    match distribution {
+        Distribution::Constant => 1.0,
+        Distribution::Exponential => exponential(random),
+        Distribution::Uniform => 2.0 * random.fraction(),
     }
 }
 

@@ -4,7 +4,6 @@ use super::system::{Stream, Streams, System};
 use super::transaction::{self, Job, References};
 use crate::load::Load;
 use crate::parameters::Routing;
-use crate::time::Span;
 use sardonyx_workload::debit_credit_pages::DebitCreditPages;
 use sardonyx_workload::random::Random;
 use std::rc::Rc;
