@@ -14,7 +14,6 @@
 //! they ask for costs its time.
 
 mod accounts;
-mod arrivals;
 mod buffer;
 mod coherence;
 mod devices;

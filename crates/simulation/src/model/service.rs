@@ -2,6 +2,7 @@
 
 use crate::parameters::Distribution;
 use crate::time::Span;
+use sardonyx_workload::arrival::exponential;
 use sardonyx_workload::random::Random;
 use std::cell::RefCell;
 
@@ -37,14 +38,7 @@ impl Service {
 pub fn factor(distribution: Distribution, random: &mut Random) -> f64 {
     match distribution {
         Distribution::Constant => 1.0,
-        Distribution::Exponential => exponential(random),
+        Distribution::Exponential => exponential(random, 1.0),
         Distribution::Uniform => 2.0 * random.fraction(),
     }
-}
-
-/// An exponentially distributed number with mean 1.
-pub fn exponential(random: &mut Random) -> f64 {
-    // `fraction` is below 1, so the logarithm is of a positive number; `libm`'s is the same on every
-    // machine (I11).
-    -libm::log(1.0 - random.fraction())
 }
