@@ -60,7 +60,11 @@ impl From<Mode> for Modes {
     /// # Panics
     /// If the mode's number is [`MODES_MAX`] or more: no matrix has such a mode.
     fn from(mode: Mode) -> Modes {
-        assert!(usize::from(mode.0) < MODES_MAX, "lock mode {} of at most {MODES_MAX}", mode.0);
+        assert!(
+            usize::from(mode.0) < MODES_MAX,
+            "lock mode {} of at most {MODES_MAX}",
+            mode.0
+        );
         Modes(1 << mode.0)
     }
 }
@@ -164,7 +168,9 @@ impl Compatibility {
 
     /// Whether `requested` (every mode in it) may be granted beside another owner's `held`.
     pub fn admits(&self, held: Modes, requested: Modes) -> bool {
-        requested.iter().all(|mode| held.0 & self.refused_by[usize::from(mode.0)] == 0)
+        requested
+            .iter()
+            .all(|mode| held.0 & self.refused_by[usize::from(mode.0)] == 0)
     }
 
     /// Whether the two do not go together in whichever order they come.
@@ -191,8 +197,11 @@ mod tests {
     #[test]
     fn an_asymmetric_update_mode_covers_shared_and_is_covered_by_exclusive() {
         // Shared, update, exclusive: update comes beside readers but admits none.
-        let rows: [&[bool]; 3] =
-            [&[true, true, false], &[false, false, false], &[false, false, false]];
+        let rows: [&[bool]; 3] = [
+            &[true, true, false],
+            &[false, false, false],
+            &[false, false, false],
+        ];
         let matrix = Compatibility::new(&rows).unwrap();
         let (shared, update, exclusive) = (Mode(0), Mode(1), Mode(2));
         assert!(matrix.admits(shared.into(), update.into()));
@@ -206,10 +215,16 @@ mod tests {
 
     #[test]
     fn bad_matrices_are_refused_with_row_and_size() {
-        assert_eq!(Compatibility::new(&[]), Err(CompatibilityError::Size { modes: 0 }));
+        assert_eq!(
+            Compatibility::new(&[]),
+            Err(CompatibilityError::Size { modes: 0 })
+        );
         let row = [true; 33];
         let rows = [&row[..]; 33];
-        assert_eq!(Compatibility::new(&rows), Err(CompatibilityError::Size { modes: 33 }));
+        assert_eq!(
+            Compatibility::new(&rows),
+            Err(CompatibilityError::Size { modes: 33 })
+        );
         let ragged: [&[bool]; 2] = [&[true, true], &[true]];
         let error = Compatibility::new(&ragged).unwrap_err();
         let expected = CompatibilityError::Row {

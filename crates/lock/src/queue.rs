@@ -79,7 +79,10 @@ impl<O: Copy + Eq> LockQueue<O> {
             conversion,
         };
         let place = if conversion {
-            self.waiters.iter().take_while(|waiter| waiter.conversion).count()
+            self.waiters
+                .iter()
+                .take_while(|waiter| waiter.conversion)
+                .count()
         } else {
             self.waiters.len()
         };
@@ -103,7 +106,11 @@ impl<O: Copy + Eq> LockQueue<O> {
             .all(|holder| holder.owner == owner || matrix.admits(holder.modes, mode.into()));
         assert!(admitted, "a lock is adopted beside one that excludes it");
         self.hold(owner, mode.into());
-        for waiter in self.waiters.iter_mut().filter(|waiter| waiter.owner == owner) {
+        for waiter in self
+            .waiters
+            .iter_mut()
+            .filter(|waiter| waiter.owner == owner)
+        {
             waiter.conversion = true;
         }
         self.waiters.sort_by_key(|waiter| !waiter.conversion);
@@ -192,7 +199,9 @@ impl<O: Copy + Eq> LockQueue<O> {
         let ahead = self.waiters[..place]
             .iter()
             .filter(move |other| matrix.conflict(other.modes, waiter.modes));
-        holders.map(|holder| holder.owner).chain(ahead.map(|other| other.owner))
+        holders
+            .map(|holder| holder.owner)
+            .chain(ahead.map(|other| other.owner))
     }
 
     fn hold(&mut self, owner: O, modes: Modes) {

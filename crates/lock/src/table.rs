@@ -37,7 +37,11 @@ impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
     /// # Panics
     /// If the matrix has no such mode.
     pub fn request(&mut self, owner: O, key: K, mode: Mode) -> Answer {
-        assert!(usize::from(mode.0) < self.matrix.modes(), "the matrix has no lock mode {}", mode.0);
+        assert!(
+            usize::from(mode.0) < self.matrix.modes(),
+            "the matrix has no lock mode {}",
+            mode.0
+        );
         let queue = self.queues.entry(key).or_default();
         let new = queue.held(owner).is_empty() && queue.awaited(owner).is_empty();
         if new {
@@ -65,7 +69,9 @@ impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
 
     /// Takes back what the owner awaits of `key`; what it holds stays. Returns whether it waited.
     pub fn cancel(&mut self, owner: O, key: K, granted: &mut Vec<(O, K)>) -> bool {
-        let Some(queue) = self.queues.get_mut(&key) else { return false };
+        let Some(queue) = self.queues.get_mut(&key) else {
+            return false;
+        };
         let mut owners = SmallVec::<[O; 4]>::new();
         let waited = queue.cancel(&self.matrix, owner, &mut owners);
         granted.extend(owners.into_iter().map(|owner| (owner, key)));
@@ -82,7 +88,9 @@ impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
 
     /// What the owner holds of `key`.
     pub fn held(&self, owner: O, key: K) -> Modes {
-        self.queues.get(&key).map_or(Modes::NONE, |queue| queue.held(owner))
+        self.queues
+            .get(&key)
+            .map_or(Modes::NONE, |queue| queue.held(owner))
     }
 
     /// The owners in a cycle of waiting through `owner`, if there is one in this table alone. To look
@@ -109,7 +117,9 @@ impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
     }
 
     fn release_in_queue(&mut self, owner: O, key: K, granted: &mut Vec<(O, K)>) {
-        let Some(queue) = self.queues.get_mut(&key) else { return };
+        let Some(queue) = self.queues.get_mut(&key) else {
+            return;
+        };
         let mut owners = SmallVec::<[O; 4]>::new();
         queue.release(&self.matrix, owner, &mut owners);
         granted.extend(owners.into_iter().map(|owner| (owner, key)));
