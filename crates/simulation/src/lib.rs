@@ -3,9 +3,12 @@
 #![forbid(unsafe_code)]
 
 pub mod chart;
+pub mod experiment;
 pub mod figures;
 pub mod kernel;
+pub mod load;
 pub mod measurement;
+pub mod model;
 pub mod outcome;
 pub mod parameters;
 pub mod queueing;
