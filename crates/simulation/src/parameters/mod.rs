@@ -156,10 +156,12 @@ pub struct Workload {
     pub trace: String,
     /// The file with the routing and authority tables of a trace; empty: they are computed.
     pub tables: String,
+    /// Arrivals per second and node of a trace's types by name; empty: the whole trace in its order.
+    pub type_rates: BTreeMap<String, f64>,
 }
 
 /// Where the transactions come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadKind {
     /// Drawn: account, history, teller, branch.
@@ -178,12 +180,14 @@ pub struct Node {
     pub processors: u32,
     /// Million instructions per second of one processor.
     pub mips: f64,
-    /// Mean instructions to begin a transaction (exponential).
+    /// Mean instructions to begin a transaction.
     pub begin_instructions: f64,
-    /// Mean instructions for a record access (exponential).
+    /// Mean instructions for a record access.
     pub access_instructions: f64,
-    /// Mean instructions to end a transaction (exponential).
+    /// Mean instructions to end a transaction.
     pub end_instructions: f64,
+    /// Distribution of these three.
+    pub path_lengths: Distribution,
     /// Page frames of the database buffer.
     pub buffer_pages: u32,
     /// Who waits for the write of a modified page that is replaced.
@@ -274,6 +278,18 @@ pub struct Disk {
     pub transfer_milliseconds: f64,
     /// Distribution of the access time.
     pub distribution: Distribution,
+    /// Which disk serves a page, also for the log.
+    pub queues: DiskQueues,
+}
+
+/// Which of a file's disks, and which of their controllers, serves a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiskQueues {
+    /// Any that is free: one queue for all.
+    Common,
+    /// Always the same one: a queue each.
+    PerDisk,
 }
 
 /// Where each node's log is written.
