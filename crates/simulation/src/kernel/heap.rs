@@ -165,7 +165,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn events_leave_in_order(steps in prop::collection::vec(prop::option::of(0u64..50), 0..400)) {
+        fn events_leave_in_order(
+            steps in prop::collection::vec(prop::option::of(0u64..50), 0..400),
+        ) {
             let mut heap = Heap::default();
             let mut expected = BTreeSet::new();
             for (order, step) in (0u64..).zip(steps) {
