@@ -194,8 +194,8 @@ impl Areas {
             (4, 0, 8, 50),
         ];
         let common = [
-            (5, 0, 15, 12_000),
-            (6, 0, 20, 12_000),
+            (5, 0, 15, 10_500),
+            (6, 0, 20, 10_500),
             (7, 0, 20, 6_000),
             (8, 0, 20, 6_000),
             (10, 0, 10, 5_500),
@@ -369,14 +369,14 @@ impl Generator {
             .filter(|(_, is_common)| *is_common)
             .map(|(page, _)| *page)
             .collect();
-        if candidates.is_empty() {
-            let page = self.areas.common.draw(&mut self.random);
-            self.pages.push((page, true));
-            references.push(PageReference::read(page));
-            candidates.push(page);
-        }
         let mut left = writes as usize;
-        while left > 0 && !candidates.is_empty() {
+        while left > 0 {
+            if candidates.is_empty() {
+                let page = self.areas.common.draw(&mut self.random);
+                self.pages.push((page, true));
+                references.push(PageReference::read(page));
+                candidates.push(page);
+            }
             let chosen = self.random.below(candidates.len() as u64) as usize;
             let page = candidates.swap_remove(chosen);
             let of_page = references.iter_mut().filter(|one| one.page == page);
