@@ -57,7 +57,12 @@ pub fn run(
             &group,
             &plan,
             |(parameters, load), replication| model::run(parameters, load, replication),
-            |measurement| measurement.response.normalised,
+            // A saturated system's response time depends on how long it is watched, so that more
+            // replications would not narrow it.
+            |measurement| match measurement.saturated {
+                true => 0.0,
+                false => measurement.response.normalised,
+            },
             progress,
         );
         for (&at, replications) in members.iter().zip(runs) {
