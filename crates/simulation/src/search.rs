@@ -329,12 +329,23 @@ fn slope(below: &Tried, above: &Tried) -> f64 {
     (above.utilisation.mean - below.utilisation.mean) / (above.rate - below.rate)
 }
 
-/// The processors' mean utilisation, from 0 to 1.
+/// The processors' mean utilisation at the outcome's arrival rate, from 0 to 1.
+///
+/// In a replication more or fewer transactions arrive than the rate says, and the processors are
+/// used as much more or less. What a transaction uses scatters far less; so it is measured, and
+/// multiplied by the rate. A saturated system does not complete what arrives: there it is the
+/// utilisation as measured.
 pub fn cpu_utilisation(outcome: &Outcome) -> Estimate {
+    let parameters = &outcome.parameters;
+    let offered = f64::from(parameters.nodes) * parameters.arrival.rate_per_node;
     Estimate::over(outcome, |replication| {
         let mut servers = replication.servers.iter();
         let cpu = servers.find(|station| station.name == "cpu");
-        cpu.map_or(0.0, |cpu| cpu.utilisation)
+        let measured = cpu.map_or(0.0, |cpu| cpu.utilisation);
+        match replication.throughput > 0.0 && !replication.saturated {
+            true => measured * offered / replication.throughput,
+            false => measured,
+        }
     })
 }
 
@@ -392,6 +403,30 @@ mod tests {
             assert!(found.runs <= 3, "from {start}: {} runs", found.runs);
             assert!((found.utilisation.mean - 0.8).abs() <= NEAR);
         }
+    }
+
+    #[test]
+    fn more_arrivals_than_expected_are_not_more_use_of_processors() {
+        let mut point = Parameters::paper();
+        point.nodes = 2;
+        // 5% more and fewer transactions than the 200 a second, each using 0.3% of the processors.
+        let replications = [0.95, 1.05].map(|arrived| {
+            let mut one = system(&point, |_| 0.6 * arrived, 1e9).replications[0].clone();
+            one.servers[0].utilisation = 0.6 * arrived;
+            one.throughput = 200.0 * arrived;
+            one
+        });
+        let mut outcome = Outcome::new(point, replications.to_vec());
+        let used = cpu_utilisation(&outcome);
+        assert!(
+            (used.mean - 0.6).abs() < 1e-9 && used.half_width < 1e-9,
+            "{used:?}"
+        );
+        outcome
+            .replications
+            .iter_mut()
+            .for_each(|one| one.saturated = true);
+        assert!(cpu_utilisation(&outcome).half_width > 0.1);
     }
 
     #[test]
