@@ -54,9 +54,13 @@ impl Entry {
         self.owner
     }
 
-    /// Whether nobody holds or awaits a lock on the page and nobody is writing it.
+    /// Whether no transaction is known here to hold or await a lock on the page, and nobody is writing
+    /// it. (A node with a read authorisation may have readers of its own.)
     pub fn is_idle(&self) -> bool {
-        self.queue.is_free() && self.writing.is_none()
+        let mut holders = self.queue.holders().iter();
+        holders.all(|holder| matches!(holder.owner, LockOwner::Node(_)))
+            && self.queue.waiters().is_empty()
+            && self.writing.is_none()
     }
 
     /// Puts `entry` in this one's place if this one's version is still `expected`; says whether it did.

@@ -94,8 +94,8 @@ pub enum Message {
         outcome: Outcome,
         /// NOFORCE: the pages that it modified, with their new versions.
         pages: Versions,
-        /// Pages whose requests had no answer yet.
-        pending: SmallVec<[PageId; 1]>,
+        /// Its requests that had no answer yet.
+        pending: SmallVec<[(PageId, LockMode); 1]>,
         /// Whether to answer by [`Message::Released`].
         acknowledge: bool,
     },

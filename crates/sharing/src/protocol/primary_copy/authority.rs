@@ -152,20 +152,22 @@ impl AuthorityTable {
     }
 
     /// Gives back all that an ended transaction holds or awaits here. With `force` its new versions are
-    /// on storage. `pending` are the pages for which its node has had no answer.
+    /// on storage. `pending` are the requests to which its node has had no answer: those that have not
+    /// come yet are void.
     pub fn release(
         &mut self,
         transaction: TransactionId,
         outcome: Outcome,
         force: bool,
-        pending: &[PageId],
+        pending: &[(PageId, LockMode)],
         woken: &mut Woken,
     ) {
-        let pages = self.pages.remove(&transaction).unwrap_or_default();
-        for &page in pending.iter().filter(|page| !pages.contains(page)) {
-            self.overtaken.insert((transaction, page));
+        for &(page, mode) in pending {
+            if !self.has_come(transaction, page, mode) {
+                self.overtaken.insert((transaction, page));
+            }
         }
-        for page in pages {
+        for page in self.pages.remove(&transaction).unwrap_or_default() {
             let Some(locks) = self.locks.get_mut(&page) else {
                 continue;
             };
@@ -182,6 +184,15 @@ impl AuthorityTable {
             }
             self.forget_if_free(page);
         }
+    }
+
+    /// Whether the request has reached this table.
+    fn has_come(&self, transaction: TransactionId, page: PageId, mode: LockMode) -> bool {
+        let owner = LockOwner::Transaction(transaction);
+        self.locks.get(&page).is_some_and(|locks| {
+            PAGE_LOCKS.covers(locks.queue.held(owner), mode.mode())
+                || !locks.queue.awaited(owner).is_empty()
+        })
     }
 
     /// Takes back a victim's waiting request. Returns whether it waited.

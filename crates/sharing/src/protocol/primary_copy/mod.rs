@@ -247,7 +247,7 @@ impl<A: Authority> PrimaryCopy<A> {
         {
             let modified = lock.mode == LockMode::Write && outcome == Outcome::Committed;
             if lock.state.is_pending() {
-                pending.push(*page);
+                pending.push((*page, lock.mode));
             } else if modified && !self.force() {
                 pages.push((*page, lock.psn.next()));
             }
@@ -498,11 +498,11 @@ impl<A: Authority> PrimaryCopy<A> {
         &mut self,
         transaction: TransactionId,
         outcome: Outcome,
-        pending: &[PageId],
+        pending: &[(PageId, LockMode)],
         outputs: &mut Vec<Output>,
     ) {
         let mut woken = Woken::new();
-        for &page in pending {
+        for &(page, _) in pending {
             self.cached.remove(&(transaction, page));
         }
         let force = self.force();

@@ -1,0 +1,280 @@
+//! Thousands of seeded runs of the toy shell, in which anything may happen between any two steps.
+//!
+//! In each run transactions of several nodes read and change a few pages. Checked at every step, by the
+//! world: mutual exclusion; every grant names the newest committed version and is right about where it
+//! is; no update is lost; storage never goes backwards. At the end: nothing waits (deadlocks are found
+//! as long as waiting transactions are suspected), and no lock is left. A run repeated has the same
+//! outputs (I11).
+//!
+//! A failure prints the seed; `SARDONYX_SEED=… cargo test -p sardonyx-sharing --test exploration NAME`
+//! runs it alone and prints every step.
+
+mod world;
+
+use sardonyx_sharing::protocol::{
+    GemOptions, LockMode, NodeId, Outcome, PageId, PrimaryCopyOptions, UpdateStrategy,
+};
+use world::random::Random;
+use world::{Machines, Progress, World};
+
+/// What a run is like.
+#[derive(Clone, Copy, Debug)]
+struct Mix {
+    nodes: u16,
+    pages: usize,
+    transactions: usize,
+    steps: usize,
+    writes_percent: usize,
+}
+
+fn mix(random: &mut Random) -> Mix {
+    Mix {
+        nodes: 2 + random.below(3) as u16,
+        pages: 1 + random.below(5),
+        transactions: 10 + random.below(30),
+        steps: 1 + random.below(5),
+        writes_percent: [10, 30, 60][random.below(3)],
+    }
+}
+
+/// Runs one seed to its end; returns what tells runs apart.
+fn run(machines: Machines, seed: u64, verbose: bool) -> World {
+    let mut random = Random::new(seed);
+    let mix = mix(&mut random);
+    let mut world = World::new(machines, mix.nodes);
+    world.verbose = verbose;
+    let mut left = mix.transactions;
+    // Often few events are under way, sometimes they heap up.
+    let lazy = random.below(4) * 10;
+    while left > 0 {
+        one_step(&mut world, &mut random, mix, lazy, &mut left);
+    }
+    bring_to_rest(&mut world, &mut random);
+    world.check_at_rest();
+    read_everything(&mut world, mix);
+    world.check_at_rest();
+    world
+}
+
+fn one_step(world: &mut World, random: &mut Random, mix: Mix, lazy: usize, left: &mut usize) {
+    let dice = random.below(100);
+    if dice < 60 - lazy {
+        if !world.events.is_empty() {
+            let place = random.below(world.events.len());
+            world.happen(place);
+        }
+    } else if dice < 80 {
+        let ready = world.ready();
+        if let Some(transaction) = random.pick(&ready) {
+            if random.percent(4) {
+                world.end(transaction, Outcome::Aborted);
+            } else {
+                world.advance(transaction);
+            }
+        }
+    } else if dice < 85 {
+        let node = random.below(usize::from(mix.nodes)) as u16;
+        let steps: Vec<(u64, LockMode)> = (0..1 + random.below(mix.steps))
+            .map(|_| step(random, mix))
+            .collect();
+        world.begin(node, &steps);
+        *left -= 1;
+    } else if dice < 94 {
+        let node = NodeId(random.below(usize::from(mix.nodes)) as u16);
+        world.evict(node, PageId(random.below(mix.pages) as u64));
+    } else if let Some(transaction) = random.pick(&world.waiting()) {
+        if random.percent(5) {
+            world.end(transaction, Outcome::Aborted);
+        } else {
+            world.suspect(transaction);
+        }
+    }
+}
+
+fn step(random: &mut Random, mix: Mix) -> (u64, LockMode) {
+    let page = random.below(mix.pages) as u64;
+    if random.percent(mix.writes_percent) {
+        (page, LockMode::Write)
+    } else {
+        (page, LockMode::Read)
+    }
+}
+
+/// Lets everything that has begun come to its end.
+fn bring_to_rest(world: &mut World, random: &mut Random) {
+    for _ in 0..1000 {
+        while !world.events.is_empty() {
+            let place = random.below(world.events.len());
+            world.happen(place);
+        }
+        let ready = world.ready();
+        for &transaction in &ready {
+            world.advance(transaction);
+        }
+        if ready.is_empty() && world.events.is_empty() {
+            let waiting = world.waiting();
+            if waiting.is_empty() {
+                return;
+            }
+            for &transaction in &waiting {
+                world.suspect(transaction);
+            }
+            assert!(
+                !world.events.is_empty() || world.waiting() != waiting,
+                "stuck: {waiting:?}"
+            );
+        }
+    }
+    panic!("never comes to rest; waiting: {:?}", world.waiting());
+}
+
+/// Every node finds the newest version of every page.
+fn read_everything(world: &mut World, mix: Mix) {
+    for node in 0..mix.nodes {
+        for page in 0..mix.pages as u64 {
+            let reader = world.begin(node, &[(page, LockMode::Read)]);
+            world.advance(reader);
+            world.settle();
+            let state = world.node(NodeId(node)).transactions.get(&reader);
+            assert_eq!(state.map(|state| state.progress), Some(Progress::Ready));
+            world.advance(reader);
+            world.settle();
+        }
+    }
+}
+
+/// Says how to see a run again, if it panics.
+struct Replay(Machines, u64);
+
+impl Drop for Replay {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("replay with SARDONYX_SEED={}: {:?}", self.1, self.0);
+        }
+    }
+}
+
+fn explore(machines: Machines, seeds: u64) {
+    if let Ok(seed) = std::env::var("SARDONYX_SEED") {
+        run(
+            machines,
+            seed.parse().expect("SARDONYX_SEED is a number"),
+            true,
+        );
+        return;
+    }
+    let mut seen = Seen::default();
+    for seed in 0..seeds {
+        let _replay = Replay(machines, seed);
+        let world = run(machines, seed, false);
+        seen.add(&world);
+        if seed % 64 == 0 {
+            let again = run(machines, seed, false);
+            assert_eq!(
+                world.fingerprint, again.fingerprint,
+                "the same seed, another run"
+            );
+        }
+    }
+    println!("{machines:?}: {seen:?}");
+    assert!(
+        seen.committed > seeds && seen.victims > 0 && seen.conflicts > 0,
+        "{seen:?}"
+    );
+}
+
+/// What the runs have come upon, so that it shows when they do not any more.
+#[derive(Debug, Default)]
+struct Seen {
+    committed: u64,
+    victims: u64,
+    conflicts: u64,
+    invalidations: u64,
+    page_requests: u64,
+    page_misses: u64,
+    swap_failures: u64,
+    authorised: u64,
+    revocations: u64,
+    probes: u64,
+}
+
+impl Seen {
+    fn add(&mut self, world: &World) {
+        self.committed += world.committed;
+        self.victims += world.victims;
+        for node in 0..world.nodes.len() {
+            let counters = world.counters(node as u16);
+            self.conflicts += counters.conflicts;
+            self.invalidations += counters.invalidations;
+            self.page_requests += counters.page_requests;
+            self.page_misses += counters.page_misses;
+            self.swap_failures += counters.swap_failures;
+            self.authorised += counters.authorised;
+            self.revocations += counters.revocations;
+            self.probes += counters.probes;
+        }
+    }
+}
+
+fn gem(update: UpdateStrategy, read_authorisation: bool) -> Machines {
+    Machines::Gem(GemOptions {
+        update,
+        read_authorisation,
+    })
+}
+
+fn primary_copy(update: UpdateStrategy, read_optimisation: bool, acknowledge: bool) -> Machines {
+    Machines::PrimaryCopy(PrimaryCopyOptions {
+        update,
+        read_optimisation,
+        acknowledge_release: acknowledge,
+    })
+}
+
+const SEEDS: u64 = 3000;
+
+#[test]
+fn gem_noforce() {
+    explore(gem(UpdateStrategy::NoForce, false), SEEDS);
+}
+
+#[test]
+fn gem_force() {
+    explore(gem(UpdateStrategy::Force, false), SEEDS);
+}
+
+#[test]
+fn gem_noforce_authorised() {
+    explore(gem(UpdateStrategy::NoForce, true), SEEDS);
+}
+
+#[test]
+fn gem_force_authorised() {
+    explore(gem(UpdateStrategy::Force, true), SEEDS);
+}
+
+#[test]
+fn primary_copy_noforce() {
+    explore(primary_copy(UpdateStrategy::NoForce, false, false), SEEDS);
+}
+
+#[test]
+fn primary_copy_force() {
+    explore(primary_copy(UpdateStrategy::Force, false, false), SEEDS);
+}
+
+#[test]
+fn primary_copy_noforce_optimised() {
+    explore(primary_copy(UpdateStrategy::NoForce, true, false), SEEDS);
+}
+
+#[test]
+fn primary_copy_force_optimised() {
+    explore(primary_copy(UpdateStrategy::Force, true, false), SEEDS);
+}
+
+#[test]
+fn primary_copy_acknowledged() {
+    explore(primary_copy(UpdateStrategy::NoForce, false, true), SEEDS);
+    explore(primary_copy(UpdateStrategy::NoForce, true, true), SEEDS);
+}
