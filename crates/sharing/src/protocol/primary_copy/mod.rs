@@ -306,7 +306,13 @@ impl<A: Authority> PrimaryCopy<A> {
             }
             Message::Probe(probe) => self.probe(probe, outputs),
             Message::CancelWait { transaction, page } => self.cancel(transaction, page, outputs),
-            Message::Victim { transaction, page } => self.home.lose(transaction, page, outputs),
+            Message::Victim { transaction, page } => {
+                // If it waited to write what it reads under the authorisation, its read lock is in the
+                // authority's table, though the news of that may still be on the way.
+                self.home.stop_reading(transaction, page);
+                self.give_up_if_due(page, outputs);
+                self.home.lose(transaction, page, outputs);
+            }
             Message::Wake { .. } | Message::WriteTurn { .. } => {
                 panic!("{from:?} sent {message:?}, which is no message of primary copy locking")
             }
