@@ -343,7 +343,7 @@ impl<A: Authority> PrimaryCopy<A> {
         self.cached.insert((transaction, page), cached);
         if mode == LockMode::Read
             && self.options.read_optimisation
-            && let Some(number) = self.table.authorise(node, page)
+            && let Some(number) = self.table.authorise(transaction, page)
         {
             return self.grant_remote(transaction, page, Some(number), outputs);
         }
