@@ -11,6 +11,7 @@
 
 use super::{NodeId, Psn, TransactionId};
 use sardonyx_lock::LockQueue;
+use smallvec::SmallVec;
 
 /// Who holds a page lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -32,10 +33,20 @@ pub struct Entry {
     pub(crate) owner: Option<NodeId>,
     /// The node that is writing the page to storage.
     pub(crate) writing: Option<NodeId>,
-    /// The node to be told when that write is done, as it wants to write a newer version.
-    pub(crate) next_writer: Option<NodeId>,
+    /// Nodes to be told, one after the other, when that write is done.
+    pub(crate) next_writers: SmallVec<[NodeId; 2]>,
     /// Whether the nodes with read authorisations have been asked to give them up.
     pub(crate) revoking: bool,
+}
+
+impl LockOwner {
+    /// The node, or the transaction's node.
+    pub(crate) fn node(self) -> NodeId {
+        match self {
+            LockOwner::Transaction(transaction) => transaction.node(),
+            LockOwner::Node(node) => node,
+        }
+    }
 }
 
 impl Entry {

@@ -17,14 +17,19 @@
 //! *Replacement.* Before a node writes a page out it marks the entry as being written, so that no
 //! other node, which has modified the page since, writes at the same time: the slower one, with the
 //! older version, might come last. A node that finds the mark remembers itself in the entry, and is
-//! told when the write is done. There is one such place; who takes it has a newer version than who had
-//! it, who is told, and finds that it has nothing to write any more.
+//! told when the write is done.
 //!
 //! *Read authorisation* (an option; the paper's refinement of section 2). When a read lock is granted
 //! and nobody waits, the node instead of the transaction becomes its holder, and grants further read
 //! locks on the page itself, with no access to GEM: its copy of the page cannot become invalid
 //! meanwhile. A writer waits for such a node as for any reader; it tells the node once, which then
 //! grants no more, and gives the lock back when its last reader has ended.
+
+//! *Failure of a node.* Its locks and its ownership stay in the entries, and keep others from what only
+//! its log knows. A survivor reads the log and goes over all entries: it marks one as being written,
+//! brings the newest version to storage, and then frees what the failed node held. What the node may
+//! have changed in the entry without telling anybody, the recovery tells again; after it every
+//! survivor looks after its waiting transactions.
 
 mod operation;
 
@@ -70,6 +75,8 @@ pub struct GemLocking {
     ending: IntegerMap<TransactionId, usize>,
     /// Versions whose write-back waits for another node's.
     replacing: IntegerMap<PageId, Psn>,
+    /// Pages whose recovery waits for another node's write, with the failed node.
+    recovering: IntegerMap<PageId, NodeId>,
 }
 
 impl Protocol for GemLocking {
@@ -109,6 +116,16 @@ impl Protocol for GemLocking {
                     self.probe(Box::new(Probe::new(transaction)), outputs);
                 }
             }
+            Input::NodeFailed { node } => {
+                self.home.failed.insert(node);
+            }
+            Input::Recover { page, node } => {
+                self.enqueue(page, Operation::Recover(node), outputs);
+            }
+            Input::PageRecovered { page, node, psn } => {
+                self.enqueue(page, Operation::Recovered(node, psn), outputs);
+            }
+            Input::NodeRecovered { node } => self.node_recovered(node, outputs),
         }
     }
 
@@ -121,6 +138,7 @@ impl Protocol for GemLocking {
             && self.work.is_empty()
             && self.ending.is_empty()
             && self.replacing.is_empty()
+            && self.recovering.is_empty()
     }
 }
 
@@ -133,6 +151,7 @@ impl GemLocking {
             work: IntegerMap::default(),
             ending: IntegerMap::default(),
             replacing: IntegerMap::default(),
+            recovering: IntegerMap::default(),
         }
     }
 
@@ -152,6 +171,14 @@ impl GemLocking {
             outputs.push(Output::Ended { transaction });
         } else {
             self.ending.insert(transaction, entries);
+        }
+    }
+
+    /// The failed node may have granted a lock, or ended a write for which this node waits, and died
+    /// before it said so.
+    fn node_recovered(&mut self, node: NodeId, outputs: &mut Vec<Output>) {
+        for (transaction, page) in self.home.recovered(node) {
+            self.enqueue(page, Operation::Recheck(transaction), outputs);
         }
     }
 
@@ -235,7 +262,17 @@ impl GemLocking {
     /// What an operation turns out to be when its turn comes; `None` if there is nothing to do.
     fn prepare(&mut self, page: PageId, operation: Operation) -> Option<Operation> {
         match operation {
-            Operation::WriteTurn => self.replacing.remove(&page).map(Operation::Replace),
+            Operation::WriteTurn => {
+                let recovery = self.recovering.remove(&page).map(Operation::Recover);
+                if recovery.is_some() && self.replacing.contains_key(&page) {
+                    self.work
+                        .entry(page)
+                        .or_default()
+                        .waiting
+                        .push_front(Operation::WriteTurn);
+                }
+                recovery.or_else(|| self.replacing.remove(&page).map(Operation::Replace))
+            }
             Operation::Revoke | Operation::GiveUp => {
                 if matches!(operation, Operation::Revoke) {
                     self.home.revoke(page);
@@ -323,7 +360,25 @@ impl GemLocking {
             }
             Operation::Replace(psn) => {
                 entry.replace(node, *psn, effects);
-                effects.writing != Some(Writing::Never)
+                effects.writing != Some(Writing::Never) || effects.write_turn.is_some()
+            }
+            Operation::Recover(failed) => {
+                let concerned = entry.concerns(*failed);
+                if concerned {
+                    entry.recover(node, &self.home.failed, effects);
+                }
+                concerned
+            }
+            Operation::Recovered(failed, psn) => {
+                entry.recovered(node, *failed, *psn, effects);
+                true
+            }
+            Operation::Recheck(transaction) => {
+                let owner = LockOwner::Transaction(*transaction);
+                if entry.queue.awaited(owner).is_empty() && !entry.queue.held(owner).is_empty() {
+                    effects.woken.push(*transaction);
+                }
+                false
             }
             Operation::WrittenBack(psn) => {
                 entry.written_back(node, *psn, effects);
@@ -399,6 +454,19 @@ impl GemLocking {
                 }
                 _ => outputs.push(Output::Discard { page, psn }),
             },
+            Operation::Recheck(transaction) => {
+                self.home.locate_again(transaction, page, outputs);
+            }
+            Operation::Recover(node) => match effects.writing {
+                Some(Writing::Now) => outputs.push(Output::RecoverPage { page, node }),
+                Some(_) => {
+                    self.recovering.insert(page, node);
+                }
+                None => outputs.push(Output::EntryRecovered { page, node }),
+            },
+            Operation::Recovered(node, _) => {
+                outputs.push(Output::EntryRecovered { page, node });
+            }
             _ => {}
         }
         self.tell_others(page, effects, outputs);
@@ -465,6 +533,10 @@ impl GemLocking {
             }
         }
         for node in effects.revoke {
+            if node == self.home.node {
+                self.enqueue(page, Operation::Revoke, outputs);
+                continue;
+            }
             let message = Message::Revoke {
                 page,
                 authorisation: 0,

@@ -120,8 +120,13 @@ impl<A: Authority> Protocol for PrimaryCopy<A> {
                     self.probe(Box::new(Probe::new(transaction)), outputs);
                 }
             }
-            // There is no global lock table.
-            Input::EntryRead { .. } | Input::EntrySwapped { .. } => {}
+            // There is no global lock table, and the loss of a node is not borne.
+            Input::EntryRead { .. }
+            | Input::EntrySwapped { .. }
+            | Input::NodeFailed { .. }
+            | Input::Recover { .. }
+            | Input::PageRecovered { .. }
+            | Input::NodeRecovered { .. } => {}
         }
     }
 
