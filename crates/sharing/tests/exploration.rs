@@ -25,10 +25,13 @@ struct Mix {
     transactions: usize,
     steps: usize,
     writes_percent: usize,
+    /// Whether nodes fail.
+    failures: bool,
 }
 
-fn mix(random: &mut Random) -> Mix {
+fn mix(random: &mut Random, failures: bool) -> Mix {
     Mix {
+        failures,
         nodes: 2 + random.below(3) as u16,
         pages: 1 + random.below(5),
         transactions: 10 + random.below(30),
@@ -38,9 +41,9 @@ fn mix(random: &mut Random) -> Mix {
 }
 
 /// Runs one seed to its end; returns what tells runs apart.
-fn run(machines: Machines, seed: u64, verbose: bool) -> World {
+fn run(machines: Machines, failures: bool, seed: u64, verbose: bool) -> World {
     let mut random = Random::new(seed);
-    let mix = mix(&mut random);
+    let mix = mix(&mut random, failures);
     let mut world = World::new(machines, mix.nodes);
     world.verbose = verbose;
     let mut left = mix.transactions;
@@ -49,7 +52,7 @@ fn run(machines: Machines, seed: u64, verbose: bool) -> World {
     while left > 0 {
         one_step(&mut world, &mut random, mix, lazy, &mut left);
     }
-    bring_to_rest(&mut world, &mut random);
+    bring_to_rest(&mut world, &mut random, mix);
     world.check_at_rest();
     read_everything(&mut world, mix);
     world.check_at_rest();
@@ -57,6 +60,9 @@ fn run(machines: Machines, seed: u64, verbose: bool) -> World {
 }
 
 fn one_step(world: &mut World, random: &mut Random, mix: Mix, lazy: usize, left: &mut usize) {
+    if mix.failures {
+        fail_or_recover(world, random, mix);
+    }
     let dice = random.below(100);
     if dice < 60 - lazy {
         if !world.events.is_empty() {
@@ -73,14 +79,14 @@ fn one_step(world: &mut World, random: &mut Random, mix: Mix, lazy: usize, left:
             }
         }
     } else if dice < 85 {
-        let node = random.below(usize::from(mix.nodes)) as u16;
+        let node = random.pick(&world.alive()).expect("one node lives").0;
         let steps: Vec<(u64, LockMode)> = (0..1 + random.below(mix.steps))
             .map(|_| step(random, mix))
             .collect();
         world.begin(node, &steps);
         *left -= 1;
     } else if dice < 94 {
-        let node = NodeId(random.below(usize::from(mix.nodes)) as u16);
+        let node = random.pick(&world.alive()).expect("one node lives");
         world.evict(node, PageId(random.below(mix.pages) as u64));
     } else if let Some(transaction) = random.pick(&world.waiting()) {
         if random.percent(5) {
@@ -88,6 +94,17 @@ fn one_step(world: &mut World, random: &mut Random, mix: Mix, lazy: usize, left:
         } else {
             world.suspect(transaction);
         }
+    }
+}
+
+/// Now and then a node fails; later a survivor begins to recover it.
+fn fail_or_recover(world: &mut World, random: &mut Random, mix: Mix) {
+    let alive = world.alive();
+    let victim = random.pick(&alive).expect("one node lives");
+    if alive.len() > 1 && random.below(300) == 0 {
+        world.fail(victim, random);
+    } else if random.below(50) == 0 {
+        world.recover(victim, mix.pages);
     }
 }
 
@@ -101,8 +118,10 @@ fn step(random: &mut Random, mix: Mix) -> (u64, LockMode) {
 }
 
 /// Lets everything that has begun come to its end.
-fn bring_to_rest(world: &mut World, random: &mut Random) {
+fn bring_to_rest(world: &mut World, random: &mut Random, mix: Mix) {
     for _ in 0..1000 {
+        let by = random.pick(&world.alive()).expect("one node lives");
+        world.recover(by, mix.pages);
         while !world.events.is_empty() {
             let place = random.below(world.events.len());
             world.happen(place);
@@ -130,7 +149,7 @@ fn bring_to_rest(world: &mut World, random: &mut Random) {
 
 /// Every node finds the newest version of every page.
 fn read_everything(world: &mut World, mix: Mix) {
-    for node in 0..mix.nodes {
+    for NodeId(node) in world.alive() {
         for page in 0..mix.pages as u64 {
             let reader = world.begin(node, &[(page, LockMode::Read)]);
             world.advance(reader);
@@ -144,32 +163,37 @@ fn read_everything(world: &mut World, mix: Mix) {
 }
 
 /// Says how to see a run again, if it panics.
-struct Replay(Machines, u64);
+struct Replay(Machines, bool, u64);
 
 impl Drop for Replay {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("replay with SARDONYX_SEED={}: {:?}", self.1, self.0);
+            let failures = if self.1 { "with" } else { "without" };
+            eprintln!(
+                "replay with SARDONYX_SEED={}: {:?}, {failures} failures",
+                self.2, self.0
+            );
         }
     }
 }
 
 fn explore(machines: Machines, seeds: u64) {
+    explore_with(machines, false, seeds);
+}
+
+fn explore_with(machines: Machines, failures: bool, seeds: u64) {
     if let Ok(seed) = std::env::var("SARDONYX_SEED") {
-        run(
-            machines,
-            seed.parse().expect("SARDONYX_SEED is a number"),
-            true,
-        );
+        let seed = seed.parse().expect("SARDONYX_SEED is a number");
+        run(machines, failures, seed, true);
         return;
     }
     let mut seen = Seen::default();
     for seed in 0..seeds {
-        let _replay = Replay(machines, seed);
-        let world = run(machines, seed, false);
+        let _replay = Replay(machines, failures, seed);
+        let world = run(machines, failures, seed, false);
         seen.add(&world);
         if seed % 64 == 0 {
-            let again = run(machines, seed, false);
+            let again = run(machines, failures, seed, false);
             assert_eq!(
                 world.fingerprint, again.fingerprint,
                 "the same seed, another run"
@@ -177,6 +201,7 @@ fn explore(machines: Machines, seeds: u64) {
         }
     }
     println!("{machines:?}: {seen:?}");
+    assert_eq!(seen.failed > 0, failures);
     assert!(
         seen.committed > seeds && seen.victims > 0 && seen.conflicts > 0,
         "{seen:?}"
@@ -196,12 +221,14 @@ struct Seen {
     authorised: u64,
     revocations: u64,
     probes: u64,
+    failed: u64,
 }
 
 impl Seen {
     fn add(&mut self, world: &World) {
         self.committed += world.committed;
         self.victims += world.victims;
+        self.failed += world.failed.len() as u64;
         for node in 0..world.nodes.len() {
             let counters = world.counters(node as u16);
             self.conflicts += counters.conflicts;
@@ -251,6 +278,15 @@ fn gem_noforce_authorised() {
 #[test]
 fn gem_force_authorised() {
     explore(gem(UpdateStrategy::Force, true), SEEDS);
+}
+
+#[test]
+fn gem_with_failures() {
+    for update in [UpdateStrategy::NoForce, UpdateStrategy::Force] {
+        for read_authorisation in [false, true] {
+            explore_with(gem(update, read_authorisation), true, SEEDS);
+        }
+    }
 }
 
 #[test]

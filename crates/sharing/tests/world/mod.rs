@@ -151,6 +151,34 @@ pub enum Event {
     ReadStorage(TransactionId, PageId),
     WriteStorage(NodeId, PageId, Psn, Version),
     ForceStorage(TransactionId, PageId),
+    /// A node brings a page of a failed one to storage.
+    RecoverPage(NodeId, PageId, NodeId),
+}
+
+impl Event {
+    /// The node whose doing it is.
+    fn actor(&self) -> NodeId {
+        match *self {
+            Event::Message { from: node, .. }
+            | Event::ReadEntry(node, _)
+            | Event::SwapEntry(node, ..)
+            | Event::EntryDone(node, _)
+            | Event::Supply(node, ..)
+            | Event::WriteStorage(node, ..)
+            | Event::RecoverPage(node, ..) => node,
+            Event::ReadStorage(transaction, _) | Event::ForceStorage(transaction, _) => {
+                transaction.node()
+            }
+        }
+    }
+}
+
+/// The recovery of failed nodes by a survivor.
+#[derive(Clone, Debug)]
+pub struct Recovery {
+    pub by: NodeId,
+    nodes: Vec<NodeId>,
+    left: BTreeSet<(PageId, NodeId)>,
 }
 
 #[derive(Clone, Debug)]
@@ -164,6 +192,13 @@ pub struct World {
     pub truth: BTreeMap<PageId, Version>,
     /// Every lock that a transaction has been told of.
     pub locks: BTreeMap<(PageId, TransactionId), LockMode>,
+    /// By page: who has forced a change to storage that is not committed.
+    forced: BTreeMap<PageId, TransactionId>,
+    /// By node and page: the newest version that it has committed.
+    logs: BTreeMap<(NodeId, PageId), Version>,
+    /// Failed nodes, and whether they have been recovered.
+    pub failed: BTreeMap<NodeId, bool>,
+    pub recovery: Option<Recovery>,
     pub committed: u64,
     pub victims: u64,
     /// Everything that happened, folded into a number.
@@ -188,6 +223,10 @@ impl World {
             storage: BTreeMap::new(),
             truth: BTreeMap::new(),
             locks: BTreeMap::new(),
+            forced: BTreeMap::new(),
+            logs: BTreeMap::new(),
+            failed: BTreeMap::new(),
+            recovery: None,
             committed: 0,
             victims: 0,
             fingerprint: 0,
@@ -303,9 +342,11 @@ impl World {
                 frame.version = version;
                 frame.dirty = !force;
                 self.truth.insert(page, version);
+                self.logs.insert((node, page), version);
             }
         }
         self.locks.retain(|&(_, holder), _| holder != transaction);
+        self.forced.retain(|_, by| *by != transaction);
         self.committed += u64::from(outcome == Outcome::Committed);
         let end = Input::End {
             transaction,
@@ -385,6 +426,7 @@ impl World {
                 self.tell(node, Input::WrittenBack { page, psn });
             }
             Event::ForceStorage(transaction, page) => self.force_storage(transaction, page),
+            Event::RecoverPage(by, page, failed) => self.recover_page(by, page, failed),
         }
     }
 
@@ -428,6 +470,7 @@ impl World {
         let frame = &self.node(transaction.node()).frames[&page];
         let (_, version) = frame.working.expect("a changed page is at work");
         self.write_storage(page, version);
+        self.forced.insert(page, transaction);
         let Some(state) = self.transaction(transaction) else {
             return;
         };
@@ -498,6 +541,14 @@ impl World {
                 }
                 Output::WriteBack { page, psn } => self.write_back(node, page, psn),
                 Output::Discard { page, psn } => self.discard(node, page, psn),
+                Output::RecoverPage { page, node: failed } => {
+                    self.events.push(Event::RecoverPage(node, page, failed));
+                }
+                Output::EntryRecovered { page, node: failed } => {
+                    self.locks
+                        .retain(|&(locked, holder), _| locked != page || holder.node() != failed);
+                    self.entry_recovered(page, failed);
+                }
             }
         }
     }
@@ -510,6 +561,9 @@ impl World {
 
     fn send(&mut self, from: NodeId, to: NodeId, message: Message) {
         assert_ne!(from, to, "a message to oneself");
+        if self.failed.contains_key(&to) {
+            return;
+        }
         let mut pages = Vec::new();
         for (page, psn) in message.carried_pages() {
             let frame = self
@@ -639,6 +693,123 @@ impl World {
         frame.expect("a pinned page stays").pins -= 1;
     }
 
+    /// A node dies: its buffer is lost, and of what it was doing, whatever luck says.
+    pub fn fail(&mut self, node: NodeId, random: &mut random::Random) {
+        for event in std::mem::take(&mut self.events) {
+            if matches!(event, Event::Message { to, .. } if to == node) {
+                continue;
+            }
+            if event.actor() != node {
+                self.events.push(event);
+                continue;
+            }
+            match event {
+                Event::Message { .. } if random.percent(50) => self.events.push(event),
+                Event::WriteStorage(_, page, _, version) if random.percent(50) => {
+                    self.write_storage(page, version);
+                }
+                Event::ForceStorage(transaction, page) if random.percent(50) => {
+                    let frame = &self.node(node).frames[&page];
+                    let (_, version) = frame.working.expect("a changed page is at work");
+                    self.write_storage(page, version);
+                    self.forced.insert(page, transaction);
+                }
+                Event::SwapEntry(_, page, expected, entry) if random.percent(50) => {
+                    self.entries
+                        .entry(page)
+                        .or_default()
+                        .compare_and_swap(expected, entry);
+                }
+                _ => {}
+            }
+        }
+        self.node(node).frames.clear();
+        self.node(node).transactions.clear();
+        self.failed.insert(node, false);
+        for other in self.alive() {
+            self.tell(other, Input::NodeFailed { node });
+        }
+        if self
+            .recovery
+            .as_ref()
+            .is_some_and(|recovery| recovery.by == node)
+        {
+            self.recovery = None;
+        }
+    }
+
+    pub fn alive(&self) -> Vec<NodeId> {
+        let all = (0..self.nodes.len()).map(|number| NodeId(number as u16));
+        all.filter(|node| !self.failed.contains_key(node)).collect()
+    }
+
+    /// Begins to recover all nodes that have failed and are not recovered.
+    pub fn recover(&mut self, by: NodeId, pages: usize) {
+        let failed = self.failed.iter().filter(|(_, recovered)| !**recovered);
+        let failed: Vec<NodeId> = failed.map(|(&node, _)| node).collect();
+        if failed.is_empty() || self.recovery.is_some() {
+            return;
+        }
+        let pages = (0..pages as u64).map(PageId);
+        let left: BTreeSet<(PageId, NodeId)> = pages
+            .flat_map(|page| failed.iter().map(move |&node| (page, node)))
+            .collect();
+        self.recovery = Some(Recovery {
+            by,
+            nodes: failed,
+            left: left.clone(),
+        });
+        for (page, node) in left {
+            self.tell(by, Input::Recover { page, node });
+        }
+    }
+
+    fn recover_page(&mut self, by: NodeId, page: PageId, failed: NodeId) {
+        if self
+            .forced
+            .get(&page)
+            .is_some_and(|transaction| transaction.node() == failed)
+        {
+            self.forced.remove(&page);
+            self.storage.insert(page, self.newest(page));
+        }
+        let logged = self.logs.get(&(failed, page)).copied().unwrap_or_default();
+        if logged.psn > self.stored(page).psn {
+            self.write_storage(page, logged);
+        }
+        let psn = self.stored(page).psn;
+        let recovered = Input::PageRecovered {
+            page,
+            node: failed,
+            psn,
+        };
+        self.tell(by, recovered);
+    }
+
+    fn entry_recovered(&mut self, page: PageId, failed: NodeId) {
+        let Some(recovery) = &mut self.recovery else {
+            return;
+        };
+        recovery.left.remove(&(page, failed));
+        if !recovery.left.is_empty() {
+            return;
+        }
+        let pages_of = |node: NodeId| self.failed.get(&node) == Some(&false);
+        let recovered: Vec<NodeId> = recovery
+            .nodes
+            .iter()
+            .copied()
+            .filter(|&n| pages_of(n))
+            .collect();
+        self.recovery = None;
+        for node in recovered {
+            self.failed.insert(node, true);
+            for other in self.alive() {
+                self.tell(other, Input::NodeRecovered { node });
+            }
+        }
+    }
+
     /// The transactions that have been told to wait, by age.
     pub fn waiting(&self) -> Vec<TransactionId> {
         let all = self.nodes.iter().flat_map(|node| &node.transactions);
@@ -671,6 +842,9 @@ impl World {
     pub fn check_at_rest(&self) {
         assert!(self.events.is_empty());
         for (number, node) in self.nodes.iter().enumerate() {
+            if self.failed.contains_key(&NodeId(number as u16)) {
+                continue;
+            }
             assert!(
                 node.transactions.is_empty(),
                 "node {number} has {:?}",

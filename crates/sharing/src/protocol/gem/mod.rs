@@ -180,6 +180,12 @@ impl GemLocking {
         for (transaction, page) in self.home.recovered(node) {
             self.enqueue(page, Operation::Recheck(transaction), outputs);
         }
+        let pages = self.replacing.keys().chain(self.recovering.keys());
+        let mut pages: SmallVec<[PageId; 8]> = pages.copied().collect();
+        pages.sort_unstable();
+        for page in pages {
+            self.enqueue(page, Operation::WriteTurn, outputs);
+        }
     }
 
     fn message(&mut self, from: NodeId, message: Message, outputs: &mut Vec<Output>) {

@@ -204,10 +204,11 @@ impl Entry {
     /// one node at a time: a write that began earlier and is slow would put its older version over the
     /// newer one. Who has to wait is remembered, and told when the write is done.
     pub(super) fn replace(&mut self, node: NodeId, psn: Psn, effects: &mut Effects) {
+        self.next_writers.retain(|waiting| *waiting != node);
         let writing = if self.owner != Some(node) || self.psn != psn {
             Writing::Never
         } else if self.writing.is_some() {
-            self.await_writing(node);
+            self.next_writers.push(node);
             Writing::Later
         } else {
             self.writing = Some(node);
@@ -219,13 +220,8 @@ impl Entry {
         effects.writing = Some(writing);
     }
 
-    fn await_writing(&mut self, node: NodeId) {
-        if !self.next_writers.contains(&node) {
-            self.next_writers.push(node);
-        }
-    }
-
-    /// If nobody writes, the next who wants to is told.
+    /// If nobody writes, the next who wants to is told. That one tries again, and if it turns out that
+    /// it has nothing to write any more, passes its turn on.
     fn pass_turn(&mut self, effects: &mut Effects) {
         if self.writing.is_none() && !self.next_writers.is_empty() {
             effects.write_turn = Some(self.next_writers.remove(0));
@@ -265,9 +261,10 @@ impl Entry {
         dead: &IntegerSet<NodeId>,
         effects: &mut Effects,
     ) {
+        self.next_writers.retain(|waiting| *waiting != node);
         let busy = self.writing.is_some_and(|writing| !dead.contains(&writing));
         effects.writing = Some(if busy {
-            self.await_writing(node);
+            self.next_writers.push(node);
             Writing::Later
         } else {
             self.writing = Some(node);
