@@ -75,8 +75,8 @@ pub struct GemLocking {
     ending: IntegerMap<TransactionId, usize>,
     /// Versions whose write-back waits for another node's.
     replacing: IntegerMap<PageId, Psn>,
-    /// Pages whose recovery waits for another node's write, with the failed node.
-    recovering: IntegerMap<PageId, NodeId>,
+    /// Pages whose recovery waits for another write, with the failed nodes.
+    recovering: IntegerMap<PageId, SmallVec<[NodeId; 1]>>,
 }
 
 impl Protocol for GemLocking {
@@ -269,15 +269,14 @@ impl GemLocking {
     fn prepare(&mut self, page: PageId, operation: Operation) -> Option<Operation> {
         match operation {
             Operation::WriteTurn => {
-                let recovery = self.recovering.remove(&page).map(Operation::Recover);
-                if recovery.is_some() && self.replacing.contains_key(&page) {
-                    self.work
-                        .entry(page)
-                        .or_default()
-                        .waiting
-                        .push_front(Operation::WriteTurn);
-                }
-                recovery.or_else(|| self.replacing.remove(&page).map(Operation::Replace))
+                let replacing = self.replacing.remove(&page).map(Operation::Replace);
+                let recovering = self.recovering.remove(&page).into_iter().flatten();
+                let mut all = recovering.map(Operation::Recover).chain(replacing);
+                let first = all.next();
+                // The others find that one under way, and wait for their turn again.
+                let work = self.work.entry(page).or_default();
+                all.for_each(|operation| work.waiting.push_back(operation));
+                first
             }
             Operation::Revoke | Operation::GiveUp => {
                 if matches!(operation, Operation::Revoke) {
@@ -466,7 +465,7 @@ impl GemLocking {
             Operation::Recover(node) => match effects.writing {
                 Some(Writing::Now) => outputs.push(Output::RecoverPage { page, node }),
                 Some(_) => {
-                    self.recovering.insert(page, node);
+                    self.recovering.entry(page).or_default().push(node);
                 }
                 None => outputs.push(Output::EntryRecovered { page, node }),
             },
