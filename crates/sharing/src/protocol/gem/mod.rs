@@ -379,8 +379,9 @@ impl GemLocking {
                 true
             }
             Operation::Recheck(transaction) => {
-                let owner = LockOwner::Transaction(*transaction);
-                if entry.queue.awaited(owner).is_empty() && !entry.queue.held(owner).is_empty() {
+                let held = entry.queue.held(LockOwner::Transaction(*transaction));
+                let lock = self.home.lock(*transaction, page);
+                if lock.is_some_and(|lock| PAGE_LOCKS.covers(held, lock.mode.mode())) {
                     effects.woken.push(*transaction);
                 }
                 false
