@@ -84,7 +84,8 @@ pub enum Input {
         /// Which node.
         node: NodeId,
     },
-    /// GEM: free this page from a failed node. To be given for every entry of the global lock table to
+    /// GEM: free this page from a failed node, when every other node has been told of its failure. To be
+    /// given for every entry of the global lock table to
     /// one node, the one that reads the failed node's log; if that one fails too, to another, from the
     /// beginning and for both. Answered by [`Output::EntryRecovered`], perhaps after
     /// [`Output::RecoverPage`].

@@ -364,7 +364,7 @@ impl GemLocking {
                 effects.cancelled
             }
             Operation::Replace(psn) => {
-                entry.replace(node, *psn, effects);
+                entry.replace(node, *psn, &self.home.failed, effects);
                 effects.writing != Some(Writing::Never) || effects.write_turn.is_some()
             }
             Operation::Recover(failed) => {
@@ -375,7 +375,7 @@ impl GemLocking {
                 concerned
             }
             Operation::Recovered(failed, psn) => {
-                entry.recovered(node, *failed, *psn, effects);
+                entry.recovered(node, *failed, *psn, &self.home.failed, effects);
                 true
             }
             Operation::Recheck(transaction) => {
@@ -387,7 +387,7 @@ impl GemLocking {
                 false
             }
             Operation::WrittenBack(psn) => {
-                entry.written_back(node, *psn, effects);
+                entry.written_back(node, *psn, &self.home.failed, effects);
                 true
             }
             Operation::GiveUp => {

@@ -203,7 +203,13 @@ impl Entry {
     /// The node wants to write its copy to storage. Only the owner of the newest version may, and only
     /// one node at a time: a write that began earlier and is slow would put its older version over the
     /// newer one. Who has to wait is remembered, and told when the write is done.
-    pub(super) fn replace(&mut self, node: NodeId, psn: Psn, effects: &mut Effects) {
+    pub(super) fn replace(
+        &mut self,
+        node: NodeId,
+        psn: Psn,
+        dead: &IntegerSet<NodeId>,
+        effects: &mut Effects,
+    ) {
         self.next_writers.retain(|waiting| *waiting != node);
         let writing = if self.owner != Some(node) || self.psn != psn {
             Writing::Never
@@ -215,14 +221,15 @@ impl Entry {
             Writing::Now
         };
         if writing == Writing::Never {
-            self.pass_turn(effects);
+            self.pass_turn(dead, effects);
         }
         effects.writing = Some(writing);
     }
 
     /// If nobody writes, the next who wants to is told. That one tries again, and if it turns out that
     /// it has nothing to write any more, passes its turn on.
-    fn pass_turn(&mut self, effects: &mut Effects) {
+    fn pass_turn(&mut self, dead: &IntegerSet<NodeId>, effects: &mut Effects) {
+        self.next_writers.retain(|waiting| !dead.contains(waiting));
         if self.writing.is_none() && !self.next_writers.is_empty() {
             effects.write_turn = Some(self.next_writers.remove(0));
         }
@@ -230,10 +237,16 @@ impl Entry {
 
     /// The node has written its copy to storage. Unless there is a newer version, nobody owns the page
     /// any more.
-    pub(super) fn written_back(&mut self, node: NodeId, psn: Psn, effects: &mut Effects) {
+    pub(super) fn written_back(
+        &mut self,
+        node: NodeId,
+        psn: Psn,
+        dead: &IntegerSet<NodeId>,
+        effects: &mut Effects,
+    ) {
         if self.writing == Some(node) {
             self.writing = None;
-            self.pass_turn(effects);
+            self.pass_turn(dead, effects);
         }
         if self.owner == Some(node) && self.psn == psn {
             self.owner = None;
@@ -282,6 +295,7 @@ impl Entry {
         node: NodeId,
         failed: NodeId,
         psn: Psn,
+        dead: &IntegerSet<NodeId>,
         effects: &mut Effects,
     ) {
         if psn >= self.psn {
@@ -301,11 +315,10 @@ impl Entry {
             self.queue
                 .release(&PAGE_LOCKS, owner, &mut Woken(&mut effects.woken));
         }
-        self.next_writers.retain(|waiting| *waiting != failed);
         if self.writing == Some(node) {
             self.writing = None;
         }
-        self.pass_turn(effects);
+        self.pass_turn(dead, effects);
         let authorised = self
             .queue
             .holders()
