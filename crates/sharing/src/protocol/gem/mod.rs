@@ -118,6 +118,7 @@ impl Protocol for GemLocking {
             }
             Input::NodeFailed { node } => {
                 self.home.failed.insert(node);
+                self.try_writing(outputs);
             }
             Input::Recover { page, node } => {
                 self.enqueue(page, Operation::Recover(node), outputs);
@@ -180,6 +181,11 @@ impl GemLocking {
         for (transaction, page) in self.home.recovered(node) {
             self.enqueue(page, Operation::Recheck(transaction), outputs);
         }
+        self.try_writing(outputs);
+    }
+
+    /// Tries again whatever waits for another node's write: that node may have failed.
+    fn try_writing(&mut self, outputs: &mut Vec<Output>) {
         let pages = self.replacing.keys().chain(self.recovering.keys());
         let mut pages: SmallVec<[PageId; 8]> = pages.copied().collect();
         pages.sort_unstable();
@@ -305,6 +311,7 @@ impl GemLocking {
         let changed = self.perform(page, &mut operation, &mut entry, &mut effects, outputs);
         effects.psn = entry.psn;
         effects.owner = entry.owner;
+        effects.writer = entry.writing;
         if changed {
             if let Some(work) = self.work.get_mut(&page) {
                 work.current = Some(operation);
@@ -467,6 +474,13 @@ impl GemLocking {
                 Some(Writing::Now) => outputs.push(Output::RecoverPage { page, node }),
                 Some(_) => {
                     self.recovering.entry(page).or_default().push(node);
+                    // The writer may have failed between the swap and now.
+                    if effects
+                        .writer
+                        .is_some_and(|writer| self.home.failed.contains(&writer))
+                    {
+                        self.enqueue(page, Operation::WriteTurn, outputs);
+                    }
                 }
                 None => outputs.push(Output::EntryRecovered { page, node }),
             },

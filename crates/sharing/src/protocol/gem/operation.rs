@@ -73,6 +73,8 @@ pub(super) struct Effects {
     pub cancelled: bool,
     /// Of a wish to write.
     pub writing: Option<Writing>,
+    /// Who writes it now.
+    pub writer: Option<NodeId>,
     /// The page's newest version.
     pub psn: Psn,
     /// Who may have it in its buffer only.
