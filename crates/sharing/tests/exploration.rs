@@ -281,12 +281,23 @@ fn gem_force_authorised() {
 }
 
 #[test]
-fn gem_with_failures() {
-    for update in [UpdateStrategy::NoForce, UpdateStrategy::Force] {
-        for read_authorisation in [false, true] {
-            explore_with(gem(update, read_authorisation), true, SEEDS);
-        }
-    }
+fn gem_noforce_with_failures() {
+    explore_with(gem(UpdateStrategy::NoForce, false), true, SEEDS);
+}
+
+#[test]
+fn gem_force_with_failures() {
+    explore_with(gem(UpdateStrategy::Force, false), true, SEEDS);
+}
+
+#[test]
+fn gem_noforce_authorised_with_failures() {
+    explore_with(gem(UpdateStrategy::NoForce, true), true, SEEDS);
+}
+
+#[test]
+fn gem_force_authorised_with_failures() {
+    explore_with(gem(UpdateStrategy::Force, true), true, SEEDS);
 }
 
 #[test]

@@ -101,7 +101,7 @@ pub enum Input {
         page: PageId,
         /// The failed node.
         node: NodeId,
-        /// The version that storage has now.
+        /// The newest version that the failed node has committed, by its log; the first if none.
         psn: Psn,
     },
     /// GEM: every entry is free from the failed node. To be told to every node.

@@ -729,12 +729,10 @@ impl World {
         for other in self.alive() {
             self.tell(other, Input::NodeFailed { node });
         }
-        if self
-            .recovery
-            .as_ref()
-            .is_some_and(|recovery| recovery.by == node)
-        {
-            self.recovery = None;
+        if let Some(recovery) = self.recovery.take_if(|recovery| recovery.by == node) {
+            // It may have freed entries and died before it said so.
+            self.locks
+                .retain(|&(page, holder), _| !recovery.left.contains(&(page, holder.node())));
         }
     }
 
@@ -777,7 +775,7 @@ impl World {
         if logged.psn > self.stored(page).psn {
             self.write_storage(page, logged);
         }
-        let psn = self.stored(page).psn;
+        let psn = logged.psn;
         let recovered = Input::PageRecovered {
             page,
             node: failed,

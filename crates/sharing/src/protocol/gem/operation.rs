@@ -287,11 +287,11 @@ impl Entry {
         });
     }
 
-    /// Storage has version `psn`, which is the failed node's newest or a newer one: frees what that
-    /// node held. What it may have begun to say and not said is said again.
+    /// Storage has version `psn`, the newest that the failed node has committed, or a newer one: frees
+    /// what that node held. What it may have begun to say and not said is said again.
     ///
     /// # Panics
-    /// If the failed node owned a newer version than is on storage now: its log was not read.
+    /// If the failed node owned a newer version: then not all of its log was read.
     pub(super) fn recovered(
         &mut self,
         node: NodeId,
