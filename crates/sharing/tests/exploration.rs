@@ -17,6 +17,16 @@ use sardonyx_sharing::protocol::{
 use world::random::Random;
 use world::{Machines, Progress, World};
 
+/// What goes wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Hazard {
+    None,
+    /// Nodes fail and are recovered.
+    Failures,
+    /// The network loses and repeats messages.
+    BadNetwork,
+}
+
 /// What a run is like.
 #[derive(Clone, Copy, Debug)]
 struct Mix {
@@ -25,13 +35,13 @@ struct Mix {
     transactions: usize,
     steps: usize,
     writes_percent: usize,
-    /// Whether nodes fail.
-    failures: bool,
+
+    hazard: Hazard,
 }
 
-fn mix(random: &mut Random, failures: bool) -> Mix {
+fn mix(random: &mut Random, hazard: Hazard) -> Mix {
     Mix {
-        failures,
+        hazard,
         nodes: 2 + random.below(3) as u16,
         pages: 1 + random.below(5),
         transactions: 10 + random.below(30),
@@ -41,11 +51,12 @@ fn mix(random: &mut Random, failures: bool) -> Mix {
 }
 
 /// Runs one seed to its end; returns what tells runs apart.
-fn run(machines: Machines, failures: bool, seed: u64, verbose: bool) -> World {
+fn run(machines: Machines, hazard: Hazard, seed: u64, verbose: bool) -> World {
     let mut random = Random::new(seed);
-    let mix = mix(&mut random, failures);
+    let mix = mix(&mut random, hazard);
     let mut world = World::new(machines, mix.nodes);
     world.verbose = verbose;
+    world.channels = (hazard == Hazard::BadNetwork).then(Default::default);
     let mut left = mix.transactions;
     // Often few events are under way, sometimes they heap up.
     let lazy = random.below(4) * 10;
@@ -60,13 +71,21 @@ fn run(machines: Machines, failures: bool, seed: u64, verbose: bool) -> World {
 }
 
 fn one_step(world: &mut World, random: &mut Random, mix: Mix, lazy: usize, left: &mut usize) {
-    if mix.failures {
+    if mix.hazard == Hazard::Failures {
         fail_or_recover(world, random, mix);
     }
     let dice = random.below(100);
     if dice < 60 - lazy {
         if !world.events.is_empty() {
             let place = random.below(world.events.len());
+            if mix.hazard == Hazard::BadNetwork {
+                if random.percent(20) && world.lose(place) {
+                    return;
+                }
+                if random.percent(20) {
+                    world.repeat(place);
+                }
+            }
             world.happen(place);
         }
     } else if dice < 80 {
@@ -122,6 +141,7 @@ fn bring_to_rest(world: &mut World, random: &mut Random, mix: Mix) {
     for _ in 0..1000 {
         let by = random.pick(&world.alive()).expect("one node lives");
         world.recover(by, mix.pages);
+        world.time_out();
         while !world.events.is_empty() {
             let place = random.below(world.events.len());
             world.happen(place);
@@ -130,7 +150,7 @@ fn bring_to_rest(world: &mut World, random: &mut Random, mix: Mix) {
         for &transaction in &ready {
             world.advance(transaction);
         }
-        if ready.is_empty() && world.events.is_empty() {
+        if ready.is_empty() && world.events.is_empty() && !world.time_out() {
             let waiting = world.waiting();
             if waiting.is_empty() {
                 return;
@@ -163,37 +183,39 @@ fn read_everything(world: &mut World, mix: Mix) {
 }
 
 /// Says how to see a run again, if it panics.
-struct Replay(Machines, bool, u64);
+struct Replay(Machines, Hazard, u64);
 
 impl Drop for Replay {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let failures = if self.1 { "with" } else { "without" };
             eprintln!(
-                "replay with SARDONYX_SEED={}: {:?}, {failures} failures",
-                self.2, self.0
+                "replay with SARDONYX_SEED={}: {:?}, {:?}",
+                self.2, self.0, self.1
             );
         }
     }
 }
 
 fn explore(machines: Machines, seeds: u64) {
-    explore_with(machines, false, seeds);
+    explore_with(machines, Hazard::None, seeds);
 }
 
-fn explore_with(machines: Machines, failures: bool, seeds: u64) {
+fn explore_with(machines: Machines, hazard: Hazard, seeds: u64) {
     if let Ok(seed) = std::env::var("SARDONYX_SEED") {
         let seed = seed.parse().expect("SARDONYX_SEED is a number");
-        run(machines, failures, seed, true);
+        run(machines, hazard, seed, true);
         return;
     }
     let mut seen = Seen::default();
+    let seeds = std::env::var("SARDONYX_SEEDS").map_or(seeds, |seeds| {
+        seeds.parse().expect("SARDONYX_SEEDS is a number")
+    });
     for seed in 0..seeds {
-        let _replay = Replay(machines, failures, seed);
-        let world = run(machines, failures, seed, false);
+        let _replay = Replay(machines, hazard, seed);
+        let world = run(machines, hazard, seed, false);
         seen.add(&world);
         if seed % 64 == 0 {
-            let again = run(machines, failures, seed, false);
+            let again = run(machines, hazard, seed, false);
             assert_eq!(
                 world.fingerprint, again.fingerprint,
                 "the same seed, another run"
@@ -201,7 +223,7 @@ fn explore_with(machines: Machines, failures: bool, seeds: u64) {
         }
     }
     println!("{machines:?}: {seen:?}");
-    assert_eq!(seen.failed > 0, failures);
+    assert_eq!(seen.failed > 0, hazard == Hazard::Failures);
     assert!(
         seen.committed > seeds && seen.victims > 0 && seen.conflicts > 0,
         "{seen:?}"
@@ -258,7 +280,8 @@ fn primary_copy(update: UpdateStrategy, read_optimisation: bool, acknowledge: bo
     })
 }
 
-const SEEDS: u64 = 3000;
+/// How many seeds each test runs, unless `SARDONYX_SEEDS` says otherwise.
+const SEEDS: u64 = 600;
 
 #[test]
 fn gem_noforce() {
@@ -282,22 +305,22 @@ fn gem_force_authorised() {
 
 #[test]
 fn gem_noforce_with_failures() {
-    explore_with(gem(UpdateStrategy::NoForce, false), true, SEEDS);
+    explore_with(gem(UpdateStrategy::NoForce, false), Hazard::Failures, SEEDS);
 }
 
 #[test]
 fn gem_force_with_failures() {
-    explore_with(gem(UpdateStrategy::Force, false), true, SEEDS);
+    explore_with(gem(UpdateStrategy::Force, false), Hazard::Failures, SEEDS);
 }
 
 #[test]
 fn gem_noforce_authorised_with_failures() {
-    explore_with(gem(UpdateStrategy::NoForce, true), true, SEEDS);
+    explore_with(gem(UpdateStrategy::NoForce, true), Hazard::Failures, SEEDS);
 }
 
 #[test]
 fn gem_force_authorised_with_failures() {
-    explore_with(gem(UpdateStrategy::Force, true), true, SEEDS);
+    explore_with(gem(UpdateStrategy::Force, true), Hazard::Failures, SEEDS);
 }
 
 #[test]
@@ -318,6 +341,24 @@ fn primary_copy_noforce_optimised() {
 #[test]
 fn primary_copy_force_optimised() {
     explore(primary_copy(UpdateStrategy::Force, true, false), SEEDS);
+}
+
+#[test]
+fn gem_over_a_bad_network() {
+    explore_with(
+        gem(UpdateStrategy::NoForce, true),
+        Hazard::BadNetwork,
+        SEEDS,
+    );
+}
+
+#[test]
+fn primary_copy_over_a_bad_network() {
+    explore_with(
+        primary_copy(UpdateStrategy::NoForce, true, false),
+        Hazard::BadNetwork,
+        SEEDS,
+    );
 }
 
 #[test]

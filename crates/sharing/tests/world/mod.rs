@@ -10,6 +10,7 @@
 
 pub mod random;
 
+use sardonyx_sharing::protocol::channel::{Channel, Packet};
 use sardonyx_sharing::protocol::{
     Counters, Entry, GemLocking, GemOptions, Input, LockMode, Message, NodeId, Outcome, Output,
     PageId, PageSource, PrimaryCopy, PrimaryCopyOptions, Protocol, Psn, TransactionId,
@@ -133,6 +134,9 @@ pub struct Node {
     started: u64,
 }
 
+/// A message, and the pages that it carries.
+type Letter = (Message, Vec<(PageId, Version)>);
+
 /// Something under way.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -141,6 +145,12 @@ pub enum Event {
         to: NodeId,
         message: Message,
         pages: Vec<(PageId, Version)>,
+    },
+    /// On a bad network: a message with its pages, or an acknowledgement.
+    Packet {
+        from: NodeId,
+        to: NodeId,
+        packet: Packet<Letter>,
     },
     /// An access to the global lock table, not yet done.
     ReadEntry(NodeId, PageId),
@@ -160,6 +170,7 @@ impl Event {
     fn actor(&self) -> NodeId {
         match *self {
             Event::Message { from: node, .. }
+            | Event::Packet { from: node, .. }
             | Event::ReadEntry(node, _)
             | Event::SwapEntry(node, ..)
             | Event::EntryDone(node, _)
@@ -203,6 +214,8 @@ pub struct World {
     pub victims: u64,
     /// Everything that happened, folded into a number.
     pub fingerprint: u64,
+    /// If the network is bad: each node's end of its connection with each other.
+    pub channels: Option<BTreeMap<(NodeId, NodeId), Channel<Letter>>>,
     /// Prints what happens.
     pub verbose: bool,
 }
@@ -230,6 +243,7 @@ impl World {
             committed: 0,
             victims: 0,
             fingerprint: 0,
+            channels: None,
             verbose: false,
         }
     }
@@ -390,6 +404,7 @@ impl World {
                 message,
                 pages,
             } => self.deliver(from, to, message, &pages),
+            Event::Packet { from, to, packet } => self.receive(from, to, packet),
             Event::ReadEntry(node, page) => {
                 let entry = self.entries.entry(page).or_default().clone();
                 self.events
@@ -428,6 +443,53 @@ impl World {
             Event::ForceStorage(transaction, page) => self.force_storage(transaction, page),
             Event::RecoverPage(by, page, failed) => self.recover_page(by, page, failed),
         }
+    }
+
+    fn receive(&mut self, from: NodeId, to: NodeId, packet: Packet<Letter>) {
+        let channels = self.channels.as_mut().expect("packets need a bad network");
+        let mut delivered = Vec::new();
+        let answer = channels
+            .entry((to, from))
+            .or_default()
+            .receive(packet, &mut delivered);
+        if let Some(packet) = answer {
+            self.events.push(Event::Packet {
+                from: to,
+                to: from,
+                packet,
+            });
+        }
+        for (message, pages) in delivered {
+            self.deliver(from, to, message, &pages);
+        }
+    }
+
+    /// The network loses or repeats what is at this place of the pool. Returns whether it could.
+    pub fn lose(&mut self, place: usize) -> bool {
+        let packet = matches!(self.events[place], Event::Packet { .. });
+        if packet {
+            self.events.remove(place);
+        }
+        packet
+    }
+
+    pub fn repeat(&mut self, place: usize) {
+        if matches!(self.events[place], Event::Packet { .. }) {
+            self.events.push(self.events[place].clone());
+        }
+    }
+
+    /// Every node sends again what has not been acknowledged. Returns whether there was anything.
+    pub fn time_out(&mut self) -> bool {
+        let channels = self.channels.iter().flatten();
+        let again = channels.flat_map(|(&(from, to), channel)| {
+            let packets = channel.timeout().into_iter();
+            packets.map(move |packet| Event::Packet { from, to, packet })
+        });
+        let again: Vec<Event> = again.collect();
+        let any = !again.is_empty();
+        self.events.extend(again);
+        any
     }
 
     fn deliver(&mut self, from: NodeId, to: NodeId, message: Message, pages: &[(PageId, Version)]) {
@@ -578,12 +640,21 @@ impl World {
             pages.push((page, frame.version));
         }
         assert_eq!(message.is_long(), !pages.is_empty());
-        self.events.push(Event::Message {
-            from,
-            to,
-            message,
-            pages,
-        });
+        let Some(channels) = &mut self.channels else {
+            let event = Event::Message {
+                from,
+                to,
+                message,
+                pages,
+            };
+            return self.events.push(event);
+        };
+        let packet = channels
+            .entry((from, to))
+            .or_default()
+            .send((message, pages));
+        self.events
+            .extend(packet.map(|packet| Event::Packet { from, to, packet }));
     }
 
     fn granted(
