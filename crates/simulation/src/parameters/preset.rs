@@ -14,12 +14,39 @@ pub struct Preset {
     pub text: &'static str,
 }
 
-/// All presets; the first is the paper's.
-pub const PRESETS: &[Preset] = &[Preset {
-    name: "paper",
-    what: "the paper's hardware and debit-credit workload (Table 4.1)",
-    text: include_str!("../../presets/paper.toml"),
-}];
+/// All presets; the first is the paper's. The others are hardware of today, with their numbers' sources.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "paper",
+        what: "the paper's hardware and debit-credit workload (Table 4.1)",
+        text: include_str!("../../presets/paper.toml"),
+    },
+    Preset {
+        name: "nvme-tcp",
+        what: "64-core nodes, NVMe drives and messages by the kernel's TCP on 100 Gbit/s; loosely coupled",
+        text: include_str!("../../presets/nvme-tcp.toml"),
+    },
+    Preset {
+        name: "nvme-rdma",
+        what: "64-core nodes, NVMe drives and messages by RDMA on 100 Gbit/s; loosely coupled",
+        text: include_str!("../../presets/nvme-rdma.toml"),
+    },
+    Preset {
+        name: "cxl",
+        what: "as nvme-rdma, with the global lock table in CXL memory; closely coupled",
+        text: include_str!("../../presets/cxl.toml"),
+    },
+    Preset {
+        name: "cxl-persistent",
+        what: "as cxl, with the log and BRANCH/TELLER in CXL memory that survives failures",
+        text: include_str!("../../presets/cxl-persistent.toml"),
+    },
+    Preset {
+        name: "cloud-block",
+        what: "virtual machines with network block storage, 25 Gbit/s; loosely coupled",
+        text: include_str!("../../presets/cloud-block.toml"),
+    },
+];
 
 /// The preset of that name.
 pub fn find(name: &str) -> Option<&'static Preset> {
