@@ -2,4 +2,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod kernel;
 pub mod parameters;
+pub mod queueing;
+pub mod server;
+pub mod signal;
+pub mod statistics;
+pub mod time;
