@@ -5,6 +5,7 @@
 pub mod kernel;
 pub mod parameters;
 pub mod queueing;
+pub mod replicate;
 pub mod server;
 pub mod signal;
 pub mod statistics;

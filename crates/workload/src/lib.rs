@@ -7,6 +7,8 @@
 //! - [`random`]: seeded numbers that replay on every version and machine (invariant I11).
 //! - [`debit_credit`]: the debit-credit transaction of paper 000, section 4: scale, request,
 //!   generator.
+//! - [`reference`](mod@reference): transactions as page references, for page-level models.
+//! - [`debit_credit_pages`]: debit-credit as page references (paper 001).
 //! - [`record`]: the fixed-size records that the transaction reads and writes.
 //! - [`model`]: the transaction on plain vectors, and the four sums that must agree.
 //! - [`responses`]: response times, gathered batch by batch.
@@ -27,7 +29,9 @@
 #![forbid(unsafe_code)]
 
 pub mod debit_credit;
+pub mod debit_credit_pages;
 pub mod model;
 pub mod random;
 pub mod record;
+pub mod reference;
 pub mod responses;

@@ -1,0 +1,177 @@
+//! Doing what a node's protocol machine asks for: entry accesses in GEM, messages, page writes.
+//!
+//! The machine decides everything that concerns locks and versions; here it costs time. Entry accesses
+//! are made on the processor that the caller holds; messages and writes are processes of their own.
+
+use super::buffer::Replaced;
+use super::system::{Medium, Node, System};
+use super::waiting::Answer;
+use crate::parameters::ReplacementWrites;
+use crate::signal::Signal;
+use crate::time::Span;
+use sardonyx_sharing::protocol::{Input, Message, NodeId, Output, PageId, Psn, TransactionId};
+use smallvec::{SmallVec, smallvec};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// Feeds `input` to the node's machine and does what it asks for. The caller holds a processor.
+pub async fn drive(system: &Rc<System>, node: &Node, input: Input) {
+    let mut inputs = VecDeque::from_iter([input]);
+    let mut outputs = Vec::new();
+    while let Some(input) = inputs.pop_front() {
+        node.machine.borrow_mut().handle(input, &mut outputs);
+        for output in outputs.drain(..) {
+            if let Some(answer) = perform(system, node, output).await {
+                inputs.push_back(answer);
+            }
+        }
+    }
+}
+
+/// Does one thing; the answer, if the machine expects one at once.
+async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Input> {
+    match output {
+        Output::ReadEntry { page } => {
+            system.gem.entry_access().await;
+            let entry = system.entries.borrow().get(&page.0).cloned().unwrap_or_default();
+            return Some(Input::EntryRead { page, entry });
+        }
+        Output::SwapEntry { page, expected, entry } => {
+            system.gem.entry_access().await;
+            let mut entries = system.entries.borrow_mut();
+            let current = entries.entry(page.0).or_default();
+            let swapped = current.version() == expected;
+            if swapped {
+                *current = entry;
+            } else {
+                system.tally.borrow_mut().swap_failures += 1;
+            }
+            return Some(Input::EntrySwapped { page, swapped });
+        }
+        Output::Supply { page, transaction } => {
+            let copy = node.version(page.0);
+            return Some(Input::Supplied { page, transaction, copy });
+        }
+        Output::Granted { transaction, psn, source, .. } => {
+            node.waiting.borrow_mut().answer(transaction, Answer::Granted { psn, source });
+        }
+        Output::Victim { transaction } => {
+            node.waiting.borrow_mut().answer(transaction, Answer::Victim);
+        }
+        Output::Waiting { transaction, .. } => {
+            if let Some(times) = node.waiting.borrow_mut().times(transaction) {
+                times.blocked.get_or_insert(system.kernel.now());
+            }
+        }
+        Output::Send { to, message } => send(system, node.id, to, message),
+        Output::WriteBack { page, psn } => {
+            let (system, number) = (Rc::clone(system), usize::from(node.id.0));
+            system.clone().kernel.spawn(write_back(system, number, page, psn));
+        }
+        Output::Discard { page, psn } => left(node, page.0, psn),
+        Output::Ended { .. } => {}
+    }
+    None
+}
+
+/// Begins to write a modified page that was replaced. Returns what to wait for if the one who needed
+/// the frame has to.
+pub fn write_replaced(
+    system: &Rc<System>,
+    node: &Node,
+    replaced: Option<Replaced>,
+) -> Option<Signal<()>> {
+    let Replaced { page, psn } = replaced?;
+    let locked = system.partitions[(page >> 32) as usize].locks;
+    let (shared, number) = (Rc::clone(system), usize::from(node.id.0));
+    system.kernel.spawn(async move {
+        let node = &shared.nodes[number];
+        if locked {
+            let permit = node.cpu.acquire().await;
+            let page = PageId(page);
+            drive(&shared, node, Input::Replace { page, psn }).await;
+            drop(permit);
+        } else {
+            write_page(&shared, node, page).await;
+            left(node, page, psn);
+        }
+    });
+    if system.parameters.node.replacement_writes == ReplacementWrites::Asynchronous {
+        return None;
+    }
+    let written = Signal::new(&system.kernel);
+    node.leaving.borrow_mut().insert(page, written.clone());
+    Some(written)
+}
+
+async fn write_back(system: Rc<System>, number: usize, page: PageId, psn: Psn) {
+    let node = &system.nodes[number];
+    write_page(&system, node, page.0).await;
+    let permit = node.cpu.acquire().await;
+    drive(&system, node, Input::WrittenBack { page, psn }).await;
+    drop(permit);
+    left(node, page.0, psn);
+}
+
+async fn write_page(system: &Rc<System>, node: &Node, page: u64) {
+    let partition = (page >> 32) as usize;
+    system.tally.borrow_mut().partitions[partition].writes += 1;
+    match &system.partitions[partition].medium {
+        Medium::Gem => {
+            let permit = node.cpu.acquire().await;
+            let gem = &system.parameters.gem;
+            system.kernel.wait(system.instructions(gem.page_instructions)).await;
+            system.gem.page_access().await;
+            drop(permit);
+        }
+        Medium::Disks(disks) => {
+            node.cpu.serve(system.instructions(system.parameters.disk.instructions)).await;
+            disks.write(page).await;
+        }
+    }
+}
+
+fn left(node: &Node, page: u64, psn: Psn) {
+    node.buffer.borrow_mut().left(page, psn);
+    if let Some(written) = node.leaving.borrow_mut().remove(&page) {
+        written.fire(());
+    }
+}
+
+fn send(system: &Rc<System>, from: NodeId, to: NodeId, message: Message) {
+    let now = system.kernel.now();
+    {
+        let mut tally = system.tally.borrow_mut();
+        match message.pages_carried() {
+            0 => tally.short_messages += 1,
+            _ => tally.long_messages += 1,
+        }
+    }
+    if let Message::PageRequest { transaction, .. } = message
+        && let Some(times) = system.nodes[usize::from(from.0)].waiting.borrow_mut().times(transaction)
+    {
+        times.page_requested.get_or_insert(now);
+    }
+    let shared = Rc::clone(system);
+    system.kernel.spawn(async move {
+        let (instructions, bytes) = shared.message_cost(&message);
+        let work = shared.instructions(instructions);
+        shared.nodes[usize::from(from.0)].cpu.serve(work).await;
+        shared.kernel.wait(shared.network_delay(bytes)).await;
+        receive(&shared, from, to, message, work).await;
+    });
+}
+
+async fn receive(system: &Rc<System>, from: NodeId, to: NodeId, message: Message, work: Span) {
+    let node = &system.nodes[usize::from(to.0)];
+    let permit = node.cpu.acquire().await;
+    system.kernel.wait(work).await;
+    let returned: SmallVec<[(PageId, Psn); 4]> = message.returned_pages().collect();
+    for (page, psn) in returned {
+        // The authority is the page's owner from now on and writes it back some time.
+        let replaced = node.buffer.borrow_mut().install(page.0, psn, true);
+        write_replaced(system, node, replaced);
+    }
+    drive(system, node, Input::Message { from, message }).await;
+    drop(permit);
+}

@@ -1,0 +1,79 @@
+//! A node's side of the protocol: the state machine of close or of loose coupling.
+
+use crate::load::Load;
+use crate::parameters::{Coupling, Parameters, Update};
+use sardonyx_sharing::protocol::gem::{GemLocking, GemOptions};
+use sardonyx_sharing::protocol::primary_copy::{PrimaryCopy, PrimaryCopyOptions};
+use sardonyx_sharing::protocol::{
+    Counters, Input, NodeId, Output, PageId, UpdateStrategy,
+};
+use std::sync::Arc;
+
+/// A node's side of the protocol.
+pub enum Machine {
+    /// GEM locking.
+    Close(GemLocking),
+    /// Primary copy locking.
+    Loose(PrimaryCopy<Authority>, Authority, NodeId),
+}
+
+/// Which node has the lock authority for a page.
+#[derive(Clone)]
+pub struct Authority(Arc<Load>);
+
+impl sardonyx_sharing::protocol::primary_copy::Authority for Authority {
+    fn of(&self, page: PageId) -> NodeId {
+        NodeId(self.0.authority(page.0))
+    }
+}
+
+impl Machine {
+    /// The machine of `node`.
+    pub fn new(parameters: &Parameters, load: &Arc<Load>, node: NodeId) -> Self {
+        let update = match parameters.update {
+            Update::Force => UpdateStrategy::Force,
+            Update::Noforce => UpdateStrategy::NoForce,
+        };
+        let locking = &parameters.locking;
+        match parameters.coupling {
+            Coupling::Close => {
+                let read_authorisation = locking.read_authorisation;
+                Machine::Close(GemLocking::new(node, GemOptions { update, read_authorisation }))
+            }
+            Coupling::Loose => {
+                let authority = Authority(Arc::clone(load));
+                let options = PrimaryCopyOptions {
+                    update,
+                    read_optimisation: locking.read_optimisation,
+                    acknowledge_release: locking.acknowledge_release,
+                };
+                Machine::Loose(PrimaryCopy::new(node, authority.clone(), options), authority, node)
+            }
+        }
+    }
+
+    /// Feeds it.
+    pub fn handle(&mut self, input: Input, outputs: &mut Vec<Output>) {
+        match self {
+            Machine::Close(machine) => machine.handle(input, outputs),
+            Machine::Loose(machine, ..) => machine.handle(input, outputs),
+        }
+    }
+
+    /// What it has counted.
+    pub fn counters(&self) -> &Counters {
+        match self {
+            Machine::Close(machine) => machine.counters(),
+            Machine::Loose(machine, ..) => machine.counters(),
+        }
+    }
+
+    /// Whether this node has to write back a page that one of its transactions modified (NOFORCE):
+    /// closely coupled, it becomes the page's owner; loosely coupled, the authority is.
+    pub fn writes_back(&self, page: PageId) -> bool {
+        match self {
+            Machine::Close(_) => true,
+            Machine::Loose(_, authority, node) => authority.0.authority(page.0) == node.0,
+        }
+    }
+}

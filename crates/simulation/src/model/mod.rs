@@ -1,0 +1,81 @@
+//! The model of the paper (001, section 3): SOURCE, processing nodes, external devices.
+//!
+//! - [`system`]: what there is, and what it costs.
+//! - [`source`]: when transactions arrive, what they do, which node gets them.
+//! - [`transaction`]: the life of a transaction, as one process.
+//! - [`coherence`]: carrying out what the protocol machines ask for.
+//! - [`buffer`], [`disk_cache`], [`lru`]: which pages are where.
+//! - [`devices`], [`service`]: disks, controllers, GEM, and their times.
+//! - [`waiting`], [`machine`]: a node's waiting transactions, and its side of the protocol.
+//! - [`accounts`], [`tally`]: what is measured.
+//!
+//! Concurrency and coherency control are not modelled: the protocol machines of
+//! [`sardonyx_sharing::protocol`] run, and every message and every access to the global lock table that
+//! they ask for costs its time.
+
+mod accounts;
+mod arrivals;
+mod buffer;
+mod coherence;
+mod devices;
+mod disk_cache;
+mod lru;
+mod machine;
+mod measure;
+mod pages;
+mod service;
+mod source;
+mod system;
+mod tally;
+mod transaction;
+mod waiting;
+
+use crate::load::Load;
+use crate::measurement::Measurement;
+use crate::parameters::Parameters;
+use crate::time::{Span, Time};
+use std::rc::Rc;
+use std::sync::Arc;
+use system::{Streams, System};
+
+/// Runs one replication.
+pub fn run(parameters: &Parameters, load: &Arc<Load>, replication: u32) -> Measurement {
+    let streams = Streams::new(parameters.run.seed, replication);
+    let system = System::new(parameters, load, &streams);
+    source::start(&system, &streams);
+    suspect_deadlocks(&system);
+    let begin = Time::ZERO + Span::from_seconds(parameters.run.warm_up_seconds);
+    let end = begin + Span::from_seconds(parameters.run.measured_seconds);
+    system.kernel.run_until(begin);
+    let before = measure::reset(&system);
+    system.kernel.run_until(end);
+    let measurement = measure::measurement(&system, &before);
+    // The processes hold the system, which holds the kernel, which holds the processes.
+    system.kernel.clear();
+    measurement
+}
+
+/// Looks now and then for transactions that have waited for long.
+fn suspect_deadlocks(system: &Rc<System>) {
+    let check = Span::from_milliseconds(system.parameters.locking.check_milliseconds);
+    for number in 0..system.nodes.len() {
+        let system_of_node = Rc::clone(system);
+        system.kernel.spawn(async move {
+            let system = system_of_node;
+            let node = &system.nodes[number];
+            loop {
+                system.kernel.wait(check).await;
+                let now = system.kernel.now();
+                if now < Time::ZERO + check {
+                    continue;
+                }
+                let before = Time::ZERO + ((now - Time::ZERO) - check);
+                for transaction in node.waiting.borrow().long(node.id, before) {
+                    let permit = node.cpu.acquire().await;
+                    coherence::suspect(&system, node, transaction).await;
+                    drop(permit);
+                }
+            }
+        });
+    }
+}

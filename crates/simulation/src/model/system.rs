@@ -1,0 +1,286 @@
+//! The simulated system: nodes, devices, the global lock table in GEM, and what they cost.
+
+use super::buffer::Buffer;
+use super::devices::{Disks, DisksPlan, Gem};
+use super::machine::Machine;
+use super::pages::PageMap;
+use super::tally::Tally;
+use super::waiting::Waiting;
+use crate::kernel::Kernel;
+use crate::load::Load;
+use crate::parameters::{Log, Parameters, Storage};
+use crate::server::Server;
+use crate::signal::Signal;
+use crate::time::Span;
+use sardonyx_sharing::protocol::{Entry, Message, NodeId, Psn, TransactionId};
+use sardonyx_workload::debit_credit_pages::HistoryEnd;
+use sardonyx_workload::random::Random;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Everything that a run consists of, shared by its processes.
+pub struct System {
+    /// Virtual time.
+    pub kernel: Kernel,
+    /// What is simulated.
+    pub parameters: Parameters,
+    /// What transactions do.
+    pub load: Arc<Load>,
+    /// The nodes.
+    pub nodes: Vec<Node>,
+    /// Global Extended Memory.
+    pub gem: Gem,
+    /// The entries of the global lock table that is in it.
+    pub entries: RefCell<PageMap<Entry>>,
+    /// The database's files.
+    pub partitions: Vec<Partition>,
+    /// What is measured beside the servers' own statistics.
+    pub tally: RefCell<Tally>,
+}
+
+/// A processing node (paper 001, section 3.2).
+pub struct Node {
+    /// Its number.
+    pub id: NodeId,
+    /// Its processors.
+    pub cpu: Server,
+    /// Its processing slots: the multiprogramming level.
+    pub slots: Server,
+    /// Its database buffer.
+    pub buffer: RefCell<Buffer>,
+    /// Pages that are being read from storage, and who else waits for them.
+    pub fetching: RefCell<PageMap<Vec<Signal<()>>>>,
+    /// Those who wait, by page, until a modified page that was replaced is written.
+    pub leaving: RefCell<PageMap<Signal<()>>>,
+    /// Its side of the protocol.
+    pub machine: RefCell<Machine>,
+    /// Its transactions that have asked for a lock.
+    pub waiting: RefCell<Waiting>,
+    /// Where its log is.
+    pub log: Medium,
+    /// Random numbers for path lengths.
+    pub path_lengths: RefCell<Random>,
+    /// Pages written to the log.
+    pub log_pages: Cell<u64>,
+    next_transaction: Cell<u64>,
+    history: RefCell<HistoryEnd>,
+}
+
+/// A file of the database.
+pub struct Partition {
+    /// Its name.
+    pub name: String,
+    /// Whether its pages are locked.
+    pub locks: bool,
+    /// Where it is.
+    pub medium: Medium,
+}
+
+/// What a file is allocated to.
+#[derive(Clone)]
+pub enum Medium {
+    /// Global Extended Memory, accessed while the processor is kept busy.
+    Gem,
+    /// Disks, perhaps with a cache.
+    Disks(Rc<Disks>),
+}
+
+/// Streams of random numbers, one for each use, so that changing one part of a system leaves the other
+/// parts' numbers alone: curves of a figure differ by what they compare.
+pub struct Streams {
+    seed: u64,
+}
+
+/// What a stream of random numbers is for.
+#[derive(Clone, Copy)]
+pub enum Stream {
+    /// Arrival times.
+    Arrivals,
+    /// What transactions refer to.
+    Load,
+    /// Which node a transaction goes to.
+    Routing,
+    /// GEM's access times.
+    Gem,
+    /// Path lengths on a node.
+    PathLengths(u32),
+    /// Access times of a node's log disks.
+    Log(u32),
+    /// Access times of a partition's disks.
+    Partition(u32),
+}
+
+impl Streams {
+    /// The streams of a replication.
+    pub fn new(seed: u64, replication: u32) -> Self {
+        let mut random = Random::new(seed ^ u64::from(replication).rotate_right(24));
+        Streams {
+            seed: random.next_u64(),
+        }
+    }
+
+    /// The stream for `stream`.
+    pub fn of(&self, stream: Stream) -> Random {
+        let (kind, number) = match stream {
+            Stream::Arrivals => (1, 0),
+            Stream::Load => (2, 0),
+            Stream::Routing => (3, 0),
+            Stream::Gem => (4, 0),
+            Stream::PathLengths(node) => (5, node),
+            Stream::Log(node) => (6, node),
+            Stream::Partition(partition) => (7, partition),
+        };
+        Random::new(self.seed ^ (u64::from(number) << 8 | kind))
+    }
+}
+
+impl System {
+    /// The system of `parameters`, at time zero, with nothing running.
+    pub fn new(parameters: &Parameters, load: &Arc<Load>, streams: &Streams) -> Rc<Self> {
+        let kernel = Kernel::new();
+        let partitions = load.partitions().iter().enumerate().map(|(number, name)| {
+            let random = streams.of(Stream::Partition(number as u32));
+            partition(&kernel, parameters, name, random)
+        });
+        let partitions = partitions.collect();
+        let nodes = (0..parameters.nodes).map(|number| {
+            let log = streams.of(Stream::Log(number));
+            let path_lengths = streams.of(Stream::PathLengths(number));
+            Node::new(&kernel, parameters, load, NodeId(number as u16), log, path_lengths)
+        });
+        let nodes = nodes.collect();
+        let gem = Gem::new(&kernel, &parameters.gem, streams.of(Stream::Gem));
+        let tally = Tally::new(load.partitions().len());
+        Rc::new(System {
+            kernel,
+            parameters: parameters.clone(),
+            load: Arc::clone(load),
+            nodes,
+            gem,
+            entries: RefCell::default(),
+            partitions,
+            tally: RefCell::new(tally),
+        })
+    }
+
+    /// The time a processor takes for so many instructions.
+    pub fn instructions(&self, count: f64) -> Span {
+        Span::from_microseconds(count / self.parameters.node.mips)
+    }
+
+    /// What `message` costs: instructions at each end, and bytes on the network. Each page beyond the
+    /// first adds its bytes and what a long message costs more than a short one.
+    pub fn message_cost(&self, message: &Message) -> (f64, u64) {
+        let messages = &self.parameters.messages;
+        match message.pages_carried() as u64 {
+            0 => (messages.short_instructions, u64::from(messages.short_bytes)),
+            pages => {
+                let more = messages.long_instructions - messages.short_instructions;
+                let instructions = messages.long_instructions + (pages - 1) as f64 * more.max(0.0);
+                (instructions, pages * u64::from(messages.long_bytes))
+            }
+        }
+    }
+
+    /// How long so many bytes are on the network.
+    pub fn network_delay(&self, bytes: u64) -> Span {
+        let messages = &self.parameters.messages;
+        // 10^6 bytes a second are bytes a microsecond.
+        let transmission = bytes as f64 / messages.megabytes_per_second;
+        Span::from_microseconds(messages.latency_microseconds + transmission)
+    }
+}
+
+impl Node {
+    fn new(
+        kernel: &Kernel,
+        parameters: &Parameters,
+        load: &Arc<Load>,
+        id: NodeId,
+        log: Random,
+        path_lengths: Random,
+    ) -> Self {
+        Node {
+            id,
+            cpu: Server::new(kernel, parameters.node.processors),
+            slots: Server::new(kernel, parameters.node.multiprogramming_level),
+            buffer: RefCell::new(Buffer::new(parameters.node.buffer_pages)),
+            fetching: RefCell::default(),
+            leaving: RefCell::default(),
+            machine: RefCell::new(Machine::new(parameters, load, id)),
+            waiting: RefCell::default(),
+            log: log_medium(kernel, parameters, log),
+            path_lengths: RefCell::new(path_lengths),
+            log_pages: Cell::new(0),
+            next_transaction: Cell::new(0),
+            history: RefCell::new(load.history_end(id.0)),
+        }
+    }
+
+    /// A number for a transaction that begins here.
+    pub fn begin(&self) -> TransactionId {
+        let number = self.next_transaction.get();
+        self.next_transaction.set(number + 1);
+        TransactionId::new(self.id, number)
+    }
+
+    /// Appends a record to HISTORY: its page, and whether the record is the first one in it.
+    pub fn append(&self) -> (u64, bool) {
+        let (page, begins) = self.history.borrow_mut().append();
+        (page.to_u64(), begins)
+    }
+
+    /// The version of the node's copy of `page`, if it has one that is complete.
+    pub fn version(&self, page: u64) -> Option<Psn> {
+        let version = self.buffer.borrow().version(page)?;
+        (!self.fetching.borrow().contains_key(&page)).then_some(version)
+    }
+
+    /// Starts measuring.
+    pub fn reset(&self) {
+        self.cpu.reset();
+        self.slots.reset();
+        self.log_pages.set(0);
+        if let Medium::Disks(disks) = &self.log {
+            disks.reset();
+        }
+    }
+}
+
+fn partition(kernel: &Kernel, parameters: &Parameters, name: &str, random: Random) -> Partition {
+    let plan = parameters.partition(name);
+    let medium = match plan.storage {
+        Storage::Gem => Medium::Gem,
+        storage => {
+            let plan = DisksPlan {
+                storage,
+                disks: plan.disks_per_node * parameters.nodes,
+                controllers: plan.controllers_per_node * parameters.nodes,
+                cache_pages: plan.cache_pages_per_node as usize * parameters.nodes as usize,
+                access_milliseconds: parameters.disk.access_milliseconds,
+            };
+            Medium::Disks(Disks::new(kernel, &plan, &parameters.disk, random))
+        }
+    };
+    Partition {
+        name: name.to_string(),
+        locks: plan.locks,
+        medium,
+    }
+}
+
+fn log_medium(kernel: &Kernel, parameters: &Parameters, random: Random) -> Medium {
+    let Log { storage, access_milliseconds, disks_per_node, .. } = parameters.log;
+    if storage == Storage::Gem {
+        return Medium::Gem;
+    }
+    let plan = DisksPlan {
+        storage,
+        disks: disks_per_node,
+        controllers: parameters.log.controllers_per_node,
+        cache_pages: parameters.log.cache_pages_per_node as usize,
+        access_milliseconds,
+    };
+    Medium::Disks(Disks::new(kernel, &plan, &parameters.disk, random))
+}

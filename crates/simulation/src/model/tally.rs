@@ -1,0 +1,136 @@
+//! What is measured beside the servers' own statistics.
+
+use super::accounts::Accounts;
+use crate::time::{Span, Time};
+use hdrhistogram::Histogram;
+
+/// Counts since the start of measuring.
+pub struct Tally {
+    /// When measuring started.
+    pub since: Time,
+    /// Transactions that arrived.
+    pub arrivals: u64,
+    /// Transactions that completed.
+    pub completions: u64,
+    /// Their response times, in microseconds.
+    pub responses: Histogram<u64>,
+    /// The sum of their response times.
+    pub response_sum: Span,
+    /// The sum of each one's response time per access, in seconds.
+    pub per_access_sum: f64,
+    /// Where their time went.
+    pub accounts: Accounts,
+    /// By partition.
+    pub partitions: Vec<PartitionTally>,
+    /// Short messages sent.
+    pub short_messages: u64,
+    /// Long messages sent.
+    pub long_messages: u64,
+    /// Page requests that were answered, and how long that took.
+    pub page_requests: u64,
+    /// The sum of their delays.
+    pub page_request_sum: Span,
+    /// Transactions aborted for a deadlock.
+    pub deadlocks: u64,
+    /// Compare&Swap operations that found the entry changed.
+    pub swap_failures: u64,
+    population: u64,
+    population_at_start: u64,
+    population_since: Time,
+    /// Transactions x picoseconds.
+    population_integral: u128,
+}
+
+/// What happened to a partition's pages.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PartitionTally {
+    /// Page accesses; several of one transaction to one page, one after the other, count once.
+    pub accesses: u64,
+    /// Of them, those that found the current version in the buffer.
+    pub hits: u64,
+    /// Of them, those that found an old version there.
+    pub invalidations: u64,
+    /// Pages that another node sent.
+    pub from_nodes: u64,
+    /// Pages read from storage.
+    pub reads: u64,
+    /// Pages written to storage.
+    pub writes: u64,
+}
+
+impl Tally {
+    /// Nothing counted, nobody there.
+    pub fn new(partitions: usize) -> Self {
+        Tally {
+            since: Time::ZERO,
+            arrivals: 0,
+            completions: 0,
+            responses: Histogram::new(3).expect("three digits are allowed"),
+            response_sum: Span::ZERO,
+            per_access_sum: 0.0,
+            accounts: Accounts::default(),
+            partitions: vec![PartitionTally::default(); partitions],
+            short_messages: 0,
+            long_messages: 0,
+            page_requests: 0,
+            page_request_sum: Span::ZERO,
+            deadlocks: 0,
+            swap_failures: 0,
+            population: 0,
+            population_at_start: 0,
+            population_since: Time::ZERO,
+            population_integral: 0,
+        }
+    }
+
+    /// Starts measuring.
+    pub fn reset(&mut self, now: Time) {
+        *self = Tally {
+            since: now,
+            population: self.population,
+            population_at_start: self.population,
+            population_since: now,
+            ..Tally::new(self.partitions.len())
+        };
+    }
+
+    /// A transaction arrived.
+    pub fn arrived(&mut self, now: Time) {
+        self.integrate(now);
+        self.arrivals += 1;
+        self.population += 1;
+    }
+
+    /// A transaction completed that arrived at `arrival` and made so many accesses.
+    pub fn completed(&mut self, now: Time, arrival: Time, accesses: usize, accounts: &Accounts) {
+        self.integrate(now);
+        self.completions += 1;
+        self.population -= 1;
+        let response = now - arrival;
+        self.responses.saturating_record(response.as_picoseconds() / 1_000_000);
+        self.response_sum = self.response_sum + response;
+        self.per_access_sum += response.as_seconds() / accesses.max(1) as f64;
+        self.accounts.add(accounts);
+        assert_eq!(accounts.total(), response, "every wait is booked, and once");
+    }
+
+    /// Mean number of transactions in the system until `now`.
+    pub fn mean_population(&mut self, now: Time) -> f64 {
+        self.integrate(now);
+        let measured = (now - self.since).as_picoseconds();
+        self.population_integral as f64 / measured.max(1) as f64
+    }
+
+    /// Whether so many more are in the system than at the start that it cannot be chance.
+    pub fn grows(&self) -> bool {
+        let growth = self.population as f64 - self.population_at_start as f64;
+        let arrivals = self.arrivals as f64;
+        growth > 6.0 * libm::sqrt(arrivals) && growth > 0.02 * arrivals
+    }
+
+    fn integrate(&mut self, now: Time) {
+        let span = (now - self.population_since).as_picoseconds();
+        self.population_integral += u128::from(self.population) * u128::from(span);
+        self.population_since = now;
+    }
+}

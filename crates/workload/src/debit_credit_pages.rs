@@ -1,0 +1,520 @@
+//! Debit-credit as page references, as paper 001 has it (section 3.1 and Table 4.1).
+//!
+//! A transaction references ACCOUNT, HISTORY, TELLER and BRANCH in this order: always the same, so
+//! that no deadlock can occur, and the two small record types last, so that their locks are held for
+//! as short as possible. The branch is any; the teller is any of that branch; the account is of that
+//! branch or, in a share of cases (15 percent), of any other.
+//!
+//! Records of one branch lie together and never share a page of TELLER or ACCOUNT with another
+//! branch's, so a page has one branch, and a branch's pages one node. With *clustering* the TELLER
+//! records lie in the page of their BRANCH record: four record accesses on three pages, of which the
+//! last is referenced twice.
+//!
+//! The database grows with the number of nodes: a [`PageScale`] counts in *units*, of which the
+//! paper has one per node and 100 transactions per second.
+//!
+//! HISTORY has no page number here ([`Access::Append`]): every node appends at its own end, so only
+//! the node that runs the transaction knows the page. [`HistoryEnd`] is such an end.
+
+use crate::debit_credit::OTHER_BRANCH_PERCENT;
+use crate::random::Random;
+use crate::reference::{Access, PageNumber, PageReference};
+
+/// The partition of ACCOUNT records.
+pub const ACCOUNT: u16 = 0;
+/// The partition of HISTORY records.
+pub const HISTORY: u16 = 1;
+/// The partition of BRANCH records and, if clustered, of TELLER records.
+pub const BRANCH: u16 = 2;
+/// The partition of TELLER records, if not clustered.
+pub const TELLER: u16 = 3;
+
+/// The most units, and the most nodes.
+pub const MAX_UNITS: u32 = 1_000;
+
+/// Why a [`PageScale`] is not possible.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PageScaleError {
+    /// A number is outside its limits.
+    #[error("{what} of {value} is not possible: choose between {least} and {most}")]
+    Range {
+        /// Which number, by the name of its field.
+        what: &'static str,
+        /// What was asked for.
+        value: u64,
+        /// The least that is possible.
+        least: u64,
+        /// The most that is possible.
+        most: u64,
+    },
+    /// A partition would have more pages than a page number can name.
+    #[error(
+        "{partition} would have {pages} pages, more than 2^32: choose fewer units or records, or \
+         more records in a page"
+    )]
+    Pages {
+        /// The partition's name.
+        partition: &'static str,
+        /// How many pages it would have.
+        pages: u64,
+    },
+}
+
+/// How many records of each type there are, and how many fit in a page.
+///
+/// Fields may be set freely; [`DebitCreditPages::new`] checks them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PageScale {
+    /// Units of the database: the paper has one per node. 1 to [`MAX_UNITS`].
+    pub units: u32,
+    /// BRANCH records per unit.
+    pub branches_per_unit: u32,
+    /// TELLER records per BRANCH record.
+    pub tellers_per_branch: u32,
+    /// ACCOUNT records per BRANCH record.
+    pub accounts_per_branch: u32,
+    /// BRANCH records in a page.
+    pub branch_blocking: u32,
+    /// TELLER records in a page, if not clustered.
+    pub teller_blocking: u32,
+    /// ACCOUNT records in a page.
+    pub account_blocking: u32,
+    /// HISTORY records in a page.
+    pub history_blocking: u32,
+    /// Whether TELLER records lie in the page of their BRANCH record.
+    pub clustered: bool,
+    /// Share of accounts of another branch than the teller's, in percent.
+    pub other_branch_percent: u32,
+}
+
+impl PageScale {
+    /// Table 4.1 for so many nodes: per node 100 branches, 1,000 tellers and 10,000,000 accounts,
+    /// clustered.
+    pub const fn paper(units: u32) -> Self {
+        PageScale {
+            units,
+            branches_per_unit: 100,
+            tellers_per_branch: 10,
+            accounts_per_branch: 100_000,
+            branch_blocking: 1,
+            teller_blocking: 10,
+            account_blocking: 10,
+            history_blocking: 20,
+            clustered: true,
+            other_branch_percent: OTHER_BRANCH_PERCENT,
+        }
+    }
+
+    /// Checks every number.
+    ///
+    /// # Errors
+    /// [`PageScaleError`] for the first that is not possible.
+    pub fn check(&self) -> Result<(), PageScaleError> {
+        let billion = 1_000_000_000;
+        for (what, value, least, most) in [
+            ("units", self.units, 1, MAX_UNITS),
+            ("branches_per_unit", self.branches_per_unit, 1, 1_000_000),
+            ("tellers_per_branch", self.tellers_per_branch, 1, 1_000_000),
+            ("accounts_per_branch", self.accounts_per_branch, 1, billion),
+            ("branch_blocking", self.branch_blocking, 1, billion),
+            ("teller_blocking", self.teller_blocking, 1, billion),
+            ("account_blocking", self.account_blocking, 1, billion),
+            ("history_blocking", self.history_blocking, 1, billion),
+            ("other_branch_percent", self.other_branch_percent, 0, 100),
+        ] {
+            if !(least..=most).contains(&value) {
+                let (value, least, most) = (value.into(), least.into(), most.into());
+                return Err(PageScaleError::Range {
+                    what,
+                    value,
+                    least,
+                    most,
+                });
+            }
+        }
+        let branches = self.branches();
+        for (partition, pages) in [
+            ("BRANCH", branches),
+            ("TELLER", branches * u64::from(self.teller_pages())),
+            ("ACCOUNT", branches * u64::from(self.account_pages())),
+        ] {
+            if pages > 1 << 32 {
+                return Err(PageScaleError::Pages { partition, pages });
+            }
+        }
+        Ok(())
+    }
+
+    /// How many branches there are, in all units.
+    pub fn branches(&self) -> u64 {
+        u64::from(self.units) * u64::from(self.branches_per_unit)
+    }
+
+    /// How many partitions there are: their numbers are below it.
+    pub fn partitions(&self) -> u16 {
+        if self.clustered { 3 } else { 4 }
+    }
+
+    /// The name of a partition.
+    pub fn partition_name(&self, partition: u16) -> &'static str {
+        match partition {
+            ACCOUNT => "ACCOUNT",
+            HISTORY => "HISTORY",
+            BRANCH if self.clustered => "BRANCH/TELLER",
+            BRANCH => "BRANCH",
+            TELLER if !self.clustered => "TELLER",
+            _ => "(none)",
+        }
+    }
+
+    /// How many pages a partition has; none for HISTORY, which grows.
+    pub fn pages(&self, partition: u16) -> Option<u64> {
+        match partition {
+            ACCOUNT => Some(self.branches() * u64::from(self.account_pages())),
+            BRANCH => Some(self.branches().div_ceil(u64::from(self.branch_blocking))),
+            TELLER if !self.clustered => Some(self.branches() * u64::from(self.teller_pages())),
+            _ => None,
+        }
+    }
+
+    /// The branch whose records are in a page, from 0; none for HISTORY and for what is no page. Of
+    /// a BRANCH page with several records, the first.
+    #[inline]
+    pub fn branch_of_page(&self, page: PageNumber) -> Option<u32> {
+        let branch = match page.partition {
+            ACCOUNT => page.page / self.account_pages(),
+            TELLER if !self.clustered => page.page / self.teller_pages(),
+            BRANCH => page.page.checked_mul(self.branch_blocking)?,
+            _ => return None,
+        };
+        (u64::from(branch) < self.branches()).then_some(branch)
+    }
+
+    /// The node of a branch: every node has a contiguous range, and all have the same number of
+    /// branches (give or take one if it does not divide).
+    ///
+    /// This is both the affinity routing of the paper and its assignment of lock authority.
+    #[inline]
+    pub fn node_of_branch(&self, branch: u32, nodes: u16) -> u16 {
+        let (branch, nodes) = (u64::from(branch), u64::from(nodes));
+        (((branch + 1) * nodes - 1) / self.branches()) as u16
+    }
+
+    /// The node that has the lock authority for a page: that of its branch, and of a HISTORY page
+    /// the node that appends to it ([`HistoryEnd`]). Node 0 for what is no page.
+    #[inline]
+    pub fn node_of_page(&self, page: PageNumber, nodes: u16) -> u16 {
+        match self.branch_of_page(page) {
+            Some(branch) => self.node_of_branch(branch, nodes),
+            None if page.partition == HISTORY => (page.page % u32::from(nodes)) as u16,
+            None => 0,
+        }
+    }
+
+    /// Pages of a branch's accounts.
+    fn account_pages(&self) -> u32 {
+        self.accounts_per_branch.div_ceil(self.account_blocking)
+    }
+
+    /// Pages of a branch's tellers, if not clustered.
+    fn teller_pages(&self) -> u32 {
+        self.tellers_per_branch.div_ceil(self.teller_blocking)
+    }
+}
+
+/// One transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DebitCreditDraw {
+    /// The branch, from 0: what affinity routing goes by.
+    pub branch: u32,
+    /// The four record accesses: ACCOUNT, HISTORY, TELLER, BRANCH. All change their record.
+    pub references: [PageReference; 4],
+}
+
+/// Draws transactions without end; the same scale and seed draw the same ones (I11).
+///
+/// ```
+/// use sardonyx_workload::debit_credit_pages::{DebitCreditPages, PageScale};
+///
+/// let scale = PageScale::paper(10);
+/// let mut source = DebitCreditPages::new(scale, 42)?;
+/// let draw = source.draw();
+/// let node = scale.node_of_branch(draw.branch, 10);
+/// let [_, _, teller, branch] = draw.references;
+/// assert_eq!(teller, branch);
+/// assert_eq!(scale.node_of_page(branch.page, 10), node);
+/// # Ok::<(), sardonyx_workload::debit_credit_pages::PageScaleError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DebitCreditPages {
+    scale: PageScale,
+    random: Random,
+}
+
+impl DebitCreditPages {
+    /// A source of transactions on a database of `scale`.
+    ///
+    /// # Errors
+    /// [`PageScaleError`] if the scale is not possible.
+    pub fn new(scale: PageScale, seed: u64) -> Result<Self, PageScaleError> {
+        scale.check()?;
+        Ok(DebitCreditPages {
+            scale,
+            random: Random::new(seed),
+        })
+    }
+
+    /// The scale.
+    pub fn scale(&self) -> PageScale {
+        self.scale
+    }
+
+    /// The next transaction.
+    #[inline]
+    pub fn draw(&mut self) -> DebitCreditDraw {
+        let scale = &self.scale;
+        let branches = scale.branches();
+        let branch = self.random.below(branches) as u32;
+        let teller = self.random.below(u64::from(scale.tellers_per_branch)) as u32;
+        let mut home = branch;
+        // With one branch there is no other to come from.
+        if branches > 1 && self.random.chance(scale.other_branch_percent) {
+            let other = self.random.below(branches - 1) as u32;
+            home = other + u32::from(other >= branch);
+        }
+        let account = self.random.below(u64::from(scale.accounts_per_branch)) as u32;
+        let account_page = home * scale.account_pages() + account / scale.account_blocking;
+        let branch_page = PageNumber::new(BRANCH, branch / scale.branch_blocking);
+        let teller_page = if scale.clustered {
+            branch_page
+        } else {
+            let page = branch * scale.teller_pages() + teller / scale.teller_blocking;
+            PageNumber::new(TELLER, page)
+        };
+        DebitCreditDraw {
+            branch,
+            references: [
+                PageReference::write(PageNumber::new(ACCOUNT, account_page)),
+                PageReference {
+                    page: PageNumber::new(HISTORY, 0),
+                    access: Access::Append,
+                },
+                PageReference::write(teller_page),
+                PageReference::write(branch_page),
+            ],
+        }
+    }
+}
+
+/// The end of HISTORY at which one node appends.
+///
+/// The nodes' pages interleave: page `p` belongs to node `p % nodes`, so no two nodes ever meet in
+/// one, whatever their speeds. After 2^32 pages in all the numbers start again.
+///
+/// ```
+/// use sardonyx_workload::debit_credit_pages::HistoryEnd;
+///
+/// let mut end = HistoryEnd::new(3, 10, 2);
+/// let pages: Vec<(u32, bool)> = (0..4).map(|_| end.append()).map(|(p, new)| (p.page, new)).collect();
+/// assert_eq!(pages, [(3, true), (3, false), (13, true), (13, false)]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct HistoryEnd {
+    node: u32,
+    nodes: u32,
+    blocking: u32,
+    /// Pages begun before the current one, and records in the current one.
+    pages: u32,
+    records: u32,
+}
+
+impl HistoryEnd {
+    /// The end of `node` of `nodes`, with `blocking` records in a page. No record is there yet.
+    ///
+    /// # Panics
+    /// If the node is not one of the nodes, or no record fits in a page.
+    pub fn new(node: u16, nodes: u16, blocking: u32) -> Self {
+        assert!(node < nodes, "node {node} of {nodes}");
+        assert!(blocking > 0, "no record fits in a page");
+        HistoryEnd {
+            node: node.into(),
+            nodes: nodes.into(),
+            blocking,
+            pages: 0,
+            records: 0,
+        }
+    }
+
+    /// Appends a record: the page it goes to, and whether it is that page's first.
+    #[inline]
+    pub fn append(&mut self) -> (PageNumber, bool) {
+        if self.records == self.blocking {
+            self.records = 0;
+            // Each node has at least floor(2^32 / nodes) numbers.
+            let numbers = (1u64 << 32) / u64::from(self.nodes);
+            self.pages = ((u64::from(self.pages) + 1) % numbers) as u32;
+        }
+        self.records += 1;
+        let page = PageNumber::new(HISTORY, self.pages * self.nodes + self.node);
+        (page, self.records == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draws(scale: PageScale, seed: u64, count: usize) -> Vec<DebitCreditDraw> {
+        let mut source = DebitCreditPages::new(scale, seed).unwrap();
+        (0..count).map(|_| source.draw()).collect()
+    }
+
+    #[test]
+    fn a_clustered_draw_has_four_accesses_on_three_pages_in_order() {
+        let scale = PageScale::paper(2);
+        for draw in draws(scale, 1, 1_000) {
+            let [account, history, teller, branch] = draw.references;
+            assert_eq!(account.page.partition, ACCOUNT);
+            assert_eq!(history.access, Access::Append);
+            assert_eq!(history.page.partition, HISTORY);
+            assert_eq!(teller, branch);
+            assert_eq!(branch.page, PageNumber::new(BRANCH, draw.branch));
+        }
+        assert_eq!(scale.partitions(), 3);
+    }
+
+    #[test]
+    fn an_unclustered_draw_has_the_branchs_teller_page() {
+        let scale = PageScale {
+            clustered: false,
+            tellers_per_branch: 25,
+            ..PageScale::paper(2)
+        };
+        let mut seen = std::collections::BTreeSet::new();
+        for draw in draws(scale, 1, 5_000) {
+            let teller = draw.references[2].page;
+            assert_eq!(teller.partition, TELLER);
+            assert_eq!(scale.branch_of_page(teller), Some(draw.branch));
+            seen.insert(teller.page);
+        }
+        // 25 tellers are three pages, the last half full.
+        assert_eq!(seen.len(), 600);
+        assert_eq!(scale.pages(TELLER), Some(600));
+    }
+
+    #[test]
+    fn branches_are_uniform_and_fifteen_percent_of_the_accounts_are_elsewhere() {
+        let scale = PageScale::paper(1);
+        let draws = draws(scale, 3, 200_000);
+        let mut per_branch = [0u32; 100];
+        let mut elsewhere = 0;
+        for draw in &draws {
+            per_branch[draw.branch as usize] += 1;
+            let home = scale.branch_of_page(draw.references[0].page).unwrap();
+            elsewhere += u32::from(home != draw.branch);
+        }
+        // Mean 2,000, standard deviation 45; of the 30,000, 160.
+        assert!(per_branch.iter().all(|count| count.abs_diff(2_000) < 230));
+        assert!(elsewhere.abs_diff(30_000) < 800, "{elsewhere}");
+    }
+
+    #[test]
+    fn the_share_of_other_branches_is_a_parameter() {
+        for (percent, expected) in [(0, 0), (100, 1_000)] {
+            let scale = PageScale {
+                other_branch_percent: percent,
+                ..PageScale::paper(1)
+            };
+            let other = |draw: &&DebitCreditDraw| {
+                scale.branch_of_page(draw.references[0].page) != Some(draw.branch)
+            };
+            assert_eq!(
+                draws(scale, 3, 1_000).iter().filter(other).count(),
+                expected
+            );
+        }
+        let one = PageScale {
+            branches_per_unit: 1,
+            other_branch_percent: 100,
+            ..PageScale::paper(1)
+        };
+        assert!(draws(one, 3, 100).iter().all(|draw| draw.branch == 0));
+    }
+
+    #[test]
+    fn a_thousand_nodes_fit_and_share_the_branches_equally() {
+        let scale = PageScale::paper(1_000);
+        assert_eq!(scale.pages(ACCOUNT), Some(1_000_000_000));
+        let mut branches = vec![0u32; 1_000];
+        let mut last = 0;
+        for branch in 0..100_000 {
+            let node = scale.node_of_branch(branch, 1_000);
+            assert!(node >= last);
+            last = node;
+            branches[node as usize] += 1;
+        }
+        assert!(branches.iter().all(|&count| count == 100));
+        for draw in draws(scale, 9, 10_000) {
+            let home = scale.branch_of_page(draw.references[0].page).unwrap();
+            let node = scale.node_of_page(draw.references[0].page, 1_000);
+            assert_eq!(node, scale.node_of_branch(home, 1_000));
+        }
+    }
+
+    #[test]
+    fn nodes_that_do_not_divide_the_branches_differ_by_one() {
+        let scale = PageScale::paper(1);
+        for nodes in 1..=100 {
+            let mut counts = vec![0u32; nodes as usize];
+            for branch in 0..100 {
+                counts[scale.node_of_branch(branch, nodes) as usize] += 1;
+            }
+            let (least, most) = (counts.iter().min(), counts.iter().max());
+            assert!(most.unwrap() - least.unwrap() <= 1, "{nodes}: {counts:?}");
+        }
+    }
+
+    #[test]
+    fn history_ends_never_meet_and_their_pages_name_their_node() {
+        let scale = PageScale::paper(3);
+        let mut seen = std::collections::BTreeSet::new();
+        for node in 0..3 {
+            let mut end = HistoryEnd::new(node, 3, scale.history_blocking);
+            for record in 0..200 {
+                let (page, is_new) = end.append();
+                assert_eq!(is_new, record % 20 == 0);
+                assert_eq!(is_new, seen.insert(page));
+                assert_eq!(scale.node_of_page(page, 3), node);
+            }
+        }
+        assert_eq!(seen.len(), 30);
+    }
+
+    #[test]
+    fn what_is_not_possible_is_refused_by_name() {
+        let refused = |scale: PageScale| scale.check().unwrap_err().to_string();
+        let paper = PageScale::paper(1);
+        assert!(refused(PageScale::paper(0)).contains("units of 0"));
+        assert!(refused(PageScale::paper(1_001)).contains("between 1 and 1000"));
+        let blocking = PageScale {
+            account_blocking: 0,
+            ..paper
+        };
+        assert!(refused(blocking).contains("account_blocking"));
+        let huge = PageScale {
+            units: 1_000,
+            accounts_per_branch: 1_000_000_000,
+            ..paper
+        };
+        assert!(refused(huge).contains("ACCOUNT would have 10000000000000 pages"));
+        assert!(DebitCreditPages::new(huge, 0).is_err());
+    }
+
+    #[test]
+    fn the_same_seed_draws_the_same() {
+        let scale = PageScale::paper(4);
+        assert_eq!(draws(scale, 5, 100), draws(scale, 5, 100));
+        assert_ne!(draws(scale, 5, 100), draws(scale, 6, 100));
+    }
+}
