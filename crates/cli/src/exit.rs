@@ -8,6 +8,8 @@ use sardonyx::storage::manifest::ManifestError;
 use sardonyx::storage::recovery::RecoveryError;
 use sardonyx::{Error, SerialError};
 use sardonyx_floor::FloorError;
+use sardonyx_simulation::experiment::SimulationError;
+use sardonyx_simulation::parameters::read::ParameterError;
 use sardonyx_workload::debit_credit::DebitCreditError;
 use std::io;
 use std::path::PathBuf;
@@ -85,6 +87,9 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
 
 fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if cause.is::<UsageError>() || cause.is::<DebitCreditError>() {
+        return Some(Exit::Usage);
+    }
+    if cause.is::<ParameterError>() || cause.is::<SimulationError>() {
         return Some(Exit::Usage);
     }
     if let Some(error) = cause.downcast_ref::<Error>() {

@@ -1,0 +1,177 @@
+//! `simulate`: how a workload would run on closely or loosely coupled nodes.
+//!
+//! [`choice`] turns arguments into parameters, [`engine`] simulates points, [`present`] prints an
+//! outcome, [`remarks`] are its warnings, [`csv`] is for other programs, [`distributed`] is for many
+//! machines. The model is the crate `simulation`.
+//!
+//! Source: Rahm, "Evaluation of Closely Coupled Systems for High Performance Database Processing"
+//! (paper 001).
+
+mod choice;
+mod csv;
+mod distributed;
+mod engine;
+mod present;
+mod remarks;
+
+use crate::exit::{Exit, UsageError};
+use crate::output::Output;
+use crate::output::table::Table;
+use anyhow::Context;
+use choice::Choice;
+use distributed::{Distribution, Gathered};
+use engine::Engine;
+use sardonyx_simulation::outcome::Outcome;
+use sardonyx_simulation::parameters::Parameters;
+use sardonyx_simulation::parameters::preset::{self, PRESETS};
+use serde::Serialize;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Simulate nodes that share one database: response times, utilisations, and what limits them.
+///
+/// The parameters are those of the paper's Table 4.1 unless a preset, a file or options say otherwise.
+/// Replications go on until the 95% interval of the mean response time is narrow enough. Without a
+/// terminal, or with --json, there is no progress bar.
+///
+/// Examples:
+///   sardonyx simulate
+///   sardonyx simulate --nodes 8 --coupling loose --routing random --buffer-pages 1000
+///   sardonyx simulate --preset cxl --nodes 8 --set gem.entry_microseconds=1
+///   sardonyx simulate --print-parameters > mine.toml
+///   sardonyx simulate --parameters mine.toml --csv figures.csv
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+pub struct Arguments {
+    #[command(flatten)]
+    choice: Choice,
+    /// Threads [default: one for each core]; the results do not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// Print the parameters as TOML, and simulate nothing
+    #[arg(long)]
+    print_parameters: bool,
+    /// List the presets
+    #[arg(long)]
+    list_presets: bool,
+    /// Write every figure with its interval to a file of comma-separated values
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    #[command(flatten)]
+    distribution: Distribution,
+}
+
+/// What is printed for programs.
+#[derive(Debug, Serialize)]
+struct Report<'a> {
+    #[serde(flatten)]
+    outcome: &'a Outcome,
+    warnings: Vec<String>,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        if self.list_presets {
+            return list_presets(output);
+        }
+        let parameters = self.choice.read()?;
+        if self.print_parameters {
+            return self.print(&parameters, output);
+        }
+        let points = [parameters];
+        if let Some(exit) = self.part_of(&points, output)? {
+            return Ok(exit);
+        }
+        let outcome = &self.outcomes(&points)?[0];
+        if let Some(file) = &self.csv {
+            write(file, &csv::text(&[], [(&[][..], outcome)]))?;
+        }
+        if output.is_json() {
+            let warnings = remarks::warnings(outcome);
+            output.value(&Report { outcome, warnings })?;
+        } else {
+            present::print(outcome, output)?;
+        }
+        Ok(Exit::Done)
+    }
+
+    fn print(&self, parameters: &Parameters, output: &mut Output) -> anyhow::Result<Exit> {
+        let commented = preset::find(&self.choice.preset);
+        if output.is_json() {
+            output.value(parameters)?;
+        } else if let (true, Some(preset)) = (self.choice.is_the_preset_alone(), commented)
+            && preset.name == PRESETS[0].name
+        {
+            write!(output, "{}", preset.text)?;
+        } else {
+            write!(output, "{}", toml::to_string(parameters)?)?;
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Runs a part only, or says what parts are missing, if that is what is asked for.
+    fn part_of(&self, points: &[Parameters], output: &mut Output) -> anyhow::Result<Option<Exit>> {
+        let distribution = &self.distribution;
+        if let Some(numbers) = &distribution.only_replications {
+            let point = match (distribution.only_point, points.len()) {
+                (Some(point), _) => point,
+                (None, 1) => 0,
+                (None, points) => {
+                    return Err(UsageError::Arguments(format!(
+                        "--only-replications of which point? Name one of {points} by --only-point"
+                    ))
+                    .into());
+                }
+            };
+            for part in distributed::run(points, point, numbers, self.threads)? {
+                output.line(&part)?;
+            }
+            return Ok(Some(Exit::Done));
+        }
+        if let (Some(file), true) = (&distribution.gather, distribution.missing) {
+            for missing in Gathered::read(file)?.missing(points) {
+                output.line(&missing)?;
+            }
+            return Ok(Some(Exit::Done));
+        }
+        Ok(None)
+    }
+
+    fn outcomes(&self, points: &[Parameters]) -> anyhow::Result<Vec<Outcome>> {
+        if let Some(file) = &self.distribution.gather {
+            return Ok(Gathered::read(file)?.outcomes(points)?);
+        }
+        let engine = Engine {
+            threads: self.threads,
+        };
+        Ok(engine.simulate(points)?)
+    }
+}
+
+fn list_presets(output: &mut Output) -> anyhow::Result<Exit> {
+    #[derive(Serialize)]
+    struct Listed {
+        name: &'static str,
+        what: &'static str,
+    }
+    let listed = PRESETS.iter().map(|preset| Listed {
+        name: preset.name,
+        what: preset.what,
+    });
+    let listed: Vec<_> = listed.collect();
+    if output.is_json() {
+        output.value(&listed)?;
+    } else {
+        let mut table = Table::new(["preset", "what it describes"]);
+        for preset in listed {
+            table.row([preset.name.into(), preset.what.into()]);
+        }
+        write!(output, "{table}")?;
+    }
+    Ok(Exit::Done)
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    std::fs::write(file, text).with_context(|| format!("writing {}", file.display()))
+}
