@@ -1,3 +1,36 @@
-//! Lock tables.
+//! Lock tables without threads, clocks or I/O.
+//!
+//! A lock protects an object (a page, an object of a user's schema) until its owner (a transaction, an
+//! operation) gives it back. What locks there are is given by a [`Compatibility`] matrix: shared and
+//! exclusive is one such matrix, read and increment another. The core is [`LockQueue`], the state of
+//! one object: who holds it, and who waits, first come first served. A [`LockTable`] is many of them by
+//! key. A cycle among the waiting is found by [`waits_for::cycle`], over all tables at once.
+//!
+//! Everything here is a state machine: a request is answered at once with [`Answer`], and what a
+//! release grants to others is returned to the caller, who tells them. The threaded lock manager, the
+//! simulation and the entries of a global lock table (paper 001, section 2) are shells around it.
+//!
+//! ```
+//! use sardonyx_lock::{Answer, Compatibility, EXCLUSIVE, LockTable, SHARED};
+//!
+//! let mut table: LockTable<&str, u32> = LockTable::new(Compatibility::SHARED_EXCLUSIVE);
+//! assert_eq!(table.request(1, "page", SHARED), Answer::Granted);
+//! assert_eq!(table.request(2, "page", EXCLUSIVE), Answer::Waiting);
+//! let mut granted = Vec::new();
+//! table.release_all(1, &mut granted);
+//! assert_eq!(granted, [(2, "page")]);
+//! ```
 
 #![forbid(unsafe_code)]
+
+pub mod compatibility;
+pub mod hash;
+pub mod queue;
+pub mod statistics;
+pub mod table;
+pub mod waits_for;
+
+pub use compatibility::{Compatibility, CompatibilityError, EXCLUSIVE, Mode, Modes, SHARED};
+pub use queue::{Answer, Holder, LockQueue, Waiter};
+pub use statistics::Statistics;
+pub use table::LockTable;

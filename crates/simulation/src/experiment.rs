@@ -6,9 +6,17 @@ use crate::model;
 use crate::outcome::Outcome;
 use crate::parameters::Parameters;
 use crate::parameters::read::ParameterError;
+pub use crate::replicate::Progress;
 use crate::replicate::{Plan, replicate};
 use sardonyx_workload::debit_credit_pages::PageScaleError;
 use std::sync::Arc;
+
+/// How points are simulated.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Threads; 0: as many as there are processors.
+    pub threads: usize,
+}
 
 /// Why something cannot be simulated.
 #[derive(Debug, thiserror::Error)]
@@ -20,4 +28,64 @@ pub enum SimulationError {
     /// A debit-credit database that is not possible.
     #[error("the debit-credit database is not possible")]
     Scale(#[from] PageScaleError),
+}
+
+/// Simulates every point until the 95% interval of its mean response time is as narrow as the point's
+/// parameters ask for. Equal points are simulated once. What comes out depends on the points alone, not
+/// on threads or time (I11).
+///
+/// # Errors
+/// [`SimulationError`] if a point is not possible; then none is simulated.
+pub fn run(
+    points: &[Parameters],
+    options: &Options,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Vec<Outcome>, SimulationError> {
+    let mut different: Vec<(Parameters, Arc<Load>)> = Vec::new();
+    let mut places = Vec::with_capacity(points.len());
+    for point in points {
+        let known = different.iter().position(|(known, _)| known == point);
+        places.push(known.unwrap_or(different.len()));
+        if known.is_none() {
+            different.push((point.clone(), Arc::new(Load::new(point)?)));
+        }
+    }
+    let mut outcomes: Vec<Option<Outcome>> = vec![None; different.len()];
+    for (plan, members) in plans(&different, options) {
+        let group: Vec<_> = members.iter().map(|&at| &different[at]).collect();
+        let runs = replicate(
+            &group,
+            &plan,
+            |(parameters, load), replication| model::run(parameters, load, replication),
+            |measurement| measurement.response.normalised,
+            progress,
+        );
+        for (&at, replications) in members.iter().zip(runs) {
+            outcomes[at] = Some(Outcome::new(different[at].0.clone(), replications));
+        }
+    }
+    let outcome = |place: usize| outcomes[place].clone().expect("every point is in one plan");
+    Ok(places.into_iter().map(outcome).collect())
+}
+
+/// Points that are replicated alike, together.
+fn plans(
+    points: &[(Parameters, Arc<Load>)],
+    options: &Options,
+) -> Vec<(Plan, Vec<usize>)> {
+    let mut plans: Vec<(Plan, Vec<usize>)> = Vec::new();
+    for (at, (parameters, _)) in points.iter().enumerate() {
+        let run = &parameters.run;
+        let plan = Plan {
+            precision: run.precision,
+            least: run.least_replications,
+            most: run.most_replications,
+            threads: options.threads,
+        };
+        match plans.iter_mut().find(|(known, _)| *known == plan) {
+            Some((_, members)) => members.push(at),
+            None => plans.push((plan, vec![at])),
+        }
+    }
+    plans
 }

@@ -2,7 +2,12 @@
 
 #![forbid(unsafe_code)]
 
+pub mod experiment;
 pub mod kernel;
+pub mod load;
+pub mod measurement;
+pub mod model;
+pub mod outcome;
 pub mod parameters;
 pub mod queueing;
 pub mod replicate;

@@ -2,7 +2,7 @@
 //! replications of a point.
 
 use crate::experiment::SimulationError;
-use crate::parameters::{Parameters, Routing, Workload};
+use crate::parameters::{Parameters, Workload};
 use sardonyx_workload::debit_credit_pages::{self as pages, HistoryEnd, PageScale};
 use sardonyx_workload::reference::PageNumber;
 

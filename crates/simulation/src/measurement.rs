@@ -23,6 +23,9 @@ pub struct Measurement {
     pub composition: Composition,
     /// Every kind of server.
     pub servers: Vec<Station>,
+    /// Mean utilisation of the processors as arithmetic gives it from the parameters and from how often
+    /// things happened: beside what the servers measured, a check of the model.
+    pub cpu_by_arithmetic: f64,
     /// Mean utilisation of each node's processors, from 0 to 1, in the order of the nodes.
     pub cpu_of_nodes: Vec<f64>,
     /// Every partition.
@@ -98,6 +101,9 @@ pub struct Station {
     pub max_queue: u64,
     /// Mean wait in milliseconds.
     pub wait_milliseconds: f64,
+    /// Whether Little's law holds to the picosecond at each of the queues: the level integrated over
+    /// time, and the customers' times added up.
+    pub little_holds: bool,
 }
 
 /// What happened to a partition's pages.
@@ -251,6 +257,10 @@ impl Measurement {
             }
         }
         self.lock_rows(&mut row);
+        row("checks", "CPU utilisation by arithmetic", "%", 100.0 * self.cpu_by_arithmetic);
+        let holding = self.servers.iter().filter(|station| station.little_holds).count();
+        let share = holding as f64 / self.servers.len().max(1) as f64;
+        row("checks", "Little's law at the servers", "%", 100.0 * share);
         row("checks", "Little: number in system", "", self.little.population);
         row("checks", "Little: arrivals x response", "", self.little.arrivals_times_response);
         rows

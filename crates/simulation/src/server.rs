@@ -12,6 +12,8 @@
 mod customers;
 mod station;
 mod statistics;
+#[cfg(test)]
+mod tests;
 
 use std::cell::RefCell;
 use std::future::Future;

@@ -140,3 +140,106 @@ impl<T> Drop for Fired<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::time::{Span, Time};
+
+    fn run(kernel: &Kernel) {
+        kernel.run_until(Time::ZERO + Span::from_seconds(10.0));
+    }
+
+    #[test]
+    fn a_value_that_is_there_already_is_received_at_once() {
+        let kernel = Kernel::new();
+        let signal = Signal::new(&kernel);
+        signal.fire(7);
+        let received = Rc::new(RefCell::new(Vec::new()));
+        let (notes, again) = (Rc::clone(&received), signal.clone());
+        kernel.spawn(async move {
+            for _ in 0..2 {
+                let value = again.wait().await;
+                notes.borrow_mut().push(value);
+            }
+        });
+        run(&kernel);
+        assert_eq!((received.borrow().clone(), kernel.events()), (vec![7], 1));
+        // Received once, it can be used again.
+        signal.fire(8);
+        kernel.run_until(kernel.now());
+        assert_eq!(*received.borrow(), [7, 8]);
+    }
+
+    #[test]
+    fn whoever_fires_goes_on_before_who_waits() {
+        let kernel = Kernel::new();
+        let signal = Signal::new(&kernel);
+        let order = Rc::new(RefCell::new(Vec::new()));
+        let (notes, waited) = (Rc::clone(&order), signal.clone());
+        kernel.spawn(async move {
+            let value = waited.wait().await;
+            notes.borrow_mut().push(value);
+        });
+        let notes = Rc::clone(&order);
+        kernel.spawn(async move {
+            signal.fire("received");
+            notes.borrow_mut().push("fired");
+        });
+        let notes = Rc::clone(&order);
+        kernel.spawn(async move { notes.borrow_mut().push("scheduled before") });
+        run(&kernel);
+        assert_eq!(*order.borrow(), ["fired", "scheduled before", "received"]);
+    }
+
+    #[test]
+    fn a_wait_that_is_dropped_leaves_the_signal_to_others() {
+        let kernel = Kernel::new();
+        let signal = Signal::new(&kernel);
+        let received = Rc::new(RefCell::new(None));
+        let (clock, dropped) = (kernel.clone(), signal.clone());
+        kernel.spawn(async move {
+            let mut wait = Box::pin(dropped.wait());
+            std::future::poll_fn(|context| {
+                assert!(wait.as_mut().poll(context).is_pending());
+                Poll::Ready(())
+            })
+            .await;
+            drop(wait);
+            clock.wait(Span::from_seconds(5.0)).await;
+        });
+        let (notes, waited) = (Rc::clone(&received), signal.clone());
+        kernel.spawn(async move {
+            let value = waited.wait().await;
+            *notes.borrow_mut() = Some(value);
+        });
+        let clock = kernel.clone();
+        kernel.spawn(async move {
+            clock.wait(Span::from_seconds(1.0)).await;
+            signal.fire(3);
+        });
+        run(&kernel);
+        assert_eq!(*received.borrow(), Some(3));
+    }
+
+    #[test]
+    fn lost_values_and_second_waiters_are_faults() {
+        let kernel = Kernel::new();
+        let signal = Signal::new(&kernel);
+        signal.fire(1);
+        assert!(catch_unwind(AssertUnwindSafe(|| signal.fire(2))).is_err());
+
+        let kernel = Kernel::new();
+        let signal = Signal::<u32>::new(&kernel);
+        for _ in 0..2 {
+            let signal = signal.clone();
+            kernel.spawn(async move {
+                signal.wait().await;
+            });
+        }
+        assert!(catch_unwind(AssertUnwindSafe(|| run(&kernel))).is_err());
+    }
+}

@@ -41,6 +41,14 @@ impl Time {
     pub fn as_seconds(self) -> f64 {
         Span(self.0).as_seconds()
     }
+
+    pub(crate) const fn from_picoseconds(picoseconds: u64) -> Time {
+        Time(picoseconds)
+    }
+
+    pub(crate) const fn as_picoseconds(self) -> u64 {
+        self.0
+    }
 }
 
 impl Span {

@@ -5,6 +5,7 @@
 //! in one table answer the same question. Nothing here knows an engine, a disk or a clock.
 //!
 //! - [`random`]: seeded numbers that replay on every version and machine (invariant I11).
+//! - [`arrival`]: when transactions arrive.
 //! - [`debit_credit`]: the debit-credit transaction of paper 000, section 4: scale, request,
 //!   generator.
 //! - [`reference`](mod@reference): transactions as page references, for page-level models.
@@ -28,6 +29,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod arrival;
 pub mod debit_credit;
 pub mod debit_credit_pages;
 pub mod model;
@@ -35,3 +37,4 @@ pub mod random;
 pub mod record;
 pub mod reference;
 pub mod responses;
+pub mod trace;

@@ -12,6 +12,7 @@
 //! - The kernel that [`Kernel::new`] returned owns the processes; its clones are handles. Processes
 //!   hold handles, so they could never be freed by counting; they are dropped with the owner.
 
+mod heap;
 mod process;
 mod queue;
 #[cfg(test)]

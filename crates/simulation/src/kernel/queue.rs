@@ -7,9 +7,9 @@
 //! An event is sixteen bytes: the instant, and the event's number with the process's slot in its
 //! low bits, so that comparing two events is comparing two pairs of integers.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
+use super::heap::{Event, Heap};
 use crate::time::Time;
 
 /// How many bits of an event's order name the process's slot.
@@ -22,13 +22,6 @@ pub(super) const MOST_PROCESSES: usize = 1 << SLOT_BITS;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Sequence(u64);
 
-/// One process to be resumed at one instant.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
-    time: Time,
-    order: u64,
-}
-
 /// What is to be resumed next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Due {
@@ -40,7 +33,7 @@ pub(super) struct Due {
 /// The pending events.
 #[derive(Default)]
 pub(super) struct EventQueue {
-    later: BinaryHeap<Reverse<Event>>,
+    later: Heap,
     /// Events scheduled for the present instant once it was reached, which are therefore younger
     /// than every event of this instant in `later`.
     present: VecDeque<u64>,
@@ -66,24 +59,21 @@ impl EventQueue {
         if time == now {
             self.present.push_back(order);
         } else {
-            self.later.push(Reverse(Event { time, order }));
+            self.later.push(Event::new(time, order));
         }
     }
 
     /// Takes the next event if it is not after `end`.
     #[inline]
     pub(super) fn take(&mut self, now: Time, end: Time) -> Option<Due> {
-        let time = match self.later.peek() {
-            Some(Reverse(event)) if event.time == now => now,
-            _ if !self.present.is_empty() => {
-                return self.present.pop_front().map(|order| Due::new(now, order));
-            }
-            Some(Reverse(event)) if event.time <= end => event.time,
-            _ => return None,
-        };
-        self.later
-            .pop()
-            .map(|Reverse(event)| Due::new(time, event.order))
+        let later = self.later.first();
+        if let Some(event) = later
+            && (event.time() == now || (self.present.is_empty() && event.time() <= end))
+        {
+            self.later.remove_first();
+            return Some(Due::new(event.time(), event.order()));
+        }
+        self.present.pop_front().map(|order| Due::new(now, order))
     }
 
     /// Forgets every pending event. The numbers go on, so that what was scheduled before stays

@@ -133,11 +133,6 @@ impl Buffer {
             self.leaving.remove(&page);
         }
     }
-
-    /// How many modified pages wait to be written or are being written.
-    pub fn leaving(&self) -> usize {
-        self.leaving.len()
-    }
 }
 
 #[cfg(test)]
@@ -162,9 +157,8 @@ mod tests {
         let replaced = Replaced { page: 1, psn: Psn(4) };
         assert_eq!(buffer.install(2, Psn(0), false), Some(replaced));
         assert_eq!(buffer.version(1), Some(Psn(4)));
-        assert_eq!(buffer.leaving(), 1);
         buffer.left(1, Psn(4));
-        assert_eq!((buffer.version(1), buffer.leaving()), (None, 0));
+        assert_eq!(buffer.version(1), None);
     }
 
     #[test]

@@ -4,13 +4,12 @@
 //! are made on the processor that the caller holds; messages and writes are processes of their own.
 
 use super::buffer::Replaced;
-use super::system::{Medium, Node, System};
+use super::system::{Elsewhere, Medium, Node, System};
 use super::waiting::Answer;
 use crate::parameters::ReplacementWrites;
 use crate::signal::Signal;
 use crate::time::Span;
 use sardonyx_sharing::protocol::{Input, Message, NodeId, Output, PageId, Psn, TransactionId};
-use smallvec::{SmallVec, smallvec};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -139,22 +138,19 @@ fn left(node: &Node, page: u64, psn: Psn) {
 }
 
 fn send(system: &Rc<System>, from: NodeId, to: NodeId, message: Message) {
-    let now = system.kernel.now();
     {
         let mut tally = system.tally.borrow_mut();
-        match message.pages_carried() {
-            0 => tally.short_messages += 1,
-            _ => tally.long_messages += 1,
+        if message.is_long() {
+            tally.long_messages += 1;
+        } else {
+            tally.short_messages += 1;
         }
     }
-    if let Message::PageRequest { transaction, .. } = message
-        && let Some(times) = system.nodes[usize::from(from.0)].waiting.borrow_mut().times(transaction)
-    {
-        times.page_requested.get_or_insert(now);
-    }
+    note_sent(system, from, &message);
+    let (instructions, bytes) = system.message_cost(&message);
+    system.tally.borrow_mut().message_instructions += 2.0 * instructions;
     let shared = Rc::clone(system);
     system.kernel.spawn(async move {
-        let (instructions, bytes) = shared.message_cost(&message);
         let work = shared.instructions(instructions);
         shared.nodes[usize::from(from.0)].cpu.serve(work).await;
         shared.kernel.wait(shared.network_delay(bytes)).await;
@@ -166,12 +162,58 @@ async fn receive(system: &Rc<System>, from: NodeId, to: NodeId, message: Message
     let node = &system.nodes[usize::from(to.0)];
     let permit = node.cpu.acquire().await;
     system.kernel.wait(work).await;
-    let returned: SmallVec<[(PageId, Psn); 4]> = message.returned_pages().collect();
-    for (page, psn) in returned {
+    if let Message::Request { transaction, .. } = message {
+        let came = Elsewhere::Since(system.kernel.now());
+        system.elsewhere.borrow_mut().insert(key(transaction), came);
+    }
+    for (page, psn) in message.returned_pages() {
         // The authority is the page's owner from now on and writes it back some time.
         let replaced = node.buffer.borrow_mut().install(page.0, psn, true);
         write_replaced(system, node, replaced);
     }
     drive(system, node, Input::Message { from, message }).await;
     drop(permit);
+}
+
+/// Notes when a page was requested, and how long a lock request waited at the node that grants it now.
+fn note_sent(system: &System, from: NodeId, message: &Message) {
+    let now = system.kernel.now();
+    match *message {
+        Message::PageRequest { transaction, .. } => {
+            let mut waiting = system.nodes[usize::from(from.0)].waiting.borrow_mut();
+            if let Some(times) = waiting.times(transaction) {
+                times.page_requested.get_or_insert(now);
+            }
+        }
+        Message::Grant { transaction, .. } => {
+            let mut elsewhere = system.elsewhere.borrow_mut();
+            if let Some(request) = elsewhere.get_mut(&key(transaction))
+                && let Elsewhere::Since(since) = *request
+            {
+                *request = Elsewhere::Blocked(now - since);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// How long the transaction's latest request to another node waited there for other transactions, if
+/// it made one.
+pub fn blocked_elsewhere(system: &System, transaction: TransactionId) -> Option<Span> {
+    match system.elsewhere.borrow_mut().remove(&key(transaction))? {
+        Elsewhere::Blocked(span) => Some(span),
+        Elsewhere::Since(since) => Some(system.kernel.now() - since),
+    }
+}
+
+fn key(transaction: TransactionId) -> u64 {
+    u64::from(transaction.node().0) << 48 | transaction.number()
+}
+
+/// Looks for a deadlock around a transaction that has waited for long.
+pub async fn suspect(system: &Rc<System>, node: &Node, transaction: TransactionId) {
+    // It may have been granted its lock while the caller waited for a processor.
+    if node.waiting.borrow_mut().times(transaction).is_some() {
+        drive(system, node, Input::Suspect { transaction }).await;
+    }
 }

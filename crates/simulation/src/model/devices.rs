@@ -203,6 +203,7 @@ pub fn station(name: &str, queues: impl IntoIterator<Item = ServerStatistics>) -
     let mut station = Station {
         name: name.to_string(),
         least_utilisation: f64::INFINITY,
+        little_holds: true,
         ..Station::default()
     };
     let (mut busy, mut waited) = (0.0, 0.0);
@@ -214,6 +215,7 @@ pub fn station(name: &str, queues: impl IntoIterator<Item = ServerStatistics>) -
         station.throughput += queue.throughput();
         station.mean_queue += queue.mean_waiting;
         station.max_queue = station.max_queue.max(queue.most_waiting);
+        station.little_holds &= queue.queue_little.holds() && queue.station_little.holds();
         waited += queue.mean_wait_seconds * 1e3 * queue.throughput();
     }
     station.utilisation = busy / f64::from(station.servers.max(1));

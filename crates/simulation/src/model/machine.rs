@@ -2,10 +2,10 @@
 
 use crate::load::Load;
 use crate::parameters::{Coupling, Parameters, Update};
-use sardonyx_sharing::protocol::gem::{GemLocking, GemOptions};
-use sardonyx_sharing::protocol::primary_copy::{PrimaryCopy, PrimaryCopyOptions};
+use sardonyx_sharing::protocol::primary_copy;
 use sardonyx_sharing::protocol::{
-    Counters, Input, NodeId, Output, PageId, UpdateStrategy,
+    Counters, GemLocking, GemOptions, Input, NodeId, Output, PageId, PrimaryCopy, PrimaryCopyOptions,
+    Protocol, UpdateStrategy,
 };
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub enum Machine {
 #[derive(Clone)]
 pub struct Authority(Arc<Load>);
 
-impl sardonyx_sharing::protocol::primary_copy::Authority for Authority {
+impl primary_copy::Authority for Authority {
     fn of(&self, page: PageId) -> NodeId {
         NodeId(self.0.authority(page.0))
     }

@@ -2,9 +2,9 @@
 
 use super::devices::{Disks, station};
 use super::system::{Medium, System};
-use super::tally::PartitionTally;
+use super::tally::{PartitionTally, Tally};
 use crate::measurement::{Little, LockFigures, Measurement, PartitionFigures, Response, Station};
-use crate::parameters::Coupling;
+use crate::parameters::{Coupling, Parameters};
 use sardonyx_sharing::protocol::Counters;
 
 /// Starts measuring: everything counts from now on. Returns what the protocol machines, which know no
@@ -26,17 +26,17 @@ pub fn reset(system: &System) -> Vec<Counters> {
 /// What was measured since [`reset`], which returned `before`.
 pub fn measurement(system: &System, before: &[Counters]) -> Measurement {
     let now = system.kernel.now();
-    let mut tally = system.tally.borrow_mut();
+    let tally = system.tally.borrow();
     let seconds = (now - tally.since).as_seconds();
     let transactions = tally.completions.max(1) as f64;
     let mean_response = tally.response_sum.as_seconds() / transactions;
-    let milliseconds = |value: u64| value as f64 / 1e3;
+    let quantile = |share| tally.responses.quantile(share).as_milliseconds();
     let response = Response {
         mean: 1e3 * mean_response,
-        p50: milliseconds(tally.responses.value_at_quantile(0.5)),
-        p95: milliseconds(tally.responses.value_at_quantile(0.95)),
-        p99: milliseconds(tally.responses.value_at_quantile(0.99)),
-        max: milliseconds(tally.responses.max()),
+        p50: quantile(0.5),
+        p95: quantile(0.95),
+        p99: quantile(0.99),
+        max: tally.responses.max().as_milliseconds(),
         normalised: 1e3 * tally.per_access_sum / transactions * system.load.mean_accesses(),
     };
     let little = Little {
@@ -52,6 +52,7 @@ pub fn measurement(system: &System, before: &[Counters]) -> Measurement {
         response,
         composition: tally.accounts.mean(tally.completions),
         servers: stations(system),
+        cpu_by_arithmetic: cpu_by_arithmetic(system, &tally, seconds),
         cpu_of_nodes: cpu.iter().map(|cpu| cpu.utilisation).collect(),
         partitions: partitions(system, &tally.partitions, transactions),
         locks: locks(system, before, transactions, &tally),
@@ -59,6 +60,33 @@ pub fn measurement(system: &System, before: &[Counters]) -> Measurement {
         saturated: tally.grows(),
         events: system.kernel.events(),
     }
+}
+
+/// The processors' utilisation as it follows from the parameters and from how often things happened.
+fn cpu_by_arithmetic(system: &System, tally: &Tally, seconds: f64) -> f64 {
+    let Parameters { node, disk, gem, .. } = &system.parameters;
+    let accesses = system.load.mean_accesses() * tally.completions as f64;
+    let mut instructions = tally.message_instructions
+        + tally.completions as f64 * (node.begin_instructions + node.end_instructions)
+        + accesses * node.access_instructions;
+    // A processor is busy during GEM accesses: microseconds are instructions / mips.
+    let gem_page = gem.page_instructions + gem.page_microseconds * node.mips;
+    let mut add = |medium: &Medium, pages: u64| {
+        instructions += pages as f64
+            * match medium {
+                Medium::Gem => gem_page,
+                Medium::Disks(_) => disk.instructions,
+            };
+    };
+    for (partition, tally) in system.partitions.iter().zip(&tally.partitions) {
+        add(&partition.medium, tally.reads + tally.writes);
+    }
+    for node in &system.nodes {
+        add(&node.log, node.log_pages.get());
+    }
+    instructions += system.gem.entry_accesses() as f64 * gem.entry_microseconds * node.mips;
+    let capacity = f64::from(system.parameters.nodes * node.processors) * node.mips * 1e6;
+    instructions / (capacity * seconds)
 }
 
 fn stations(system: &System) -> Vec<Station> {
@@ -126,7 +154,7 @@ fn locks(
     system: &System,
     before: &[Counters],
     transactions: f64,
-    tally: &super::tally::Tally,
+    tally: &Tally,
 ) -> LockFigures {
     let machines = system.nodes.iter().map(|node| *node.machine.borrow().counters());
     let sum = |of: fn(&Counters) -> u64| -> f64 {

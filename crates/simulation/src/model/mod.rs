@@ -14,7 +14,6 @@
 //! they ask for costs its time.
 
 mod accounts;
-mod arrivals;
 mod buffer;
 mod coherence;
 mod devices;
@@ -70,7 +69,8 @@ fn suspect_deadlocks(system: &Rc<System>) {
                     continue;
                 }
                 let before = Time::ZERO + ((now - Time::ZERO) - check);
-                for transaction in node.waiting.borrow().long(node.id, before) {
+                let long = node.waiting.borrow().long(node.id, before);
+                for transaction in long {
                     let permit = node.cpu.acquire().await;
                     coherence::suspect(&system, node, transaction).await;
                     drop(permit);

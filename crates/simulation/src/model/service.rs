@@ -2,6 +2,7 @@
 
 use crate::parameters::Distribution;
 use crate::time::Span;
+use sardonyx_workload::arrival::exponential;
 use sardonyx_workload::random::Random;
 use std::cell::RefCell;
 
@@ -25,18 +26,19 @@ impl Service {
 
     /// The next time.
     pub fn draw(&self) -> Span {
-        let factor = match self.distribution {
-            Distribution::Constant => return self.mean,
-            Distribution::Exponential => exponential(&mut self.random.borrow_mut()),
-            Distribution::Uniform => 2.0 * self.random.borrow_mut().fraction(),
-        };
+        if self.distribution == Distribution::Constant {
+            return self.mean;
+        }
+        let factor = factor(self.distribution, &mut self.random.borrow_mut());
         Span::from_seconds(self.mean.as_seconds() * factor)
     }
 }
 
-/// An exponentially distributed number with mean 1.
-pub fn exponential(random: &mut Random) -> f64 {
-    // `fraction` is below 1, so the logarithm is of a positive number; `libm`'s is the same on every
-    // machine (I11).
-    -libm::log(1.0 - random.fraction())
+/// A number of `distribution` with mean 1.
+pub fn factor(distribution: Distribution, random: &mut Random) -> f64 {
+    match distribution {
+        Distribution::Constant => 1.0,
+        Distribution::Exponential => exponential(random, 1.0),
+        Distribution::Uniform => 2.0 * random.fraction(),
+    }
 }

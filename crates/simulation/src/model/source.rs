@@ -3,8 +3,9 @@
 use super::system::{Stream, Streams, System};
 use super::transaction::{self, Job, References};
 use crate::load::Load;
-use crate::parameters::Routing;
+use crate::parameters::{ArrivalProcess, Routing};
 use crate::time::Span;
+use sardonyx_workload::arrival::{Arrivals, Process};
 use sardonyx_workload::debit_credit_pages::DebitCreditPages;
 use sardonyx_workload::random::Random;
 use std::rc::Rc;
@@ -12,15 +13,11 @@ use std::rc::Rc;
 /// Lets transactions arrive as long as the kernel runs.
 pub fn start(system: &Rc<System>, streams: &Streams) {
     let shared = Rc::clone(system);
-    let mut arrivals = super::arrivals::Arrivals::new(
-        &system.parameters.arrival,
-        system.parameters.arrival.rate_per_node * f64::from(system.parameters.nodes),
-        streams.of(Stream::Arrivals),
-    );
+    let mut arrivals = arrivals(system, streams);
     let mut draws = Draws::new(system, streams);
     system.kernel.spawn(async move {
         loop {
-            shared.kernel.wait(arrivals.next()).await;
+            shared.kernel.wait(Span::from_seconds(arrivals.next_interval())).await;
             let (node, references) = draws.next(&shared);
             let job = Job {
                 arrival: shared.kernel.now(),
@@ -30,6 +27,27 @@ pub fn start(system: &Rc<System>, streams: &Streams) {
             shared.kernel.spawn(transaction::run(Rc::clone(&shared), job));
         }
     });
+}
+
+fn arrivals(system: &System, streams: &Streams) -> Arrivals {
+    let arrival = &system.parameters.arrival;
+    let process = match arrival.process {
+        ArrivalProcess::Poisson => Process::Poisson,
+        ArrivalProcess::Deterministic => Process::Deterministic,
+        ArrivalProcess::Erlang => Process::Erlang {
+            stages: arrival.stages,
+        },
+        ArrivalProcess::Hyperexponential => Process::Hyperexponential {
+            variation: arrival.variation,
+        },
+        ArrivalProcess::OnOff => Process::OnOff {
+            burst_factor: arrival.burst_factor,
+            burst_seconds: arrival.burst_seconds,
+        },
+    };
+    let rate = arrival.rate_per_node * f64::from(system.parameters.nodes);
+    let seed = streams.of(Stream::Arrivals).next_u64();
+    Arrivals::new(process, rate, seed).expect("parameters are checked when they are read")
 }
 
 struct Draws {

@@ -11,7 +11,7 @@ use crate::load::Load;
 use crate::parameters::{Log, Parameters, Storage};
 use crate::server::Server;
 use crate::signal::Signal;
-use crate::time::Span;
+use crate::time::{Span, Time};
 use sardonyx_sharing::protocol::{Entry, Message, NodeId, Psn, TransactionId};
 use sardonyx_workload::debit_credit_pages::HistoryEnd;
 use sardonyx_workload::random::Random;
@@ -35,8 +35,19 @@ pub struct System {
     pub entries: RefCell<PageMap<Entry>>,
     /// The database's files.
     pub partitions: Vec<Partition>,
+    /// What became of lock requests at another node that has the authority.
+    pub elsewhere: RefCell<PageMap<Elsewhere>>,
     /// What is measured beside the servers' own statistics.
     pub tally: RefCell<Tally>,
+}
+
+/// A lock request at another node.
+#[derive(Clone, Copy)]
+pub enum Elsewhere {
+    /// It came there at that time and is not granted yet.
+    Since(Time),
+    /// It was granted, after waiting there for so long.
+    Blocked(Span),
 }
 
 /// A processing node (paper 001, section 3.2).
@@ -139,7 +150,8 @@ impl System {
     /// The system of `parameters`, at time zero, with nothing running.
     pub fn new(parameters: &Parameters, load: &Arc<Load>, streams: &Streams) -> Rc<Self> {
         let kernel = Kernel::new();
-        let partitions = load.partitions().iter().enumerate().map(|(number, name)| {
+        let names = load.partitions();
+        let partitions = names.iter().enumerate().map(|(number, name)| {
             let random = streams.of(Stream::Partition(number as u32));
             partition(&kernel, parameters, name, random)
         });
@@ -159,6 +171,7 @@ impl System {
             nodes,
             gem,
             entries: RefCell::default(),
+            elsewhere: RefCell::default(),
             partitions,
             tally: RefCell::new(tally),
         })
@@ -173,7 +186,7 @@ impl System {
     /// first adds its bytes and what a long message costs more than a short one.
     pub fn message_cost(&self, message: &Message) -> (f64, u64) {
         let messages = &self.parameters.messages;
-        match message.pages_carried() as u64 {
+        match message.carried_pages().len() as u64 {
             0 => (messages.short_instructions, u64::from(messages.short_bytes)),
             pages => {
                 let more = messages.long_instructions - messages.short_instructions;

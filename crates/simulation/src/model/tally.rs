@@ -1,8 +1,8 @@
 //! What is measured beside the servers' own statistics.
 
 use super::accounts::Accounts;
+use crate::statistics::{Histogram, TimeWeighted};
 use crate::time::{Span, Time};
-use hdrhistogram::Histogram;
 
 /// Counts since the start of measuring.
 pub struct Tally {
@@ -12,8 +12,8 @@ pub struct Tally {
     pub arrivals: u64,
     /// Transactions that completed.
     pub completions: u64,
-    /// Their response times, in microseconds.
-    pub responses: Histogram<u64>,
+    /// Their response times.
+    pub responses: Histogram,
     /// The sum of their response times.
     pub response_sum: Span,
     /// The sum of each one's response time per access, in seconds.
@@ -34,11 +34,11 @@ pub struct Tally {
     pub deadlocks: u64,
     /// Compare&Swap operations that found the entry changed.
     pub swap_failures: u64,
-    population: u64,
+    /// Instructions at both ends of the messages sent.
+    pub message_instructions: f64,
+    /// Transactions in the system.
+    population: TimeWeighted,
     population_at_start: u64,
-    population_since: Time,
-    /// Transactions x picoseconds.
-    population_integral: u128,
 }
 
 /// What happened to a partition's pages.
@@ -65,7 +65,7 @@ impl Tally {
             since: Time::ZERO,
             arrivals: 0,
             completions: 0,
-            responses: Histogram::new(3).expect("three digits are allowed"),
+            responses: Histogram::new(),
             response_sum: Span::ZERO,
             per_access_sum: 0.0,
             accounts: Accounts::default(),
@@ -76,10 +76,9 @@ impl Tally {
             page_request_sum: Span::ZERO,
             deadlocks: 0,
             swap_failures: 0,
-            population: 0,
+            message_instructions: 0.0,
+            population: TimeWeighted::new(Time::ZERO, 0),
             population_at_start: 0,
-            population_since: Time::ZERO,
-            population_integral: 0,
         }
     }
 
@@ -87,27 +86,24 @@ impl Tally {
     pub fn reset(&mut self, now: Time) {
         *self = Tally {
             since: now,
-            population: self.population,
-            population_at_start: self.population,
-            population_since: now,
+            population: TimeWeighted::new(now, self.population.level()),
+            population_at_start: self.population.level(),
             ..Tally::new(self.partitions.len())
         };
     }
 
     /// A transaction arrived.
     pub fn arrived(&mut self, now: Time) {
-        self.integrate(now);
         self.arrivals += 1;
-        self.population += 1;
+        self.population.set(now, self.population.level() + 1);
     }
 
     /// A transaction completed that arrived at `arrival` and made so many accesses.
     pub fn completed(&mut self, now: Time, arrival: Time, accesses: usize, accounts: &Accounts) {
-        self.integrate(now);
         self.completions += 1;
-        self.population -= 1;
+        self.population.set(now, self.population.level() - 1);
         let response = now - arrival;
-        self.responses.saturating_record(response.as_picoseconds() / 1_000_000);
+        self.responses.add(response);
         self.response_sum = self.response_sum + response;
         self.per_access_sum += response.as_seconds() / accesses.max(1) as f64;
         self.accounts.add(accounts);
@@ -115,22 +111,14 @@ impl Tally {
     }
 
     /// Mean number of transactions in the system until `now`.
-    pub fn mean_population(&mut self, now: Time) -> f64 {
-        self.integrate(now);
-        let measured = (now - self.since).as_picoseconds();
-        self.population_integral as f64 / measured.max(1) as f64
+    pub fn mean_population(&self, now: Time) -> f64 {
+        self.population.mean(now)
     }
 
     /// Whether so many more are in the system than at the start that it cannot be chance.
     pub fn grows(&self) -> bool {
-        let growth = self.population as f64 - self.population_at_start as f64;
+        let growth = self.population.level() as f64 - self.population_at_start as f64;
         let arrivals = self.arrivals as f64;
         growth > 6.0 * libm::sqrt(arrivals) && growth > 0.02 * arrivals
-    }
-
-    fn integrate(&mut self, now: Time) {
-        let span = (now - self.population_since).as_picoseconds();
-        self.population_integral += u128::from(self.population) * u128::from(span);
-        self.population_since = now;
     }
 }

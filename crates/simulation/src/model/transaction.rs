@@ -6,7 +6,7 @@
 
 use super::accounts::{Accounts, Part};
 use super::coherence;
-use super::service::exponential;
+use super::service::factor;
 use super::system::{Medium, Node, System};
 use super::waiting::Answer;
 use crate::parameters::{ForceWrites, Update};
@@ -195,9 +195,10 @@ impl Running<'_> {
         let answer = signal.wait().await;
         let now = kernel.now();
         let times = *self.node.waiting.borrow_mut().times(self.id).expect("it has asked");
-        let blocked = match times.blocked {
-            Some(since) => times.page_requested.unwrap_or(now) - since.max(began),
-            None => coherence::blocked_elsewhere(self.system, self.id).min(now - began),
+        let blocked = match (coherence::blocked_elsewhere(self.system, self.id), times.blocked) {
+            (Some(blocked), _) => blocked.min(now - began),
+            (None, Some(since)) => times.page_requested.unwrap_or(now).max(began) - since.max(began),
+            (None, None) => Span::ZERO,
         };
         self.accounts.book(Part::LockWait, blocked);
         self.accounts.book(Part::Messages, (now - began) - blocked);
@@ -418,7 +419,8 @@ impl Running<'_> {
 
     /// So many instructions on average.
     async fn compute_about(&mut self, instructions: f64) {
-        let factor = exponential(&mut self.node.path_lengths.borrow_mut());
+        let distribution = self.system.parameters.node.path_lengths;
+        let factor = factor(distribution, &mut self.node.path_lengths.borrow_mut());
         self.compute(instructions * factor).await;
     }
 

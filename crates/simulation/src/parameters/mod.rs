@@ -178,12 +178,14 @@ pub struct Node {
     pub processors: u32,
     /// Million instructions per second of one processor.
     pub mips: f64,
-    /// Mean instructions to begin a transaction (exponential).
+    /// Mean instructions to begin a transaction.
     pub begin_instructions: f64,
-    /// Mean instructions for a record access (exponential).
+    /// Mean instructions for a record access.
     pub access_instructions: f64,
-    /// Mean instructions to end a transaction (exponential).
+    /// Mean instructions to end a transaction.
     pub end_instructions: f64,
+    /// Distribution of these three.
+    pub path_lengths: Distribution,
     /// Page frames of the database buffer.
     pub buffer_pages: u32,
     /// Who waits for the write of a modified page that is replaced.

@@ -1,0 +1,237 @@
+//! Which locks go together: lock modes and the matrix over them.
+//!
+//! A mode is a number; what it means is in the matrix that a lock table is made with. The matrix says,
+//! for a mode held by one owner and a mode requested by another, whether both may hold. It need not be
+//! symmetric: an update lock may be given beside readers and yet admit no new reader.
+//!
+//! One owner may hold several modes of one object at once (it read, and now increments), so what is
+//! held is a set, [`Modes`].
+
+use thiserror::Error;
+
+/// A lock mode: an index into the matrix.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Mode(pub u8);
+
+/// The shared mode of [`Compatibility::SHARED_EXCLUSIVE`].
+pub const SHARED: Mode = Mode(0);
+
+/// The exclusive mode of [`Compatibility::SHARED_EXCLUSIVE`].
+pub const EXCLUSIVE: Mode = Mode(1);
+
+/// How many modes a matrix can have.
+pub const MODES_MAX: usize = 32;
+
+/// A set of modes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Modes(u32);
+
+impl Modes {
+    /// No mode.
+    pub const NONE: Modes = Modes(0);
+
+    /// Whether there is none in it.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether `mode` is in it.
+    pub fn contains(self, mode: Mode) -> bool {
+        self.0 >> mode.0 & 1 == 1
+    }
+
+    /// All that are in one of the two.
+    pub fn union(self, other: Modes) -> Modes {
+        Modes(self.0 | other.0)
+    }
+
+    /// The modes in it, ascending.
+    pub fn iter(self) -> impl Iterator<Item = Mode> {
+        let mut rest = self.0;
+        core::iter::from_fn(move || {
+            let mode = rest.trailing_zeros();
+            rest &= rest.wrapping_sub(1);
+            (mode < 32).then_some(Mode(mode as u8))
+        })
+    }
+}
+
+impl From<Mode> for Modes {
+    /// # Panics
+    /// If the mode's number is [`MODES_MAX`] or more: no matrix has such a mode.
+    fn from(mode: Mode) -> Modes {
+        assert!(
+            usize::from(mode.0) < MODES_MAX,
+            "lock mode {} of at most {MODES_MAX}",
+            mode.0
+        );
+        Modes(1 << mode.0)
+    }
+}
+
+/// Why a matrix was not taken.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[non_exhaustive]
+pub enum CompatibilityError {
+    /// No modes, or too many.
+    #[error("a compatibility matrix has 1 to {MODES_MAX} modes, this one {modes}")]
+    Size {
+        /// How many rows there are.
+        modes: usize,
+    },
+    /// A row is shorter or longer than the matrix is high.
+    #[error("row {row} of the compatibility matrix has {length} columns instead of {modes}")]
+    Row {
+        /// The row, from 0.
+        row: usize,
+        /// How many columns it has.
+        length: usize,
+        /// How many it should have: as many as there are rows.
+        modes: usize,
+    },
+}
+
+/// The matrix: which held modes admit which requests of others.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compatibility {
+    modes: usize,
+    /// By requested mode: the held modes that do not admit it.
+    refused_by: [u32; MODES_MAX],
+    /// By requested mode: the held modes that make it needless.
+    covered_by: [u32; MODES_MAX],
+}
+
+impl Compatibility {
+    /// [`SHARED`] goes with itself, [`EXCLUSIVE`] with nothing.
+    pub const SHARED_EXCLUSIVE: Compatibility = {
+        let mut refused_by = [0; MODES_MAX];
+        let mut covered_by = [0; MODES_MAX];
+        (refused_by[0], refused_by[1]) = (0b10, 0b11);
+        (covered_by[0], covered_by[1]) = (0b11, 0b10);
+        Compatibility {
+            modes: 2,
+            refused_by,
+            covered_by,
+        }
+    };
+
+    /// A matrix of rows by held mode and columns by requested mode; `true` is compatible.
+    ///
+    /// A mode *covers* another if it excludes at least the same: whatever it admits, the other admits,
+    /// and whatever admits it admits the other. Its holder needs no second lock for the other.
+    ///
+    /// # Errors
+    /// If there is no row or more than [`MODES_MAX`], or a row is not as long as there are rows.
+    ///
+    /// ```
+    /// use sardonyx_lock::{Compatibility, Mode};
+    ///
+    /// // Readers go with readers, incrementers with incrementers.
+    /// let counters = Compatibility::new(&[&[true, false], &[false, true]]).unwrap();
+    /// assert!(counters.admits(Mode(1).into(), Mode(1).into()));
+    /// assert!(!counters.admits(Mode(1).into(), Mode(0).into()));
+    /// ```
+    pub fn new(rows: &[&[bool]]) -> Result<Compatibility, CompatibilityError> {
+        let modes = rows.len();
+        if modes == 0 || modes > MODES_MAX {
+            return Err(CompatibilityError::Size { modes });
+        }
+        for (row, columns) in rows.iter().enumerate() {
+            if columns.len() != modes {
+                let length = columns.len();
+                return Err(CompatibilityError::Row { row, length, modes });
+            }
+        }
+        let mut refused_by = [0; MODES_MAX];
+        let mut covered_by = [0; MODES_MAX];
+        for requested in 0..modes {
+            for held in 0..modes {
+                refused_by[requested] |= u32::from(!rows[held][requested]) << held;
+                let covers = (0..modes).all(|other| {
+                    (!rows[held][other] || rows[requested][other])
+                        && (!rows[other][held] || rows[other][requested])
+                });
+                covered_by[requested] |= u32::from(covers || held == requested) << held;
+            }
+        }
+        Ok(Compatibility {
+            modes,
+            refused_by,
+            covered_by,
+        })
+    }
+
+    /// How many modes there are.
+    pub fn modes(&self) -> usize {
+        self.modes
+    }
+
+    /// Whether `requested` (every mode in it) may be granted beside another owner's `held`.
+    pub fn admits(&self, held: Modes, requested: Modes) -> bool {
+        requested
+            .iter()
+            .all(|mode| held.0 & self.refused_by[usize::from(mode.0)] == 0)
+    }
+
+    /// Whether the two do not go together in whichever order they come.
+    pub fn conflict(&self, one: Modes, other: Modes) -> bool {
+        !self.admits(one, other) || !self.admits(other, one)
+    }
+
+    /// Whether the owner of `held` has all rights of `requested` already.
+    pub fn covers(&self, held: Modes, requested: Mode) -> bool {
+        held.0 & self.covered_by[usize::from(requested.0)] != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_constant_matrix_is_the_one_that_its_rows_give() {
+        let built = Compatibility::new(&[&[true, false], &[false, false]]).unwrap();
+        assert_eq!(built, Compatibility::SHARED_EXCLUSIVE);
+    }
+
+    #[test]
+    fn an_asymmetric_update_mode_covers_shared_and_is_covered_by_exclusive() {
+        // Shared, update, exclusive: update comes beside readers but admits none.
+        let rows: [&[bool]; 3] = [
+            &[true, true, false],
+            &[false, false, false],
+            &[false, false, false],
+        ];
+        let matrix = Compatibility::new(&rows).unwrap();
+        let (shared, update, exclusive) = (Mode(0), Mode(1), Mode(2));
+        assert!(matrix.admits(shared.into(), update.into()));
+        assert!(!matrix.admits(update.into(), shared.into()));
+        assert!(matrix.conflict(shared.into(), update.into()));
+        assert!(matrix.covers(update.into(), shared));
+        assert!(matrix.covers(exclusive.into(), update));
+        assert!(!matrix.covers(update.into(), exclusive));
+        assert!(!matrix.covers(shared.into(), update));
+    }
+
+    #[test]
+    fn bad_matrices_are_refused_with_row_and_size() {
+        assert_eq!(
+            Compatibility::new(&[]),
+            Err(CompatibilityError::Size { modes: 0 })
+        );
+        let row = [true; 33];
+        let rows = [&row[..]; 33];
+        assert_eq!(
+            Compatibility::new(&rows),
+            Err(CompatibilityError::Size { modes: 33 })
+        );
+        let ragged: [&[bool]; 2] = [&[true, true], &[true]];
+        let error = Compatibility::new(&ragged).unwrap_err();
+        let expected = CompatibilityError::Row {
+            row: 1,
+            length: 1,
+            modes: 2,
+        };
+        assert_eq!(error, expected);
+    }
+}

@@ -1,0 +1,228 @@
+//! The locks on one object: who holds it and who waits.
+//!
+//! Requests are served first come, first served: none is granted before an earlier one with which it
+//! conflicts. One that conflicts with nobody before it need not wait behind them, for it delays nobody.
+//! A *conversion*, a request of an owner that already holds the object, goes before ordinary ones (they
+//! could not be granted before it ends anyway) and after earlier conversions; two conversions that wait
+//! for each other's holder are a deadlock, which `waits_for` finds.
+//!
+//! Invariants, after every call: what different owners hold goes together; every waiter waits for
+//! somebody ([`LockQueue::blockers`] is not empty); no owner is twice among the holders or the waiters.
+
+use crate::compatibility::{Compatibility, Mode, Modes};
+use smallvec::SmallVec;
+
+/// An owner and what it holds.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Holder<O> {
+    /// Who holds.
+    pub owner: O,
+    /// All modes that it holds.
+    pub modes: Modes,
+}
+
+/// An owner and what it waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Waiter<O> {
+    /// Who waits.
+    pub owner: O,
+    /// All modes that it has asked for and not yet.
+    pub modes: Modes,
+    /// Whether it already holds the object in another mode.
+    pub conversion: bool,
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Answer {
+    /// The owner had what it asks for already; nothing has changed.
+    Held,
+    /// The owner holds it now.
+    Granted,
+    /// The owner waits; a later release or cancellation of another will grant it.
+    Waiting,
+}
+
+/// The state of one object's locks. Owners are small numbers or the like, compared by `==`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct LockQueue<O> {
+    holders: SmallVec<[Holder<O>; 1]>,
+    /// Conversions first, then in order of arrival.
+    waiters: SmallVec<[Waiter<O>; 1]>,
+}
+
+impl<O> Default for LockQueue<O> {
+    fn default() -> Self {
+        LockQueue {
+            holders: SmallVec::new(),
+            waiters: SmallVec::new(),
+        }
+    }
+}
+
+impl<O: Copy + Eq> LockQueue<O> {
+    /// Asks for `mode`. An owner that waits already and asks for another mode waits for both, in its
+    /// old place.
+    pub fn request(&mut self, matrix: &Compatibility, owner: O, mode: Mode) -> Answer {
+        let held = self.held(owner);
+        if matrix.covers(held, mode) {
+            return Answer::Held;
+        }
+        if let Some(waiter) = self.waiters.iter_mut().find(|waiter| waiter.owner == owner) {
+            waiter.modes = waiter.modes.union(mode.into());
+            return Answer::Waiting;
+        }
+        let conversion = !held.is_empty();
+        let waiter = Waiter {
+            owner,
+            modes: mode.into(),
+            conversion,
+        };
+        let place = if conversion {
+            self.waiters
+                .iter()
+                .take_while(|waiter| waiter.conversion)
+                .count()
+        } else {
+            self.waiters.len()
+        };
+        if self.blockers_at(matrix, waiter, place).next().is_none() {
+            self.hold(owner, waiter.modes);
+            return Answer::Granted;
+        }
+        self.waiters.insert(place, waiter);
+        Answer::Waiting
+    }
+
+    /// Makes the owner a holder of `mode` beside the present ones and before all who wait: it held the
+    /// object already by another way, which excluded the same others.
+    ///
+    /// # Panics
+    /// If another holder does not admit it: then it had not.
+    pub fn adopt(&mut self, matrix: &Compatibility, owner: O, mode: Mode) {
+        let admitted = self
+            .holders
+            .iter()
+            .all(|holder| holder.owner == owner || matrix.admits(holder.modes, mode.into()));
+        assert!(admitted, "a lock is adopted beside one that excludes it");
+        self.hold(owner, mode.into());
+        for waiter in self
+            .waiters
+            .iter_mut()
+            .filter(|waiter| waiter.owner == owner)
+        {
+            waiter.conversion = true;
+        }
+        self.waiters.sort_by_key(|waiter| !waiter.conversion);
+    }
+
+    /// Takes the owner out, holding and waiting, and appends to `granted` those who hold (more) now,
+    /// in the order in which they waited. Returns the modes that the owner held.
+    pub fn release(
+        &mut self,
+        matrix: &Compatibility,
+        owner: O,
+        granted: &mut impl Extend<O>,
+    ) -> Modes {
+        let mut held = Modes::NONE;
+        if let Some(place) = self.holders.iter().position(|holder| holder.owner == owner) {
+            held = self.holders.remove(place).modes;
+        }
+        self.waiters.retain(|waiter| waiter.owner != owner);
+        self.promote(matrix, granted);
+        held
+    }
+
+    /// Takes back what the owner waits for; what it holds stays. Appends to `granted` those who hold
+    /// (more) now. Returns whether it waited.
+    pub fn cancel(
+        &mut self,
+        matrix: &Compatibility,
+        owner: O,
+        granted: &mut impl Extend<O>,
+    ) -> bool {
+        let before = self.waiters.len();
+        self.waiters.retain(|waiter| waiter.owner != owner);
+        let waited = self.waiters.len() < before;
+        if waited {
+            self.promote(matrix, granted);
+        }
+        waited
+    }
+
+    /// What the owner holds.
+    pub fn held(&self, owner: O) -> Modes {
+        let holder = self.holders.iter().find(|holder| holder.owner == owner);
+        holder.map_or(Modes::NONE, |holder| holder.modes)
+    }
+
+    /// What the owner waits for.
+    pub fn awaited(&self, owner: O) -> Modes {
+        let waiter = self.waiters.iter().find(|waiter| waiter.owner == owner);
+        waiter.map_or(Modes::NONE, |waiter| waiter.modes)
+    }
+
+    /// Whom the owner waits for: holders that do not admit it, and earlier waiters that conflict with
+    /// it. Empty if it does not wait. One owner may come twice, as holder and as waiter.
+    pub fn blockers(&self, matrix: &Compatibility, owner: O) -> impl Iterator<Item = O> {
+        let place = self.waiters.iter().position(|waiter| waiter.owner == owner);
+        place
+            .into_iter()
+            .flat_map(move |place| self.blockers_at(matrix, self.waiters[place], place))
+    }
+
+    /// Everyone who holds.
+    pub fn holders(&self) -> &[Holder<O>] {
+        &self.holders
+    }
+
+    /// Everyone who waits, first the one to be served first.
+    pub fn waiters(&self) -> &[Waiter<O>] {
+        &self.waiters
+    }
+
+    /// Whether nobody holds and nobody waits.
+    pub fn is_free(&self) -> bool {
+        self.holders.is_empty() && self.waiters.is_empty()
+    }
+
+    /// Those for whom `waiter` would have to wait at `place` in the queue.
+    fn blockers_at(
+        &self,
+        matrix: &Compatibility,
+        waiter: Waiter<O>,
+        place: usize,
+    ) -> impl Iterator<Item = O> {
+        let holders = self.holders.iter().filter(move |holder| {
+            holder.owner != waiter.owner && !matrix.admits(holder.modes, waiter.modes)
+        });
+        let ahead = self.waiters[..place]
+            .iter()
+            .filter(move |other| matrix.conflict(other.modes, waiter.modes));
+        holders
+            .map(|holder| holder.owner)
+            .chain(ahead.map(|other| other.owner))
+    }
+
+    fn hold(&mut self, owner: O, modes: Modes) {
+        if let Some(holder) = self.holders.iter_mut().find(|holder| holder.owner == owner) {
+            holder.modes = holder.modes.union(modes);
+        } else {
+            self.holders.push(Holder { owner, modes });
+        }
+    }
+
+    /// Grants every waiter that has nobody to wait for any more.
+    fn promote(&mut self, matrix: &Compatibility, granted: &mut impl Extend<O>) {
+        let mut place = 0;
+        while let Some(&waiter) = self.waiters.get(place) {
+            if self.blockers_at(matrix, waiter, place).next().is_none() {
+                self.waiters.remove(place);
+                self.hold(waiter.owner, waiter.modes);
+                granted.extend([waiter.owner]);
+            } else {
+                place += 1;
+            }
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! An entry of the global lock table in GEM: one page's locks and where its newest version is (paper
+//! 001, sections 2 and 3.2).
+//!
+//! GEM cannot compute. A node reads an entry into main memory, changes its copy there, and writes it
+//! back by Compare&Swap on the entry's version; who finds it changed begins again. So every entry is
+//! consistent at any time, and the order of the swaps is the order of events.
+//!
+//! Invariants: holders go together; the PSN is that of the newest committed version; without an owner
+//! storage has that version; with one, the owner's buffer has it until a write that `writing`
+//! announced is done; at most one node writes the page to storage.
+
+use super::{NodeId, Psn, TransactionId};
+use sardonyx_lock::LockQueue;
+
+/// Who holds a page lock.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum LockOwner {
+    /// A transaction.
+    Transaction(TransactionId),
+    /// A node, for those of its transactions to which it grants read locks itself: a read
+    /// authorisation.
+    Node(NodeId),
+}
+
+/// An entry of the global lock table in GEM.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Entry {
+    pub(crate) version: u64,
+    pub(crate) queue: LockQueue<LockOwner>,
+    pub(crate) psn: Psn,
+    /// NOFORCE: the node that modified the page last, as long as storage has not got that version.
+    pub(crate) owner: Option<NodeId>,
+    /// The node that is writing the page to storage.
+    pub(crate) writing: Option<NodeId>,
+    /// The node to be told when that write is done, as it wants to write a newer version.
+    pub(crate) next_writer: Option<NodeId>,
+    /// Whether the nodes with read authorisations have been asked to give them up.
+    pub(crate) revoking: bool,
+}
+
+impl Entry {
+    /// Changed by every swap; what Compare&Swap compares.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The page's newest committed version.
+    pub fn psn(&self) -> Psn {
+        self.psn
+    }
+
+    /// The node whose buffer has the newest version while storage has not.
+    pub fn owner(&self) -> Option<NodeId> {
+        self.owner
+    }
+
+    /// Whether nobody holds or awaits a lock on the page and nobody is writing it.
+    pub fn is_idle(&self) -> bool {
+        self.queue.is_free() && self.writing.is_none()
+    }
+
+    /// Puts `entry` in this one's place if this one's version is still `expected`; says whether it did.
+    pub fn compare_and_swap(&mut self, expected: u64, entry: Entry) -> bool {
+        let equal = self.version == expected;
+        if equal {
+            *self = entry;
+        }
+        equal
+    }
+}

@@ -1,0 +1,165 @@
+//! What goes into a node's machine and what comes out.
+
+use super::{Entry, LockMode, Message, NodeId, Outcome, PageId, PageSource, Psn, TransactionId};
+
+/// What the shell tells a node's machine.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Input {
+    /// A transaction of this node wants a lock. A lock already held in a sufficient mode is granted at
+    /// once, without cost (unless its page has left the buffer and has to be asked for).
+    Lock {
+        /// Who wants it.
+        transaction: TransactionId,
+        /// On what.
+        page: PageId,
+        /// What for.
+        mode: LockMode,
+        /// The version that the node's buffer has of the page, if any. That copy must stay in the
+        /// buffer (it may become newer) until the lock is granted or the transaction has ended.
+        cached: Option<Psn>,
+    },
+    /// A transaction has ended: all its locks are to be released.
+    End {
+        /// Which.
+        transaction: TransactionId,
+        /// How.
+        outcome: Outcome,
+    },
+    /// A message has come. If it returns pages ([`Message::returned_pages`]), they are in this node's
+    /// buffer, as modified copies, before the machine is told.
+    Message {
+        /// Who sent it.
+        from: NodeId,
+        /// What it says.
+        message: Message,
+    },
+    /// [`Output::ReadEntry`] is done.
+    EntryRead {
+        /// Whose entry it is.
+        page: PageId,
+        /// The entry; a page never locked has the default one.
+        entry: Entry,
+    },
+    /// [`Output::SwapEntry`] is done.
+    EntrySwapped {
+        /// Whose entry it is.
+        page: PageId,
+        /// Whether the entry was still the expected one and so was replaced.
+        swapped: bool,
+    },
+    /// The answer to [`Output::Supply`].
+    Supplied {
+        /// As asked.
+        page: PageId,
+        /// As asked.
+        transaction: TransactionId,
+        /// The version that the buffer has (`None`: no copy).
+        copy: Option<Psn>,
+    },
+    /// The buffer wants to write its modified copy to storage (NOFORCE). Answered, possibly later, by
+    /// [`Output::WriteBack`] or [`Output::Discard`]. Not for a page that an active transaction has
+    /// modified. The copy stays in the buffer until [`Input::WrittenBack`] or the discard.
+    Replace {
+        /// Which page.
+        page: PageId,
+        /// The copy's version.
+        psn: Psn,
+    },
+    /// The write that [`Output::WriteBack`] allowed has reached storage.
+    WrittenBack {
+        /// Which page.
+        page: PageId,
+        /// The version written.
+        psn: Psn,
+    },
+    /// A transaction has waited for a lock for long: look for a deadlock. To be repeated as long as it
+    /// waits: one deadlock may hide another.
+    Suspect {
+        /// Which.
+        transaction: TransactionId,
+    },
+}
+
+/// What a node's machine asks of the shell.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Output {
+    /// Send a message, with the pages that it carries ([`Message::carried_pages`]) from the node's
+    /// buffer as they are now.
+    Send {
+        /// To whom.
+        to: NodeId,
+        /// What.
+        message: Message,
+    },
+    /// Read an entry of the global lock table (one GEM entry access).
+    ReadEntry {
+        /// Whose entry.
+        page: PageId,
+    },
+    /// Replace an entry of the global lock table if its version ([`Entry::version`]) is still
+    /// `expected` (one GEM entry access: Compare&Swap).
+    SwapEntry {
+        /// Whose entry.
+        page: PageId,
+        /// The version that was read.
+        expected: u64,
+        /// The entry to be there then; its version is another.
+        entry: Entry,
+    },
+    /// The transaction has its lock, and may read version `psn` from `source`.
+    Granted {
+        /// Who.
+        transaction: TransactionId,
+        /// On what.
+        page: PageId,
+        /// What for.
+        mode: LockMode,
+        /// The newest committed version.
+        psn: Psn,
+        /// Where it is.
+        source: PageSource,
+    },
+    /// The transaction, one of this node, has to wait for a lock (then [`Input::Suspect`] is due after
+    /// a while). Also said when its request has gone to another node, where it may have to wait.
+    Waiting {
+        /// Who.
+        transaction: TransactionId,
+        /// For what.
+        page: PageId,
+    },
+    /// The transaction is a deadlock's victim: abort it, and end it with [`Outcome::Aborted`]. Its
+    /// waiting request is gone.
+    Victim {
+        /// Who.
+        transaction: TransactionId,
+    },
+    /// All locks of an ended transaction are released as far as this node can see.
+    Ended {
+        /// Which.
+        transaction: TransactionId,
+    },
+    /// Say by [`Input::Supplied`] which version of the page the buffer has (of a page that a
+    /// transaction is modifying: the version that it modifies). If it has one, it must stay there
+    /// until the message that carries it has been sent or the lock has been granted.
+    Supply {
+        /// Which page.
+        page: PageId,
+        /// For whom, of this or another node.
+        transaction: TransactionId,
+    },
+    /// The buffer may write its copy to storage now.
+    WriteBack {
+        /// Which page.
+        page: PageId,
+        /// The version to write.
+        psn: Psn,
+    },
+    /// The buffer's copy of this version need not and must not be written: another node has a newer
+    /// one, or the page's owner has this one. The buffer may drop it.
+    Discard {
+        /// Which page.
+        page: PageId,
+        /// The version not to write.
+        psn: Psn,
+    },
+}

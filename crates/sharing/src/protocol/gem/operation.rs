@@ -1,0 +1,225 @@
+//! What is done to an entry of the global lock table between reading and writing it back.
+//!
+//! An operation changes a copy of the entry in main memory and says what follows from it
+//! ([`Effects`]); it follows only if the Compare&Swap succeeds. If not, the operation is done again on
+//! the new entry.
+
+use crate::protocol::entry::LockOwner;
+use crate::protocol::mode::{PAGE_LOCKS, writes};
+use crate::protocol::probe::Probe;
+use crate::protocol::{Entry, LockMode, NodeId, Outcome, Psn, TransactionId, UpdateStrategy};
+use sardonyx_lock::Answer;
+use smallvec::SmallVec;
+
+/// Something to be done to an entry.
+#[derive(Clone, Debug)]
+pub(super) enum Operation {
+    /// Ask for a lock.
+    Request(TransactionId, LockMode),
+    /// Give back what an ended transaction holds or awaits.
+    Release(TransactionId, Outcome),
+    /// Take back a victim's waiting request.
+    Cancel(TransactionId),
+    /// Announce that this version is to be written to storage.
+    Replace(Psn),
+    /// This version has been written to storage.
+    WrittenBack(Psn),
+    /// Another node's write is done, for which a write of this node waited.
+    WriteTurn,
+    /// Another node wants the read authorisation to end.
+    Revoke,
+    /// End the read authorisation, as nobody uses it.
+    GiveUp,
+    /// See for whom a transaction waits.
+    Probe(Box<Probe>, TransactionId),
+}
+
+/// What becomes of a wish to write the page to storage.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Writing {
+    /// It may begin.
+    Now,
+    /// After another write.
+    Later,
+    /// Never: there is a newer version, or storage has this one.
+    Never,
+}
+
+/// What follows when the changed entry is in GEM.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Effects {
+    /// Of a request.
+    pub answer: Option<Answer>,
+    /// The lock was given to the node, for its readers, instead of the transaction.
+    pub authorised: bool,
+    /// The node's authorisation is gone from the entry.
+    pub gives_up: bool,
+    /// The transaction's read lock has moved from the authorisation to the entry.
+    pub registered: bool,
+    /// Transactions that have what they waited for.
+    pub woken: SmallVec<[TransactionId; 2]>,
+    /// Nodes that are to give up their authorisations.
+    pub revoke: SmallVec<[NodeId; 2]>,
+    /// A node to be told that it may try again to write.
+    pub write_turn: Option<NodeId>,
+    /// The transaction waits no more, as a victim.
+    pub cancelled: bool,
+    /// Of a wish to write.
+    pub writing: Option<Writing>,
+    /// The page's newest version.
+    pub psn: Psn,
+    /// Who may have it in its buffer only.
+    pub owner: Option<NodeId>,
+}
+
+/// How a request stands with the node's own read authorisation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Standing {
+    /// Ask for an authorisation if the entry allows it.
+    pub wants_authorisation: bool,
+    /// The transaction reads under the node's authorisation.
+    pub reads: bool,
+    /// The node gives its authorisation up by this.
+    pub gives_up: bool,
+}
+
+/// Where granted owners are collected; only transactions ever wait.
+struct Woken<'a>(&'a mut SmallVec<[TransactionId; 2]>);
+
+impl Extend<LockOwner> for Woken<'_> {
+    fn extend<I: IntoIterator<Item = LockOwner>>(&mut self, owners: I) {
+        self.0
+            .extend(owners.into_iter().filter_map(|owner| match owner {
+                LockOwner::Transaction(transaction) => Some(transaction),
+                LockOwner::Node(_) => None,
+            }));
+    }
+}
+
+impl Entry {
+    /// Asks for a lock.
+    pub(super) fn request(
+        &mut self,
+        node: NodeId,
+        transaction: TransactionId,
+        mode: LockMode,
+        standing: Standing,
+        effects: &mut Effects,
+    ) {
+        let owner = LockOwner::Transaction(transaction);
+        if standing.wants_authorisation && !self.revoking && self.queue.waiters().is_empty() {
+            let answer = self
+                .queue
+                .request(&PAGE_LOCKS, LockOwner::Node(node), mode.mode());
+            if answer == Answer::Granted {
+                (effects.answer, effects.authorised) = (Some(answer), true);
+                return;
+            }
+            self.queue.cancel(
+                &PAGE_LOCKS,
+                LockOwner::Node(node),
+                &mut Woken(&mut effects.woken),
+            );
+        }
+        if standing.reads {
+            self.queue.adopt(&PAGE_LOCKS, owner, LockMode::Read.mode());
+            effects.registered = true;
+        }
+        let answer = self.queue.request(&PAGE_LOCKS, owner, mode.mode());
+        if standing.gives_up {
+            self.give_up(node, effects);
+        }
+        let granted = effects.woken.iter().position(|woken| *woken == transaction);
+        if let Some(place) = granted {
+            effects.woken.remove(place);
+            effects.answer = Some(Answer::Granted);
+        } else {
+            effects.answer = Some(answer);
+        }
+        if effects.answer == Some(Answer::Waiting) && !self.revoking {
+            let authorised = self
+                .queue
+                .holders()
+                .iter()
+                .filter_map(|holder| match holder.owner {
+                    LockOwner::Node(node) => Some(node),
+                    LockOwner::Transaction(_) => None,
+                });
+            effects.revoke.extend(authorised);
+            self.revoking = !effects.revoke.is_empty();
+            effects.revoke.retain(|other| *other != node);
+        }
+    }
+
+    /// Gives back all that an ended transaction holds or awaits. A modified page has a new version,
+    /// which with NOFORCE its node owns. Returns whether there was anything.
+    pub(super) fn release(
+        &mut self,
+        transaction: TransactionId,
+        outcome: Outcome,
+        update: UpdateStrategy,
+        effects: &mut Effects,
+    ) -> bool {
+        let owner = LockOwner::Transaction(transaction);
+        let awaited = self.queue.awaited(owner);
+        let held = self
+            .queue
+            .release(&PAGE_LOCKS, owner, &mut Woken(&mut effects.woken));
+        if outcome == Outcome::Committed && writes(held) {
+            self.psn = self.psn.next();
+            self.owner = match update {
+                UpdateStrategy::Force => None,
+                UpdateStrategy::NoForce => Some(transaction.node()),
+            };
+        }
+        !held.is_empty() || !awaited.is_empty()
+    }
+
+    /// Takes back what the transaction waits for, if it waits.
+    pub(super) fn cancel(&mut self, transaction: TransactionId, effects: &mut Effects) {
+        let owner = LockOwner::Transaction(transaction);
+        effects.cancelled = self
+            .queue
+            .cancel(&PAGE_LOCKS, owner, &mut Woken(&mut effects.woken));
+    }
+
+    /// Ends the node's read authorisation.
+    pub(super) fn give_up(&mut self, node: NodeId, effects: &mut Effects) {
+        let owner = LockOwner::Node(node);
+        self.queue
+            .release(&PAGE_LOCKS, owner, &mut Woken(&mut effects.woken));
+        let mut holders = self.queue.holders().iter();
+        self.revoking &= holders.any(|holder| matches!(holder.owner, LockOwner::Node(_)));
+        effects.gives_up = true;
+    }
+
+    /// The node wants to write its copy to storage. Only the owner of the newest version may, and only
+    /// one node at a time: a write that began earlier and is slow would put its older version over the
+    /// newer one. Who has to wait is remembered, in the place of one that remembered itself before and
+    /// so has an older version; that one is told, to find out.
+    pub(super) fn replace(&mut self, node: NodeId, psn: Psn, effects: &mut Effects) {
+        let writing = if self.owner != Some(node) || self.psn != psn {
+            Writing::Never
+        } else if self.writing.is_some() {
+            let before = self.next_writer.replace(node);
+            effects.write_turn = before.filter(|&before| before != node);
+            Writing::Later
+        } else {
+            self.writing = Some(node);
+            Writing::Now
+        };
+        effects.writing = Some(writing);
+    }
+
+    /// The node has written its copy to storage. Unless there is a newer version, nobody owns the page
+    /// any more.
+    pub(super) fn written_back(&mut self, node: NodeId, psn: Psn, effects: &mut Effects) {
+        if self.writing == Some(node) {
+            self.writing = None;
+            effects.write_turn = self.next_writer.take();
+        }
+        if self.owner == Some(node) && self.psn == psn {
+            self.owner = None;
+        }
+    }
+}

@@ -1,0 +1,454 @@
+//! What both protocols do alike for the transactions of their own node: which locks they hold or want,
+//! the node's read authorisations, and from where a transaction that has its lock gets the page.
+//!
+//! A grant names the page's newest version and the node that may have it in its buffer only (the
+//! *supplier*). If the transaction's own node had that version when the lock was asked for, it has it
+//! now ([`PageSource::Copy`]): the shell kept it there, and who could have made a newer one needed the
+//! lock. Otherwise the supplier is asked by a message; and if it does not have the page any more, then
+//! because a write has reached storage: a modified copy leaves a buffer in no other way. So "missing"
+//! means "on storage", and no entry needs to be read again.
+//!
+//! If the lock was waited for, another transaction of the same node may have brought the newest version
+//! meanwhile; so the own buffer is asked first, which costs nothing.
+
+use super::probe::Step;
+use super::{Counters, LockMode, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId};
+use sardonyx_lock::hash::IntegerMap;
+use smallvec::SmallVec;
+
+/// How far a lock of a transaction has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LockState {
+    /// Asked for, no answer yet.
+    Requested,
+    /// Waits for another transaction.
+    Waiting,
+    /// Has the lock; the own buffer is asked for the page.
+    Looking,
+    /// Has the lock; the supplier is asked for the page.
+    Fetching,
+    /// Has the lock and has been told.
+    Granted,
+}
+
+impl LockState {
+    /// Whether the lock is not there yet.
+    pub(crate) fn is_pending(self) -> bool {
+        matches!(self, LockState::Requested | LockState::Waiting)
+    }
+}
+
+/// A lock that a transaction of this node holds or wants.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lock {
+    /// What is held or wanted.
+    pub mode: LockMode,
+    pub state: LockState,
+    /// What the buffer had when the lock was asked for.
+    pub cached: Option<Psn>,
+    /// The newest version, once it is known.
+    pub psn: Psn,
+    /// Another node that may have that version in its buffer only.
+    pub supplier: Option<NodeId>,
+    /// Held under the node's read authorisation, so unknown to the lock table.
+    pub authorised: bool,
+    /// Held for reading while it is wanted for writing.
+    pub converts: bool,
+}
+
+/// The right of a node to grant read locks on a page itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Authorisation {
+    pub number: u64,
+    pub psn: Psn,
+    pub supplier: Option<NodeId>,
+    /// This node's transactions that read under it.
+    pub readers: SmallVec<[TransactionId; 2]>,
+    /// It is to be given up as soon as nobody reads.
+    pub revoked: bool,
+}
+
+/// What an ended transaction had.
+pub(crate) type Ended = SmallVec<[(PageId, Lock); 8]>;
+
+/// How a lock request stands before any lock table is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Asked {
+    /// It has been answered.
+    Done,
+    /// The lock table has to be asked.
+    Open,
+}
+
+/// The transactions of one node.
+#[derive(Clone, Debug)]
+pub(crate) struct Home {
+    pub node: NodeId,
+    pub counters: Counters,
+    locks: IntegerMap<(TransactionId, PageId), Lock>,
+    /// By transaction: its pages in order of their first request.
+    pages: IntegerMap<TransactionId, SmallVec<[PageId; 8]>>,
+    authorisations: IntegerMap<PageId, Authorisation>,
+}
+
+impl Home {
+    pub fn new(node: NodeId) -> Self {
+        Home {
+            node,
+            counters: Counters::default(),
+            locks: IntegerMap::default(),
+            pages: IntegerMap::default(),
+            authorisations: IntegerMap::default(),
+        }
+    }
+
+    pub fn send(&mut self, to: NodeId, message: Message, outputs: &mut Vec<Output>) {
+        if message.is_long() {
+            self.counters.long_messages += 1;
+        } else {
+            self.counters.short_messages += 1;
+        }
+        outputs.push(Output::Send { to, message });
+    }
+
+    /// Takes a lock request, and answers it if the lock is held already or the node is authorised.
+    pub fn ask(
+        &mut self,
+        transaction: TransactionId,
+        page: PageId,
+        mode: LockMode,
+        cached: Option<Psn>,
+        outputs: &mut Vec<Output>,
+    ) -> Asked {
+        self.counters.lock_requests += 1;
+        let key = (transaction, page);
+        if let Some(lock) = self.locks.get_mut(&key) {
+            assert!(
+                lock.state == LockState::Granted,
+                "{transaction:?} asks for {page:?} while an earlier request for it is open"
+            );
+            lock.cached = cached;
+            if lock.mode >= mode {
+                self.counters.already_held += 1;
+                self.locate(transaction, page, outputs);
+                return Asked::Done;
+            }
+            lock.mode = mode;
+            lock.converts = true;
+            lock.state = LockState::Requested;
+            return Asked::Open;
+        }
+        let lock = Lock {
+            mode,
+            state: LockState::Requested,
+            cached,
+            psn: Psn::default(),
+            supplier: None,
+            authorised: false,
+            converts: false,
+        };
+        self.locks.insert(key, lock);
+        self.pages.entry(transaction).or_default().push(page);
+        if mode == LockMode::Read && self.read_authorised(transaction, page, outputs) {
+            self.counters.authorised += 1;
+            return Asked::Done;
+        }
+        Asked::Open
+    }
+
+    /// Grants a read request under the node's authorisation, if there is one that is not revoked.
+    pub fn read_authorised(
+        &mut self,
+        transaction: TransactionId,
+        page: PageId,
+        outputs: &mut Vec<Output>,
+    ) -> bool {
+        let Some(authorisation) = self.authorisations.get_mut(&page) else {
+            return false;
+        };
+        if authorisation.revoked {
+            return false;
+        }
+        let (psn, supplier) = (authorisation.psn, authorisation.supplier);
+        if let Some(lock) = self.locks.get_mut(&(transaction, page)) {
+            authorisation.readers.push(transaction);
+            lock.authorised = true;
+            self.grant(transaction, page, psn, supplier, outputs);
+        }
+        true
+    }
+
+    /// The transaction has the lock (in a lock table or under the authorisation). Nothing happens if
+    /// it was told already or has ended.
+    pub fn grant(
+        &mut self,
+        transaction: TransactionId,
+        page: PageId,
+        psn: Psn,
+        supplier: Option<NodeId>,
+        outputs: &mut Vec<Output>,
+    ) {
+        let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
+            return;
+        };
+        if !lock.state.is_pending() {
+            return;
+        }
+        let waited = lock.state == LockState::Waiting;
+        lock.converts = false;
+        lock.psn = psn;
+        lock.supplier = supplier.filter(|&supplier| supplier != self.node);
+        if waited && lock.cached != Some(psn) {
+            lock.state = LockState::Looking;
+            outputs.push(Output::Supply { page, transaction });
+        } else {
+            self.locate(transaction, page, outputs);
+        }
+    }
+
+    /// The transaction has the lock, and the page came with it.
+    pub fn grant_with_page(
+        &mut self,
+        transaction: TransactionId,
+        page: PageId,
+        psn: Psn,
+        supplier: Option<NodeId>,
+        outputs: &mut Vec<Output>,
+    ) {
+        let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
+            return;
+        };
+        if lock.state.is_pending() {
+            lock.converts = false;
+            lock.psn = psn;
+            lock.supplier = supplier;
+            self.counters.invalidations += u64::from(lock.cached.is_some());
+            self.tell(transaction, page, PageSource::Message, outputs);
+        }
+    }
+
+    /// The own buffer has this version: go on with a transaction that looks for it.
+    pub fn looked(
+        &mut self,
+        transaction: TransactionId,
+        page: PageId,
+        copy: Option<Psn>,
+        outputs: &mut Vec<Output>,
+    ) {
+        let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
+            return;
+        };
+        if lock.state == LockState::Looking {
+            lock.cached = copy;
+            self.locate(transaction, page, outputs);
+        }
+    }
+
+    /// Finds the page for a transaction that has the lock.
+    pub fn locate(&mut self, transaction: TransactionId, page: PageId, outputs: &mut Vec<Output>) {
+        let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
+            return;
+        };
+        if lock.cached == Some(lock.psn) {
+            return self.tell(transaction, page, PageSource::Copy, outputs);
+        }
+        self.counters.invalidations += u64::from(lock.cached.is_some());
+        match lock.supplier {
+            None => self.tell(transaction, page, PageSource::Storage, outputs),
+            Some(supplier) => {
+                lock.state = LockState::Fetching;
+                self.counters.page_requests += 1;
+                self.send(
+                    supplier,
+                    Message::PageRequest { transaction, page },
+                    outputs,
+                );
+            }
+        }
+    }
+
+    /// The supplier's answer: the page in this version, or that it is missing there.
+    pub fn fetched(
+        &mut self,
+        transaction: TransactionId,
+        page: PageId,
+        psn: Option<Psn>,
+        outputs: &mut Vec<Output>,
+    ) {
+        let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
+            return;
+        };
+        if lock.state != LockState::Fetching {
+            return;
+        }
+        if psn == Some(lock.psn) {
+            self.tell(transaction, page, PageSource::Message, outputs);
+            return;
+        }
+        lock.supplier = None;
+        if let Some(authorisation) = self.authorisations.get_mut(&page)
+            && authorisation.psn == lock.psn
+        {
+            authorisation.supplier = None;
+        }
+        self.counters.page_misses += 1;
+        self.tell(transaction, page, PageSource::Storage, outputs);
+    }
+
+    /// Tells the shell that the lock is granted.
+    pub fn tell(
+        &mut self,
+        transaction: TransactionId,
+        page: PageId,
+        source: PageSource,
+        outputs: &mut Vec<Output>,
+    ) {
+        let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
+            return;
+        };
+        lock.state = LockState::Granted;
+        outputs.push(Output::Granted {
+            transaction,
+            page,
+            mode: lock.mode,
+            psn: lock.psn,
+            source,
+        });
+    }
+
+    /// The request has to wait; the shell is told unless the grant has overtaken the news.
+    pub fn wait(&mut self, transaction: TransactionId, page: PageId, outputs: &mut Vec<Output>) {
+        if let Some(lock) = self.locks.get_mut(&(transaction, page))
+            && lock.state == LockState::Requested
+        {
+            lock.state = LockState::Waiting;
+            outputs.push(Output::Waiting { transaction, page });
+        }
+    }
+
+    /// Takes the pending request back, as a deadlock's victim. What the transaction held before stays.
+    pub fn lose(&mut self, transaction: TransactionId, page: PageId, outputs: &mut Vec<Output>) {
+        let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
+            return;
+        };
+        if !lock.state.is_pending() {
+            return;
+        }
+        if lock.converts {
+            lock.converts = false;
+            lock.mode = LockMode::Read;
+            lock.state = LockState::Granted;
+        } else {
+            self.locks.remove(&(transaction, page));
+            if let Some(pages) = self.pages.get_mut(&transaction) {
+                pages.retain(|other| *other != page);
+            }
+        }
+        self.counters.deadlocks += 1;
+        outputs.push(Output::Victim { transaction });
+    }
+
+    /// A transaction's lock.
+    pub fn lock(&self, transaction: TransactionId, page: PageId) -> Option<&Lock> {
+        self.locks.get(&(transaction, page))
+    }
+
+    /// The pages whose locks a transaction wants and has not.
+    pub fn awaited(&self, transaction: TransactionId) -> SmallVec<[PageId; 2]> {
+        let pages = self.pages.get(&transaction).into_iter().flatten();
+        let pending = |page: &&PageId| self.locks[&(transaction, **page)].state.is_pending();
+        pages.filter(pending).copied().collect()
+    }
+
+    /// Forgets a transaction; returns what it had, in order of its requests.
+    pub fn end(&mut self, transaction: TransactionId) -> Ended {
+        let mut ended = Ended::new();
+        for page in self.pages.remove(&transaction).unwrap_or_default() {
+            if let Some(lock) = self.locks.remove(&(transaction, page)) {
+                if lock.authorised {
+                    self.stop_reading(transaction, page);
+                }
+                ended.push((page, lock));
+            }
+        }
+        ended
+    }
+
+    /// Takes an authorisation. The transaction whose request brought it, if it is still there, reads
+    /// under it.
+    pub fn authorise(
+        &mut self,
+        transaction: TransactionId,
+        page: PageId,
+        authorisation: Authorisation,
+    ) {
+        self.counters.authorisations += 1;
+        self.authorisations.insert(page, authorisation);
+        if let Some(lock) = self.locks.get_mut(&(transaction, page))
+            && let Some(authorisation) = self.authorisations.get_mut(&page)
+        {
+            lock.authorised = true;
+            authorisation.readers.push(transaction);
+        }
+    }
+
+    /// The node's authorisation for a page.
+    pub fn authorisation(&self, page: PageId) -> Option<&Authorisation> {
+        self.authorisations.get(&page)
+    }
+
+    /// Who reads under the node's authorisation, as steps of a search.
+    pub fn readers(&self, page: PageId) -> impl Iterator<Item = Step> {
+        let authorisation = self.authorisations.get(&page).into_iter();
+        let readers = authorisation.flat_map(|authorisation| &authorisation.readers);
+        readers.map(|&reader| Step::Transaction(reader))
+    }
+
+    /// Grants no further lock under the authorisation, if there is one. Returns whether there is.
+    pub fn revoke(&mut self, page: PageId) -> bool {
+        let authorisation = self.authorisations.get_mut(&page);
+        authorisation
+            .map(|authorisation| authorisation.revoked = true)
+            .is_some()
+    }
+
+    /// The transaction's read lock is in the lock table now, or gone: it reads under the
+    /// authorisation no more.
+    pub fn stop_reading(&mut self, transaction: TransactionId, page: PageId) {
+        if let Some(authorisation) = self.authorisations.get_mut(&page) {
+            authorisation
+                .readers
+                .retain(|reader| *reader != transaction);
+        }
+        if let Some(lock) = self.locks.get_mut(&(transaction, page)) {
+            lock.authorised = false;
+        }
+    }
+
+    /// Whether there is an authorisation under which nobody reads (but `besides`).
+    pub fn is_unused(&self, page: PageId, besides: Option<TransactionId>) -> bool {
+        self.authorisations.get(&page).is_some_and(|authorisation| {
+            authorisation
+                .readers
+                .iter()
+                .all(|reader| Some(*reader) == besides)
+        })
+    }
+
+    /// Whether the authorisation is revoked and nobody reads under it any more.
+    pub fn may_give_up(&self, page: PageId) -> bool {
+        self.is_unused(page, None) && self.authorisations[&page].revoked
+    }
+
+    /// Ends the authorisation.
+    pub fn give_up(&mut self, page: PageId) {
+        if self.authorisations.remove(&page).is_some() {
+            self.counters.revocations += 1;
+        }
+    }
+
+    /// Whether no transaction holds or wants a lock here.
+    pub fn is_idle(&self) -> bool {
+        self.locks.is_empty()
+    }
+}

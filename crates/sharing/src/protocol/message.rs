@@ -1,0 +1,177 @@
+//! What nodes say to each other.
+//!
+//! A message is *short* or carries pages and is *long*; the difference is what it costs (paper 001,
+//! table 4.1). The machines bear any order of delivery, between any nodes and within a pair, but each
+//! message must come exactly once. `protocol::channel` makes a network that loses or repeats
+//! messages do so.
+
+use super::probe::Probe;
+use super::{LockMode, NodeId, Outcome, PageId, PageSource, Psn, TransactionId};
+use smallvec::SmallVec;
+
+/// Pages with their versions.
+pub type Versions = SmallVec<[(PageId, Psn); 2]>;
+
+/// What nodes say to each other.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Message {
+    /// To the node that may have the newest version in its buffer only: send it, for a transaction
+    /// that holds a lock on it. Answered by [`Message::Page`] or [`Message::PageMissing`].
+    PageRequest {
+        /// For whom.
+        transaction: TransactionId,
+        /// Which page.
+        page: PageId,
+    },
+    /// Long: the page asked for.
+    Page {
+        /// For whom.
+        transaction: TransactionId,
+        /// Which page.
+        page: PageId,
+        /// The version that is sent.
+        psn: Psn,
+    },
+    /// The page asked for is not in the buffer any more, so it is on storage.
+    PageMissing {
+        /// For whom.
+        transaction: TransactionId,
+        /// Which page.
+        page: PageId,
+    },
+    /// GEM: the sender has granted a waiting lock in the global lock table.
+    Wake {
+        /// Who holds it now.
+        transaction: TransactionId,
+        /// On what.
+        page: PageId,
+        /// The page's newest version.
+        psn: Psn,
+        /// Who may have that version in its buffer only.
+        owner: Option<NodeId>,
+    },
+    /// GEM: the receiver, which waited for it, may try again to write the page to storage.
+    WriteTurn {
+        /// Which page.
+        page: PageId,
+    },
+    /// Primary copy: a transaction wants a lock.
+    Request {
+        /// Who wants it.
+        transaction: TransactionId,
+        /// On what.
+        page: PageId,
+        /// What for.
+        mode: LockMode,
+        /// The version in the sender's buffer.
+        cached: Option<Psn>,
+        /// Whether the transaction reads the page already under the sender's authorisation.
+        reads: bool,
+        /// Whether the sender gives up its read authorisation of the page by this.
+        gives_up: bool,
+    },
+    /// Primary copy: the lock is granted. Long if `source` is [`PageSource::Message`].
+    Grant {
+        /// To whom.
+        transaction: TransactionId,
+        /// On what.
+        page: PageId,
+        /// The page's newest version.
+        psn: Psn,
+        /// Where the receiver finds it.
+        source: PageSource,
+        /// Whether storage has this version.
+        stored: bool,
+        /// The number of the read authorisation that the receiver is given instead of the lock.
+        authorisation: Option<u64>,
+    },
+    /// Primary copy: a transaction has ended, and gives back its locks. Long if it returns pages.
+    Release {
+        /// Who.
+        transaction: TransactionId,
+        /// How it ended.
+        outcome: Outcome,
+        /// NOFORCE: the pages that it modified, with their new versions.
+        pages: Versions,
+        /// Pages whose requests had no answer yet.
+        pending: SmallVec<[PageId; 1]>,
+        /// Whether to answer by [`Message::Released`].
+        acknowledge: bool,
+    },
+    /// Primary copy: a release has been received.
+    Released {
+        /// Whose.
+        transaction: TransactionId,
+    },
+    /// Give up the read authorisation for a page.
+    Revoke {
+        /// Which page.
+        page: PageId,
+        /// Primary copy: the authorisation's number.
+        authorisation: u64,
+    },
+    /// Primary copy: the sender has given up its read authorisation.
+    Revoked {
+        /// Which page.
+        page: PageId,
+    },
+    /// Primary copy: a transaction that read under the receiver's authorisation, and wants to write,
+    /// now has its read lock in the sender's lock table.
+    Registered {
+        /// Who.
+        transaction: TransactionId,
+        /// On what.
+        page: PageId,
+    },
+    /// A search for a deadlock, on its way along the waiting.
+    Probe(Box<Probe>),
+    /// Take back a transaction's waiting request, as a deadlock's victim, if it still waits.
+    CancelWait {
+        /// Who.
+        transaction: TransactionId,
+        /// For what it waits.
+        page: PageId,
+    },
+    /// Primary copy: the receiver's transaction has lost its waiting request as a deadlock's victim.
+    Victim {
+        /// Who.
+        transaction: TransactionId,
+        /// For what it waited.
+        page: PageId,
+    },
+}
+
+impl Message {
+    /// The pages in it, with their versions.
+    pub fn carried_pages(&self) -> Versions {
+        match *self {
+            Message::Page { page, psn, .. }
+            | Message::Grant {
+                page,
+                psn,
+                source: PageSource::Message,
+                ..
+            } => SmallVec::from_iter([(page, psn)]),
+            _ => self.returned_pages(),
+        }
+    }
+
+    /// The modified pages that go with it to their owner, which has to take them into its buffer.
+    pub fn returned_pages(&self) -> Versions {
+        match self {
+            Message::Release { pages, .. } => pages.clone(),
+            _ => Versions::new(),
+        }
+    }
+
+    /// Whether it carries pages.
+    pub fn is_long(&self) -> bool {
+        match self {
+            Message::Page { .. } => true,
+            Message::Grant { source, .. } => *source == PageSource::Message,
+            Message::Release { pages, .. } => !pages.is_empty(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! How pages are locked, updated and found.
+
+use sardonyx_lock::{Compatibility, EXCLUSIVE, Mode, Modes, SHARED};
+
+/// How a transaction uses a page.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum LockMode {
+    /// Shared.
+    Read,
+    /// Exclusive.
+    Write,
+}
+
+impl LockMode {
+    /// The same as a mode of [`PAGE_LOCKS`].
+    pub(crate) fn mode(self) -> Mode {
+        match self {
+            LockMode::Read => SHARED,
+            LockMode::Write => EXCLUSIVE,
+        }
+    }
+}
+
+/// Whether the exclusive mode is among those held.
+pub(crate) fn writes(held: Modes) -> bool {
+    held.contains(EXCLUSIVE)
+}
+
+/// The compatibility of page locks.
+pub(crate) static PAGE_LOCKS: Compatibility = Compatibility::SHARED_EXCLUSIVE;
+
+/// When a modified page reaches permanent storage (paper 001, section 2).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UpdateStrategy {
+    /// Before the transaction commits: storage always has the newest committed version.
+    Force,
+    /// Some time later: the newest version may be in a node's buffer only.
+    NoForce,
+}
+
+/// How a transaction ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Outcome {
+    /// Its log is on stable storage (and, with FORCE, its pages). Every page that it locked for
+    /// [`LockMode::Write`] is taken as modified: its PSN is one higher.
+    Committed,
+    /// Its changes have been undone in the node's buffer (and, with FORCE, on storage).
+    Aborted,
+}
+
+/// Where the transaction that was granted a lock finds the page's newest committed version.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PageSource {
+    /// The node's own buffered copy is the newest.
+    Copy,
+    /// Permanent storage has it.
+    Storage,
+    /// It came from another node with the message that led to this output.
+    Message,
+}

@@ -1,0 +1,244 @@
+//! The part of the lock table for which one node has the authority: its pages' locks and versions.
+//!
+//! A read authorisation is a read lock that another node holds, so that writers wait for it in line
+//! with everybody, and nobody starves. Pages that nobody locks cost only their version's number, and
+//! nothing if they were never modified.
+
+use crate::protocol::entry::LockOwner;
+use crate::protocol::mode::{PAGE_LOCKS, writes};
+use crate::protocol::{LockMode, NodeId, Outcome, PageId, Psn, TransactionId};
+use sardonyx_lock::hash::{IntegerMap, IntegerSet};
+use sardonyx_lock::{Answer, LockQueue};
+use smallvec::SmallVec;
+
+/// Transactions that have what they waited for, and on what.
+pub(super) type Woken = SmallVec<[(TransactionId, PageId); 4]>;
+
+/// One page's locks.
+#[derive(Clone, Debug, Default)]
+struct Locks {
+    queue: LockQueue<LockOwner>,
+    /// The nodes with read authorisations, and the number of each.
+    authorised: SmallVec<[(NodeId, u64); 2]>,
+    /// Whether they have been asked to give them up.
+    revoking: bool,
+}
+
+/// Where granted owners are collected; only transactions ever wait.
+struct Collector<'a>(PageId, &'a mut Woken);
+
+impl Extend<LockOwner> for Collector<'_> {
+    fn extend<I: IntoIterator<Item = LockOwner>>(&mut self, owners: I) {
+        let page = self.0;
+        self.1
+            .extend(owners.into_iter().filter_map(|owner| match owner {
+                LockOwner::Transaction(transaction) => Some((transaction, page)),
+                LockOwner::Node(_) => None,
+            }));
+    }
+}
+
+/// One node's part of the lock table.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AuthorityTable {
+    locks: IntegerMap<PageId, Locks>,
+    /// The newest committed version of each page that has been modified.
+    versions: IntegerMap<PageId, Psn>,
+    /// Pages whose newest version is not on storage (NOFORCE).
+    unwritten: IntegerSet<PageId>,
+    /// By transaction: the pages that it holds or awaits here.
+    pages: IntegerMap<TransactionId, SmallVec<[PageId; 4]>>,
+    /// Requests that their transaction's release has overtaken: to be ignored when they come.
+    overtaken: IntegerSet<(TransactionId, PageId)>,
+    authorisations: u64,
+}
+
+impl AuthorityTable {
+    /// The page's newest committed version.
+    pub fn version(&self, page: PageId) -> Psn {
+        self.versions.get(&page).copied().unwrap_or_default()
+    }
+
+    /// Whether storage has that version.
+    pub fn is_stored(&self, page: PageId) -> bool {
+        !self.unwritten.contains(&page)
+    }
+
+    /// A version has reached storage.
+    pub fn stored(&mut self, page: PageId, psn: Psn) {
+        if self.version(page) == psn {
+            self.unwritten.remove(&page);
+        }
+    }
+
+    /// Whether this request comes after its transaction's end. Forgets it.
+    pub fn is_overtaken(&mut self, transaction: TransactionId, page: PageId) -> bool {
+        self.overtaken.remove(&(transaction, page))
+    }
+
+    /// Asks for a lock.
+    pub fn request(&mut self, transaction: TransactionId, page: PageId, mode: LockMode) -> Answer {
+        let queue = self.queue_of(transaction, page);
+        queue.request(
+            &PAGE_LOCKS,
+            LockOwner::Transaction(transaction),
+            mode.mode(),
+        )
+    }
+
+    /// The nodes to be asked for their authorisations, as a request waits for them. Each is named once.
+    pub fn revoke(&mut self, page: PageId) -> SmallVec<[(NodeId, u64); 2]> {
+        match self.locks.get_mut(&page) {
+            Some(locks) if !locks.revoking => {
+                locks.revoking = !locks.authorised.is_empty();
+                locks.authorised.clone()
+            }
+            _ => SmallVec::new(),
+        }
+    }
+
+    /// Gives the node a read authorisation, if nobody waits; returns its number. The node must not have
+    /// one.
+    pub fn authorise(&mut self, node: NodeId, page: PageId) -> Option<u64> {
+        let holds = self.is_authorised(node, page);
+        let locks = self.locks.entry(page).or_default();
+        let mut answer = Answer::Waiting;
+        if !locks.revoking && !holds && locks.queue.waiters().is_empty() {
+            let owner = LockOwner::Node(node);
+            answer = locks
+                .queue
+                .request(&PAGE_LOCKS, owner, LockMode::Read.mode());
+            if answer == Answer::Waiting {
+                locks.queue.cancel(&PAGE_LOCKS, owner, &mut Vec::new());
+            }
+        }
+        if answer != Answer::Granted {
+            self.forget_if_free(page);
+            return None;
+        }
+        self.authorisations += 1;
+        locks.authorised.push((node, self.authorisations));
+        Some(self.authorisations)
+    }
+
+    /// Whether the node has a read authorisation.
+    pub fn is_authorised(&self, node: NodeId, page: PageId) -> bool {
+        let locks = self.locks.get(&page);
+        locks.is_some_and(|locks| locks.authorised.iter().any(|&(other, _)| other == node))
+    }
+
+    /// The node has given its authorisation up.
+    pub fn give_up(&mut self, node: NodeId, page: PageId, woken: &mut Woken) {
+        let Some(locks) = self.locks.get_mut(&page) else {
+            return;
+        };
+        locks.authorised.retain(|(other, _)| *other != node);
+        locks.revoking &= !locks.authorised.is_empty();
+        let owner = LockOwner::Node(node);
+        locks
+            .queue
+            .release(&PAGE_LOCKS, owner, &mut Collector(page, woken));
+        self.forget_if_free(page);
+    }
+
+    /// Takes over the read lock of a transaction that reads under its node's authorisation.
+    pub fn adopt(&mut self, transaction: TransactionId, page: PageId) {
+        let queue = self.queue_of(transaction, page);
+        queue.adopt(
+            &PAGE_LOCKS,
+            LockOwner::Transaction(transaction),
+            LockMode::Read.mode(),
+        );
+    }
+
+    /// Gives back all that an ended transaction holds or awaits here. With `force` its new versions are
+    /// on storage. `pending` are the pages for which its node has had no answer.
+    pub fn release(
+        &mut self,
+        transaction: TransactionId,
+        outcome: Outcome,
+        force: bool,
+        pending: &[PageId],
+        woken: &mut Woken,
+    ) {
+        let pages = self.pages.remove(&transaction).unwrap_or_default();
+        for &page in pending.iter().filter(|page| !pages.contains(page)) {
+            self.overtaken.insert((transaction, page));
+        }
+        for page in pages {
+            let Some(locks) = self.locks.get_mut(&page) else {
+                continue;
+            };
+            let owner = LockOwner::Transaction(transaction);
+            let held = locks
+                .queue
+                .release(&PAGE_LOCKS, owner, &mut Collector(page, woken));
+            if outcome == Outcome::Committed && writes(held) {
+                let version = self.version(page).next();
+                self.versions.insert(page, version);
+                if !force {
+                    self.unwritten.insert(page);
+                }
+            }
+            self.forget_if_free(page);
+        }
+    }
+
+    /// Takes back a victim's waiting request. Returns whether it waited.
+    pub fn cancel(&mut self, transaction: TransactionId, page: PageId, woken: &mut Woken) -> bool {
+        let Some(locks) = self.locks.get_mut(&page) else {
+            return false;
+        };
+        let owner = LockOwner::Transaction(transaction);
+        let waited = locks
+            .queue
+            .cancel(&PAGE_LOCKS, owner, &mut Collector(page, woken));
+        if waited
+            && locks.queue.held(owner).is_empty()
+            && let Some(pages) = self.pages.get_mut(&transaction)
+        {
+            pages.retain(|other| *other != page);
+            if pages.is_empty() {
+                self.pages.remove(&transaction);
+            }
+        }
+        self.forget_if_free(page);
+        waited
+    }
+
+    /// For whom the transaction waits at this page.
+    pub fn blockers(
+        &self,
+        transaction: TransactionId,
+        page: PageId,
+    ) -> impl Iterator<Item = LockOwner> {
+        let locks = self.locks.get(&page).into_iter();
+        let owner = LockOwner::Transaction(transaction);
+        locks.flat_map(move |locks| locks.queue.blockers(&PAGE_LOCKS, owner))
+    }
+
+    /// Whether no transaction holds or awaits anything here.
+    pub fn is_idle(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    /// The page's queue, with the page listed for the transaction.
+    fn queue_of(&mut self, transaction: TransactionId, page: PageId) -> &mut LockQueue<LockOwner> {
+        let queue = &mut self.locks.entry(page).or_default().queue;
+        let owner = LockOwner::Transaction(transaction);
+        if queue.held(owner).is_empty() && queue.awaited(owner).is_empty() {
+            self.pages.entry(transaction).or_default().push(page);
+        }
+        queue
+    }
+
+    fn forget_if_free(&mut self, page: PageId) {
+        if self
+            .locks
+            .get(&page)
+            .is_some_and(|locks| locks.queue.is_free())
+        {
+            self.locks.remove(&page);
+        }
+    }
+}

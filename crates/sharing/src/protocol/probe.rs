@@ -1,0 +1,117 @@
+//! The search for a deadlock over all nodes: edge chasing by one travelling message.
+//!
+//! A [`Probe`] is a depth-first walk over who waits for whom, begun at a transaction that has waited
+//! for long. As in Chandy, Misra and Haas's algorithm it goes from node to node along the waiting; but
+//! it carries its own state (the path, what was visited, what lies ahead), so no node keeps any, a step
+//! to a place on the same node costs no message, and there is never more than one message of a search.
+//!
+//! When the walk comes upon a transaction on its own path there is a cycle, and the youngest of its
+//! members is the victim: every search that finds the cycle chooses the same. The walk sees the edges
+//! at different times, but under strict two-phase locking an edge once seen lasts until one of its ends
+//! is aborted; so a cycle found is real unless a member was aborted since. The victim's request is taken
+//! back only if it still waits.
+
+use super::{NodeId, PageId, TransactionId};
+use smallvec::SmallVec;
+
+/// Something to look at on the way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Step {
+    /// What does this transaction wait for? Known at its node.
+    Transaction(TransactionId),
+    /// For whom does this transaction wait at this page? Known where the page's lock is.
+    Page(PageId, TransactionId),
+    /// Who reads this page under this node's authorisation? Known there.
+    Readers(PageId, NodeId),
+}
+
+/// A search for a deadlock.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Probe {
+    /// Each waits, at its page, for the next.
+    path: SmallVec<[(TransactionId, PageId); 4]>,
+    visited: SmallVec<[TransactionId; 4]>,
+    /// With the length of the path that leads there; the last is next.
+    ahead: SmallVec<[(u32, Step); 4]>,
+}
+
+/// The request to take back so that a deadlock is resolved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Cycle {
+    pub victim: TransactionId,
+    pub page: PageId,
+}
+
+impl Probe {
+    /// A search that begins at `suspect`.
+    pub(crate) fn new(suspect: TransactionId) -> Self {
+        Probe {
+            path: SmallVec::new(),
+            visited: SmallVec::new(),
+            ahead: SmallVec::from_iter([(0, Step::Transaction(suspect))]),
+        }
+    }
+
+    /// What to look at next; `None` if there is no deadlock to be found.
+    pub(crate) fn next(&self) -> Option<Step> {
+        self.ahead.last().map(|&(_, step)| step)
+    }
+
+    /// Does the step [`Step::Transaction`]: it awaits these pages.
+    pub(crate) fn waits(&mut self, awaited: impl IntoIterator<Item = PageId>) {
+        let Some((depth, Step::Transaction(transaction))) = self.ahead.pop() else {
+            return;
+        };
+        self.path.truncate(depth as usize);
+        if self.visited.contains(&transaction) {
+            return;
+        }
+        self.visited.push(transaction);
+        for page in awaited {
+            self.ahead.push((depth, Step::Page(page, transaction)));
+        }
+    }
+
+    /// Does the step [`Step::Page`] or [`Step::Readers`]: these are waited for.
+    pub(crate) fn blocked(&mut self, blockers: impl IntoIterator<Item = Step>) -> Option<Cycle> {
+        let (depth, step) = self.ahead.pop()?;
+        self.path.truncate(depth as usize);
+        let mut below = depth;
+        if let Step::Page(page, waiter) = step {
+            self.path.push((waiter, page));
+            below += 1;
+        }
+        for blocker in blockers {
+            if let Step::Transaction(transaction) = blocker {
+                // A reader that wants to write, and is on its way from its node's authorisation into
+                // the lock table, does not wait for itself.
+                if self
+                    .path
+                    .last()
+                    .is_some_and(|&(waiter, _)| waiter == transaction)
+                {
+                    continue;
+                }
+                let place = self
+                    .path
+                    .iter()
+                    .position(|&(waiter, _)| waiter == transaction);
+                if let Some(place) = place {
+                    return self.youngest_from(place);
+                }
+                if self.visited.contains(&transaction) {
+                    continue;
+                }
+            }
+            self.ahead.push((below, blocker));
+        }
+        None
+    }
+
+    fn youngest_from(&self, place: usize) -> Option<Cycle> {
+        let youngest = self.path[place..]
+            .iter()
+            .max_by_key(|(waiter, _)| waiter.age());
+        youngest.map(|&(victim, page)| Cycle { victim, page })
+    }
+}

@@ -1,0 +1,209 @@
+//! The model against arithmetic: what a transaction takes when nothing is left to chance, and what must
+//! hold in every run.
+
+use sardonyx_simulation::load::Load;
+use sardonyx_simulation::measurement::Measurement;
+use sardonyx_simulation::model;
+use sardonyx_simulation::parameters::Parameters;
+use sardonyx_simulation::parameters::read::Layers;
+use std::sync::Arc;
+
+fn parameters(settings: &[&str]) -> Parameters {
+    let mut layers = Layers::named("paper").unwrap();
+    for setting in settings {
+        layers.set(setting).unwrap();
+    }
+    layers.read().unwrap()
+}
+
+fn run(parameters: &Parameters) -> Measurement {
+    let load = Arc::new(Load::new(parameters).unwrap());
+    model::run(parameters, &load, 0)
+}
+
+/// Nothing is left to chance, and transactions never meet: one every two seconds, one branch page.
+fn alone(settings: &[&str]) -> Measurement {
+    let mut all = vec![
+        "node.path_lengths=constant",
+        "disk.distribution=constant",
+        "arrival.process=deterministic",
+        "arrival.rate_per_node=0.5",
+        "workload.branches_per_node=1",
+        "workload.history_blocking=1000",
+        "run.warm_up_seconds=20",
+        "run.measured_seconds=100",
+    ];
+    all.extend(settings);
+    run(&parameters(&all))
+}
+
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-6, "{found} instead of {expected}");
+}
+
+/// 250,000 instructions at 10 MIPS: 25 ms. An I/O: 3,000 instructions, 0.3 ms; controller and
+/// transfer 1.4 ms; disk 15 ms, log disk 5 ms.
+const PATH: f64 = 25.0;
+const DISK: f64 = 16.4;
+const LOG: f64 = 6.4;
+const IO: f64 = 0.3;
+/// Two locks, each requested and released by two entry accesses of 2 us.
+const ENTRIES: f64 = 8.0 * 0.002;
+
+#[test]
+fn noforce_reads_the_account_and_writes_the_log() {
+    let found = alone(&["update=noforce"]);
+    close(found.response.mean, PATH + (IO + DISK) + (IO + LOG) + ENTRIES);
+    close(found.composition.cpu_service, PATH + 2.0 * IO);
+    close(found.composition.io, DISK + LOG);
+    close(found.composition.gem, ENTRIES);
+    close(found.locks.entry_accesses, 8.0);
+    close(found.locks.global, 2.0);
+    close(found.locks.requests, 2.0);
+    assert_eq!((found.locks.short_messages, found.locks.long_messages), (0.0, 0.0));
+}
+
+#[test]
+fn force_also_writes_the_three_pages_one_after_the_other_or_at_once() {
+    let found = alone(&["update=force"]);
+    close(found.response.mean, PATH + 4.0 * (IO + DISK) + (IO + LOG) + ENTRIES);
+    let found = alone(&["update=force", "node.force_writes=parallel"]);
+    let writes = 3.0 * IO + DISK;
+    close(found.response.mean, PATH + (IO + DISK) + writes + (IO + LOG) + ENTRIES);
+}
+
+#[test]
+fn gem_saves_the_disk_and_keeps_the_processor() {
+    // 300 instructions and 50 us for the forced write of BRANCH/TELLER.
+    let found = alone(&["update=force", "partition.branch_teller.storage=gem"]);
+    let gem = 0.03 + 0.05;
+    close(found.response.mean, PATH + 3.0 * (IO + DISK) + gem + (IO + LOG) + ENTRIES);
+    close(found.composition.gem, 0.05 + ENTRIES);
+    let found = alone(&["update=noforce", "log.storage=gem"]);
+    close(found.response.mean, PATH + (IO + DISK) + gem + ENTRIES);
+}
+
+#[test]
+fn a_nonvolatile_cache_saves_writes_and_a_volatile_one_does_not() {
+    let cached = IO + 1.4;
+    let storage = "partition.branch_teller.storage=nonvolatile_cache";
+    let found = alone(&["update=force", storage]);
+    close(found.response.mean, PATH + 3.0 * (IO + DISK) + cached + (IO + LOG) + ENTRIES);
+    let storage = "partition.branch_teller.storage=volatile_cache";
+    let found = alone(&["update=force", storage]);
+    close(found.response.mean, PATH + 4.0 * (IO + DISK) + (IO + LOG) + ENTRIES);
+}
+
+#[test]
+fn reads_from_a_cache_save_the_disk() {
+    // More branch pages than a buffer of 8 frames keeps, which other accounts pass through.
+    for storage in ["volatile_cache", "nonvolatile_cache"] {
+        let storage = format!("partition.branch_teller.storage={storage}");
+        let found = alone(&["workload.branches_per_node=40", "node.buffer_pages=8", &storage]);
+        let branch = found.partitions.iter().find(|one| one.name == "branch_teller").unwrap();
+        assert!(branch.reads > 0.5, "{branch:?}");
+        assert!(branch.cache_hit_ratio > 0.3, "{branch:?}");
+        let expected = PATH
+            + (IO + DISK)
+            + branch.reads * (IO + 1.4 + (1.0 - branch.cache_hit_ratio) * 15.0)
+            + (IO + LOG)
+            + ENTRIES;
+        close(found.response.mean, expected);
+    }
+}
+
+#[test]
+fn a_synchronous_replacement_waits_for_the_write() {
+    let settings = ["node.replacement_writes=synchronous", "node.buffer_pages=8"];
+    let found = alone(&settings);
+    // An earlier transaction's account is replaced: its entry is read and replaced, it is written, its
+    // entry is read and replaced again.
+    let write = IO + DISK + 4.0 * 0.002;
+    close(found.response.mean, PATH + (IO + DISK) + write + (IO + LOG) + ENTRIES);
+}
+
+#[test]
+fn primary_copy_alone_needs_no_message() {
+    let found = alone(&["coupling=loose"]);
+    close(found.response.mean, PATH + (IO + DISK) + (IO + LOG));
+    close(found.locks.local, 2.0);
+    close(found.locks.local_share, 1.0);
+}
+
+/// Settings that together touch every part of the model.
+const BUSY: &[&[&str]] = &[
+    &[],
+    &["update=force"],
+    &["nodes=5", "routing=random"],
+    &["nodes=5", "routing=random", "update=force"],
+    &["nodes=4", "routing=random", "coupling=loose"],
+    &["nodes=4", "routing=random", "coupling=loose", "update=force"],
+    &["nodes=3", "coupling=loose", "locking.acknowledge_release=true"],
+    &["nodes=3", "routing=random", "partition.branch_teller.storage=gem", "node.buffer_pages=1000"],
+    &["nodes=3", "routing=random", "update=force", "partition.default.storage=nonvolatile_cache"],
+    &["nodes=2", "routing=random", "partition.default.storage=volatile_cache", "log.storage=gem"],
+    &["nodes=2", "routing=random", "node.multiprogramming_level=8"],
+    &["nodes=2", "routing=random", "node.replacement_writes=synchronous"],
+    &["nodes=2", "routing=random", "update=force", "node.force_writes=parallel"],
+    &["nodes=2", "routing=random", "workload.clustered=false", "node.new_page_reads=true"],
+    &["nodes=3", "routing=random", "locking.read_authorisation=true", "gem.distribution=uniform"],
+];
+
+fn busy(settings: &[&str]) -> Measurement {
+    let mut all = vec!["run.warm_up_seconds=5", "run.measured_seconds=40"];
+    all.extend(settings);
+    run(&parameters(&all))
+}
+
+#[test]
+fn the_parts_add_up_littles_law_holds_and_processors_are_as_busy_as_arithmetic_says() {
+    for settings in BUSY {
+        let found = busy(settings);
+        let parts = &found.composition;
+        let sum = parts.input_queue
+            + parts.cpu_service
+            + parts.cpu_wait
+            + parts.io
+            + parts.gem
+            + parts.lock_wait
+            + parts.messages
+            + parts.restarts;
+        assert!((sum - found.response.mean).abs() < 1e-6, "{settings:?}: {sum}");
+        assert!(found.little.error() < 0.02, "{settings:?}: {:?}", found.little);
+        assert!(found.servers.iter().all(|station| station.little_holds), "{settings:?}");
+        let cpu = found.servers[0].utilisation;
+        // Path lengths are exponential: the sum of some 25,000 of them varies by 0.6%.
+        let error = (cpu - found.cpu_by_arithmetic).abs() / cpu;
+        assert!(error < 0.02, "{settings:?}: {cpu} and {}", found.cpu_by_arithmetic);
+        assert!(!found.saturated, "{settings:?}");
+        assert!(found.completions > 3_500, "{settings:?}: {}", found.completions);
+    }
+}
+
+/// I11.
+#[test]
+fn i11_the_same_seed_gives_the_same_figures_and_another_gives_others() {
+    for settings in BUSY {
+        let (one, other) = (busy(settings), busy(settings));
+        assert_eq!(format!("{one:?}"), format!("{other:?}"), "{settings:?}");
+        let mut another = settings.to_vec();
+        another.push("run.seed=2");
+        assert_ne!(one.response, busy(&another).response, "{settings:?}");
+    }
+}
+
+/// Paper 001, section 4.1: 100 TPS of 250,000 instructions on four processors of 10 MIPS.
+#[test]
+fn the_processors_are_used_to_62_5_percent_for_the_path_length_alone() {
+    let settings = ["disk.instructions=0", "gem.entry_microseconds=0", "run.measured_seconds=400"];
+    let found = run(&parameters(&settings));
+    let cpu = found.servers[0].utilisation;
+    assert!((cpu - 0.625).abs() < 0.01, "{cpu}");
+}
+
+#[test]
+fn more_arrivals_than_the_processors_can_serve_are_called_saturation() {
+    let found = run(&parameters(&["arrival.rate_per_node=170", "run.measured_seconds=60"]));
+    assert!(found.saturated);
+    assert!(found.servers[0].utilisation > 0.99);
+}
