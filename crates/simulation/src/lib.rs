@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod experiment;
+pub mod figures;
 pub mod kernel;
 pub mod load;
 pub mod measurement;
@@ -11,7 +12,9 @@ pub mod outcome;
 pub mod parameters;
 pub mod queueing;
 pub mod replicate;
+pub mod search;
 pub mod server;
 pub mod signal;
+pub mod statements;
 pub mod statistics;
 pub mod time;

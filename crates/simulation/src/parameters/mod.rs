@@ -159,7 +159,7 @@ pub struct Workload {
 }
 
 /// Where the transactions come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkloadKind {
     /// Drawn: account, history, teller, branch.

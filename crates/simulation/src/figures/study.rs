@@ -1,0 +1,97 @@
+//! What figures and statements need, simulated: each point once.
+
+use super::{Configuration, TARGET_CPU};
+use crate::outcome::Outcome;
+use crate::parameters::Parameters;
+use crate::search::{SearchError, Searches, Simulate, ThroughputAtCpu};
+use std::collections::HashMap;
+
+/// The points that figures and statements need.
+#[derive(Clone, Debug, Default)]
+pub struct Needs {
+    outcomes: Vec<Configuration>,
+    throughputs: Vec<Configuration>,
+}
+
+impl Needs {
+    /// Asks for the outcome of `configuration`.
+    pub fn outcome(&mut self, configuration: Configuration) {
+        if !self.outcomes.contains(&configuration) {
+            self.outcomes.push(configuration);
+        }
+    }
+
+    /// Asks for the throughput of `configuration` at a CPU utilisation of [`TARGET_CPU`].
+    pub fn throughput(&mut self, configuration: Configuration) {
+        if !self.throughputs.contains(&configuration) {
+            self.throughputs.push(configuration);
+        }
+    }
+
+    /// Whether only points for which `wanted` says so are needed.
+    pub fn retain(&mut self, wanted: impl Fn(&Configuration) -> bool) {
+        self.outcomes.retain(&wanted);
+        self.throughputs.retain(&wanted);
+    }
+
+    /// The points whose outcomes are needed, in the order in which they were asked for.
+    pub fn outcomes(&self) -> &[Configuration] {
+        &self.outcomes
+    }
+
+    /// The points whose throughputs are needed, in the order in which they were asked for.
+    pub fn throughputs(&self) -> &[Configuration] {
+        &self.throughputs
+    }
+}
+
+/// The outcomes of all points that figures and statements need.
+#[derive(Clone, Debug)]
+pub struct Study {
+    base: Parameters,
+    outcomes: HashMap<Configuration, Outcome>,
+    throughputs: HashMap<Configuration, Result<ThroughputAtCpu, SearchError>>,
+}
+
+impl Study {
+    /// Simulates what is needed, on the hardware of `base`. Searches begin together with the points,
+    /// and each of their rounds is one call of `simulate`.
+    ///
+    /// # Errors
+    /// That of `simulate`.
+    pub fn run<E>(base: &Parameters, needs: &Needs, simulate: &Simulate<'_, E>) -> Result<Self, E> {
+        let on_base = |configuration: &Configuration| configuration.parameters(base);
+        let mut points: Vec<Parameters> = needs.outcomes.iter().map(on_base).collect();
+        let searched: Vec<Parameters> = needs.throughputs.iter().map(on_base).collect();
+        let mut searches = Searches::new(&searched, TARGET_CPU);
+        points.extend(searches.points());
+        let mut outcomes = simulate(&points)?;
+        searches.take(outcomes.split_off(needs.outcomes.len()));
+        searches.run(simulate)?;
+        let named = needs.throughputs.iter().copied();
+        Ok(Study {
+            base: base.clone(),
+            outcomes: needs.outcomes.iter().copied().zip(outcomes).collect(),
+            throughputs: named.zip(searches.results()).collect(),
+        })
+    }
+
+    /// The parameters that the configurations are laid over.
+    pub fn base(&self) -> &Parameters {
+        &self.base
+    }
+
+    /// The outcome of `configuration`, if it was simulated.
+    pub fn outcome(&self, configuration: &Configuration) -> Option<&Outcome> {
+        self.outcomes.get(configuration)
+    }
+
+    /// The throughput of `configuration` at a CPU utilisation of [`TARGET_CPU`], or why there is none;
+    /// nothing if it was not searched for.
+    pub fn throughput(
+        &self,
+        configuration: &Configuration,
+    ) -> Option<Result<&ThroughputAtCpu, &SearchError>> {
+        self.throughputs.get(configuration).map(Result::as_ref)
+    }
+}

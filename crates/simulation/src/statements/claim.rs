@@ -1,0 +1,215 @@
+//! One checkable part of a statement: a quantity and where it must lie.
+//!
+//! A claim about an ordering is a difference above (or below) 0 and holds only if its whole 95% interval
+//! lies there: a difference that could be chance does not count. A claim about a number has a tolerance
+//! to both sides, far wider than the interval; there the mean decides.
+
+use super::quantity::{Quantity, Unknown};
+use crate::figures::{Estimate, Study};
+
+/// Where a quantity must lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bounds {
+    /// The mean between these, both included.
+    Within(f64, f64),
+    /// The whole interval above.
+    Above(f64),
+    /// The whole interval below.
+    Below(f64),
+}
+
+/// One checkable part of a statement.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// What is measured, and where.
+    pub what: String,
+    /// The same as arithmetic.
+    pub quantity: Quantity,
+    /// Where it must lie.
+    pub bounds: Bounds,
+    /// Its unit; empty for a plain number.
+    pub unit: &'static str,
+}
+
+/// What came of a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The quantity's value, if it has one.
+    pub value: Result<Estimate, Unknown>,
+    /// Whether it lies where it must.
+    pub met: Met,
+}
+
+/// Whether a quantity lies where it must.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Met {
+    /// It does.
+    Yes,
+    /// Its interval lies on both sides of the bound: more replications could tell.
+    Undecided,
+    /// It does not.
+    No,
+    /// It has no value.
+    Unknown,
+}
+
+/// A part of a statement.
+pub(super) fn claim(
+    what: impl Into<String>,
+    quantity: Quantity,
+    bounds: Bounds,
+    unit: &'static str,
+) -> Claim {
+    Claim {
+        what: what.into(),
+        quantity,
+        bounds,
+        unit,
+    }
+}
+
+impl Bounds {
+    /// Whether `value` lies there.
+    pub fn met(self, value: Estimate) -> Met {
+        if !value.mean.is_finite() || value.half_width.is_nan() {
+            return Met::No;
+        }
+        let Estimate { mean, .. } = value;
+        let (inside, outside) = match self {
+            Bounds::Within(least, most) => {
+                let inside = least <= mean && mean <= most;
+                (inside, !inside)
+            }
+            Bounds::Above(bound) => (value.low() > bound, value.high() <= bound),
+            Bounds::Below(bound) => (value.high() < bound, value.low() >= bound),
+        };
+        match (inside, outside) {
+            (true, _) => Met::Yes,
+            (_, true) => Met::No,
+            _ => Met::Undecided,
+        }
+    }
+
+    fn in_words(self, unit: &str) -> String {
+        let unit = spaced(unit);
+        match self {
+            Bounds::Within(least, most) => format!("{least} to {most}{unit}"),
+            Bounds::Above(bound) => format!("above {bound}{unit}"),
+            Bounds::Below(bound) => format!("below {bound}{unit}"),
+        }
+    }
+}
+
+impl Claim {
+    /// What comes of it in `study`.
+    pub fn judge(&self, study: &Study) -> Finding {
+        let value = self.quantity.value(study);
+        let met = match value {
+            Ok(value) => self.bounds.met(value),
+            Err(_) => Met::Unknown,
+        };
+        Finding { value, met }
+    }
+
+    /// How it is checked.
+    pub fn check(&self) -> String {
+        format!("{}: {}", self.what, self.bounds.in_words(self.unit))
+    }
+
+    /// What was found, with the interval and the unit.
+    pub fn found(&self, finding: &Finding) -> String {
+        match &finding.value {
+            Ok(value) => format!("{}: {}", self.what, in_words(*value, self.unit)),
+            Err(unknown) => format!("{}: {unknown}", self.what),
+        }
+    }
+
+    /// Why it is not met; nothing if it is.
+    pub fn objection(&self, finding: &Finding) -> Option<String> {
+        let (what, bounds) = (&self.what, self.bounds.in_words(self.unit));
+        match (finding.met, &finding.value) {
+            (Met::Yes, _) => None,
+            (_, Err(unknown)) => Some(format!("{what}: {unknown}")),
+            (Met::Undecided, Ok(value)) => {
+                let value = in_words(*value, self.unit);
+                Some(format!("{what}: {value} may or may not be {bounds}"))
+            }
+            (_, Ok(value)) => {
+                let value = in_words(*value, self.unit);
+                Some(format!("{what}: {value} is not {bounds}"))
+            }
+        }
+    }
+}
+
+fn spaced(unit: &str) -> String {
+    match unit {
+        "" => String::new(),
+        unit => format!(" {unit}"),
+    }
+}
+
+/// A figure with its interval, in as many digits as the interval is good for.
+pub fn in_words(value: Estimate, unit: &str) -> String {
+    let unit = spaced(unit);
+    let Estimate { mean, half_width } = value;
+    if !mean.is_finite() {
+        return "not defined".to_string();
+    }
+    if half_width == 0.0 {
+        let rounded = (mean * 1000.0).round() / 1000.0;
+        return format!("{}{unit}", rounded + 0.0);
+    }
+    if !half_width.is_finite() {
+        return format!("{mean:.3}{unit} ± unknown");
+    }
+    let digits = (1.0 - half_width.log10().floor()).clamp(0.0, 4.0) as usize;
+    format!("{mean:.digits$} ± {half_width:.digits$}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ordering_needs_the_whole_interval() {
+        let above = Bounds::Above(0.0);
+        assert_eq!(above.met(Estimate::new(1.0, 0.9)), Met::Yes);
+        assert_eq!(above.met(Estimate::new(1.0, 1.1)), Met::Undecided);
+        assert_eq!(above.met(Estimate::new(-1.0, 1.1)), Met::Undecided);
+        assert_eq!(above.met(Estimate::new(-1.0, 0.9)), Met::No);
+        assert_eq!(above.met(Estimate::exactly(0.0)), Met::No);
+        let below = Bounds::Below(2.0);
+        assert_eq!(below.met(Estimate::new(1.0, 0.9)), Met::Yes);
+        assert_eq!(below.met(Estimate::new(2.5, 0.9)), Met::Undecided);
+        assert_eq!(below.met(Estimate::new(3.0, 0.9)), Met::No);
+    }
+
+    #[test]
+    fn a_number_needs_its_mean_within_the_tolerance() {
+        let within = Bounds::Within(10.0, 16.0);
+        assert_eq!(within.met(Estimate::new(15.9, 1.0)), Met::Yes);
+        assert_eq!(within.met(Estimate::new(16.1, 1.0)), Met::No);
+        assert_eq!(within.met(Estimate::new(f64::NAN, 1.0)), Met::No);
+        assert_eq!(within.met(Estimate::new(12.0, f64::INFINITY)), Met::Yes);
+        assert_eq!(
+            Bounds::Above(0.0).met(Estimate::new(f64::INFINITY, 0.0)),
+            Met::No
+        );
+    }
+
+    #[test]
+    fn figures_have_the_digits_that_their_interval_is_good_for() {
+        assert_eq!(
+            in_words(Estimate::new(71.2345, 0.31), "%"),
+            "71.23 ± 0.31 %"
+        );
+        assert_eq!(in_words(Estimate::new(1234.5, 12.3), ""), "1234 ± 12");
+        assert_eq!(
+            in_words(Estimate::exactly(26_000.0), "instructions"),
+            "26000 instructions"
+        );
+        assert_eq!(in_words(Estimate::exactly(-0.0), "ms"), "0 ms");
+        assert_eq!(in_words(Estimate::exactly(f64::NAN), "ms"), "not defined");
+    }
+}

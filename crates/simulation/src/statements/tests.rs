@@ -1,0 +1,308 @@
+//! Every statement must hold where the paper's world is true, and fail where it is not.
+
+use super::*;
+use crate::figures::{Configuration, Needs};
+use crate::measurement::Measurement;
+use crate::parameters::Parameters;
+
+fn all_needs(statements: &[Statement]) -> Needs {
+    let mut needs = Needs::default();
+    statements
+        .iter()
+        .for_each(|statement| statement.needs(&mut needs));
+    needs
+}
+
+#[test]
+fn all_statements_hold_in_the_papers_world() {
+    let all = all();
+    let study = paper_world::study(&all_needs(&all));
+    for statement in &all {
+        let verdict = statement.judge(&study);
+        assert_eq!(verdict.holds, Holds::Holds, "{verdict:#?}");
+        assert!(
+            verdict.why.is_empty() && !verdict.ours.is_empty(),
+            "{verdict:#?}"
+        );
+    }
+}
+
+/// Ways in which a measurement can be wrong.
+const FAULTS: &[(&str, fn(&mut Measurement))] = &[
+    ("slow", |one| {
+        one.response.mean *= 3.0;
+        one.response.normalised *= 3.0;
+    }),
+    ("fast", |one| {
+        one.response.mean *= 0.01;
+        one.response.normalised *= 0.01;
+    }),
+    ("in GEM for long", |one| one.composition.gem = 1000.0),
+    ("locks waited for", |one| one.composition.lock_wait = 1000.0),
+    ("no I/O", |one| one.composition.io = 0.0),
+    ("no CPU queues", |one| one.composition.cpu_wait = 0.0),
+    ("input queue", |one| one.composition.input_queue = 1.0),
+    ("low throughput", |one| one.throughput *= 0.5),
+    ("idle servers", |one| {
+        one.servers
+            .iter_mut()
+            .for_each(|station| station.utilisation = 0.0)
+    }),
+    ("busy servers", |one| {
+        one.servers
+            .iter_mut()
+            .for_each(|station| station.utilisation = 1.0)
+    }),
+    ("queues", |one| {
+        one.servers
+            .iter_mut()
+            .for_each(|station| station.wait_milliseconds = 1.0)
+    }),
+    ("even processors", |one| {
+        one.cpu_of_nodes.iter_mut().for_each(|cpu| *cpu = 0.5)
+    }),
+    ("uneven processors", |one| one.cpu_of_nodes[0] = 0.01),
+    ("no hits", |one| {
+        one.partitions
+            .iter_mut()
+            .for_each(|part| part.hit_ratio = 0.0)
+    }),
+    ("hits only", |one| {
+        one.partitions
+            .iter_mut()
+            .for_each(|part| part.hit_ratio = 0.999)
+    }),
+    ("no invalidations", |one| {
+        one.partitions
+            .iter_mut()
+            .for_each(|part| part.invalidations = 0.0)
+    }),
+    ("many invalidations", |one| {
+        one.partitions
+            .iter_mut()
+            .for_each(|part| part.invalidations = 9.0)
+    }),
+    ("no page from nodes", |one| {
+        one.partitions
+            .iter_mut()
+            .for_each(|part| part.from_nodes = 0.0)
+    }),
+    ("many from nodes", |one| {
+        one.partitions
+            .iter_mut()
+            .for_each(|part| part.from_nodes = 2.0)
+    }),
+    ("many reads", |one| {
+        one.partitions.iter_mut().for_each(|part| part.reads = 2.0)
+    }),
+    ("no cache hits", |one| {
+        one.partitions
+            .iter_mut()
+            .for_each(|part| part.cache_hit_ratio = 0.0)
+    }),
+    ("more accesses", |one| {
+        one.partitions
+            .iter_mut()
+            .for_each(|part| part.accesses *= 2.0)
+    }),
+    ("no page requests", |one| one.locks.page_requests = 0.0),
+    ("many page requests", |one| one.locks.page_requests = 9.0),
+    ("slow page requests", |one| {
+        one.locks.page_request_milliseconds = 20.0
+    }),
+    ("no page request's delay", |one| {
+        one.locks.page_request_milliseconds = 0.5
+    }),
+    ("all locks local", |one| one.locks.local_share = 1.0),
+    ("no lock local", |one| one.locks.local_share = 0.0),
+    ("many remote", |one| one.locks.remote = 9.0),
+    ("many messages", |one| one.locks.short_messages = 99.0),
+];
+
+fn is_met(claim: &Claim, study: &Study) -> bool {
+    claim.judge(study).met == Met::Yes
+}
+
+/// What breaks `claim` when only one of its points is wrong.
+fn faults_seen(claim: &Claim) -> Vec<(&'static str, Configuration)> {
+    let mut needs = Needs::default();
+    claim.quantity.needs(&mut needs);
+    let base = Parameters::paper();
+    let mut seen = Vec::new();
+    for point in needs.outcomes().iter().chain(needs.throughputs()) {
+        let wrong = point.parameters(&base);
+        for (name, fault) in FAULTS {
+            let study = paper_world::study_on(&base, &needs, &|at, one| {
+                if paper_world::is_same_point(at, &wrong) {
+                    fault(one);
+                }
+            });
+            if !is_met(claim, &study) {
+                seen.push((*name, *point));
+            }
+        }
+    }
+    seen
+}
+
+#[test]
+fn every_claim_about_outcomes_fails_when_they_are_wrong() {
+    for statement in all() {
+        for claim in &statement.claims {
+            let mut needs = Needs::default();
+            claim.quantity.needs(&mut needs);
+            if needs.outcomes().is_empty() && needs.throughputs().is_empty() {
+                continue;
+            }
+            let seen = faults_seen(claim);
+            assert!(
+                !seen.is_empty(),
+                "{}: nothing breaks \"{}\"",
+                statement.id,
+                claim.what
+            );
+        }
+    }
+}
+
+#[test]
+fn every_claim_about_parameters_fails_when_they_are_wrong() {
+    let faults: [fn(&mut Parameters); 6] = [
+        |of| of.node.access_instructions *= 2.0,
+        |of| of.gem.page_microseconds *= 2.0,
+        |of| of.disk.controller_milliseconds *= 2.0,
+        |of| of.messages.short_instructions *= 2.0,
+        |of| of.workload.branches_per_node *= 2,
+        |of| of.disk.instructions *= 20.0,
+    ];
+    let mut checked = 0;
+    for statement in all() {
+        for claim in &statement.claims {
+            let mut needs = Needs::default();
+            claim.quantity.needs(&mut needs);
+            if !needs.outcomes().is_empty() || !needs.throughputs().is_empty() {
+                continue;
+            }
+            let broken = faults.iter().any(|fault| {
+                let mut base = Parameters::paper();
+                fault(&mut base);
+                !is_met(claim, &paper_world::study_on(&base, &needs, &|_, _| {}))
+            });
+            assert!(
+                broken,
+                "{}: nothing breaks \"{}\"",
+                statement.id, claim.what
+            );
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 11);
+}
+
+/// The verdict on `id` in the paper's world changed by `change`.
+fn verdict(id: &str, change: &dyn Fn(&Parameters, &mut Measurement)) -> Verdict {
+    let statement = all()
+        .into_iter()
+        .find(|statement| statement.id == id)
+        .unwrap();
+    let needs = all_needs(std::slice::from_ref(&statement));
+    statement.judge(&paper_world::study_where(&needs, change))
+}
+
+#[test]
+fn hit_ratios_that_do_not_fall_are_noticed() {
+    let verdict = verdict("4.2-11", &|_, one| one.partitions[2].hit_ratio = 0.71);
+    assert_eq!(verdict.holds, Holds::HoldsPartly);
+    assert!(
+        verdict.why.contains("5 nodes: 71 % is not 10 to 16 %"),
+        "{}",
+        verdict.why
+    );
+    assert!(!verdict.why.contains("1 node:"), "{}", verdict.why);
+}
+
+#[test]
+fn without_any_difference_no_ordering_holds() {
+    let alike = |_: &Parameters, one: &mut Measurement| {
+        let noise = one.composition.cpu_service / 25.0;
+        one.response.normalised = 50.0 * noise;
+    };
+    for id in ["4.2-6", "4.2-9", "4.5-4", "4.5-11", "4.5-12"] {
+        let verdict = verdict(id, &alike);
+        assert_ne!(verdict.holds, Holds::Holds, "{verdict:#?}");
+        assert!(verdict.why.contains("may or may not be"), "{}", verdict.why);
+    }
+    assert_eq!(verdict("4.2-1", &alike).holds, Holds::Holds);
+}
+
+#[test]
+fn a_throughput_out_of_reach_is_said() {
+    let verdict = verdict("4.5-14", &|at, one| {
+        one.saturated = at.coupling == crate::parameters::Coupling::Loose;
+        one.servers[1].most_utilisation = 1.0;
+        if one.saturated {
+            one.servers[0].utilisation = 0.5;
+        }
+    });
+    assert_eq!(verdict.holds, Holds::DoesNotHold);
+    assert!(verdict.why.contains("cannot be reached"), "{}", verdict.why);
+}
+
+#[test]
+fn points_that_are_missing_are_said() {
+    let study = paper_world::study(&Needs::default());
+    let verdicts: Vec<_> = all()
+        .iter()
+        .map(|statement| statement.judge(&study))
+        .collect();
+    let missing = verdicts
+        .iter()
+        .filter(|verdict| verdict.holds == Holds::NotSimulated);
+    // All but those that need nothing but parameters.
+    assert_eq!(missing.count(), verdicts.len() - 5);
+}
+
+#[test]
+fn numbers_are_in_order_and_not_there_twice() {
+    let mut last = ("4.1", 0);
+    for statement in all() {
+        let (section, number) = statement.id.split_once('-').unwrap();
+        let number: u32 = number.parse().unwrap();
+        let first = section != last.0;
+        assert_eq!(
+            number,
+            if first { 1 } else { last.1 + 1 },
+            "{}",
+            statement.id
+        );
+        assert!(section >= last.0, "{}", statement.id);
+        last = (section, number);
+    }
+    assert_eq!(last, ("4.6", 16));
+}
+
+#[test]
+fn the_table_has_a_row_for_each_statement() {
+    let all = all();
+    let study = paper_world::study(&all_needs(&all));
+    let verdicts: Vec<_> = all
+        .iter()
+        .map(|statement| statement.judge(&study))
+        .collect();
+    let table = markdown(&verdicts);
+    assert_eq!(table.matches("\n### ").count() + 1, 6);
+    for statement in &all {
+        assert_eq!(
+            table.matches(&format!("| {} |", statement.id)).count(),
+            1,
+            "{}",
+            statement.id
+        );
+    }
+    let rows = table.lines().filter(|line| line.starts_with("| 4."));
+    assert!(
+        rows.clone().all(|row| row.matches(" | ").count() == 5),
+        "{table}"
+    );
+    assert_eq!(table, markdown(&verdicts));
+}
