@@ -37,4 +37,5 @@ pub mod random;
 pub mod record;
 pub mod reference;
 pub mod responses;
+pub mod routing;
 pub mod trace;

@@ -1,14 +1,14 @@
 //! External devices (paper 001, section 3.3): GEM, and disks with their controllers and caches.
 //!
 //! A disk access is a controller's service, unless a cache saves it the disk's, and the transfer of the
-//! page. Disks and controllers have a queue each; a page is always on the same disk. The network and
-//! the transfer are plain delays.
+//! page. A file's disks have a queue together or one each, with every page always on the same disk. The
+//! network and the transfer are plain delays.
 
 use super::disk_cache::DiskCache;
 use super::service::Service;
 use crate::kernel::Kernel;
 use crate::measurement::Station;
-use crate::parameters::{Disk, Storage};
+use crate::parameters::{Disk, DiskQueues, Storage};
 use crate::server::{Server, ServerStatistics};
 use crate::time::Span;
 use sardonyx_workload::random::Random;
@@ -101,7 +101,10 @@ pub struct DisksPlan {
 impl Disks {
     /// The disks of `plan`, with the times that `disk` gives.
     pub fn new(kernel: &Kernel, plan: &DisksPlan, disk: &Disk, random: Random) -> Rc<Self> {
-        let servers = |count| (0..count).map(|_| Server::new(kernel, 1)).collect();
+        let servers = |count| match disk.queues {
+            DiskQueues::Common => vec![Server::new(kernel, count)],
+            DiskQueues::PerDisk => (0..count).map(|_| Server::new(kernel, 1)).collect(),
+        };
         let takes_writes = plan.storage == Storage::NonvolatileCache;
         let cached = takes_writes || plan.storage == Storage::VolatileCache;
         let access = Span::from_milliseconds(plan.access_milliseconds);
@@ -181,12 +184,12 @@ impl Disks {
         self.disks.iter().chain(&self.controllers).for_each(Server::reset);
     }
 
-    /// What the disks measured, one by one.
+    /// What the disks measured, by queue.
     pub fn disk_statistics(&self) -> impl Iterator<Item = ServerStatistics> {
         self.disks.iter().map(Server::statistics)
     }
 
-    /// What the controllers measured, one by one.
+    /// What the controllers measured, by queue.
     pub fn controller_statistics(&self) -> impl Iterator<Item = ServerStatistics> {
         self.controllers.iter().map(Server::statistics)
     }

@@ -276,6 +276,18 @@ pub struct Disk {
     pub transfer_milliseconds: f64,
     /// Distribution of the access time.
     pub distribution: Distribution,
+    /// Which disk serves a page, also for the log.
+    pub queues: DiskQueues,
+}
+
+/// Which of a file's disks, and which of their controllers, serves a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DiskQueues {
+    /// Any that is free: one queue for all.
+    Common,
+    /// Always the same one: a queue each.
+    PerDisk,
 }
 
 /// Where each node's log is written.

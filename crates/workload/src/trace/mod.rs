@@ -12,14 +12,20 @@
 //! what the file merely claims: names, counts and references have the limits below, and memory grows
 //! only with what was read.
 //!
+//! - [`statistics`]: what a trace is like.
+//! - [`synthetic`]: a trace with the statistics of the paper's real-life workload.
+//! - [`locality`]: which share of its lock requests would be local, without running it.
+//!
 
 pub mod binary;
 mod error;
 mod frame;
 mod header;
-
+pub mod locality;
 mod memory;
 mod reader;
+pub mod statistics;
+pub mod synthetic;
 
 pub mod text;
 mod varint;

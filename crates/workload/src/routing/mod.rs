@@ -1,0 +1,25 @@
+//! Where transactions run and who grants which locks: routing tables and lock authority (paper 001,
+//! sections 3.1 and 3.2).
+//!
+//! A [`RoutingTable`] says for every transaction type to which nodes its transactions go, and in
+//! which shares. An [`AuthorityTable`] gives each fragment of the database to the node that has the
+//! global lock authority for it. *Random* routing spreads every type over all nodes;
+//! *affinity-based* routing tries to keep together what references the same pages and to have the
+//! authority there, with the nodes equally loaded. The two depend on each other, so
+//! [`heuristic`] computes them together from the [`ReferenceDistribution`] and the number of nodes.
+//!
+//! [`Tables`] holds both and is kept as TOML.
+
+mod authority;
+mod distribution;
+pub mod heuristic;
+mod table;
+mod tables;
+
+pub use authority::AuthorityTable;
+pub use distribution::{FragmentLayout, ReferenceDistribution};
+pub use table::RoutingTable;
+pub use tables::{Tables, TablesError};
+
+/// The most nodes.
+pub const MAX_NODES: u16 = 1_000;
