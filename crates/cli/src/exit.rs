@@ -10,6 +10,7 @@ use sardonyx::{Error, SerialError};
 use sardonyx_floor::FloorError;
 use sardonyx_simulation::experiment::SimulationError;
 use sardonyx_simulation::parameters::read::ParameterError;
+use sardonyx_simulation::search::SearchError;
 use sardonyx_workload::debit_credit::DebitCreditError;
 use std::io;
 use std::path::PathBuf;
@@ -19,7 +20,8 @@ use std::process::ExitCode;
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done, and all is well
-  1  a failure was found: damage in a database, or a proof that does not hold
+  1  a failure was found: damage in a database, a proof that does not hold, or a simulated system
+     that is saturated before it reaches what is asked of it
   2  wrong usage: the arguments, or a path without a database
   3  the database is open elsewhere
   4  it could not be done: the disk, memory or the system refused";
@@ -91,6 +93,12 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     }
     if cause.is::<ParameterError>() || cause.is::<SimulationError>() {
         return Some(Exit::Usage);
+    }
+    if let Some(error) = cause.downcast_ref::<SearchError>() {
+        return Some(match error {
+            SearchError::Target { .. } => Exit::Usage,
+            _ => Exit::Found,
+        });
     }
     if let Some(error) = cause.downcast_ref::<Error>() {
         return Some(of_database(error));

@@ -13,6 +13,7 @@ mod distributed;
 mod engine;
 mod present;
 mod remarks;
+mod search;
 
 use crate::exit::{Exit, UsageError};
 use crate::output::Output;
@@ -57,6 +58,10 @@ pub struct Arguments {
     /// Write every figure with its interval to a file of comma-separated values
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// Search the arrival rate at which the processors are used so much, such as 80%
+    #[arg(long, value_name = "SHARE", value_parser = search::parse_share)]
+    #[arg(conflicts_with_all = ["only_replications", "gather"])]
+    throughput_at_cpu: Option<f64>,
     #[command(flatten)]
     distribution: Distribution,
 }
@@ -79,14 +84,17 @@ impl Arguments {
         if self.print_parameters {
             return self.print(&parameters, output);
         }
+        if let Some(target) = self.throughput_at_cpu {
+            let last = search::run(&parameters, target, &self.engine(), output)?;
+            self.write_csv(&csv::text(&[], [(&[][..], &last)]))?;
+            return Ok(Exit::Done);
+        }
         let points = [parameters];
         if let Some(exit) = self.part_of(&points, output)? {
             return Ok(exit);
         }
         let outcome = &self.outcomes(&points)?[0];
-        if let Some(file) = &self.csv {
-            write(file, &csv::text(&[], [(&[][..], outcome)]))?;
-        }
+        self.write_csv(&csv::text(&[], [(&[][..], outcome)]))?;
         if output.is_json() {
             let warnings = remarks::warnings(outcome);
             output.value(&Report { outcome, warnings })?;
@@ -142,10 +150,20 @@ impl Arguments {
         if let Some(file) = &self.distribution.gather {
             return Ok(Gathered::read(file)?.outcomes(points)?);
         }
-        let engine = Engine {
+        Ok(self.engine().simulate(points)?)
+    }
+
+    fn engine(&self) -> Engine {
+        Engine {
             threads: self.threads,
-        };
-        Ok(engine.simulate(points)?)
+        }
+    }
+
+    fn write_csv(&self, text: &str) -> anyhow::Result<()> {
+        match &self.csv {
+            Some(file) => write(file, text),
+            None => Ok(()),
+        }
     }
 }
 

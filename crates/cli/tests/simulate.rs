@@ -1,0 +1,305 @@
+//! `simulate` as its users meet it: a real process, its output, its exit codes.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Short runs: 100 transactions or so.
+const SHORT: [&str; 6] = [
+    "--set",
+    "run.warm_up_seconds=0.5",
+    "--set",
+    "run.measured_seconds=1",
+    "--replications",
+    "3",
+];
+
+fn simulate(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_sardonyx"))
+        .arg("simulate")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// Runs the command, which must end with `code`; returns what it printed and what it said.
+fn run(code: i32, arguments: &[&str]) -> (String, String) {
+    let output = simulate(arguments);
+    let (printed, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{arguments:?}\n{printed}\n{said}"
+    );
+    assert!(!said.contains("panicked"), "{arguments:?}: {said}");
+    (printed, said)
+}
+
+fn short(more: &[&str]) -> String {
+    run(0, &[&SHORT, more].concat()).0
+}
+
+fn file(directory: &Path, name: &str, text: &str) -> String {
+    let path = directory.join(name);
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().into()
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
+    for more in [
+        &["--nodes", "2", "--routing", "random"][..],
+        &[
+            "--nodes",
+            "2",
+            "--coupling",
+            "loose",
+            "--routing",
+            "random",
+            "--json",
+        ],
+    ] {
+        let with = |threads: &str, seed: &str| {
+            short(&[more, &["--threads", threads, "--seed", seed]].concat())
+        };
+        let first = with("1", "5");
+        assert_eq!(first, with("2", "5"));
+        assert_ne!(
+            first.replace("seed 5", ""),
+            with("1", "6").replace("seed 6", "")
+        );
+    }
+}
+
+#[test]
+fn what_is_printed_for_people_has_every_section() {
+    let printed = short(&["--nodes", "2", "--routing", "random", "--update", "force"]);
+    let first = "2 nodes, closely coupled (GEM locking), FORCE, random routing, debit-credit, \
+                 100 TPS per node\n3 replications of 1 s after 0.5 s of warm-up, seed 1\n";
+    assert!(printed.starts_with(first), "{printed}");
+    for heading in [
+        "response time ",
+        "composed of ",
+        "throughput ",
+        "servers ",
+        "pages per transaction ",
+        "locks per transaction ",
+        "messages per transaction ",
+        "check ",
+    ] {
+        let count = printed
+            .lines()
+            .filter(|line| line.starts_with(heading))
+            .count();
+        assert_eq!(count, 1, "{heading:?} in:\n{printed}");
+    }
+    for row in [
+        "cpu ",
+        "gem ",
+        "disks of account ",
+        "branch_teller ",
+        "CPU service ",
+    ] {
+        assert!(
+            printed.lines().any(|line| line.starts_with(row)),
+            "{row:?} in:\n{printed}"
+        );
+    }
+}
+
+#[test]
+fn json_and_csv_hold_the_same_figures() {
+    let directory = tempfile::tempdir().unwrap();
+    let csv = directory.path().join("figures.csv");
+    let printed = short(&["--json", "--csv", csv.to_str().unwrap()]);
+    let report: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(report["parameters"]["nodes"], 1);
+    assert_eq!(report["replications"].as_array().unwrap().len(), 3);
+    let figures = report["summary"].as_array().unwrap();
+    let csv = std::fs::read_to_string(csv).unwrap();
+    assert_eq!(csv.lines().count(), 1 + figures.len());
+    assert_eq!(
+        csv.lines().next().unwrap(),
+        "replications,section,name,unit,mean,half_width"
+    );
+    for (line, figure) in csv.lines().skip(1).zip(figures) {
+        assert!(line.contains(figure["section"].as_str().unwrap()), "{line}");
+        let mut backwards = line.rsplit(',');
+        for column in ["half_width", "mean"] {
+            let number: f64 = backwards.next().unwrap().parse().unwrap();
+            assert_eq!(number, figure[column].as_f64().unwrap(), "{line}");
+        }
+    }
+}
+
+#[test]
+fn processors_and_littles_law_agree_with_arithmetic() {
+    let printed = run(0, &["--precision", "0.02", "--json"]).0;
+    let report: Value = serde_json::from_str(&printed).unwrap();
+    let mean = |section: &str, name: &str| {
+        let mut figures = report["summary"].as_array().unwrap().iter();
+        let found = figures.find(|one| one["section"] == section && one["name"] == name);
+        found.unwrap()["mean"].as_f64().unwrap()
+    };
+    // 250,000 instructions, and 3,000 for each of about 2.6 I/Os, of 40 million a second.
+    let rate = mean("throughput", "transactions");
+    let used = mean("servers", "cpu: utilisation");
+    assert!((used / rate - 0.648).abs() < 0.01, "{used}% at {rate} TPS");
+    let (population, product) = (
+        mean("checks", "Little: number in system"),
+        mean("checks", "Little: arrivals x response"),
+    );
+    assert!(
+        (population / product - 1.0).abs() < 0.02,
+        "{population} and {product}"
+    );
+    assert_eq!(report["warnings"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn printed_parameters_are_read_back_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let printed = |arguments: &[&str]| run(0, &[&["--print-parameters"], arguments].concat()).0;
+    let paper = printed(&[]);
+    assert!(
+        paper.starts_with("# The parameters of Erhard Rahm"),
+        "{paper}"
+    );
+    let json = |arguments: &[&str]| printed(&[&["--json"], arguments].concat());
+    let mine = file(directory.path(), "paper.toml", &paper);
+    assert_eq!(json(&["--parameters", &mine]), json(&[]));
+    for preset in [
+        "nvme-tcp",
+        "nvme-rdma",
+        "cxl",
+        "cxl-persistent",
+        "cloud-block",
+    ] {
+        let chosen = [
+            "--preset",
+            preset,
+            "--nodes",
+            "3",
+            "--set",
+            "partition.account.storage=gem",
+        ];
+        let mine = file(directory.path(), "mine.toml", &printed(&chosen));
+        assert_eq!(json(&["--parameters", &mine]), json(&chosen), "{preset}");
+        assert!(run(0, &["--list-presets"]).0.contains(preset), "{preset}");
+    }
+}
+
+#[test]
+fn bad_parameters_name_file_line_key_and_range() {
+    let directory = tempfile::tempdir().unwrap();
+    let mine = |text: &str| file(directory.path(), "mine.toml", text);
+    for (given, expected) in [
+        (
+            "nodes = 5\n[node]\nmips = 0\n",
+            "mine.toml line 3: node.mips = 0 is out of range: choose",
+        ),
+        (
+            "\n[node]\nmisp = 1\n",
+            "mine.toml line 3: node.misp: unknown field",
+        ),
+        (
+            "nodes = \"many\"\n",
+            "mine.toml line 1: nodes: invalid type",
+        ),
+        ("nodes == 1\n", "mine.toml line 1: this is not TOML"),
+    ] {
+        let (printed, said) = run(2, &["--parameters", &mine(given)]);
+        assert!(said.contains(expected), "{given:?}: {said}");
+        assert_eq!(printed, "");
+    }
+    for (arguments, expected) in [
+        (
+            &["--nodes", "0"][..],
+            "nodes = 0 is out of range: choose 1 to 1000",
+        ),
+        (&["--rate", "fast"], "arrival.rate_per_node: invalid type"),
+        (
+            &["--coupling", "tight"],
+            "unknown variant `tight`, expected `close` or `loose`",
+        ),
+        (&["--set", "node.mips"], "write KEY=VALUE"),
+        (&["--preset", "abacus"], "choose one of paper, nvme-tcp"),
+        (
+            &["--parameters", "/nonexistent.toml"],
+            "/nonexistent.toml cannot be read",
+        ),
+        (&["--throughput-at-cpu", "120%"], "below 100%"),
+    ] {
+        let (_, said) = run(2, arguments);
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_saturated_system_says_so() {
+    let printed = short(&["--rate", "250"]);
+    assert!(
+        printed.contains("WARNING: saturated: in 3 of 3 replications"),
+        "{printed}"
+    );
+}
+
+#[test]
+fn the_rate_at_a_utilisation_is_found_or_its_limit_is_named() {
+    let printed = short(&["--throughput-at-cpu", "80%", "--json"]);
+    let found: Value = serde_json::from_str(&printed).unwrap();
+    let rate = found["rate_per_node"]["mean"].as_f64().unwrap();
+    // 40 million instructions a second, 80% of them, and 258,000 a transaction.
+    assert!((rate - 123.0).abs() < 6.0, "{rate}");
+    let few_disks = ["--set", "partition.account.disks_per_node=1"];
+    let asked = [&SHORT[..], &few_disks, &["--throughput-at-cpu", "80%"]].concat();
+    let (_, said) = run(1, &asked);
+    assert!(
+        said.contains("cannot be reached") && said.contains("disks of account"),
+        "{said}"
+    );
+}
+
+#[test]
+fn parts_run_apart_are_the_same_bytes_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = ["--nodes", "2", "--set", "run.warm_up_seconds=0.5"];
+    let options = [
+        &options[..],
+        &["--set", "run.measured_seconds=2", "--precision", "0.03"],
+    ]
+    .concat();
+    let with = |more: &[&str]| run(0, &[&options, more].concat()).0;
+    let mut parts = String::new();
+    let mut rounds = 0;
+    let gathered = loop {
+        let path = file(directory.path(), "parts.jsonl", &parts);
+        let missing = with(&["--gather", &path, "--missing"]);
+        if missing.is_empty() {
+            break with(&["--gather", &path, "--json"]);
+        }
+        let (_, said) = run(2, &[&options[..], &["--gather", &path]].concat());
+        assert!(said.contains("are missing"), "{said}");
+        for line in missing.lines() {
+            let missing: Value = serde_json::from_str(line).unwrap();
+            let range = format!("{}..{}", missing["first"], missing["last"]);
+            parts += &with(&["--only-replications", &range]);
+        }
+        rounds += 1;
+    };
+    assert!(rounds > 1, "more than the least replications were needed");
+    assert_eq!(gathered, with(&["--json"]));
+}
+
+#[test]
+fn help_has_examples_and_exit_codes() {
+    let (help, _) = run(0, &["--help"]);
+    assert!(
+        help.contains("Examples:") && help.contains("Exit codes"),
+        "{help}"
+    );
+}
