@@ -25,19 +25,31 @@ class RunError(Exception):
     """A command did not succeed."""
 
 
-def run(command: list[str]) -> str:
-    """Runs a command and returns what it printed.
+# How commands are run, here and on workers. Workers are given this function of the standard library,
+# so that they need no copy of this file.
+CAPTURED = {"capture_output": True, "text": True, "check": False}
 
-    Raises RunError with what the command said if it could not be started or did not succeed.
+
+def printed(done: subprocess.CompletedProcess) -> str:
+    """What a command printed.
+
+    Raises RunError with what it said if it did not succeed.
     """
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except OSError as error:
-        raise RunError(f"{command[0]} cannot be run: {error}") from error
     if done.returncode != 0:
         said = done.stderr.strip() or f"exit code {done.returncode}"
-        raise RunError(f"{' '.join(command)}: {said}")
+        raise RunError(f"{' '.join(done.args)}: {said}")
     return done.stdout
+
+
+def run(command: list[str]) -> str:
+    """Runs a command on this machine and returns what it printed.
+
+    Raises RunError if it could not be started or did not succeed.
+    """
+    try:
+        return printed(subprocess.run(command, **CAPTURED))
+    except OSError as error:
+        raise RunError(f"{command[0]} cannot be run: {error}") from error
 
 
 def split(missing: dict, batch: int) -> Iterator[list[str]]:
@@ -58,7 +70,12 @@ def check_versions(client: Client, binary: str) -> None:
     """Raises RunError unless all workers have the program in the same version as this machine."""
     command = [binary, "--version"]
     here = run(command)
-    for worker, there in client.run(run, command).items():
+    try:
+        answers = client.run(subprocess.run, command, **CAPTURED)
+    except OSError as error:
+        raise RunError(f"a worker cannot run {binary}: {error}") from error
+    for worker, done in answers.items():
+        there = printed(done)
         if there != here:
             raise RunError(f"{worker} has {there.strip()}, here is {here.strip()}")
 
@@ -66,19 +83,24 @@ def check_versions(client: Client, binary: str) -> None:
 def gather(client: Client, binary: str, options: list[str], batch: int, parts) -> None:
     """Has everything run that the result needs; the parts are in the file `parts` afterwards."""
     simulate = [binary, "simulate", *options]
-    finished = 0
+    asked = finished = 0
     while True:
         lines = run([*simulate, "--gather", parts.name, "--missing"]).splitlines()
         if not lines:
+            if sys.stderr.isatty():
+                print(file=sys.stderr)
             return
         tasks = [task for line in lines for task in split(json.loads(line), batch)]
         # Pure functions of the same arguments are run once by Dask: a second round never asks for
         # a part of the first.
-        futures = client.map(run, [[*simulate, *task] for task in tasks])
+        commands = [[*simulate, *task] for task in tasks]
+        futures = client.map(subprocess.run, commands, **CAPTURED)
+        asked += len(tasks)
         for future in as_completed(futures):
-            parts.write(future.result())
+            parts.write(printed(future.result()))
             finished += 1
-            print(f"{finished} tasks done, {len(futures)} in this round", file=sys.stderr)
+            if sys.stderr.isatty():
+                print(f"\r{finished} of {asked} tasks ", end="", file=sys.stderr)
         parts.flush()
 
 
