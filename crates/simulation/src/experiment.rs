@@ -1,7 +1,7 @@
 //! Simulating points: what is needed is prepared, replications run on all cores until the interval is
 //! narrow enough, equal points are simulated once.
 
-use crate::load::Load;
+use crate::load::{Library, Load, LoadError};
 use crate::measurement::Measurement;
 use crate::model;
 use crate::outcome::Outcome;
@@ -9,7 +9,6 @@ use crate::parameters::Parameters;
 use crate::parameters::read::ParameterError;
 pub use crate::replicate::Progress;
 use crate::replicate::{Plan, replicate};
-use sardonyx_workload::debit_credit_pages::PageScaleError;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -27,9 +26,9 @@ pub enum SimulationError {
     /// Parameters that are not possible.
     #[error(transparent)]
     Parameters(#[from] ParameterError),
-    /// A debit-credit database that is not possible.
-    #[error("the debit-credit database is not possible")]
-    Scale(#[from] PageScaleError),
+    /// A load that is not possible.
+    #[error(transparent)]
+    Load(#[from] LoadError),
 }
 
 /// Simulates every point until the 95% interval of its mean response time is as narrow as the point's
@@ -44,12 +43,13 @@ pub fn run(
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Vec<Outcome>, SimulationError> {
     let mut different: Vec<(Parameters, Arc<Load>)> = Vec::new();
+    let mut library = Library::default();
     let mut places = Vec::with_capacity(points.len());
     for point in points {
         let known = different.iter().position(|(known, _)| known == point);
         places.push(known.unwrap_or(different.len()));
         if known.is_none() {
-            different.push((point.clone(), Arc::new(Load::new(point)?)));
+            different.push((point.clone(), Arc::new(library.load(point)?)));
         }
     }
     let mut outcomes: Vec<Option<Outcome>> = vec![None; different.len()];
@@ -94,10 +94,7 @@ pub fn replications(
 }
 
 /// Points that are replicated alike, together.
-fn plans(
-    points: &[(Parameters, Arc<Load>)],
-    options: &Options,
-) -> Vec<(Plan, Vec<usize>)> {
+fn plans(points: &[(Parameters, Arc<Load>)], options: &Options) -> Vec<(Plan, Vec<usize>)> {
     let mut plans: Vec<(Plan, Vec<usize>)> = Vec::new();
     for (at, (parameters, _)) in points.iter().enumerate() {
         let run = &parameters.run;

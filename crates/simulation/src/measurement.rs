@@ -202,9 +202,21 @@ impl Measurement {
         let mut rows = Vec::new();
         let mut row = |section, name: &str, unit, value| {
             let name = name.to_string();
-            rows.push(Row { section, name, unit, value });
+            rows.push(Row {
+                section,
+                name,
+                unit,
+                value,
+            });
         };
-        let Response { mean, p50, p95, p99, max, normalised } = self.response;
+        let Response {
+            mean,
+            p50,
+            p95,
+            p99,
+            max,
+            normalised,
+        } = self.response;
         for (name, value) in [
             ("mean", mean),
             ("median", p50),
@@ -237,10 +249,30 @@ impl Measurement {
             share(&mut row, "utilisation", station.utilisation);
             share(&mut row, "utilisation, least", station.least_utilisation);
             share(&mut row, "utilisation, most", station.most_utilisation);
-            row("servers", &format!("{name}: mean queue"), "", station.mean_queue);
-            row("servers", &format!("{name}: longest queue"), "", station.max_queue as f64);
-            row("servers", &format!("{name}: wait"), "ms", station.wait_milliseconds);
-            row("servers", &format!("{name}: services"), "/s", station.throughput);
+            row(
+                "servers",
+                &format!("{name}: mean queue"),
+                "",
+                station.mean_queue,
+            );
+            row(
+                "servers",
+                &format!("{name}: longest queue"),
+                "",
+                station.max_queue as f64,
+            );
+            row(
+                "servers",
+                &format!("{name}: wait"),
+                "ms",
+                station.wait_milliseconds,
+            );
+            row(
+                "servers",
+                &format!("{name}: services"),
+                "/s",
+                station.throughput,
+            );
         }
         for partition in &self.partitions {
             let name = &partition.name;
@@ -251,18 +283,41 @@ impl Measurement {
                 ("from other nodes", "/transaction", partition.from_nodes),
                 ("reads", "/transaction", partition.reads),
                 ("writes", "/transaction", partition.writes),
-                ("cache hits of reads", "%", 100.0 * partition.cache_hit_ratio),
+                (
+                    "cache hits of reads",
+                    "%",
+                    100.0 * partition.cache_hit_ratio,
+                ),
             ] {
                 row("pages", &format!("{name}: {what}"), unit, value);
             }
         }
         self.lock_rows(&mut row);
-        row("checks", "CPU utilisation by arithmetic", "%", 100.0 * self.cpu_by_arithmetic);
-        let holding = self.servers.iter().filter(|station| station.little_holds).count();
+        row(
+            "checks",
+            "CPU utilisation by arithmetic",
+            "%",
+            100.0 * self.cpu_by_arithmetic,
+        );
+        let holding = self
+            .servers
+            .iter()
+            .filter(|station| station.little_holds)
+            .count();
         let share = holding as f64 / self.servers.len().max(1) as f64;
         row("checks", "Little's law at the servers", "%", 100.0 * share);
-        row("checks", "Little: number in system", "", self.little.population);
-        row("checks", "Little: arrivals x response", "", self.little.arrivals_times_response);
+        row(
+            "checks",
+            "Little: number in system",
+            "",
+            self.little.population,
+        );
+        row(
+            "checks",
+            "Little: arrivals x response",
+            "",
+            self.little.arrivals_times_response,
+        );
         rows
     }
 
@@ -285,7 +340,17 @@ impl Measurement {
         row("locks", "local share", "%", 100.0 * locks.local_share);
         row("messages", "short", "/transaction", locks.short_messages);
         row("messages", "long", "/transaction", locks.long_messages);
-        row("messages", "page requests", "/transaction", locks.page_requests);
-        row("messages", "page request's delay", "ms", locks.page_request_milliseconds);
+        row(
+            "messages",
+            "page requests",
+            "/transaction",
+            locks.page_requests,
+        );
+        row(
+            "messages",
+            "page request's delay",
+            "ms",
+            locks.page_request_milliseconds,
+        );
     }
 }

@@ -36,7 +36,10 @@ impl Outcome {
     /// # Panics
     /// If there are fewer than two.
     pub fn new(parameters: Parameters, replications: Vec<Measurement>) -> Self {
-        assert!(replications.len() >= 2, "an interval needs two replications");
+        assert!(
+            replications.len() >= 2,
+            "an interval needs two replications"
+        );
         let rows: Vec<Vec<Row>> = replications.iter().map(Measurement::rows).collect();
         let summary = rows[0].iter().enumerate().map(|(at, row)| {
             let interval = crate::statistics::Interval::of(rows.iter().map(|rows| rows[at].value));

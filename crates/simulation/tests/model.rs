@@ -38,7 +38,10 @@ fn alone(settings: &[&str]) -> Measurement {
 }
 
 fn close(found: f64, expected: f64) {
-    assert!((found - expected).abs() < 1e-6, "{found} instead of {expected}");
+    assert!(
+        (found - expected).abs() < 1e-6,
+        "{found} instead of {expected}"
+    );
 }
 
 /// 250,000 instructions at 10 MIPS: 25 ms. An I/O: 3,000 instructions, 0.3 ms; controller and
@@ -53,23 +56,35 @@ const ENTRIES: f64 = 8.0 * 0.002;
 #[test]
 fn noforce_reads_the_account_and_writes_the_log() {
     let found = alone(&["update=noforce"]);
-    close(found.response.mean, PATH + (IO + DISK) + (IO + LOG) + ENTRIES);
+    close(
+        found.response.mean,
+        PATH + (IO + DISK) + (IO + LOG) + ENTRIES,
+    );
     close(found.composition.cpu_service, PATH + 2.0 * IO);
     close(found.composition.io, DISK + LOG);
     close(found.composition.gem, ENTRIES);
     close(found.locks.entry_accesses, 8.0);
     close(found.locks.global, 2.0);
     close(found.locks.requests, 2.0);
-    assert_eq!((found.locks.short_messages, found.locks.long_messages), (0.0, 0.0));
+    assert_eq!(
+        (found.locks.short_messages, found.locks.long_messages),
+        (0.0, 0.0)
+    );
 }
 
 #[test]
 fn force_also_writes_the_three_pages_one_after_the_other_or_at_once() {
     let found = alone(&["update=force"]);
-    close(found.response.mean, PATH + 4.0 * (IO + DISK) + (IO + LOG) + ENTRIES);
+    close(
+        found.response.mean,
+        PATH + 4.0 * (IO + DISK) + (IO + LOG) + ENTRIES,
+    );
     let found = alone(&["update=force", "node.force_writes=parallel"]);
     let writes = 3.0 * IO + DISK;
-    close(found.response.mean, PATH + (IO + DISK) + writes + (IO + LOG) + ENTRIES);
+    close(
+        found.response.mean,
+        PATH + (IO + DISK) + writes + (IO + LOG) + ENTRIES,
+    );
 }
 
 #[test]
@@ -77,7 +92,10 @@ fn gem_saves_the_disk_and_keeps_the_processor() {
     // 300 instructions and 50 us for the forced write of BRANCH/TELLER.
     let found = alone(&["update=force", "partition.branch_teller.storage=gem"]);
     let gem = 0.03 + 0.05;
-    close(found.response.mean, PATH + 3.0 * (IO + DISK) + gem + (IO + LOG) + ENTRIES);
+    close(
+        found.response.mean,
+        PATH + 3.0 * (IO + DISK) + gem + (IO + LOG) + ENTRIES,
+    );
     close(found.composition.gem, 0.05 + ENTRIES);
     let found = alone(&["update=noforce", "log.storage=gem"]);
     close(found.response.mean, PATH + (IO + DISK) + gem + ENTRIES);
@@ -88,10 +106,16 @@ fn a_nonvolatile_cache_saves_writes_and_a_volatile_one_does_not() {
     let cached = IO + 1.4;
     let storage = "partition.branch_teller.storage=nonvolatile_cache";
     let found = alone(&["update=force", storage]);
-    close(found.response.mean, PATH + 3.0 * (IO + DISK) + cached + (IO + LOG) + ENTRIES);
+    close(
+        found.response.mean,
+        PATH + 3.0 * (IO + DISK) + cached + (IO + LOG) + ENTRIES,
+    );
     let storage = "partition.branch_teller.storage=volatile_cache";
     let found = alone(&["update=force", storage]);
-    close(found.response.mean, PATH + 4.0 * (IO + DISK) + (IO + LOG) + ENTRIES);
+    close(
+        found.response.mean,
+        PATH + 4.0 * (IO + DISK) + (IO + LOG) + ENTRIES,
+    );
 }
 
 #[test]
@@ -99,8 +123,16 @@ fn reads_from_a_cache_save_the_disk() {
     // More branch pages than a buffer of 8 frames keeps, which other accounts pass through.
     for storage in ["volatile_cache", "nonvolatile_cache"] {
         let storage = format!("partition.branch_teller.storage={storage}");
-        let found = alone(&["workload.branches_per_node=40", "node.buffer_pages=8", &storage]);
-        let branch = found.partitions.iter().find(|one| one.name == "branch_teller").unwrap();
+        let found = alone(&[
+            "workload.branches_per_node=40",
+            "node.buffer_pages=8",
+            &storage,
+        ]);
+        let branch = found
+            .partitions
+            .iter()
+            .find(|one| one.name == "branch_teller")
+            .unwrap();
         assert!(branch.reads > 0.5, "{branch:?}");
         assert!(branch.cache_hit_ratio > 0.3, "{branch:?}");
         let expected = PATH
@@ -119,7 +151,10 @@ fn a_synchronous_replacement_waits_for_the_write() {
     // An earlier transaction's account is replaced: its entry is read and replaced, it is written, its
     // entry is read and replaced again.
     let write = IO + DISK + 4.0 * 0.002;
-    close(found.response.mean, PATH + (IO + DISK) + write + (IO + LOG) + ENTRIES);
+    close(
+        found.response.mean,
+        PATH + (IO + DISK) + write + (IO + LOG) + ENTRIES,
+    );
 }
 
 #[test]
@@ -137,16 +172,59 @@ const BUSY: &[&[&str]] = &[
     &["nodes=5", "routing=random"],
     &["nodes=5", "routing=random", "update=force"],
     &["nodes=4", "routing=random", "coupling=loose"],
-    &["nodes=4", "routing=random", "coupling=loose", "update=force"],
-    &["nodes=3", "coupling=loose", "locking.acknowledge_release=true"],
-    &["nodes=3", "routing=random", "partition.branch_teller.storage=gem", "node.buffer_pages=1000"],
-    &["nodes=3", "routing=random", "update=force", "partition.default.storage=nonvolatile_cache"],
-    &["nodes=2", "routing=random", "partition.default.storage=volatile_cache", "log.storage=gem"],
+    &[
+        "nodes=4",
+        "routing=random",
+        "coupling=loose",
+        "update=force",
+    ],
+    &[
+        "nodes=3",
+        "coupling=loose",
+        "locking.acknowledge_release=true",
+    ],
+    &[
+        "nodes=3",
+        "routing=random",
+        "partition.branch_teller.storage=gem",
+        "node.buffer_pages=1000",
+    ],
+    &[
+        "nodes=3",
+        "routing=random",
+        "update=force",
+        "partition.default.storage=nonvolatile_cache",
+    ],
+    &[
+        "nodes=2",
+        "routing=random",
+        "partition.default.storage=volatile_cache",
+        "log.storage=gem",
+    ],
     &["nodes=2", "routing=random", "node.multiprogramming_level=8"],
-    &["nodes=2", "routing=random", "node.replacement_writes=synchronous"],
-    &["nodes=2", "routing=random", "update=force", "node.force_writes=parallel"],
-    &["nodes=2", "routing=random", "workload.clustered=false", "node.new_page_reads=true"],
-    &["nodes=3", "routing=random", "locking.read_authorisation=true", "gem.distribution=uniform"],
+    &[
+        "nodes=2",
+        "routing=random",
+        "node.replacement_writes=synchronous",
+    ],
+    &[
+        "nodes=2",
+        "routing=random",
+        "update=force",
+        "node.force_writes=parallel",
+    ],
+    &[
+        "nodes=2",
+        "routing=random",
+        "workload.clustered=false",
+        "node.new_page_reads=true",
+    ],
+    &[
+        "nodes=3",
+        "routing=random",
+        "locking.read_authorisation=true",
+        "gem.distribution=uniform",
+    ],
 ];
 
 fn busy(settings: &[&str]) -> Measurement {
@@ -168,15 +246,33 @@ fn the_parts_add_up_littles_law_holds_and_processors_are_as_busy_as_arithmetic_s
             + parts.lock_wait
             + parts.messages
             + parts.restarts;
-        assert!((sum - found.response.mean).abs() < 1e-6, "{settings:?}: {sum}");
-        assert!(found.little.error() < 0.02, "{settings:?}: {:?}", found.little);
-        assert!(found.servers.iter().all(|station| station.little_holds), "{settings:?}");
+        assert!(
+            (sum - found.response.mean).abs() < 1e-6,
+            "{settings:?}: {sum}"
+        );
+        assert!(
+            found.little.error() < 0.02,
+            "{settings:?}: {:?}",
+            found.little
+        );
+        assert!(
+            found.servers.iter().all(|station| station.little_holds),
+            "{settings:?}"
+        );
         let cpu = found.servers[0].utilisation;
         // Path lengths are exponential: the sum of some 25,000 of them varies by 0.6%.
         let error = (cpu - found.cpu_by_arithmetic).abs() / cpu;
-        assert!(error < 0.02, "{settings:?}: {cpu} and {}", found.cpu_by_arithmetic);
+        assert!(
+            error < 0.02,
+            "{settings:?}: {cpu} and {}",
+            found.cpu_by_arithmetic
+        );
         assert!(!found.saturated, "{settings:?}");
-        assert!(found.completions > 3_500, "{settings:?}: {}", found.completions);
+        assert!(
+            found.completions > 3_500,
+            "{settings:?}: {}",
+            found.completions
+        );
     }
 }
 
@@ -195,7 +291,11 @@ fn i11_the_same_seed_gives_the_same_figures_and_another_gives_others() {
 /// Paper 001, section 4.1: 100 TPS of 250,000 instructions on four processors of 10 MIPS.
 #[test]
 fn the_processors_are_used_to_62_5_percent_for_the_path_length_alone() {
-    let settings = ["disk.instructions=0", "gem.entry_microseconds=0", "run.measured_seconds=400"];
+    let settings = [
+        "disk.instructions=0",
+        "gem.entry_microseconds=0",
+        "run.measured_seconds=400",
+    ];
     let found = run(&parameters(&settings));
     let cpu = found.servers[0].utilisation;
     assert!((cpu - 0.625).abs() < 0.01, "{cpu}");
@@ -203,7 +303,10 @@ fn the_processors_are_used_to_62_5_percent_for_the_path_length_alone() {
 
 #[test]
 fn more_arrivals_than_the_processors_can_serve_are_called_saturation() {
-    let found = run(&parameters(&["arrival.rate_per_node=170", "run.measured_seconds=60"]));
+    let found = run(&parameters(&[
+        "arrival.rate_per_node=170",
+        "run.measured_seconds=60",
+    ]));
     assert!(found.saturated);
     assert!(found.servers[0].utilisation > 0.99);
 }

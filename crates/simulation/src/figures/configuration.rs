@@ -19,8 +19,7 @@ pub enum Buffer {
 /// How many times the small buffer the large one is.
 const LARGE_BUFFER: u32 = 5;
 
-/// The name of the built-in synthetic trace, as the value of `workload.trace`.
-pub const SYNTHETIC_TRACE: &str = "synthetic";
+pub use crate::load::SYNTHETIC_TRACE;
 
 /// Instructions of the transactions of the trace: the paper gives none. Together with the overhead of
 /// I/O they make about 360,000 per transaction of 57 accesses, which is the paper's 45% CPU

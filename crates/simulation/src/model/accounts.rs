@@ -58,9 +58,7 @@ impl Accounts {
 
     /// The mean over `transactions`, in milliseconds.
     pub fn mean(&self, transactions: u64) -> Composition {
-        let of = |part: Part| {
-            self.0[part as usize].as_milliseconds() / transactions.max(1) as f64
-        };
+        let of = |part: Part| self.0[part as usize].as_milliseconds() / transactions.max(1) as f64;
         Composition {
             input_queue: of(Part::InputQueue),
             cpu_service: of(Part::CpuService),

@@ -94,7 +94,14 @@ impl Buffer {
             }
         }
         let fixed = 0;
-        self.frames.insert(page, Frame { psn, modified, fixed });
+        self.frames.insert(
+            page,
+            Frame {
+                psn,
+                modified,
+                fixed,
+            },
+        );
         replaced
     }
 
@@ -112,8 +119,14 @@ impl Buffer {
     /// # Panics
     /// If it is not fixed.
     pub fn unfix(&mut self, page: u64) {
-        let frame = self.frames.get_mut(page).expect("a fixed page keeps its frame");
-        frame.fixed = frame.fixed.checked_sub(1).expect("a page is unfixed once per fix");
+        let frame = self
+            .frames
+            .get_mut(page)
+            .expect("a fixed page keeps its frame");
+        frame.fixed = frame
+            .fixed
+            .checked_sub(1)
+            .expect("a page is unfixed once per fix");
     }
 
     /// A transaction that modified the fixed `page` has committed: its version is now `psn`.
@@ -122,7 +135,10 @@ impl Buffer {
     /// # Panics
     /// If it has no frame.
     pub fn commit(&mut self, page: u64, psn: Psn, modified: bool) {
-        let frame = self.frames.get_mut(page).expect("a fixed page keeps its frame");
+        let frame = self
+            .frames
+            .get_mut(page)
+            .expect("a fixed page keeps its frame");
         frame.psn = psn;
         frame.modified = modified;
     }
@@ -147,14 +163,20 @@ mod tests {
         assert_eq!(buffer.reuse(1), None);
         assert_eq!(buffer.install(3, Psn(0), false), None);
         assert_eq!(buffer.version(2), None);
-        assert_eq!((buffer.version(1), buffer.version(3)), (Some(Psn(0)), Some(Psn(0))));
+        assert_eq!(
+            (buffer.version(1), buffer.version(3)),
+            (Some(Psn(0)), Some(Psn(0)))
+        );
     }
 
     #[test]
     fn a_modified_page_is_a_copy_until_it_is_written() {
         let mut buffer = Buffer::new(1);
         buffer.install(1, Psn(4), true);
-        let replaced = Replaced { page: 1, psn: Psn(4) };
+        let replaced = Replaced {
+            page: 1,
+            psn: Psn(4),
+        };
         assert_eq!(buffer.install(2, Psn(0), false), Some(replaced));
         assert_eq!(buffer.version(1), Some(Psn(4)));
         buffer.left(1, Psn(4));
@@ -182,7 +204,10 @@ mod tests {
         buffer.commit(1, Psn(5), true);
         buffer.unfix(1);
         buffer.left(1, Psn(4));
-        let replaced = Replaced { page: 1, psn: Psn(5) };
+        let replaced = Replaced {
+            page: 1,
+            psn: Psn(5),
+        };
         assert_eq!(buffer.install(3, Psn(0), false), Some(replaced));
         buffer.left(1, Psn(4));
         assert_eq!(buffer.version(1), Some(Psn(5)));
@@ -194,7 +219,10 @@ mod tests {
         buffer.install(1, Psn(0), false);
         buffer.fix(1);
         buffer.install(2, Psn(0), false);
-        assert_eq!((buffer.version(1), buffer.version(2)), (Some(Psn(0)), Some(Psn(0))));
+        assert_eq!(
+            (buffer.version(1), buffer.version(2)),
+            (Some(Psn(0)), Some(Psn(0)))
+        );
         buffer.unfix(1);
         buffer.install(3, Psn(0), false);
         assert_eq!(buffer.version(1), None);
@@ -207,6 +235,9 @@ mod tests {
         buffer.install(1, Psn(6), false);
         assert_eq!(buffer.version(1), Some(Psn(7)));
         buffer.install(2, Psn(0), false);
-        assert!(buffer.install(3, Psn(0), false).is_some(), "version 7 is still to be written");
+        assert!(
+            buffer.install(3, Psn(0), false).is_some(),
+            "version 7 is still to be written"
+        );
     }
 }

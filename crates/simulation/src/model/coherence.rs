@@ -32,10 +32,19 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
     match output {
         Output::ReadEntry { page } => {
             system.gem.entry_access().await;
-            let entry = system.entries.borrow().get(&page.0).cloned().unwrap_or_default();
+            let entry = system
+                .entries
+                .borrow()
+                .get(&page.0)
+                .cloned()
+                .unwrap_or_default();
             return Some(Input::EntryRead { page, entry });
         }
-        Output::SwapEntry { page, expected, entry } => {
+        Output::SwapEntry {
+            page,
+            expected,
+            entry,
+        } => {
             system.gem.entry_access().await;
             let mut entries = system.entries.borrow_mut();
             let current = entries.entry(page.0).or_default();
@@ -49,13 +58,26 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
         }
         Output::Supply { page, transaction } => {
             let copy = node.version(page.0);
-            return Some(Input::Supplied { page, transaction, copy });
+            return Some(Input::Supplied {
+                page,
+                transaction,
+                copy,
+            });
         }
-        Output::Granted { transaction, psn, source, .. } => {
-            node.waiting.borrow_mut().answer(transaction, Answer::Granted { psn, source });
+        Output::Granted {
+            transaction,
+            psn,
+            source,
+            ..
+        } => {
+            node.waiting
+                .borrow_mut()
+                .answer(transaction, Answer::Granted { psn, source });
         }
         Output::Victim { transaction } => {
-            node.waiting.borrow_mut().answer(transaction, Answer::Victim);
+            node.waiting
+                .borrow_mut()
+                .answer(transaction, Answer::Victim);
         }
         Output::Waiting { transaction, .. } => {
             if let Some(times) = node.waiting.borrow_mut().times(transaction) {
@@ -65,7 +87,10 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
         Output::Send { to, message } => send(system, node.id, to, message),
         Output::WriteBack { page, psn } => {
             let (system, number) = (Rc::clone(system), usize::from(node.id.0));
-            system.clone().kernel.spawn(write_back(system, number, page, psn));
+            system
+                .clone()
+                .kernel
+                .spawn(write_back(system, number, page, psn));
         }
         Output::Discard { page, psn } => left(node, page.0, psn),
         Output::Ended { .. } => {}
@@ -119,12 +144,17 @@ async fn write_page(system: &Rc<System>, node: &Node, page: u64) {
         Medium::Gem => {
             let permit = node.cpu.acquire().await;
             let gem = &system.parameters.gem;
-            system.kernel.wait(system.instructions(gem.page_instructions)).await;
+            system
+                .kernel
+                .wait(system.instructions(gem.page_instructions))
+                .await;
             system.gem.page_access().await;
             drop(permit);
         }
         Medium::Disks(disks) => {
-            node.cpu.serve(system.instructions(system.parameters.disk.instructions)).await;
+            node.cpu
+                .serve(system.instructions(system.parameters.disk.instructions))
+                .await;
             disks.write(page).await;
         }
     }

@@ -128,7 +128,10 @@ impl Disks {
     pub async fn read(&self, page: u64) {
         self.reads.set(self.reads.get() + 1);
         self.controller(page).serve(self.controller).await;
-        let hit = self.cache.as_ref().is_some_and(|cache| cache.pages.borrow_mut().read(page));
+        let hit = self
+            .cache
+            .as_ref()
+            .is_some_and(|cache| cache.pages.borrow_mut().read(page));
         if hit {
             self.read_hits.set(self.read_hits.get() + 1);
         } else {
@@ -181,7 +184,10 @@ impl Disks {
     pub fn reset(&self) {
         self.reads.set(0);
         self.read_hits.set(0);
-        self.disks.iter().chain(&self.controllers).for_each(Server::reset);
+        self.disks
+            .iter()
+            .chain(&self.controllers)
+            .for_each(Server::reset);
     }
 
     /// What the disks measured, by queue.

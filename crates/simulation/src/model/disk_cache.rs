@@ -60,8 +60,14 @@ impl DiskCache {
     /// # Panics
     /// If none was owed.
     pub fn destaged(&mut self, page: u64) {
-        let slot = self.pages.get_mut(page).expect("a page with owed writes is not replaced");
-        slot.owed = slot.owed.checked_sub(1).expect("a destage for each write taken");
+        let slot = self
+            .pages
+            .get_mut(page)
+            .expect("a page with owed writes is not replaced");
+        slot.owed = slot
+            .owed
+            .checked_sub(1)
+            .expect("a destage for each write taken");
     }
 
     fn make_room(&mut self) -> bool {

@@ -83,7 +83,10 @@ impl<V: Copy> Lru<V> {
                 (self.entries.len() - 1) as u32
             }
         };
-        assert!(self.index.insert(page, at).is_none(), "page {page} is there already");
+        assert!(
+            self.index.insert(page, at).is_none(),
+            "page {page} is there already"
+        );
         self.link(at);
     }
 

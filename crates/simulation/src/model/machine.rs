@@ -4,8 +4,8 @@ use crate::load::Load;
 use crate::parameters::{Coupling, Parameters, Update};
 use sardonyx_sharing::protocol::primary_copy;
 use sardonyx_sharing::protocol::{
-    Counters, GemLocking, GemOptions, Input, NodeId, Output, PageId, PrimaryCopy, PrimaryCopyOptions,
-    Protocol, UpdateStrategy,
+    Counters, GemLocking, GemOptions, Input, NodeId, Output, PageId, PrimaryCopy,
+    PrimaryCopyOptions, Protocol, UpdateStrategy,
 };
 use std::sync::Arc;
 
@@ -38,7 +38,13 @@ impl Machine {
         match parameters.coupling {
             Coupling::Close => {
                 let read_authorisation = locking.read_authorisation;
-                Machine::Close(GemLocking::new(node, GemOptions { update, read_authorisation }))
+                Machine::Close(GemLocking::new(
+                    node,
+                    GemOptions {
+                        update,
+                        read_authorisation,
+                    },
+                ))
             }
             Coupling::Loose => {
                 let authority = Authority(Arc::clone(load));
@@ -47,7 +53,11 @@ impl Machine {
                     read_optimisation: locking.read_optimisation,
                     acknowledge_release: locking.acknowledge_release,
                 };
-                Machine::Loose(PrimaryCopy::new(node, authority.clone(), options), authority, node)
+                Machine::Loose(
+                    PrimaryCopy::new(node, authority.clone(), options),
+                    authority,
+                    node,
+                )
             }
         }
     }

@@ -20,7 +20,11 @@ pub fn reset(system: &System) -> Vec<Counters> {
             disks.reset();
         }
     }
-    system.nodes.iter().map(|node| *node.machine.borrow().counters()).collect()
+    system
+        .nodes
+        .iter()
+        .map(|node| *node.machine.borrow().counters())
+        .collect()
 }
 
 /// What was measured since [`reset`], which returned `before`.
@@ -43,7 +47,11 @@ pub fn measurement(system: &System, before: &[Counters]) -> Measurement {
         population: tally.mean_population(now),
         arrivals_times_response: tally.arrivals as f64 / seconds * mean_response,
     };
-    let cpu: Vec<_> = system.nodes.iter().map(|node| node.cpu.statistics()).collect();
+    let cpu: Vec<_> = system
+        .nodes
+        .iter()
+        .map(|node| node.cpu.statistics())
+        .collect();
     Measurement {
         seconds,
         arrivals: tally.arrivals,
@@ -64,8 +72,10 @@ pub fn measurement(system: &System, before: &[Counters]) -> Measurement {
 
 /// The processors' utilisation as it follows from the parameters and from how often things happened.
 fn cpu_by_arithmetic(system: &System, tally: &Tally, seconds: f64) -> f64 {
-    let Parameters { node, disk, gem, .. } = &system.parameters;
-    let accesses = system.load.mean_accesses() * tally.completions as f64;
+    let Parameters {
+        node, disk, gem, ..
+    } = &system.parameters;
+    let accesses = tally.accesses as f64;
     let mut instructions = tally.message_instructions
         + tally.completions as f64 * (node.begin_instructions + node.end_instructions)
         + accesses * node.access_instructions;
@@ -93,10 +103,16 @@ fn stations(system: &System) -> Vec<Station> {
     let nodes = &system.nodes;
     let mut stations = vec![
         station("cpu", nodes.iter().map(|node| node.cpu.statistics())),
-        station("processing slots", nodes.iter().map(|node| node.slots.statistics())),
+        station(
+            "processing slots",
+            nodes.iter().map(|node| node.slots.statistics()),
+        ),
     ];
     let uses_gem = system.parameters.coupling == Coupling::Close
-        || system.partitions.iter().any(|partition| matches!(partition.medium, Medium::Gem))
+        || system
+            .partitions
+            .iter()
+            .any(|partition| matches!(partition.medium, Medium::Gem))
         || nodes.iter().any(|node| matches!(node.log, Medium::Gem));
     if uses_gem {
         stations.push(system.gem.station());
@@ -130,39 +146,47 @@ fn partitions(
     tallies: &[PartitionTally],
     transactions: f64,
 ) -> Vec<PartitionFigures> {
-    let figures = system.partitions.iter().zip(tallies).map(|(partition, tally)| {
-        let per_transaction = |count: u64| count as f64 / transactions;
-        let (reads, cache_hits) = match &partition.medium {
-            Medium::Gem => (0, 0),
-            Medium::Disks(disks) => disks.reads(),
-        };
-        PartitionFigures {
-            name: partition.name.clone(),
-            accesses: per_transaction(tally.accesses),
-            hit_ratio: share(tally.hits, tally.accesses),
-            invalidations: per_transaction(tally.invalidations),
-            from_nodes: per_transaction(tally.from_nodes),
-            reads: per_transaction(tally.reads),
-            writes: per_transaction(tally.writes),
-            cache_hit_ratio: share(cache_hits, reads),
-        }
-    });
+    let figures = system
+        .partitions
+        .iter()
+        .zip(tallies)
+        .map(|(partition, tally)| {
+            let per_transaction = |count: u64| count as f64 / transactions;
+            let (reads, cache_hits) = match &partition.medium {
+                Medium::Gem => (0, 0),
+                Medium::Disks(disks) => disks.reads(),
+            };
+            PartitionFigures {
+                name: partition.name.clone(),
+                accesses: per_transaction(tally.accesses),
+                hit_ratio: share(tally.hits, tally.accesses),
+                invalidations: per_transaction(tally.invalidations),
+                from_nodes: per_transaction(tally.from_nodes),
+                reads: per_transaction(tally.reads),
+                writes: per_transaction(tally.writes),
+                cache_hit_ratio: share(cache_hits, reads),
+            }
+        });
     figures.collect()
 }
 
-fn locks(
-    system: &System,
-    before: &[Counters],
-    transactions: f64,
-    tally: &Tally,
-) -> LockFigures {
-    let machines = system.nodes.iter().map(|node| *node.machine.borrow().counters());
+fn locks(system: &System, before: &[Counters], transactions: f64, tally: &Tally) -> LockFigures {
+    let machines = system
+        .nodes
+        .iter()
+        .map(|node| *node.machine.borrow().counters());
     let sum = |of: fn(&Counters) -> u64| -> f64 {
-        let differences = machines.clone().zip(before).map(|(now, before)| of(&now) - of(before));
+        let differences = machines
+            .clone()
+            .zip(before)
+            .map(|(now, before)| of(&now) - of(before));
         differences.sum::<u64>() as f64
     };
     let requests = sum(|counters| counters.lock_requests - counters.already_held);
-    let (local, authorised) = (sum(|counters| counters.local), sum(|counters| counters.authorised));
+    let (local, authorised) = (
+        sum(|counters| counters.local),
+        sum(|counters| counters.authorised),
+    );
     let page_requests = tally.page_requests as f64;
     LockFigures {
         requests: requests / transactions,
@@ -170,7 +194,11 @@ fn locks(
         authorised: authorised / transactions,
         global: sum(|counters| counters.global) / transactions,
         remote: sum(|counters| counters.remote) / transactions,
-        local_share: if requests > 0.0 { (local + authorised) / requests } else { 0.0 },
+        local_share: if requests > 0.0 {
+            (local + authorised) / requests
+        } else {
+            0.0
+        },
         conflicts: sum(|counters| counters.conflicts) / transactions,
         deadlocks: tally.deadlocks as f64 / transactions,
         revocations: sum(|counters| counters.revocations) / transactions,
@@ -188,5 +216,9 @@ fn locks(
 }
 
 fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
 }

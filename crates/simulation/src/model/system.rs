@@ -131,6 +131,14 @@ impl Streams {
         }
     }
 
+    /// Streams for a type of transactions that arrives by itself.
+    pub fn of_type(&self, number: u64) -> Streams {
+        let mut random = Random::new(self.seed ^ (number + 1) << 48);
+        Streams {
+            seed: random.next_u64(),
+        }
+    }
+
     /// The stream for `stream`.
     pub fn of(&self, stream: Stream) -> Random {
         let (kind, number) = match stream {
@@ -159,7 +167,14 @@ impl System {
         let nodes = (0..parameters.nodes).map(|number| {
             let log = streams.of(Stream::Log(number));
             let path_lengths = streams.of(Stream::PathLengths(number));
-            Node::new(&kernel, parameters, load, NodeId(number as u16), log, path_lengths)
+            Node::new(
+                &kernel,
+                parameters,
+                load,
+                NodeId(number as u16),
+                log,
+                path_lengths,
+            )
         });
         let nodes = nodes.collect();
         let gem = Gem::new(&kernel, &parameters.gem, streams.of(Stream::Gem));
@@ -284,7 +299,12 @@ fn partition(kernel: &Kernel, parameters: &Parameters, name: &str, random: Rando
 }
 
 fn log_medium(kernel: &Kernel, parameters: &Parameters, random: Random) -> Medium {
-    let Log { storage, access_milliseconds, disks_per_node, .. } = parameters.log;
+    let Log {
+        storage,
+        access_milliseconds,
+        disks_per_node,
+        ..
+    } = parameters.log;
     if storage == Storage::Gem {
         return Medium::Gem;
     }

@@ -12,6 +12,8 @@ pub struct Tally {
     pub arrivals: u64,
     /// Transactions that completed.
     pub completions: u64,
+    /// Their record accesses.
+    pub accesses: u64,
     /// Their response times.
     pub responses: Histogram,
     /// The sum of their response times.
@@ -65,6 +67,7 @@ impl Tally {
             since: Time::ZERO,
             arrivals: 0,
             completions: 0,
+            accesses: 0,
             responses: Histogram::new(),
             response_sum: Span::ZERO,
             per_access_sum: 0.0,
@@ -101,6 +104,7 @@ impl Tally {
     /// A transaction completed that arrived at `arrival` and made so many accesses.
     pub fn completed(&mut self, now: Time, arrival: Time, accesses: usize, accounts: &Accounts) {
         self.completions += 1;
+        self.accesses += accesses as u64;
         self.population.set(now, self.population.level() - 1);
         let response = now - arrival;
         self.responses.add(response);

@@ -66,7 +66,9 @@ pub async fn run(system: Rc<System>, job: Job) {
         modified: SmallVec::new(),
         latest: None,
     };
-    running.accounts.book(Part::InputQueue, kernel.now() - job.arrival);
+    running
+        .accounts
+        .book(Part::InputQueue, kernel.now() - job.arrival);
     loop {
         let before = running.accounts;
         if running.attempt(&job.references).await.is_ok() {
@@ -80,7 +82,10 @@ pub async fn run(system: Rc<System>, job: Job) {
         running.id = node.begin();
     }
     let (now, accesses) = (kernel.now(), job.references.len());
-    system.tally.borrow_mut().completed(now, job.arrival, accesses, &running.accounts);
+    system
+        .tally
+        .borrow_mut()
+        .completed(now, job.arrival, accesses, &running.accounts);
 }
 
 impl Running<'_> {
@@ -123,7 +128,8 @@ impl Running<'_> {
             self.latest = Some(page);
             permit = self.bring(page, psn, source, begins, permit).await;
         }
-        self.compute_about(self.system.parameters.node.access_instructions).await;
+        self.compute_about(self.system.parameters.node.access_instructions)
+            .await;
         if reference.access.is_write() && !self.modified.iter().any(|one| one.page == page) {
             self.fix(page, psn);
         }
@@ -169,7 +175,10 @@ impl Running<'_> {
         };
         coherence::drive(system, node, input).await;
         self.accounts.book(Part::Gem, system.kernel.now() - began);
-        let answer = node.waiting.borrow_mut().answered_or(self.id, || Signal::new(&system.kernel));
+        let answer = node
+            .waiting
+            .borrow_mut()
+            .answered_or(self.id, || Signal::new(&system.kernel));
         let (answer, permit) = match answer {
             Ok(answer) => (answer, permit),
             Err(signal) => {
@@ -194,10 +203,20 @@ impl Running<'_> {
         let began = kernel.now();
         let answer = signal.wait().await;
         let now = kernel.now();
-        let times = *self.node.waiting.borrow_mut().times(self.id).expect("it has asked");
-        let blocked = match (coherence::blocked_elsewhere(self.system, self.id), times.blocked) {
+        let times = *self
+            .node
+            .waiting
+            .borrow_mut()
+            .times(self.id)
+            .expect("it has asked");
+        let blocked = match (
+            coherence::blocked_elsewhere(self.system, self.id),
+            times.blocked,
+        ) {
             (Some(blocked), _) => blocked.min(now - began),
-            (None, Some(since)) => times.page_requested.unwrap_or(now).max(began) - since.max(began),
+            (None, Some(since)) => {
+                times.page_requested.unwrap_or(now).max(began) - since.max(began)
+            }
             (None, None) => Span::ZERO,
         };
         self.accounts.book(Part::LockWait, blocked);
@@ -236,7 +255,11 @@ impl Running<'_> {
         if hit || copy == Some(psn) {
             let replaced = node.buffer.borrow_mut().reuse(page);
             let permit = self.make_room(replaced, permit).await;
-            return if fetched { self.join_fetch(page, permit).await } else { permit };
+            return if fetched {
+                self.join_fetch(page, permit).await
+            } else {
+                permit
+            };
         }
         let replaced = node.buffer.borrow_mut().install(page, psn, false);
         let reads = match source {
@@ -251,7 +274,10 @@ impl Running<'_> {
         let permit = self.make_room(replaced, permit).await;
         let permit = self.read(page, permit).await;
         let others = node.fetching.borrow_mut().remove(&page);
-        others.into_iter().flatten().for_each(|other| other.fire(()));
+        others
+            .into_iter()
+            .flatten()
+            .for_each(|other| other.fire(()));
         permit
     }
 
@@ -265,19 +291,25 @@ impl Running<'_> {
         drop(permit);
         let began = self.system.kernel.now();
         signal.wait().await;
-        self.accounts.book(Part::Io, self.system.kernel.now() - began);
+        self.accounts
+            .book(Part::Io, self.system.kernel.now() - began);
         self.cpu().await
     }
 
     /// A page has lost its frame to this transaction's: somebody writes it if it was modified.
-    async fn make_room(&mut self, replaced: Option<super::buffer::Replaced>, permit: Permit) -> Permit {
+    async fn make_room(
+        &mut self,
+        replaced: Option<super::buffer::Replaced>,
+        permit: Permit,
+    ) -> Permit {
         let Some(written) = coherence::write_replaced(self.system, self.node, replaced) else {
             return permit;
         };
         drop(permit);
         let began = self.system.kernel.now();
         written.wait().await;
-        self.accounts.book(Part::Io, self.system.kernel.now() - began);
+        self.accounts
+            .book(Part::Io, self.system.kernel.now() - began);
         self.cpu().await
     }
 
@@ -378,7 +410,8 @@ impl Running<'_> {
                 drop(permit);
                 let began = self.system.kernel.now();
                 disks.write(page).await;
-                self.accounts.book(Part::Io, self.system.kernel.now() - began);
+                self.accounts
+                    .book(Part::Io, self.system.kernel.now() - began);
                 self.cpu().await
             }
         }
@@ -399,8 +432,17 @@ impl Running<'_> {
     async fn end(&mut self, outcome: Outcome) {
         let began = self.system.kernel.now();
         let transaction = self.id;
-        coherence::drive(self.system, self.node, Input::End { transaction, outcome }).await;
-        self.accounts.book(Part::Gem, self.system.kernel.now() - began);
+        coherence::drive(
+            self.system,
+            self.node,
+            Input::End {
+                transaction,
+                outcome,
+            },
+        )
+        .await;
+        self.accounts
+            .book(Part::Gem, self.system.kernel.now() - began);
     }
 
     /// Waits for a processor.
@@ -426,9 +468,11 @@ impl Running<'_> {
 
     /// A page access to GEM; the processor stays busy.
     async fn gem_page(&mut self) {
-        self.compute(self.system.parameters.gem.page_instructions).await;
+        self.compute(self.system.parameters.gem.page_instructions)
+            .await;
         let began = self.system.kernel.now();
         self.system.gem.page_access().await;
-        self.accounts.book(Part::Gem, self.system.kernel.now() - began);
+        self.accounts
+            .book(Part::Gem, self.system.kernel.now() - began);
     }
 }

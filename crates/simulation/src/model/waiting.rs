@@ -81,21 +81,29 @@ impl Waiting {
 
     /// The request's times, to note more of them.
     pub fn times(&mut self, transaction: TransactionId) -> Option<&mut Times> {
-        self.0.get_mut(&transaction.number()).map(|request| &mut request.times)
+        self.0
+            .get_mut(&transaction.number())
+            .map(|request| &mut request.times)
     }
 
     /// The transaction goes on.
     pub fn done(&mut self, transaction: TransactionId) -> Times {
-        self.0.remove(&transaction.number()).expect("it has asked").times
+        self.0
+            .remove(&transaction.number())
+            .expect("it has asked")
+            .times
     }
 
     /// The transactions of `node`, which this is, that have waited since `before` or longer, in the
     /// order of their numbers (I11).
     pub fn long(&self, node: NodeId, before: Time) -> Vec<TransactionId> {
-        let waits = self.0.iter().filter(|(_, request)| {
-            request.signal.is_some() && request.times.since <= before
-        });
-        let mut long: Vec<_> = waits.map(|(&number, _)| TransactionId::new(node, number)).collect();
+        let waits = self
+            .0
+            .iter()
+            .filter(|(_, request)| request.signal.is_some() && request.times.since <= before);
+        let mut long: Vec<_> = waits
+            .map(|(&number, _)| TransactionId::new(node, number))
+            .collect();
         long.sort_unstable();
         long
     }

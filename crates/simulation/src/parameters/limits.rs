@@ -37,6 +37,7 @@ pub const LIMITS: &[Limit] = &[
     limit("workload.account_blocking", 1.0, 10_000.0),
     limit("workload.history_blocking", 1.0, 10_000.0),
     limit("workload.other_branch_percent", 0.0, 100.0),
+    limit("workload.type_rates.*", 0.001, 10_000_000.0),
     limit("node.multiprogramming_level", 1.0, 1_000_000.0),
     limit("node.processors", 1.0, 4_096.0),
     limit("node.mips", 0.001, 10_000_000.0),

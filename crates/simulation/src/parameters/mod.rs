@@ -156,6 +156,8 @@ pub struct Workload {
     pub trace: String,
     /// The file with the routing and authority tables of a trace; empty: they are computed.
     pub tables: String,
+    /// Arrivals per second and node of a trace's types by name; empty: the whole trace in its order.
+    pub type_rates: BTreeMap<String, f64>,
 }
 
 /// Where the transactions come from.

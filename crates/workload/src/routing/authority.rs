@@ -58,6 +58,8 @@ impl AuthorityTable {
     /// what is no page of the database.
     #[inline]
     pub fn authority(&self, page: PageNumber) -> u16 {
-        self.layout.fragment(page).map_or(0, |fragment| self.owners[fragment])
+        self.layout
+            .fragment(page)
+            .map_or(0, |fragment| self.owners[fragment])
     }
 }

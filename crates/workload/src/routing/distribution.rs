@@ -111,7 +111,8 @@ impl ReferenceDistribution {
     /// transaction) by type and fragment. At most `fragments` fragments per partition.
     pub fn of_trace(trace: &Trace, fragments: usize) -> Self {
         let header = trace.header();
-        let layout = FragmentLayout::new(header.partitions().iter().map(|one| one.pages), fragments);
+        let layout =
+            FragmentLayout::new(header.partitions().iter().map(|one| one.pages), fragments);
         let types = header.types().len();
         let mut accesses = vec![0.0; types];
         let mut counts = vec![std::collections::BTreeMap::new(); types];
@@ -129,7 +130,10 @@ impl ReferenceDistribution {
         ReferenceDistribution {
             layout,
             accesses,
-            locks: counts.into_iter().map(|one| one.into_iter().collect()).collect(),
+            locks: counts
+                .into_iter()
+                .map(|one| one.into_iter().collect())
+                .collect(),
         }
     }
 
@@ -181,7 +185,10 @@ mod tests {
         assert_eq!(layout.count(), 30);
         let of = |partition, page| layout.fragment(PageNumber::new(partition, page));
         assert_eq!((of(0, 0), of(0, 1)), (Some(0), None));
-        assert_eq!((of(1, 7), of(1, 8), of(1, 99), of(1, 100)), (Some(1), Some(2), Some(13), None));
+        assert_eq!(
+            (of(1, 7), of(1, 8), of(1, 99), of(1, 100)),
+            (Some(1), Some(2), Some(13), None)
+        );
         assert_eq!((of(2, u32::MAX), of(3, 0)), (Some(29), None));
     }
 

@@ -89,7 +89,10 @@ pub fn affinity(
     let mut best: Option<(f64, Solution)> = None;
     for order in search.orders() {
         let found = search.improve(search.start(&order));
-        if best.as_ref().is_none_or(|(value, _)| found.0 > *value + 1e-9) {
+        if best
+            .as_ref()
+            .is_none_or(|(value, _)| found.0 > *value + 1e-9)
+        {
             best = Some(found);
         }
     }
@@ -215,7 +218,9 @@ impl<'a> Search<'a> {
     /// Types in a row, each beside the one with which it has most fragments in common.
     fn by_affinity(&self, first: usize) -> Vec<usize> {
         let mut order = vec![first];
-        let mut left: Vec<usize> = (0..self.loads.len()).filter(|&kind| kind != first).collect();
+        let mut left: Vec<usize> = (0..self.loads.len())
+            .filter(|&kind| kind != first)
+            .collect();
         while !left.is_empty() {
             let last = order[order.len() - 1];
             let mut common = vec![0.0; self.loads.len()];
@@ -227,7 +232,11 @@ impl<'a> Search<'a> {
             let nearest = |&(_, one): &(usize, &usize), &(_, other): &(usize, &usize)| {
                 common[*one].total_cmp(&common[*other])
             };
-            let (place, _) = left.iter().enumerate().max_by(nearest).expect("some are left");
+            let (place, _) = left
+                .iter()
+                .enumerate()
+                .max_by(nearest)
+                .expect("some are left");
             order.push(left.swap_remove(place));
         }
         order
@@ -246,7 +255,11 @@ impl<'a> Search<'a> {
             }
             while left > 0.0 {
                 let is_last = node + 1 == self.nodes;
-                let part = if is_last { left } else { left.min(room - filled) };
+                let part = if is_last {
+                    left
+                } else {
+                    left.min(room - filled)
+                };
                 shares[kind][node] += part / self.loads[kind];
                 filled += part;
                 left -= part;
@@ -279,7 +292,11 @@ impl<'a> Search<'a> {
     /// Step 2: the best owners for a routing, and the objective with them.
     fn authority(&self, shares: &[Vec<f64>]) -> (f64, Vec<u16>) {
         let present = |row: &Vec<f64>| {
-            let present = row.iter().copied().enumerate().filter(|(_, share)| *share > 0.0);
+            let present = row
+                .iter()
+                .copied()
+                .enumerate()
+                .filter(|(_, share)| *share > 0.0);
             present.collect::<Vec<_>>()
         };
         let nodes_of: Vec<Vec<(usize, f64)>> = shares.iter().map(present).collect();
@@ -298,7 +315,9 @@ impl<'a> Search<'a> {
                     requests[node] += locks * share;
                 }
             }
-            let taken = touched.iter().map(|&node| (node, std::mem::take(&mut requests[node])));
+            let taken = touched
+                .iter()
+                .map(|&node| (node, std::mem::take(&mut requests[node])));
             let mut wishes: Vec<(usize, f64)> = taken.collect();
             wishes.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
             let weight: f64 = types.iter().map(|(_, locks)| locks).sum();
@@ -311,11 +330,15 @@ impl<'a> Search<'a> {
         };
         fragments.sort_by(|(first, w1, one), (second, w2, other)| {
             let (one, other) = (stake(one, *w1), stake(other, *w2));
-            other.total_cmp(&one).then(w2.total_cmp(w1)).then(first.cmp(second))
+            other
+                .total_cmp(&one)
+                .then(w2.total_cmp(w1))
+                .then(first.cmp(second))
         });
         // What nobody has asked for goes to the nodes in turn.
-        let mut owners: Vec<u16> =
-            (0..self.by_fragment.len()).map(|fragment| (fragment % self.nodes) as u16).collect();
+        let mut owners: Vec<u16> = (0..self.by_fragment.len())
+            .map(|fragment| (fragment % self.nodes) as u16)
+            .collect();
         let mut asked = vec![0.0; self.nodes];
         let mut value = 0.0;
         for (fragment, weight, wishes) in fragments {
@@ -329,7 +352,9 @@ impl<'a> Search<'a> {
             // Among equal wishes the node with most room.
             let best = wishes.iter().find(fits).map(|&(_, most)| {
                 let alike = wishes.iter().filter(|wish| wish.1 >= most * (1.0 - 1e-9));
-                let alike = alike.filter(|wish| wish.1 <= most * (1.0 + 1e-9)).filter(fits);
+                let alike = alike
+                    .filter(|wish| wish.1 <= most * (1.0 + 1e-9))
+                    .filter(fits);
                 let roomiest = alike.min_by(|a, b| asked[a.0].total_cmp(&asked[b.0]));
                 *roomiest.expect("the one that was found")
             });

@@ -26,7 +26,9 @@ impl RoutingTable {
     /// are nodes.
     pub fn of_weights(nodes: u16, weights: &[Vec<f64>]) -> Option<Self> {
         let row = |row: &Vec<f64>| {
-            let possible = row.iter().all(|weight| weight.is_finite() && *weight >= 0.0);
+            let possible = row
+                .iter()
+                .all(|weight| weight.is_finite() && *weight >= 0.0);
             let total: f64 = row.iter().sum();
             if row.len() != usize::from(nodes) || !possible || total <= 0.0 || total.is_infinite() {
                 return None;
@@ -78,11 +80,13 @@ impl RoutingTable {
     /// If there is no such type.
     pub fn shares(&self, kind: u16) -> impl Iterator<Item = (u16, f64)> {
         let mut before = 0.0;
-        self.types[usize::from(kind)].iter().map(move |&(node, sum)| {
-            let share = sum - before;
-            before = sum;
-            (node, share)
-        })
+        self.types[usize::from(kind)]
+            .iter()
+            .map(move |&(node, sum)| {
+                let share = sum - before;
+                before = sum;
+                (node, share)
+            })
     }
 }
 
@@ -98,7 +102,10 @@ mod tests {
         let mut random = Random::new(1);
         let mut counts = [0u32; 3];
         (0..40_000).for_each(|_| counts[usize::from(table.route(0, &mut random))] += 1);
-        assert!(counts[0].abs_diff(10_000) < 400 && counts[1] == 0, "{counts:?}");
+        assert!(
+            counts[0].abs_diff(10_000) < 400 && counts[1] == 0,
+            "{counts:?}"
+        );
         assert!((0..100).all(|_| table.route(1, &mut random) == 1));
     }
 
@@ -109,12 +116,20 @@ mod tests {
         let mut counts = vec![0u32; 1_000];
         (0..200_000).for_each(|_| counts[usize::from(table.route(1, &mut random))] += 1);
         // Mean 200, standard deviation 14.
-        assert!(counts.iter().all(|count| count.abs_diff(200) < 80), "{counts:?}");
+        assert!(
+            counts.iter().all(|count| count.abs_diff(200) < 80),
+            "{counts:?}"
+        );
     }
 
     #[test]
     fn what_is_no_distribution_makes_no_table() {
-        for row in [vec![0.0, 0.0], vec![1.0], vec![-1.0, 2.0], vec![f64::NAN, 1.0]] {
+        for row in [
+            vec![0.0, 0.0],
+            vec![1.0],
+            vec![-1.0, 2.0],
+            vec![f64::NAN, 1.0],
+        ] {
             assert_eq!(RoutingTable::of_weights(2, &[row]), None);
         }
     }

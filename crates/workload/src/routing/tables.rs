@@ -79,7 +79,10 @@ impl Tables {
     /// If the header has not as many types and partitions as the tables.
     pub fn to_toml(&self, header: &Header) -> String {
         assert_eq!(header.types().len(), self.routing.types());
-        assert_eq!(header.partitions().len(), self.authority.layout().partitions());
+        assert_eq!(
+            header.partitions().len(),
+            self.authority.layout().partitions()
+        );
         let mut text = format!(
             "# Where transactions run and who grants their locks. A type's transactions go to its nodes\n\
              # in the shares given; a partition's authority is in runs [fragments, node].\n\
@@ -96,15 +99,18 @@ impl Tables {
             let (pages, fragment_pages) = layout.sizes(number);
             let owners = &self.authority.owners()[layout.fragments(number)];
             let runs = owners.chunk_by(|one, other| one == other);
-            let runs: Vec<[u64; 2]> =
-                runs.map(|run| [run.len() as u64, u64::from(run[0])]).collect();
+            let runs: Vec<[u64; 2]> = runs
+                .map(|run| [run.len() as u64, u64::from(run[0])])
+                .collect();
             text += &format!(
                 "\n[[partition]]\nname = \"{}\"\npages = {pages}\nfragment_pages = \
                  {fragment_pages}\nauthority = [\n",
                 partition.name
             );
             for line in runs.chunks(10) {
-                let cells = line.iter().map(|[count, node]| format!("[{count}, {node}]"));
+                let cells = line
+                    .iter()
+                    .map(|[count, node]| format!("[{count}, {node}]"));
                 text += &format!("  {},\n", cells.collect::<Vec<_>>().join(", "));
             }
             text += "]\n";
@@ -122,11 +128,13 @@ impl Tables {
             file: file.into(),
             reason: error.to_string().trim_end().into(),
         })?;
-        parsed.tables(header).map_err(|(key, reason)| TablesError::Value {
-            file: file.into(),
-            key,
-            reason,
-        })
+        parsed
+            .tables(header)
+            .map_err(|(key, reason)| TablesError::Value {
+                file: file.into(),
+                key,
+                reason,
+            })
     }
 }
 
@@ -137,24 +145,45 @@ impl File {
     fn tables(&self, header: &Header) -> Result<Tables, Wrong> {
         let wrong = |key: &str, reason: String| Err((key.to_string(), reason));
         if self.format != FORMAT {
-            return wrong("format", format!("it is {:?}: {FORMAT:?} is read", self.format));
+            return wrong(
+                "format",
+                format!("it is {:?}: {FORMAT:?} is read", self.format),
+            );
         }
         if !(1..=MAX_NODES).contains(&self.nodes) {
-            return wrong("nodes", format!("{}: choose between 1 and {MAX_NODES}", self.nodes));
+            return wrong(
+                "nodes",
+                format!("{}: choose between 1 and {MAX_NODES}", self.nodes),
+            );
         }
-        same_names("type", self.types.iter().map(|one| &one.name), header.types().iter())?;
+        same_names(
+            "type",
+            self.types.iter().map(|one| &one.name),
+            header.types().iter(),
+        )?;
         let names = header.partitions().iter().map(|one| &one.name);
-        same_names("partition", self.partitions.iter().map(|one| &one.name), names)?;
+        same_names(
+            "partition",
+            self.partitions.iter().map(|one| &one.name),
+            names,
+        )?;
         let rows = self.types.iter().map(|entry| entry.weights(self.nodes));
         let weights = rows.collect::<Result<Vec<_>, _>>()?;
-        let routing = RoutingTable::of_weights(self.nodes, &weights)
-            .ok_or_else(|| ("type".to_string(), "a type has no share above 0".to_string()))?;
+        let routing = RoutingTable::of_weights(self.nodes, &weights).ok_or_else(|| {
+            (
+                "type".to_string(),
+                "a type has no share above 0".to_string(),
+            )
+        })?;
         let mut owners = Vec::new();
         for (entry, partition) in self.partitions.iter().zip(header.partitions()) {
             entry.check(partition.pages)?;
             entry.add_owners(self.nodes, &mut owners)?;
         }
-        let cuts = self.partitions.iter().map(|one| (one.pages, one.fragment_pages));
+        let cuts = self
+            .partitions
+            .iter()
+            .map(|one| (one.pages, one.fragment_pages));
         let layout = FragmentLayout::of_cuts(cuts);
         let authority = AuthorityTable::new(self.nodes, layout, owners)
             .expect("as many owners as fragments, each a node");
@@ -164,18 +193,28 @@ impl File {
 
 impl TypeEntry {
     fn weights(&self, nodes: u16) -> Result<Vec<f64>, Wrong> {
-        let wrong = |key: &str, reason: String| Err((format!("{key} of type {:?}", self.name), reason));
+        let wrong =
+            |key: &str, reason: String| Err((format!("{key} of type {:?}", self.name), reason));
         if self.nodes.len() != self.shares.len() {
             let (nodes, shares) = (self.nodes.len(), self.shares.len());
-            return wrong("shares", format!("{shares} of them for {nodes} nodes: give as many"));
+            return wrong(
+                "shares",
+                format!("{shares} of them for {nodes} nodes: give as many"),
+            );
         }
         let mut weights = vec![0.0; usize::from(nodes)];
         for (&node, &share) in self.nodes.iter().zip(&self.shares) {
             let Some(weight) = weights.get_mut(usize::from(node)) else {
-                return wrong("nodes", format!("there is no node {node}: they go from 0 to {}", nodes - 1));
+                return wrong(
+                    "nodes",
+                    format!("there is no node {node}: they go from 0 to {}", nodes - 1),
+                );
             };
             if !(share > 0.0 && share <= 1.0) {
-                return wrong("shares", format!("{share}: it must be above 0 and at most 1"));
+                return wrong(
+                    "shares",
+                    format!("{share}: it must be above 0 and at most 1"),
+                );
             }
             if *weight != 0.0 {
                 return wrong("nodes", format!("node {node} is there twice"));
@@ -244,6 +283,9 @@ fn same_names<'a>(
         Ok(())
     } else {
         let key = format!("the names of each {what}");
-        Err((key, format!("they are {found:?}; the trace has {expected:?}, in this order")))
+        Err((
+            key,
+            format!("they are {found:?}; the trace has {expected:?}, in this order"),
+        ))
     }
 }

@@ -80,7 +80,9 @@ impl Statistics {
     /// The figures of a trace in memory.
     pub fn of(trace: &Trace) -> Self {
         let mut gatherer = Gatherer::new(trace.header());
-        trace.iter().for_each(|transaction| gatherer.add(transaction));
+        trace
+            .iter()
+            .for_each(|transaction| gatherer.add(transaction));
         gatherer.finish()
     }
 
@@ -174,7 +176,10 @@ impl Gatherer {
             *self.pages.entry(reference.page.to_u64()).or_default() += 1;
         }
         let locks = self.distinct.of(transaction.references);
-        let (count, write_locks) = (locks.len(), locks.iter().filter(|lock| lock.is_write).count());
+        let (count, write_locks) = (
+            locks.len(),
+            locks.iter().filter(|lock| lock.is_write).count(),
+        );
         let all = &mut self.statistics;
         all.transactions += 1;
         all.accesses += accesses;
@@ -208,7 +213,11 @@ impl Gatherer {
             partition.hottest_10_percent = hottest(10);
             partition.distinct_pages = counts.len() as u64;
         }
-        let distinct = self.statistics.partitions.iter().map(|one| one.distinct_pages);
+        let distinct = self
+            .statistics
+            .partitions
+            .iter()
+            .map(|one| one.distinct_pages);
         self.statistics.distinct_pages = distinct.sum();
         self.statistics
     }
@@ -264,7 +273,10 @@ mod tests {
         assert_eq!((all.transactions, all.updates, all.largest), (3, 1, 5));
         assert_eq!((all.accesses, all.writes), (11, 3));
         assert_eq!((all.locks, all.write_locks, all.distinct_pages), (7, 3, 5));
-        assert_eq!((all.database_pages, all.database_bytes), (1010, 1010 * 4096));
+        assert_eq!(
+            (all.database_pages, all.database_bytes),
+            (1010, 1010 * 4096)
+        );
         assert_eq!(all.update_share(), 1.0 / 3.0);
         assert_eq!(all.write_share(), 3.0 / 11.0);
         assert_eq!(all.mean_locks(), 7.0 / 3.0);
@@ -274,7 +286,10 @@ mod tests {
         assert_eq!(all.types[2].transactions, 0);
         let hot = &all.partitions[0];
         assert_eq!((hot.accesses, hot.writes, hot.distinct_pages), (8, 1, 2));
-        assert_eq!((hot.hottest_1_percent, hot.hottest_10_percent), (0.75, 0.75));
+        assert_eq!(
+            (hot.hottest_1_percent, hot.hottest_10_percent),
+            (0.75, 0.75)
+        );
     }
 
     #[test]
@@ -290,8 +305,14 @@ mod tests {
         let trace = Trace::read(SMALL.as_bytes(), "small").unwrap();
         let mut distinct = DistinctPages::default();
         let locks = distinct.of(trace.get(1).unwrap().references).to_vec();
-        let modes: Vec<_> = locks.iter().map(|lock| (lock.page, lock.is_write)).collect();
+        let modes: Vec<_> = locks
+            .iter()
+            .map(|lock| (lock.page, lock.is_write))
+            .collect();
         let cold = 1 << 32;
-        assert_eq!(modes, [(1, false), (2, true), (cold | 8, true), (cold | 9, true)]);
+        assert_eq!(
+            modes,
+            [(1, false), (2, true), (cold | 8, true), (cold | 9, true)]
+        );
     }
 }

@@ -87,17 +87,105 @@ const fn profile(
 }
 
 const TYPES: [Profile; 12] = [
-    profile("order-inquiry", 4_300, 42.0, 0, 0.0, 0, [14, 26, 26, 8, 18, 4, 4]),
-    profile("order-entry", 1_900, 62.0, 75, 5.0, 0, [14, 26, 26, 8, 18, 4, 4]),
-    profile("order-change", 700, 50.0, 80, 4.0, 0, [14, 26, 26, 8, 18, 4, 4]),
-    profile("stock-inquiry", 3_300, 45.0, 0, 0.0, 1, [14, 26, 26, 8, 18, 4, 4]),
-    profile("stock-posting", 1_100, 55.0, 70, 5.0, 1, [14, 26, 26, 8, 18, 4, 4]),
-    profile("stock-check", 900, 85.0, 0, 0.0, 1, [14, 26, 26, 8, 18, 4, 4]),
-    profile("parts-inquiry", 2_200, 58.0, 0, 0.0, 2, [14, 26, 26, 8, 18, 4, 4]),
-    profile("parts-explosion", 650, 190.0, 0, 0.0, 2, [14, 26, 26, 8, 18, 4, 4]),
-    profile("parts-change", 420, 64.0, 75, 5.0, 2, [14, 26, 26, 8, 18, 4, 4]),
-    profile("account-inquiry", 1_500, 40.0, 0, 0.0, 3, [14, 26, 26, 8, 18, 4, 4]),
-    profile("account-posting", 600, 60.0, 70, 5.0, 3, [14, 26, 26, 8, 18, 4, 4]),
+    profile(
+        "order-inquiry",
+        4_300,
+        42.0,
+        0,
+        0.0,
+        0,
+        [14, 26, 26, 8, 18, 4, 4],
+    ),
+    profile(
+        "order-entry",
+        1_900,
+        62.0,
+        75,
+        5.0,
+        0,
+        [14, 26, 26, 8, 18, 4, 4],
+    ),
+    profile(
+        "order-change",
+        700,
+        50.0,
+        80,
+        4.0,
+        0,
+        [14, 26, 26, 8, 18, 4, 4],
+    ),
+    profile(
+        "stock-inquiry",
+        3_300,
+        45.0,
+        0,
+        0.0,
+        1,
+        [14, 26, 26, 8, 18, 4, 4],
+    ),
+    profile(
+        "stock-posting",
+        1_100,
+        55.0,
+        70,
+        5.0,
+        1,
+        [14, 26, 26, 8, 18, 4, 4],
+    ),
+    profile(
+        "stock-check",
+        900,
+        85.0,
+        0,
+        0.0,
+        1,
+        [14, 26, 26, 8, 18, 4, 4],
+    ),
+    profile(
+        "parts-inquiry",
+        2_200,
+        58.0,
+        0,
+        0.0,
+        2,
+        [14, 26, 26, 8, 18, 4, 4],
+    ),
+    profile(
+        "parts-explosion",
+        650,
+        190.0,
+        0,
+        0.0,
+        2,
+        [14, 26, 26, 8, 18, 4, 4],
+    ),
+    profile(
+        "parts-change",
+        420,
+        64.0,
+        75,
+        5.0,
+        2,
+        [14, 26, 26, 8, 18, 4, 4],
+    ),
+    profile(
+        "account-inquiry",
+        1_500,
+        40.0,
+        0,
+        0.0,
+        3,
+        [14, 26, 26, 8, 18, 4, 4],
+    ),
+    profile(
+        "account-posting",
+        600,
+        60.0,
+        70,
+        5.0,
+        3,
+        [14, 26, 26, 8, 18, 4, 4],
+    ),
     profile("ad-hoc-query", 12, 0.0, 0, 0.0, 3, [0; 7]),
 ];
 
@@ -183,7 +271,13 @@ struct Areas {
 
 impl Areas {
     fn new() -> Self {
-        let hot = [(0, 0, 1, 120), (1, 0, 8, 50), (2, 0, 8, 50), (3, 0, 16, 50), (4, 0, 8, 50)];
+        let hot = [
+            (0, 0, 1, 120),
+            (1, 0, 8, 50),
+            (2, 0, 8, 50),
+            (3, 0, 16, 50),
+            (4, 0, 8, 50),
+        ];
         let common = [
             (5, 0, 15, 13_000),
             (6, 0, 20, 13_000),
@@ -266,7 +360,9 @@ impl Generator {
             } else {
                 self.transaction(kind, &mut transaction.references);
             }
-            trace.push(&transaction).expect("pages of the areas exist, as a test shows");
+            trace
+                .push(&transaction)
+                .expect("pages of the areas exist, as a test shows");
         }
         trace
     }
@@ -296,7 +392,11 @@ impl Generator {
             self.write(writes.round() as u32, references);
         }
         let pages = self.pages.iter().map(|(page, _)| *page);
-        remember(&mut self.recent_of_type[kind], RECENT_OF_TYPE, pages.clone());
+        remember(
+            &mut self.recent_of_type[kind],
+            RECENT_OF_TYPE,
+            pages.clone(),
+        );
         remember(&mut self.recent, RECENT, pages);
     }
 
@@ -349,7 +449,11 @@ impl Generator {
         for _ in 0..writes {
             let place = self.random.below(references.len() as u64) as usize;
             let page = references[place].page;
-            if self.pages.iter().any(|&(other, is_hot)| other == page && !is_hot) {
+            if self
+                .pages
+                .iter()
+                .any(|&(other, is_hot)| other == page && !is_hot)
+            {
                 references[place].access = Access::Write;
             }
         }
