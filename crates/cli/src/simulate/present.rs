@@ -233,10 +233,8 @@ fn checks(outcome: &Outcome) -> Table {
         product,
         "",
     );
-    if let Some(cpu) = remarks::cpu_by_arithmetic(outcome) {
-        let simulated = mean(outcome, "servers", "cpu: utilisation");
-        row("utilisation of the processors", simulated, 100.0 * cpu, "%");
-    }
+    let (used, arithmetic) = remarks::processors(outcome);
+    row("utilisation of the processors", used, arithmetic, "%");
     table
 }
 
