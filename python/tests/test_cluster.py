@@ -31,7 +31,7 @@ def program() -> str:
 
 # Short runs whose points need different numbers of replications.
 OPTIONS = [
-    "--nodes=2",
+    "--sweep=nodes=1,2",
     "--precision=0.02",
     "--set=run.warm_up_seconds=0.5",
     "--set=run.measured_seconds=2",

@@ -9,8 +9,10 @@ use sardonyx::storage::recovery::RecoveryError;
 use sardonyx::{Error, SerialError};
 use sardonyx_floor::FloorError;
 use sardonyx_simulation::experiment::SimulationError;
+use sardonyx_simulation::figures::UnknownFigure;
 use sardonyx_simulation::parameters::read::ParameterError;
 use sardonyx_simulation::search::SearchError;
+use sardonyx_simulation::sweep::SweepError;
 use sardonyx_workload::debit_credit::DebitCreditError;
 use std::io;
 use std::path::PathBuf;
@@ -91,14 +93,8 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if cause.is::<UsageError>() || cause.is::<DebitCreditError>() {
         return Some(Exit::Usage);
     }
-    if cause.is::<ParameterError>() || cause.is::<SimulationError>() {
-        return Some(Exit::Usage);
-    }
-    if let Some(error) = cause.downcast_ref::<SearchError>() {
-        return Some(match error {
-            SearchError::Target { .. } => Exit::Usage,
-            _ => Exit::Found,
-        });
+    if let Some(exit) = of_simulation(cause) {
+        return Some(exit);
     }
     if let Some(error) = cause.downcast_ref::<Error>() {
         return Some(of_database(error));
@@ -122,6 +118,22 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
         return Some(Exit::Usage);
     }
     cause.is::<DiskError>().then_some(Exit::Failed)
+}
+
+fn of_simulation(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
+    let is_usage = cause.is::<ParameterError>()
+        || cause.is::<SimulationError>()
+        || cause.is::<SweepError>()
+        || cause.is::<UnknownFigure>();
+    if is_usage {
+        return Some(Exit::Usage);
+    }
+    cause
+        .downcast_ref::<SearchError>()
+        .map(|error| match error {
+            SearchError::Target { .. } => Exit::Usage,
+            _ => Exit::Found,
+        })
 }
 
 fn of_database(error: &Error) -> Exit {

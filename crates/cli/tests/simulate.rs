@@ -265,9 +265,112 @@ fn the_rate_at_a_utilisation_is_found_or_its_limit_is_named() {
 }
 
 #[test]
+fn a_sweep_is_a_table_a_picture_and_every_figure() {
+    let directory = tempfile::tempdir().unwrap();
+    let (place, csv) = (
+        directory.path().join("pictures"),
+        directory.path().join("all.csv"),
+    );
+    let (place, csv) = (place.to_str().unwrap(), csv.to_str().unwrap());
+    let one = [
+        "--sweep",
+        "node.mips=10..40*2",
+        "--output",
+        place,
+        "--csv",
+        csv,
+    ];
+    let printed = short(&one);
+    let rows: Vec<Vec<&str>> = printed
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(rows[0][0], "node.mips");
+    let response = |row: usize| rows[row][1].parse::<f64>().unwrap();
+    assert_eq!([rows[1][0], rows[2][0], rows[3][0]], ["10", "20", "40"]);
+    assert!(
+        response(1) > response(2) && response(2) > response(3),
+        "{printed}"
+    );
+    let file = |name: &str| std::fs::read_to_string(format!("{place}/{name}")).unwrap();
+    assert!(file("sweep.svg").starts_with("<svg"));
+    assert_eq!(file("sweep.csv").lines().count(), 4);
+    let csv = std::fs::read_to_string(csv).unwrap();
+    assert!(csv.starts_with("node.mips,replications,section,"), "{csv}");
+    assert!(
+        csv.lines()
+            .any(|line| line.starts_with("40,3,servers,cpu: utilisation,%,")),
+        "{csv}"
+    );
+
+    let two = [
+        "--sweep",
+        "nodes=1,2",
+        "--sweep",
+        "routing=affinity,random",
+        "--show",
+    ];
+    let two = [&two[..], &["pages/branch_teller: buffer hits"]].concat();
+    let printed = short(&two);
+    let row = |name: &str| {
+        let line = printed.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace()
+            .skip(1)
+            .map(|cell| cell.parse().unwrap())
+            .collect::<Vec<f64>>()
+    };
+    let (affinity, random) = (row("affinity"), row("random"));
+    assert_eq!(affinity[0], random[0], "one node has no choice");
+    assert!(random[1] < affinity[1] - 10.0, "{printed}");
+    let points: Value = serde_json::from_str(&short(&[&two[..], &["--json"]].concat())).unwrap();
+    assert_eq!(points[3]["set"]["routing"], "random");
+    assert_eq!(points[3]["set"]["nodes"], "2");
+
+    for (arguments, expected) in [
+        (&["--sweep", "nodes=0..3"][..], "nodes = 0 is out of range"),
+        (
+            &["--sweep", "nodes=3..1"],
+            "the last value is below the first",
+        ),
+        (
+            &["--sweep", "nodes=1,2", "--throughput-at-cpu", "80%"],
+            "cannot be used with",
+        ),
+        (&["--show", "servers/gem: wait"], "--sweep"),
+    ] {
+        let (_, said) = run(2, arguments);
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_figure_is_a_table_and_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().join("figures");
+    let place = place.to_str().unwrap();
+    let printed = short(&["--figure", "4.2", "--output", place]);
+    assert!(printed.starts_with("Figure 4.2: "), "{printed}");
+    for name in ["figure-4.2.csv", "figure-4.2.svg", "report.html"] {
+        let file = format!("{place}/{name}");
+        assert!(printed.contains(&format!("written: {file}")), "{printed}");
+        assert!(!std::fs::read(file).unwrap().is_empty());
+    }
+    let again = short(&["--figure", "4.2", "--output", place, "--json"]);
+    let report: Value = serde_json::from_str(&again).unwrap();
+    let figure = &report["figures"][0];
+    assert_eq!(figure["figure"], "4.2");
+    assert!(figure["curves"].as_array().unwrap().len() >= 4);
+    assert!(figure["curves"][0]["points"][0]["mean"].as_f64().unwrap() > 30.0);
+    let (_, said) = run(2, &["--figure", "4.9", "--output", place]);
+    assert!(said.contains("choose one of 4.1, 4.2"), "{said}");
+    let (_, said) = run(2, &["--figure", "4.2"]);
+    assert!(said.contains("--output DIR"), "{said}");
+}
+
+#[test]
 fn parts_run_apart_are_the_same_bytes_together() {
     let directory = tempfile::tempdir().unwrap();
-    let options = ["--nodes", "2", "--set", "run.warm_up_seconds=0.5"];
+    let options = ["--sweep", "nodes=1,2", "--set", "run.warm_up_seconds=0.5"];
     let options = [
         &options[..],
         &["--set", "run.measured_seconds=2", "--precision", "0.03"],
@@ -287,12 +390,21 @@ fn parts_run_apart_are_the_same_bytes_together() {
         for line in missing.lines() {
             let missing: Value = serde_json::from_str(line).unwrap();
             let range = format!("{}..{}", missing["first"], missing["last"]);
-            parts += &with(&["--only-replications", &range]);
+            let point = missing["point"].to_string();
+            parts += &with(&["--only-point", &point, "--only-replications", &range]);
         }
         rounds += 1;
     };
     assert!(rounds > 1, "more than the least replications were needed");
     assert_eq!(gathered, with(&["--json"]));
+    let (_, said) = run(
+        2,
+        &[&options[..], &["--only-replications", "0..1"]].concat(),
+    );
+    assert!(said.contains("of which point"), "{said}");
+    let which = ["--only-point", "2", "--only-replications", "0..1"];
+    let (_, said) = run(2, &[&options[..], &which].concat());
+    assert!(said.contains("there are 2 points, from 0"), "{said}");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! `simulate`: how a workload would run on closely or loosely coupled nodes.
 //!
 //! [`choice`] turns arguments into parameters, [`engine`] simulates points, [`present`] prints an
-//! outcome, [`remarks`] are its warnings, [`csv`] is for other programs, [`distributed`] is for many
-//! machines. The model is the crate `simulation`.
+//! outcome, [`remarks`] are its warnings; [`sweep`], [`search`] and [`figures`] are for several points,
+//! [`csv`] is for other programs, [`distributed`] is for many machines. The model is the crate
+//! `simulation`.
 //!
 //! Source: Rahm, "Evaluation of Closely Coupled Systems for High Performance Database Processing"
 //! (paper 001).
@@ -11,9 +12,11 @@ mod choice;
 mod csv;
 mod distributed;
 mod engine;
+mod figures;
 mod present;
 mod remarks;
 mod search;
+mod sweep;
 
 use crate::exit::{Exit, UsageError};
 use crate::output::Output;
@@ -25,6 +28,7 @@ use engine::Engine;
 use sardonyx_simulation::outcome::Outcome;
 use sardonyx_simulation::parameters::Parameters;
 use sardonyx_simulation::parameters::preset::{self, PRESETS};
+use sardonyx_simulation::sweep::Sweep;
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -40,7 +44,11 @@ use std::path::{Path, PathBuf};
 ///   sardonyx simulate --nodes 8 --coupling loose --routing random --buffer-pages 1000
 ///   sardonyx simulate --preset cxl --nodes 8 --set gem.entry_microseconds=1
 ///   sardonyx simulate --print-parameters > mine.toml
-///   sardonyx simulate --parameters mine.toml --csv figures.csv
+///   sardonyx simulate --parameters mine.toml --throughput-at-cpu 80%
+///   sardonyx simulate --sweep nodes=1..10 --routing random --show "servers/cpu: utilisation"
+///   sardonyx simulate --sweep nodes=1..10 --sweep node.buffer_pages=100..1600*2 --output sweep
+///   sardonyx simulate --figure 4.1 --figure 4.6 --output figures
+///   sardonyx simulate --all --output report
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
 pub struct Arguments {
@@ -55,13 +63,21 @@ pub struct Arguments {
     /// List the presets
     #[arg(long)]
     list_presets: bool,
-    /// Write every figure with its interval to a file of comma-separated values
+    /// Write every figure of every point, with its interval, to a file of comma-separated values
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// Write figures, or a sweep's picture, to a directory: CSV, SVG, and an HTML report of figures
+    #[arg(long, value_name = "DIR", help_heading = "Several points")]
+    output: Option<PathBuf>,
     /// Search the arrival rate at which the processors are used so much, such as 80%
     #[arg(long, value_name = "SHARE", value_parser = search::parse_share)]
-    #[arg(conflicts_with_all = ["only_replications", "gather"])]
+    #[arg(help_heading = "Several points", conflicts_with_all = ["only_replications", "gather"])]
+    #[arg(conflicts_with_all = ["sweep", "figure", "all"])]
     throughput_at_cpu: Option<f64>,
+    #[command(flatten)]
+    sweep: sweep::Range,
+    #[command(flatten)]
+    figures: figures::FigureChoice,
     #[command(flatten)]
     distribution: Distribution,
 }
@@ -84,23 +100,50 @@ impl Arguments {
         if self.print_parameters {
             return self.print(&parameters, output);
         }
+        if self.figures.is_some() {
+            return self.figures(&parameters, output);
+        }
         if let Some(target) = self.throughput_at_cpu {
             let last = search::run(&parameters, target, &self.engine(), output)?;
-            self.write_csv(&csv::text(&[], [(&[][..], &last)]))?;
+            self.write_csv(|| csv::text(&[], [(&[][..], &last)]))?;
             return Ok(Exit::Done);
+        }
+        if !self.sweep.sweep.is_empty() {
+            return self.sweep(output);
         }
         let points = [parameters];
         if let Some(exit) = self.part_of(&points, output)? {
             return Ok(exit);
         }
         let outcome = &self.outcomes(&points)?[0];
-        self.write_csv(&csv::text(&[], [(&[][..], outcome)]))?;
+        self.write_csv(|| csv::text(&[], [(&[][..], outcome)]))?;
         if output.is_json() {
             let warnings = remarks::warnings(outcome);
             output.value(&Report { outcome, warnings })?;
         } else {
             present::print(outcome, output)?;
         }
+        Ok(Exit::Done)
+    }
+
+    fn figures(&self, base: &Parameters, output: &mut Output) -> anyhow::Result<Exit> {
+        let directory = self.output.as_ref().ok_or_else(|| {
+            UsageError::Arguments("--figure and --all need a place for files: --output DIR".into())
+        })?;
+        figures::run(&self.figures, base, &self.engine(), directory, output)?;
+        Ok(Exit::Done)
+    }
+
+    fn sweep(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let ranges: Vec<&str> = self.sweep.sweep.iter().map(String::as_str).collect();
+        let layers = self.choice.layers()?;
+        let sweep = Sweep::new(&layers, &ranges, self.sweep.show.as_deref())?;
+        if let Some(exit) = self.part_of(sweep.points(), output)? {
+            return Ok(exit);
+        }
+        let outcomes = self.outcomes(sweep.points())?;
+        self.write_csv(|| sweep::csv(&sweep, &outcomes))?;
+        sweep::present(&sweep, &outcomes, self.output.as_deref(), output)?;
         Ok(Exit::Done)
     }
 
@@ -159,9 +202,9 @@ impl Arguments {
         }
     }
 
-    fn write_csv(&self, text: &str) -> anyhow::Result<()> {
+    fn write_csv(&self, text: impl FnOnce() -> String) -> anyhow::Result<()> {
         match &self.csv {
-            Some(file) => write(file, text),
+            Some(file) => write(file, &text()),
             None => Ok(()),
         }
     }
@@ -190,6 +233,10 @@ fn list_presets(output: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Writes a file, and the directory that it is in if there is none.
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    let directory = file.parent().unwrap_or(Path::new(""));
+    std::fs::create_dir_all(directory)
+        .with_context(|| format!("making the directory {}", directory.display()))?;
     std::fs::write(file, text).with_context(|| format!("writing {}", file.display()))
 }

@@ -28,12 +28,11 @@ pub fn warnings(outcome: &Outcome) -> Vec<String> {
             most_used(outcome)
         ));
     }
-    let response = outcome.response();
-    let (reached, wanted) = (
-        response.half_width / response.mean.abs(),
-        outcome.parameters.run.precision,
-    );
-    if reached > wanted {
+    let (run, response) = (&outcome.parameters.run, outcome.response());
+    let (reached, wanted) = (response.half_width / response.mean.abs(), run.precision);
+    // Who asks for a number of replications gets it, however precise.
+    let may_go_on = run.least_replications < run.most_replications;
+    if reached > wanted && may_go_on {
         warnings.push(format!(
             "precision not reached: after {replications} replications the interval of the mean response \
              time is {:.2}% to either side, not {:.2}%; allow more by --set run.most_replications=N",
