@@ -8,8 +8,11 @@ use crate::figures::Configuration;
 
 const ORDERING: &str = "An ordering: the difference exceeds its 95% interval.";
 
+/// A configuration with any number of nodes.
+type AtNodes = fn(u32) -> Configuration;
+
 /// The four combinations of update strategy and buffer.
-const KINDS: [(&str, fn(u32) -> Configuration); 4] = [
+const KINDS: [(&str, AtNodes); 4] = [
     ("FORCE, small buffer", |nodes| small(nodes).force()),
     ("FORCE, large buffer", |nodes| small(nodes).force().large()),
     ("NOFORCE, small buffer", small),
@@ -34,7 +37,7 @@ pub(super) fn statements() -> Vec<Statement> {
     all
 }
 
-fn each_kind(of: impl Fn(&str, fn(u32) -> Configuration) -> Vec<Claim>) -> Vec<Claim> {
+fn each_kind(of: impl Fn(&str, AtNodes) -> Vec<Claim>) -> Vec<Claim> {
     KINDS
         .iter()
         .flat_map(|(name, point)| of(name, *point))
