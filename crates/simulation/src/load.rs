@@ -289,7 +289,8 @@ impl Library {
             let distribution = self.distribution(&workload.trace, trace, fragments);
             let (tables, _) = match parameters.routing {
                 Routing::Affinity => {
-                    heuristic::affinity(&distribution, nodes as u16, &Default::default())?
+                    let options = heuristic::Options::for_nodes(nodes as u16);
+                    heuristic::affinity(&distribution, nodes as u16, &options)?
                 }
                 Routing::Random => heuristic::random(&distribution, nodes as u16)?,
             };

@@ -289,3 +289,128 @@ fn same_names<'a>(
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routing::{ReferenceDistribution, heuristic};
+    use crate::trace::Trace;
+    use proptest::prelude::*;
+
+    fn sample(nodes: u16) -> (Tables, Header) {
+        let mut text = String::from(
+            "sardonyx-trace 1\npage-bytes 4096\ntype a\ntype b\npartition p 10\npartition q 5000\n",
+        );
+        for page in 0..10 {
+            text += &format!("transaction a\nr p {page}\nr q {}\n", page * 7);
+            text += &format!("transaction b\nr p {page} {page}\nw q {}\n", 4_000 + page);
+        }
+        let trace = Trace::read((text + "end\n").as_bytes(), "small").unwrap();
+        let distribution = ReferenceDistribution::of_trace(&trace, 64);
+        let options = heuristic::Options::for_nodes(nodes);
+        let tables = heuristic::affinity(&distribution, nodes, &options)
+            .unwrap()
+            .0;
+        (tables, trace.header().clone())
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        for nodes in [1, 2, 3, 7, 1_000] {
+            let (tables, header) = sample(nodes);
+            let text = tables.to_toml(&header);
+            let read = Tables::from_toml(&text, "x.toml", &header).unwrap();
+            assert_eq!(read.authority, tables.authority);
+            assert_eq!(read.to_toml(&header), text, "{nodes} nodes");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let (tables, header) = sample(2);
+        let good = tables.to_toml(&header);
+        for (old, new, said) in [
+            (
+                "nodes = 2",
+                "nodes = 0",
+                "nodes is wrong: 0: choose between 1 and 1000",
+            ),
+            ("nodes = 2", "nodes = \"two\"", "line 4"),
+            (
+                "sardonyx-routing-1",
+                "sardonyx-routing-2",
+                "format is wrong",
+            ),
+            (
+                "name = \"a\"",
+                "name = \"c\"",
+                "the names of each type is wrong",
+            ),
+            (
+                "pages = 5000",
+                "pages = 4999",
+                "pages of partition \"q\" is wrong: 4999: the trace's has 5000",
+            ),
+            (
+                "fragment_pages = 1\n",
+                "fragment_pages = 3\n",
+                "it must be a power of two",
+            ),
+            (
+                "fragment_pages = 1\n",
+                "fragment_pages = 2\n",
+                "authority of partition \"p\" is wrong: its runs have more than the 5",
+            ),
+            ("pages = 10\n", "pages = 10\nextra = 1\n", "unknown field"),
+        ] {
+            assert!(good.contains(old), "{old} is not in\n{good}");
+            let error = Tables::from_toml(&good.replacen(old, new, 1), "x.toml", &header);
+            let error = error.unwrap_err().to_string();
+            assert!(
+                error.starts_with("x.toml: ") && error.contains(said),
+                "{new}: {error}"
+            );
+        }
+        let file = |shares: &str, nodes: &str| {
+            let start = good.find("[[type]]").unwrap();
+            let end = good.find("[[partition]]").unwrap();
+            let types = ["a", "b"].map(|name| {
+                format!("[[type]]\nname = \"{name}\"\nnodes = {nodes}\nshares = {shares}\n")
+            });
+            let text = [&good[..start], &types.concat(), &good[end..]].concat();
+            Tables::from_toml(&text, "x.toml", &header).map_err(|error| error.to_string())
+        };
+        assert!(file("[0.5, 0.5]", "[0, 1]").is_ok());
+        for (shares, nodes, said) in [
+            (
+                "[0.5, 0.5]",
+                "[0, 2]",
+                "there is no node 2: they go from 0 to 1",
+            ),
+            ("[0.5, 0.4]", "[0, 1]", "they add up to 0.9"),
+            ("[1.0]", "[0, 1]", "1 of them for 2 nodes"),
+            ("[0.5, 0.5]", "[1, 1]", "node 1 is there twice"),
+            (
+                "[1.5, -0.5]",
+                "[0, 1]",
+                "1.5: it must be above 0 and at most 1",
+            ),
+            ("[nan, 0.5]", "[0, 1]", "it must be above 0"),
+            ("[]", "[]", "they add up to 0"),
+        ] {
+            let error = file(shares, nodes).unwrap_err();
+            assert!(error.contains(said), "{shares} {nodes}: {error}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn damage_never_panics(place: prop::sample::Index, byte in 0x20u8..0x7f) {
+            let (tables, header) = sample(3);
+            let mut text = tables.to_toml(&header).into_bytes();
+            let place = place.index(text.len());
+            text[place] = byte;
+            let _ = Tables::from_toml(&String::from_utf8(text).unwrap(), "x.toml", &header);
+        }
+    }
+}
