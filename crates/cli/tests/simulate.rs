@@ -173,6 +173,7 @@ fn printed_parameters_are_read_back_the_same() {
     let mine = file(directory.path(), "paper.toml", &paper);
     assert_eq!(json(&["--parameters", &mine]), json(&[]));
     for preset in [
+        "paper-trace",
         "nvme-tcp",
         "nvme-rdma",
         "cxl",
@@ -227,7 +228,10 @@ fn bad_parameters_name_file_line_key_and_range() {
             "unknown variant `tight`, expected `close` or `loose`",
         ),
         (&["--set", "node.mips"], "write KEY=VALUE"),
-        (&["--preset", "abacus"], "choose one of paper, nvme-tcp"),
+        (
+            &["--preset", "abacus"],
+            "choose one of paper, paper-trace, nvme-tcp",
+        ),
         (
             &["--parameters", "/nonexistent.toml"],
             "/nonexistent.toml cannot be read",
@@ -246,6 +250,65 @@ fn a_saturated_system_says_so() {
         printed.contains("WARNING: saturated: in 3 of 3 replications"),
         "{printed}"
     );
+}
+
+#[test]
+fn presets_of_today_bear_their_rate_in_every_configuration() {
+    for preset in [
+        "nvme-tcp",
+        "nvme-rdma",
+        "cxl",
+        "cxl-persistent",
+        "cloud-block",
+    ] {
+        // A tenth of the time: 3,400 transactions a node and replication.
+        let windows: &[&str] = if preset == "cloud-block" {
+            &[
+                "--set",
+                "run.warm_up_seconds=0.05",
+                "--set",
+                "run.measured_seconds=0.02",
+            ]
+        } else {
+            &[
+                "--set",
+                "run.warm_up_seconds=0.012",
+                "--set",
+                "run.measured_seconds=0.005",
+            ]
+        };
+        for (coupling, update) in [("close", "noforce"), ("loose", "force")] {
+            let chosen = [
+                "--preset",
+                preset,
+                "--coupling",
+                coupling,
+                "--update",
+                update,
+            ];
+            let rest = [
+                "--nodes",
+                "2",
+                "--routing",
+                "random",
+                "--replications",
+                "2",
+                "--json",
+            ];
+            let (printed, _) = run(0, &[&chosen, &rest[..], windows].concat());
+            let report: Value = serde_json::from_str(&printed).unwrap();
+            assert_eq!(report["warnings"], Value::Array(Vec::new()), "{chosen:?}");
+            let mut figures = report["summary"].as_array().unwrap().iter();
+            let cpu = figures
+                .find(|one| one["name"] == "cpu: utilisation")
+                .unwrap();
+            let cpu = cpu["mean"].as_f64().unwrap();
+            assert!(
+                (10.0..60.0).contains(&cpu),
+                "{chosen:?}: processors at {cpu}%"
+            );
+        }
+    }
 }
 
 #[test]

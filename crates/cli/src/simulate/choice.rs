@@ -43,7 +43,8 @@ pub struct Choice {
     /// Page frames of a node's buffer (node.buffer_pages)
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub buffer_pages: Option<String>,
-    /// Simulate a trace instead of debit-credit (workload.kind and workload.trace)
+    /// Simulate a trace instead of debit-credit (workload.kind and workload.trace); what its
+    /// transactions cost are the parameters node.*_instructions, see the preset paper-trace
     #[arg(long, value_name = "FILE", help_heading = "Parameters")]
     pub trace: Option<PathBuf>,
     /// The same seed gives the same output, byte for byte (run.seed)

@@ -22,6 +22,11 @@ pub const PRESETS: &[Preset] = &[
         text: include_str!("../../presets/paper.toml"),
     },
     Preset {
+        name: "paper-trace",
+        what: "the paper's real-life workload (section 4.6), as a synthetic trace",
+        text: include_str!("../../presets/paper-trace.toml"),
+    },
+    Preset {
         name: "nvme-tcp",
         what: "64-core nodes, NVMe drives and messages by the kernel's TCP on 100 Gbit/s; loosely coupled",
         text: include_str!("../../presets/nvme-tcp.toml"),
@@ -60,5 +65,17 @@ impl Preset {
     /// None for those in [`PRESETS`], which a test shows.
     pub fn parameters(&self) -> Result<Parameters, ParameterError> {
         Layers::of_preset(self)?.read()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::Configuration;
+
+    #[test]
+    fn the_papers_trace_is_that_of_its_figure() {
+        let figure = Configuration::trace(1).parameters(&Parameters::paper());
+        assert_eq!(find("paper-trace").unwrap().parameters(), Ok(figure));
     }
 }
