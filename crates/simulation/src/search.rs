@@ -1,10 +1,10 @@
 //! The arrival rate at which the processors reach a given utilisation (paper 001, Figure 4.6).
 //!
-//! How many transactions a system can process is limited by its processors, once there are enough disks;
-//! the paper compares the rates at a utilisation of 80%. Utilisation grows almost in proportion to the
-//! rate, so that a line through the two nearest rates tried (or, after the first, through the origin)
-//! finds it in two or three runs. Several searches advance in lock step: each round's points are
-//! simulated together, on all cores.
+//! How many transactions a system can process is limited by its processors, once there are enough
+//! disks; the paper compares the rates at a utilisation of 80%. Utilisation grows almost in
+//! proportion to the rate, so that a line through the two nearest rates tried (or, after the first,
+//! through the origin) finds it in two or three runs. Several searches advance in lock step: each
+//! round's points are simulated together, on all cores.
 //!
 //! The answer is the rate on that line at exactly the target, with an interval that comes from the
 //! utilisation's. If something else is saturated before the processors reach the target, that is an
@@ -55,9 +55,9 @@ pub enum SearchError {
     },
     /// Something else limits the throughput.
     #[error(
-        "a CPU utilisation of {:.0} % cannot be reached with {nodes} nodes: at {rate:.1} transactions \
-         per second and node the system is saturated and the processors are at {:.1} %; the most used \
-         server is {bottleneck} at {:.1} %",
+        "a CPU utilisation of {:.0} % cannot be reached with {nodes} nodes: at {rate:.1} \
+         transactions per second and node the system is saturated and the processors are at {:.1} \
+         %; the most used server is {bottleneck} at {:.1} %",
         100.0 * target, 100.0 * utilisation, 100.0 * bottleneck_utilisation
     )]
     Saturated {
@@ -76,8 +76,8 @@ pub enum SearchError {
     },
     /// The search did not come near enough.
     #[error(
-        "no rate was found at which the CPU utilisation is {:.1} %: the nearest of {runs} tried, {rate} \
-         per second and node, gives {:.1} %",
+        "no rate was found at which the CPU utilisation is {:.1} %: the nearest of {runs} tried, \
+         {rate} per second and node, gives {:.1} %",
         100.0 * target, 100.0 * utilisation
     )]
     NotFound {
@@ -92,8 +92,8 @@ pub enum SearchError {
     },
 }
 
-/// Searches the arrival rate per node at which the mean CPU utilisation is `target` (0 to 1), starting
-/// at the rate of `parameters`.
+/// Searches the arrival rate per node at which the mean CPU utilisation is `target` (0 to 1),
+/// starting at the rate of `parameters`.
 ///
 /// # Errors
 /// The outer error is that of `simulate`; the inner one says why there is no such rate.

@@ -29,8 +29,8 @@ pub const MOST_POINTS: usize = 10_000;
 pub enum SweepError {
     /// A range that cannot be read.
     #[error(
-        "{range}: {reason}: write KEY=VALUES as in node.mips=10,20,40 or nodes=1..10 or nodes=2..10+2 \
-         or node.mips=10..80*2"
+        "{range}: {reason}: write KEY=VALUES as in node.mips=10,20,40 or nodes=1..10 or \
+         nodes=2..10+2 or node.mips=10..80*2"
     )]
     Range {
         /// What was asked for.
@@ -184,8 +184,8 @@ impl Sweep {
         Ok((values.collect(), label))
     }
 
-    /// The picture of `outcomes`, which are those of [`Sweep::points`]: a curve over one parameter, a heat
-    /// map over two.
+    /// The picture of `outcomes`, which are those of [`Sweep::points`]: a curve over one parameter,
+    /// a heat map over two.
     ///
     /// # Errors
     /// [`SweepError::Figure`] if the outcomes have no such figure.
@@ -198,8 +198,8 @@ impl Sweep {
         })
     }
 
-    /// The same as CSV: the parameters' values, the figure, half the width of its interval, the number of
-    /// replications, and whether arrivals outran completions.
+    /// The same as CSV: the parameters' values, the figure, half the width of its interval, the
+    /// number of replications, and whether arrivals outran completions.
     ///
     /// # Errors
     /// [`SweepError::Figure`] if the outcomes have no such figure.

@@ -1,7 +1,7 @@
 //! A figure over two parameters: one coloured cell for each pair of values.
 //!
-//! The colours are those of *viridis* (van der Walt and Smith, 2015): equal steps look equal, also in
-//! grey and to people who do not see all colours.
+//! The colours are those of *viridis* (van der Walt and Smith, 2015): equal steps look equal, also
+//! in grey and to people who do not see all colours.
 
 use super::axis::{linear_ticks, tick_label};
 use super::svg::{Anchor, Svg, text_width};

@@ -109,7 +109,8 @@ impl Svg {
         let ((x, y), (width, height)) = (rounded(corner), rounded(size));
         let fill = colour.map_or(String::new(), |colour| format!(" fill=\"{colour}\""));
         self.write(format_args!(
-            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" class=\"{class}\"{fill}/>"
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
+             class=\"{class}\"{fill}/>"
         ));
     }
 
@@ -166,7 +167,8 @@ impl Svg {
         let (x, y) = rounded(place);
         let (anchor, text) = (anchor.name(), escape(text));
         self.write(format_args!(
-            "<text transform=\"translate({x} {y}) rotate(-90)\" text-anchor=\"{anchor}\">{text}</text>"
+            "<text transform=\"translate({x} {y}) rotate(-90)\" \
+             text-anchor=\"{anchor}\">{text}</text>"
         ));
     }
 

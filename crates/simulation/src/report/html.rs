@@ -7,8 +7,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html as page};
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}\
-body{font:16px/1.5 Georgia,'Liberation Serif',serif;max-width:1100px;margin:2rem auto;padding:0 1rem;\
-background:#fff;color:#222}\
+body{font:16px/1.5 Georgia,'Liberation Serif',serif;max-width:1100px;margin:2rem auto;\
+padding:0 1rem;background:#fff;color:#222}\
 h1,h2,h3,table,summary,nav{font-family:Helvetica,Arial,'Liberation Sans',sans-serif}\
 h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:2.5rem;border-bottom:1px solid #ccc}\
 figure{margin:1.5rem 0}figure svg{max-width:100%;height:auto}figcaption{color:#555;max-width:52rem}\
@@ -40,9 +40,13 @@ pub fn html(figures: &[Figure], study: &Study, verdicts: &[Verdict]) -> String {
                 h1 { "Closely and loosely coupled nodes on one database" }
                 p {
                     "The study of Erhard Rahm, "
-                    i { "Evaluation of Closely Coupled Systems for High Performance Database Processing" }
+                    i {
+                        "Evaluation of Closely Coupled Systems for High Performance Database \
+                         Processing"
+                    }
                     " (\"the paper\"), simulated again. Every figure is the mean of independent \
-                     replications; bars, and what follows \u{b1}, are the 95% interval of that mean."
+                     replications; bars, and what follows \u{b1}, are the 95% interval of that \
+                     mean."
                 }
                 (summary(verdicts))
                 h2 { "Figures" }
@@ -157,7 +161,11 @@ fn statements(verdicts: &[Verdict]) -> Markup {
         table {
             thead {
                 tr {
-                    th { "" } th { "The paper says" } th { "Its figure" } th { "Ours" } th { "Holds?" }
+                    th { "" }
+                    th { "The paper says" }
+                    th { "Its figure" }
+                    th { "Ours" }
+                    th { "Holds?" }
                 }
             }
             tbody {
@@ -177,7 +185,9 @@ fn statements(verdicts: &[Verdict]) -> Markup {
                             span class={ "verdict " (class(verdict.holds)) } {
                                 (verdict.holds.in_words())
                             }
-                            @if !verdict.why.is_empty() { div class="small" { (parts(&verdict.why)) } }
+                            @if !verdict.why.is_empty() {
+                                div class="small" { (parts(&verdict.why)) }
+                            }
                         }
                     }
                 }

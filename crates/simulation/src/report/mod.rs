@@ -1,7 +1,7 @@
 //! A study as files: pictures, CSV, and one HTML page with everything.
 //!
-//! All of it is a pure function of the study: the same outcomes give the same bytes (I11). The page needs
-//! no network, no script and no file beside it.
+//! All of it is a pure function of the study: the same outcomes give the same bytes (I11). The page
+//! needs no network, no script and no file beside it.
 //!
 //! ```
 //! use sardonyx_simulation::figures::{self, Needs, Study};
