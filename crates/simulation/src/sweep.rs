@@ -146,6 +146,11 @@ impl Sweep {
         })
     }
 
+    /// The parameters that vary.
+    pub fn dimensions(&self) -> &[Dimension] {
+        &self.dimensions
+    }
+
     /// The points to simulate: the first parameter varies fastest.
     pub fn points(&self) -> &[Parameters] {
         &self.points
@@ -155,7 +160,7 @@ impl Sweep {
     ///
     /// # Errors
     /// [`SweepError::Figure`] if the outcomes have no such figure.
-    fn values(&self, outcomes: &[Outcome]) -> Result<(Vec<Option<Estimate>>, String), SweepError> {
+    pub fn values(&self, outcomes: &[Outcome]) -> Result<(Vec<Option<Estimate>>, String), SweepError> {
         let FigureName { section, name } = &self.figure;
         let found: Vec<_> = outcomes
             .iter()
@@ -221,7 +226,7 @@ impl Sweep {
     }
 
     /// The values of the parameters at point `at`.
-    fn settings(&self, at: usize) -> impl Iterator<Item = &str> {
+    pub fn settings(&self, at: usize) -> impl Iterator<Item = &str> {
         let mut rest = at;
         self.dimensions.iter().map(move |dimension| {
             let value = &dimension.values[rest % dimension.values.len()];
