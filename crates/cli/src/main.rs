@@ -14,6 +14,7 @@ mod output;
 mod recover;
 mod recovery_figures;
 mod target;
+mod trace;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -43,6 +44,7 @@ enum Command {
     History(history::Arguments),
     Checkpoint(checkpoint::Arguments),
     Checkpointer(checkpointer::Arguments),
+    Trace(trace::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Command::History(verb) => verb.run(&mut output),
         Command::Checkpoint(verb) => verb.run(&mut output),
         Command::Checkpointer(verb) => verb.run(&mut output),
+        Command::Trace(verb) => verb.run(&mut output),
     };
     let outcome = outcome.and_then(|exit| Ok(output.finish().map(|()| exit)?));
     match outcome {
