@@ -103,14 +103,18 @@ fn stats_prints_tables() {
     let place = Place::new();
     let (printed, said) = run(0, &["stats", &small(&place)]);
     assert_eq!(said, "");
+    let types = "type    transactions  updates  accesses  writes  a transaction  \
+                 locks a transaction  largest";
+    let change = "change             1        1         4       2            4.0  \
+                  \x20               3.0        4";
     for line in [
+        types,
+        change,
         "Transactions",
-        "  transactions              2         of 2 types",
-        "  updates                   1         50.00% of the transactions",
-        "  accesses                  8         4.0 a transaction",
-        "  writes                    2         25.00% of the accesses",
-        "type    transactions  updates  accesses  writes  a transaction  locks a transaction  largest",
-        "change             1        1         4       2            4.0                  3.0        4",
+        "  transactions             2        of 2 types",
+        "  updates                  1        50.00% of the transactions",
+        "  accesses                 8        4.0 a transaction",
+        "  writes                   2        25.00% of the accesses",
         "file  pages  accessed  accesses  writes  to hottest 1%  to hottest 10%",
         "hot      10         2         6       1         66.67%          66.67%",
     ] {

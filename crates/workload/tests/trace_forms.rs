@@ -90,8 +90,12 @@ fn the_documented_example_is_what_is_written_and_read() {
     let text = documented("sardonyx-trace 1\n");
     assert_eq!(encoded(&trace, Form::Text), text.as_bytes());
     assert_eq!(decoded(text.as_bytes()).unwrap(), trace);
-    let dump = documented("00000000  ").lines().flat_map(|line| line.split_whitespace().skip(1));
-    let bytes: Vec<u8> = dump.map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+    let dump = documented("00000000  ")
+        .lines()
+        .flat_map(|line| line.split_whitespace().skip(1));
+    let bytes: Vec<u8> = dump
+        .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+        .collect();
     assert_eq!(encoded(&trace, Form::Binary), bytes);
     assert_eq!(decoded(&bytes).unwrap(), trace);
 }

@@ -92,7 +92,8 @@ impl Arguments {
             _ => {
                 let path = self.into.display();
                 Err(UsageError::Arguments(format!(
-                    "the name {path} does not tell a form (.txt, .trace): say --to text or --to binary"
+                    "the name {path} does not tell a form (.txt, .trace): say --to text or \
+                     --to binary"
                 )))
             }
         }

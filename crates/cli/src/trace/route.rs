@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 use crate::output::table::{Sheet, Table};
 use crate::output::units::{count, percent};
+use clap::value_parser;
 use sardonyx_workload::routing::heuristic::{self, Options, Quality};
 use sardonyx_workload::routing::{MAX_NODES, ReferenceDistribution, Tables};
 use sardonyx_workload::trace::Trace;
@@ -26,7 +27,7 @@ pub struct Arguments {
     /// The trace, of either form
     file: PathBuf,
     /// The number of nodes
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_NODES as i64))]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u16).range(1..=MAX_NODES as i64))]
     nodes: u16,
     /// Write the tables of affinity-based routing to this file [default: nowhere]
     #[arg(short, long, value_name = "FILE")]
