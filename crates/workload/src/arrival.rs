@@ -284,6 +284,17 @@ mod tests {
     }
 
     #[test]
+    fn bursts_of_less_than_an_arrival_keep_the_mean() {
+        // 400 arrivals a second in bursts of 1 ms: most bursts see none.
+        let process = Process::OnOff {
+            burst_factor: 4.0,
+            burst_seconds: 0.001,
+        };
+        let (mean, _) = moments(process, 100.0, 5, 400_000);
+        assert!((mean / 0.01 - 1.0).abs() < 0.01, "{mean}");
+    }
+
+    #[test]
     fn bursts_are_as_long_and_as_dense_as_asked() {
         // Within a burst 1,000 arrivals per second; a gap of 50 ms is all but surely a silence.
         let process = Process::OnOff {

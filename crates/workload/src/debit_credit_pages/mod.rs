@@ -233,6 +233,13 @@ mod tests {
     }
 
     #[test]
+    fn a_nodes_branches_start_at_its_part_of_all_rounded_down() {
+        let nodes =
+            [0, 32, 33, 65, 66, 99].map(|branch| PageScale::paper(1).node_of_branch(branch, 3));
+        assert_eq!(nodes, [0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
     fn history_ends_never_meet_and_their_pages_name_their_node() {
         let scale = PageScale::paper(3);
         let mut seen = std::collections::BTreeSet::new();

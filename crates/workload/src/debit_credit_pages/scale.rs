@@ -38,7 +38,7 @@ pub enum PageScaleError {
 
 /// How many records of each type there are, and how many fit in a page.
 ///
-/// Fields may be set freely; [`DebitCreditPages::new`] checks them.
+/// Fields may be set freely; [`DebitCreditPages::new`](super::DebitCreditPages::new) checks them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageScale {
     /// Units of the database: the paper has one per node. 1 to [`MAX_UNITS`].
@@ -177,7 +177,7 @@ impl PageScale {
     }
 
     /// The node that has the lock authority for a page: that of its branch, and of a HISTORY page
-    /// the node that appends to it ([`HistoryEnd`]). Node 0 for what is no page.
+    /// the node that appends to it ([`HistoryEnd`](super::HistoryEnd)). Node 0 for what is no page.
     #[inline]
     pub fn node_of_page(&self, page: PageNumber, nodes: u16) -> u16 {
         match self.branch_of_page(page) {
