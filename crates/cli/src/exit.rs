@@ -14,6 +14,7 @@ use sardonyx_simulation::parameters::read::ParameterError;
 use sardonyx_simulation::search::SearchError;
 use sardonyx_simulation::sweep::SweepError;
 use sardonyx_workload::debit_credit::DebitCreditError;
+use sardonyx_workload::trace::{Fault, TraceError};
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,9 +23,9 @@ use std::process::ExitCode;
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done, and all is well
-  1  a failure was found: damage in a database, a proof that does not hold, or a simulated system
-     that is saturated before it reaches what is asked of it
-  2  wrong usage: the arguments, or a path without a database
+  1  a failure was found: damage in a database or a trace, a proof that does not hold, or a simulated
+     system that is saturated before it reaches what is asked of it
+  2  wrong usage: the arguments, or a path without a database or a trace
   3  the database is open elsewhere
   4  it could not be done: the disk, memory or the system refused";
 
@@ -117,6 +118,9 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(FloorError::Scale(_)) = cause.downcast_ref::<FloorError>() {
         return Some(Exit::Usage);
     }
+    if let Some(error) = cause.downcast_ref::<TraceError>() {
+        return Some(of_trace(error));
+    }
     cause.is::<DiskError>().then_some(Exit::Failed)
 }
 
@@ -190,6 +194,17 @@ fn of_journal(error: &JournalError) -> Exit {
         JournalError::Disk(_) => Exit::Failed,
         JournalError::NotKept => Exit::Usage,
         _ => Exit::Found,
+    }
+}
+
+fn of_trace(error: &TraceError) -> Exit {
+    match error {
+        TraceError::Wrong {
+            fault: Fault::NoTrace,
+            ..
+        } => Exit::Usage,
+        TraceError::Wrong { .. } => Exit::Found,
+        _ => Exit::Failed,
     }
 }
 

@@ -15,6 +15,7 @@ mod recover;
 mod recovery_figures;
 mod simulate;
 mod target;
+mod trace;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -45,6 +46,7 @@ enum Command {
     Checkpoint(checkpoint::Arguments),
     Checkpointer(checkpointer::Arguments),
     Simulate(Box<simulate::Arguments>),
+    Trace(trace::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::Checkpoint(verb) => verb.run(&mut output),
         Command::Checkpointer(verb) => verb.run(&mut output),
         Command::Simulate(verb) => verb.run(&mut output),
+        Command::Trace(verb) => verb.run(&mut output),
     };
     let outcome = outcome.and_then(|exit| Ok(output.finish().map(|()| exit)?));
     match outcome {

@@ -1,8 +1,8 @@
 //! When transactions arrive: the times between arrivals, of several processes with a given rate.
 //!
 //! Paper 001 drives its model with an open Poisson stream; the other processes are more regular
-//! (deterministic, Erlang) or burstier (hyperexponential, on-off), so that one can see how much of a
-//! response time comes from the arrivals alone. Each has exactly the mean rate asked for.
+//! (deterministic, Erlang) or burstier (hyperexponential, on-off), so that one can see how much of
+//! a response time comes from the arrivals alone. Each has exactly the mean rate asked for.
 //!
 //! Times are seconds as `f64`. Logarithms are `libm`'s, which give the same bits on every machine,
 //! so a seed replays everywhere (invariant I11).
@@ -255,8 +255,8 @@ mod tests {
 
     #[test]
     fn means_and_variations_are_those_of_the_formulas() {
-        // For on-off, an interrupted Poisson process: 1 + 2 rate ω1 / (ω1 + ω2)², with the rate in a
-        // burst, ω1 = 1 / burst and ω2 = 1 / silence.
+        // For on-off, an interrupted Poisson process: 1 + 2 rate ω1 / (ω1 + ω2)², with the rate in
+        // a burst, ω1 = 1 / burst and ω2 = 1 / silence.
         let (factor, burst) = (4.0, 0.05);
         let (leave, enter) = (1.0 / burst, 1.0 / (burst * (factor - 1.0)));
         let on_off = 1.0 + 2.0 * (factor * 100.0) * leave / ((leave + enter) * (leave + enter));
@@ -281,6 +281,17 @@ mod tests {
                 "{process:?}: variation {found}, expected {variation}"
             );
         }
+    }
+
+    #[test]
+    fn bursts_of_less_than_an_arrival_keep_the_mean() {
+        // 400 arrivals a second in bursts of 1 ms: most bursts see none.
+        let process = Process::OnOff {
+            burst_factor: 4.0,
+            burst_seconds: 0.001,
+        };
+        let (mean, _) = moments(process, 100.0, 5, 400_000);
+        assert!((mean / 0.01 - 1.0).abs() < 0.01, "{mean}");
     }
 
     #[test]

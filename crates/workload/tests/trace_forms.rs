@@ -68,35 +68,40 @@ fn fault_of(bytes: &[u8]) -> (Place, Fault) {
     }
 }
 
+/// What `docs/trace-format.md` has between a line of three backticks and the next, if it starts so.
+fn documented(start: &str) -> &'static str {
+    let mut blocks = include_str!("../../../docs/trace-format.md").split("```\n");
+    blocks.find(|block| block.starts_with(start)).unwrap()
+}
+
 #[test]
-fn the_binary_form_is_the_documented_one() {
-    let mut trace = Trace::new(header(1, &[300, 2]));
+fn the_documented_example_is_what_is_written_and_read() {
+    let partition = |name: &str, pages| Partition {
+        name: name.into(),
+        pages,
+    };
+    let partitions = vec![partition("p", 300), partition("q", 2)];
+    let mut trace = Trace::new(Header::new(4096, vec!["t".into()], partitions).unwrap());
     let mut transaction = Transaction::new(0);
     transaction.references.push(reference(0, 200, Access::Read));
     transaction.references.push(reference(1, 1, Access::Write));
     transaction.references.push(reference(1, 0, Access::Read));
     trace.push(&transaction).unwrap();
-    let mut payload = vec![0x80, 0x20]; // 4096 bytes in a page
-    payload.extend(b"\x01\x06type-0"); // one type
-    payload.extend(b"\x02\x06file_0\xac\x02\x06file_1\x02"); // two partitions
-    payload.extend([1, 3]); // type 0, three references
-    payload.extend([0xc2, 0x0c]); // 400 << 2 | same partition
-    payload.extend([0x09, 0x01]); // 2 << 2 | write; partition 1
-    payload.extend([0x06]); // 1 << 2 | same partition
-    payload.extend([0, 1, 3]); // the end: one transaction, three references
-    let mut expected = b"\x93SDXTRC\n\x01\0\0\0".to_vec();
-    for (number, payload) in [(0u64, &payload[..]), (1, &[])] {
-        let mut covered = number.to_le_bytes().to_vec();
-        covered.extend(payload);
-        expected.extend((payload.len() as u32).to_le_bytes());
-        expected.extend(crc32c::crc32c(&covered).to_le_bytes());
-        expected.extend(payload);
-    }
-    assert_eq!(encoded(&trace, Form::Binary), expected);
+    let text = documented("sardonyx-trace 1\n");
+    assert_eq!(encoded(&trace, Form::Text), text.as_bytes());
+    assert_eq!(decoded(text.as_bytes()).unwrap(), trace);
+    let dump = documented("00000000  ")
+        .lines()
+        .flat_map(|line| line.split_whitespace().skip(1));
+    let bytes: Vec<u8> = dump
+        .map(|byte| u8::from_str_radix(byte, 16).unwrap())
+        .collect();
+    assert_eq!(encoded(&trace, Form::Binary), bytes);
+    assert_eq!(decoded(&bytes).unwrap(), trace);
 }
 
 #[test]
-fn the_text_form_is_the_documented_one() {
+fn the_text_form_has_a_line_for_each_run_of_accesses() {
     let text = String::from_utf8(encoded(&sample(), Form::Text)).unwrap();
     let (body, end) = text.split_at(text.find("end").unwrap());
     assert_eq!(

@@ -14,8 +14,8 @@ pub struct AuthorityTable {
 }
 
 impl AuthorityTable {
-    /// A table with the node of each fragment. None if there are not as many as fragments, or one is
-    /// not below `nodes`.
+    /// A table with the node of each fragment. None if there are not as many as fragments, or one
+    /// is not below `nodes`.
     pub fn new(nodes: u16, layout: FragmentLayout, owners: Vec<u16>) -> Option<Self> {
         let possible = owners.len() == layout.count() && owners.iter().all(|&owner| owner < nodes);
         possible.then_some(AuthorityTable {

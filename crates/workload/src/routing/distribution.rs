@@ -1,7 +1,7 @@
 //! The reference distribution: which transaction type locks pages of which fragment how often.
 //!
-//! A *fragment* is a contiguous range of pages of one partition, the unit in which lock authority is
-//! given away. Ranges are a power of two pages long, as small as gives at most a set number of
+//! A *fragment* is a contiguous range of pages of one partition, the unit in which lock authority
+//! is given away. Ranges are a power of two pages long, as small as gives at most a set number of
 //! fragments per partition: so a small hot partition is split to the page, and a page's fragment is
 //! found by a shift.
 

@@ -84,8 +84,8 @@ impl Tables {
             self.authority.layout().partitions()
         );
         let mut text = format!(
-            "# Where transactions run and who grants their locks. A type's transactions go to its nodes\n\
-             # in the shares given; a partition's authority is in runs [fragments, node].\n\
+            "# Where transactions run and who grants their locks. A type's transactions go to its\n\
+             # nodes in the shares given; a partition's authority is in runs [fragments, node].\n\
              format = \"{FORMAT}\"\nnodes = {}\n",
             self.routing.nodes()
         );

@@ -1,8 +1,8 @@
 //! The compact form of a trace: numbers of variable length in checksummed frames.
 //!
-//! A reference takes two or three bytes as a rule: its page is written as the difference to the last
-//! page referenced in the same partition, the partition only where it changes. The differences go on
-//! from one transaction to the next, so a trace is read from its start; there is no index.
+//! A reference takes two or three bytes as a rule: its page is written as the difference to the
+//! last page referenced in the same partition, the partition only where it changes. The differences
+//! go on from one transaction to the next, so a trace is read from its start; there is no index.
 
 use super::frame::{FrameReader, FrameWriter};
 use super::varint::{self, Collector, Step};
@@ -103,8 +103,8 @@ impl<W: Write> BinaryWriter<W> {
             let difference = varint::fold(i64::from(page.page) - i64::from(last));
             let same = partition == self.last.partition;
             let write = u64::from(access.is_write()) * WRITE;
-            let flags = write | u64::from(same) * SAME_PARTITION;
-            varint::write(&mut self.encoded, difference << FLAG_BITS | flags);
+            let flags = write | (u64::from(same) * SAME_PARTITION);
+            varint::write(&mut self.encoded, (difference << FLAG_BITS) | flags);
             if !same {
                 varint::write(&mut self.encoded, partition as u64);
                 self.last.partition = partition;

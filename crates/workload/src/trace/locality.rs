@@ -4,13 +4,15 @@
 //! A transaction requests a lock for each distinct page once, a write lock if it ever writes the
 //! page. With primary copy locking a request is *local* if its node has the authority for the page.
 //!
-//! The *read optimisation* adds to that: with a read lock the authority authorises the node to grant
-//! further read locks on the page itself, until somebody elsewhere wants to write. A node keeps an
-//! authorisation while the page is among its most recently used ones (as many as its buffer holds).
-//! A read is local, too, if the node is authorised. A write revokes the authorisations of all other
-//! nodes; it is local only at the authority, and only if there is none to revoke.
+//! The *read optimisation* adds to that: with a read lock the authority authorises the node to
+//! grant further read locks on the page itself, until somebody elsewhere wants to write. A node
+//! keeps an authorisation while the page is among its most recently used ones (as many as its
+//! buffer holds). A read is local, too, if the node is authorised. A write revokes the
+//! authorisations of all other nodes; it is local only at the authority, and only if there is none
+//! to revoke.
 //!
-//! What time would add, concurrent transactions that wait for each other, is left to the simulation.
+//! What time would add, concurrent transactions that wait for each other, is left to the
+//! simulation.
 
 use super::Trace;
 use super::statistics::DistinctPages;
@@ -247,7 +249,8 @@ mod tests {
     /// Types a and b run on nodes 0 and 1; pages 0 to 4 belong to node 0, the others to node 1.
     fn replayed(transactions: &str, recent_pages: usize) -> Locality {
         let text = format!(
-            "sardonyx-trace 1\npage-bytes 4096\ntype a\ntype b\npartition p 10\n{transactions}\nend\n"
+            "sardonyx-trace 1\npage-bytes 4096\ntype a\ntype b\npartition p 10\n\
+             {transactions}\nend\n"
         );
         let trace = Trace::read(text.as_bytes(), "small").unwrap();
         let layout = FragmentLayout::new([10], 10);

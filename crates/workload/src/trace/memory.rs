@@ -72,8 +72,8 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Writes the whole trace and gives the writer back, flushed; wants a buffered writer. `file` is
-    /// the name for errors.
+    /// Writes the whole trace and gives the writer back, flushed; wants a buffered writer. `file`
+    /// is the name for errors.
     ///
     /// # Errors
     /// [`TraceError::Io`] if the writer refuses.

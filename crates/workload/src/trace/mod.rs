@@ -4,13 +4,13 @@
 //! A trace has a [`Header`], which names the transaction types and the partitions with their sizes,
 //! and then the transactions in their original order. Two forms hold the same: a compact
 //! [`binary`] one, checksummed, and a [`text`] one for people. `docs/trace-format.md` has both to
-//! the byte. [`TraceReader`] reads either, transaction by transaction; [`Trace`] holds a whole one in
-//! memory.
+//! the byte. [`TraceReader`] reads either, transaction by transaction; [`Trace`] holds a whole one
+//! in memory.
 //!
 //! A trace comes from outside. Whatever its bytes, a reader ends in a transaction or in a
 //! [`TraceError`] that names the file and the byte or line; it never panics, and it never allocates
-//! what the file merely claims: names, counts and references have the limits below, and memory grows
-//! only with what was read.
+//! what the file merely claims: names, counts and references have the limits below, and memory
+//! grows only with what was read.
 //!
 //! - [`statistics`]: what a trace is like.
 //! - [`synthetic`]: a trace with the statistics of the paper's real-life workload.

@@ -67,7 +67,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The number at the start of some bytes, and how many it takes; none if it is wrong or cut off.
+    /// The number at the start of some bytes, and how many it takes; none if it is wrong or cut
+    /// off.
     fn read(bytes: &[u8]) -> Option<(u64, usize)> {
         let mut collector = Collector::default();
         for (place, &byte) in bytes.iter().enumerate() {
@@ -93,7 +94,9 @@ mod tests {
         }
 
         #[test]
-        fn what_is_read_is_what_would_be_written(bytes in prop::collection::vec(any::<u8>(), 0..12)) {
+        fn only_what_would_be_written_is_read(
+            bytes in prop::collection::vec(any::<u8>(), 0..12),
+        ) {
             if let Some((number, length)) = read(&bytes) {
                 let mut written = Vec::new();
                 write(&mut written, number);

@@ -6,20 +6,23 @@
 //! 1.6% of the accesses writes, and accesses so unevenly spread, also within types, that an
 //! affinity-based routing helps but little.
 //!
-//! It is made of *areas*, sets of pages from which a transaction draws with a skew: pages that every
-//! type uses (catalogue and index roots; then a wide common area), pages of each type scattered
-//! among those of the others, an area of each of four applications, one of each type, and one for
-//! queries to run through. A transaction accesses a page
-//! about three times on average. Some pages are drawn again from those that the type, or anybody,
-//! has used lately: locality in time, which is what a buffer lives on.
+//! It is made of *areas*, sets of pages from which a transaction draws with a skew: pages that
+//! every type uses (catalogue and index roots; then a wide common area), pages of each type
+//! scattered among those of the others, an area of each of four applications, one of each type, and
+//! one for queries to run through. A transaction accesses a page about three times on average. Some
+//! pages are drawn again from those that the type, or anybody, has used lately: locality in time,
+//! which is what a buffer lives on.
 //!
 //! How often each area is used was chosen so that the shares of local lock requests come near the
 //! paper's ([`crate::trace::locality`]); nothing but these frequencies is fitted.
+
+mod areas;
 
 use super::{Header, Partition, Trace};
 use crate::arrival::exponential;
 use crate::random::Random;
 use crate::reference::{Access, PageNumber, PageReference, Transaction};
+use areas::{Areas, FILES, TEXTS};
 use std::collections::VecDeque;
 
 /// What a transaction type does.
@@ -113,113 +116,6 @@ const ACCESSES_PER_PAGE: f64 = 2.9;
 /// Pages that count as used lately: of a type, of all.
 const RECENT_OF_TYPE: usize = 150;
 const RECENT: usize = 400;
-
-/// The files with their sizes in pages; 4 GiB in pages of 4 KiB.
-const FILES: [(&str, u64); 13] = [
-    ("catalogue", 256),
-    ("index-orders", 4_096),
-    ("index-stock", 4_096),
-    ("index-parts", 8_192),
-    ("index-accounts", 4_096),
-    ("orders", 196_608),
-    ("order-lines", 262_144),
-    ("stock", 131_072),
-    ("parts", 131_072),
-    ("structures", 98_304),
-    ("accounts", 65_536),
-    ("postings", 110_848),
-    ("texts", 32_256),
-];
-
-/// The number of the file that queries run through.
-const TEXTS: usize = 12;
-
-/// Pages that are drawn together: of each file in the list, `count` pages, one every so many.
-#[derive(Clone, Debug)]
-struct Area {
-    /// File, first page, distance of the pages, number of pages.
-    slices: Vec<(u16, u32, u32, u32)>,
-    pages: u32,
-    /// 1 is none; the higher, the more of the accesses go to few pages.
-    skew: u32,
-}
-
-impl Area {
-    fn new(skew: u32, slices: &[(u16, u32, u32, u32)]) -> Self {
-        Area {
-            slices: slices.to_vec(),
-            pages: slices.iter().map(|slice| slice.3).sum(),
-            skew,
-        }
-    }
-
-    /// Draws a page; low ranks are likelier.
-    fn draw(&self, random: &mut Random) -> PageNumber {
-        let uniform = random.fraction();
-        // Multiplied out, since the precision of `powi` may differ between machines.
-        let power = (0..self.skew).fold(1.0, |power, _| power * uniform);
-        let rank = (f64::from(self.pages) * power) as u32;
-        self.page(rank.min(self.pages - 1))
-    }
-
-    /// The page of a rank: neighbours in rank lie far from each other.
-    fn page(&self, rank: u32) -> PageNumber {
-        // The multiplier is prime and larger than any area, so this is a permutation.
-        let mut place = (u64::from(rank) * 1_000_003 % u64::from(self.pages)) as u32;
-        for &(file, first, distance, count) in &self.slices {
-            if place < count {
-                return PageNumber::new(file, first + place * distance);
-            }
-            place -= count;
-        }
-        unreachable!("the place is below the number of pages")
-    }
-}
-
-struct Areas {
-    hot: Area,
-    common: Area,
-    scattered: Vec<Area>,
-    applications: Vec<Area>,
-    own: Vec<Area>,
-}
-
-impl Areas {
-    fn new() -> Self {
-        let hot = [
-            (0, 0, 1, 120),
-            (1, 0, 8, 50),
-            (2, 0, 8, 50),
-            (3, 0, 16, 50),
-            (4, 0, 8, 50),
-        ];
-        let common = [
-            (5, 0, 15, 10_500),
-            (6, 0, 20, 10_500),
-            (7, 0, 20, 6_000),
-            (8, 0, 20, 6_000),
-            (10, 0, 10, 5_500),
-        ];
-        // A page of each type in turn.
-        let scattered = (0..12u32).map(|kind| {
-            let slice = |file, distance, count| (file, 3 + 12 * kind, distance, count);
-            Area::new(5, &[slice(5, 360, 400), slice(6, 360, 400)])
-        });
-        let applications = (0..4u32).map(|application| {
-            let index = application as u16 + 1;
-            let first = application * 24_000;
-            Area::new(4, &[(index, 1, 8, 300), (9, first, 10, 1_200)])
-        });
-        let own = (0..12u32).map(|kind| Area::new(4, &[(11, kind * 9_000, 6, 1_000)]));
-        Areas {
-            hot: Area::new(3, &hot),
-            common: Area::new(1, &common),
-            scattered: scattered.collect(),
-            applications: applications.collect(),
-            own: own.collect(),
-        }
-    }
-}
 
 /// Makes the trace. The same seed makes the same one (I11).
 ///
@@ -470,7 +366,7 @@ mod tests {
     #[test]
     fn accesses_are_uneven_within_types_too() {
         let trace = generate(1);
-        for kind in 0..QUERY {
+        for (kind, profile) in TYPES.iter().enumerate().take(QUERY) {
             let mut counts = std::collections::HashMap::new();
             for transaction in trace.iter().filter(|one| usize::from(one.kind) == kind) {
                 for reference in transaction.references {
@@ -484,7 +380,7 @@ mod tests {
             assert!(
                 share > 0.45,
                 "{}: a tenth of the pages has {share}",
-                TYPES[kind].name
+                profile.name
             );
         }
     }

@@ -1,14 +1,14 @@
 //! Debit-credit as page references, as paper 001 has it (section 3.1 and Table 4.1).
 //!
 //! A transaction references ACCOUNT, HISTORY, TELLER and BRANCH in this order: always the same, so
-//! that no deadlock can occur, and the two small record types last, so that their locks are held for
-//! as short as possible. The branch is any; the teller is any of that branch; the account is of that
-//! branch or, in a share of cases (15 percent), of any other.
+//! that no deadlock can occur, and the two small record types last, so that their locks are held
+//! for as short as possible. The branch is any; the teller is any of that branch; the account is of
+//! that branch or, in a share of cases (15 percent), of any other.
 //!
 //! Records of one branch lie together and never share a page of TELLER or ACCOUNT with another
 //! branch's, so a page has one branch, and a branch's pages one node. With *clustering* the TELLER
-//! records lie in the page of their BRANCH record: four record accesses on three pages, of which the
-//! last is referenced twice.
+//! records lie in the page of their BRANCH record: four record accesses on three pages, of which
+//! the last is referenced twice.
 //!
 //! The database grows with the number of nodes: a [`PageScale`] counts in *units*, of which the
 //! paper has one per node and 100 transactions per second.
@@ -16,7 +16,12 @@
 //! HISTORY has no page number here ([`Access::Append`]): every node appends at its own end, so only
 //! the node that runs the transaction knows the page. [`HistoryEnd`] is such an end.
 
-use crate::debit_credit::OTHER_BRANCH_PERCENT;
+mod history;
+mod scale;
+
+pub use history::HistoryEnd;
+pub use scale::{MAX_UNITS, PageScale, PageScaleError};
+
 use crate::random::Random;
 use crate::reference::{Access, PageNumber, PageReference};
 
@@ -28,200 +33,6 @@ pub const HISTORY: u16 = 1;
 pub const BRANCH: u16 = 2;
 /// The partition of TELLER records, if not clustered.
 pub const TELLER: u16 = 3;
-
-/// The most units, and the most nodes.
-pub const MAX_UNITS: u32 = 1_000;
-
-/// Why a [`PageScale`] is not possible.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PageScaleError {
-    /// A number is outside its limits.
-    #[error("{what} of {value} is not possible: choose between {least} and {most}")]
-    Range {
-        /// Which number, by the name of its field.
-        what: &'static str,
-        /// What was asked for.
-        value: u64,
-        /// The least that is possible.
-        least: u64,
-        /// The most that is possible.
-        most: u64,
-    },
-    /// A partition would have more pages than a page number can name.
-    #[error(
-        "{partition} would have {pages} pages, more than 2^32: choose fewer units or records, or \
-         more records in a page"
-    )]
-    Pages {
-        /// The partition's name.
-        partition: &'static str,
-        /// How many pages it would have.
-        pages: u64,
-    },
-}
-
-/// How many records of each type there are, and how many fit in a page.
-///
-/// Fields may be set freely; [`DebitCreditPages::new`] checks them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PageScale {
-    /// Units of the database: the paper has one per node. 1 to [`MAX_UNITS`].
-    pub units: u32,
-    /// BRANCH records per unit.
-    pub branches_per_unit: u32,
-    /// TELLER records per BRANCH record.
-    pub tellers_per_branch: u32,
-    /// ACCOUNT records per BRANCH record.
-    pub accounts_per_branch: u32,
-    /// BRANCH records in a page.
-    pub branch_blocking: u32,
-    /// TELLER records in a page, if not clustered.
-    pub teller_blocking: u32,
-    /// ACCOUNT records in a page.
-    pub account_blocking: u32,
-    /// HISTORY records in a page.
-    pub history_blocking: u32,
-    /// Whether TELLER records lie in the page of their BRANCH record.
-    pub clustered: bool,
-    /// Share of accounts of another branch than the teller's, in percent.
-    pub other_branch_percent: u32,
-}
-
-impl PageScale {
-    /// Table 4.1 for so many nodes: per node 100 branches, 1,000 tellers and 10,000,000 accounts,
-    /// clustered.
-    pub const fn paper(units: u32) -> Self {
-        PageScale {
-            units,
-            branches_per_unit: 100,
-            tellers_per_branch: 10,
-            accounts_per_branch: 100_000,
-            branch_blocking: 1,
-            teller_blocking: 10,
-            account_blocking: 10,
-            history_blocking: 20,
-            clustered: true,
-            other_branch_percent: OTHER_BRANCH_PERCENT,
-        }
-    }
-
-    /// Checks every number.
-    ///
-    /// # Errors
-    /// [`PageScaleError`] for the first that is not possible.
-    pub fn check(&self) -> Result<(), PageScaleError> {
-        let billion = 1_000_000_000;
-        for (what, value, least, most) in [
-            ("units", self.units, 1, MAX_UNITS),
-            ("branches_per_unit", self.branches_per_unit, 1, 1_000_000),
-            ("tellers_per_branch", self.tellers_per_branch, 1, 1_000_000),
-            ("accounts_per_branch", self.accounts_per_branch, 1, billion),
-            ("branch_blocking", self.branch_blocking, 1, billion),
-            ("teller_blocking", self.teller_blocking, 1, billion),
-            ("account_blocking", self.account_blocking, 1, billion),
-            ("history_blocking", self.history_blocking, 1, billion),
-            ("other_branch_percent", self.other_branch_percent, 0, 100),
-        ] {
-            if !(least..=most).contains(&value) {
-                let (value, least, most) = (value.into(), least.into(), most.into());
-                return Err(PageScaleError::Range {
-                    what,
-                    value,
-                    least,
-                    most,
-                });
-            }
-        }
-        let branches = self.branches();
-        for (partition, pages) in [
-            ("BRANCH", branches),
-            ("TELLER", branches * u64::from(self.teller_pages())),
-            ("ACCOUNT", branches * u64::from(self.account_pages())),
-        ] {
-            if pages > 1 << 32 {
-                return Err(PageScaleError::Pages { partition, pages });
-            }
-        }
-        Ok(())
-    }
-
-    /// How many branches there are, in all units.
-    pub fn branches(&self) -> u64 {
-        u64::from(self.units) * u64::from(self.branches_per_unit)
-    }
-
-    /// How many partitions there are: their numbers are below it.
-    pub fn partitions(&self) -> u16 {
-        if self.clustered { 3 } else { 4 }
-    }
-
-    /// The name of a partition.
-    pub fn partition_name(&self, partition: u16) -> &'static str {
-        match partition {
-            ACCOUNT => "ACCOUNT",
-            HISTORY => "HISTORY",
-            BRANCH if self.clustered => "BRANCH/TELLER",
-            BRANCH => "BRANCH",
-            TELLER if !self.clustered => "TELLER",
-            _ => "(none)",
-        }
-    }
-
-    /// How many pages a partition has; none for HISTORY, which grows.
-    pub fn pages(&self, partition: u16) -> Option<u64> {
-        match partition {
-            ACCOUNT => Some(self.branches() * u64::from(self.account_pages())),
-            BRANCH => Some(self.branches().div_ceil(u64::from(self.branch_blocking))),
-            TELLER if !self.clustered => Some(self.branches() * u64::from(self.teller_pages())),
-            _ => None,
-        }
-    }
-
-    /// The branch whose records are in a page, from 0; none for HISTORY and for what is no page. Of
-    /// a BRANCH page with several records, the first.
-    #[inline]
-    pub fn branch_of_page(&self, page: PageNumber) -> Option<u32> {
-        let branch = match page.partition {
-            ACCOUNT => page.page / self.account_pages(),
-            TELLER if !self.clustered => page.page / self.teller_pages(),
-            BRANCH => page.page.checked_mul(self.branch_blocking)?,
-            _ => return None,
-        };
-        (u64::from(branch) < self.branches()).then_some(branch)
-    }
-
-    /// The node of a branch: every node has a contiguous range, and all have the same number of
-    /// branches (give or take one if it does not divide).
-    ///
-    /// This is both the affinity routing of the paper and its assignment of lock authority.
-    #[inline]
-    pub fn node_of_branch(&self, branch: u32, nodes: u16) -> u16 {
-        let (branch, nodes) = (u64::from(branch), u64::from(nodes));
-        (((branch + 1) * nodes - 1) / self.branches()) as u16
-    }
-
-    /// The node that has the lock authority for a page: that of its branch, and of a HISTORY page
-    /// the node that appends to it ([`HistoryEnd`]). Node 0 for what is no page.
-    #[inline]
-    pub fn node_of_page(&self, page: PageNumber, nodes: u16) -> u16 {
-        match self.branch_of_page(page) {
-            Some(branch) => self.node_of_branch(branch, nodes),
-            None if page.partition == HISTORY => (page.page % u32::from(nodes)) as u16,
-            None => 0,
-        }
-    }
-
-    /// Pages of a branch's accounts.
-    fn account_pages(&self) -> u32 {
-        self.accounts_per_branch.div_ceil(self.account_blocking)
-    }
-
-    /// Pages of a branch's tellers, if not clustered.
-    fn teller_pages(&self) -> u32 {
-        self.tellers_per_branch.div_ceil(self.teller_blocking)
-    }
-}
 
 /// One transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -304,60 +115,6 @@ impl DebitCreditPages {
                 PageReference::write(branch_page),
             ],
         }
-    }
-}
-
-/// The end of HISTORY at which one node appends.
-///
-/// The nodes' pages interleave: page `p` belongs to node `p % nodes`, so no two nodes ever meet in
-/// one, whatever their speeds. After 2^32 pages in all the numbers start again.
-///
-/// ```
-/// use sardonyx_workload::debit_credit_pages::HistoryEnd;
-///
-/// let mut end = HistoryEnd::new(3, 10, 2);
-/// let pages: Vec<(u32, bool)> = (0..4).map(|_| end.append()).map(|(p, new)| (p.page, new)).collect();
-/// assert_eq!(pages, [(3, true), (3, false), (13, true), (13, false)]);
-/// ```
-#[derive(Clone, Debug)]
-pub struct HistoryEnd {
-    node: u32,
-    nodes: u32,
-    blocking: u32,
-    /// Pages begun before the current one, and records in the current one.
-    pages: u32,
-    records: u32,
-}
-
-impl HistoryEnd {
-    /// The end of `node` of `nodes`, with `blocking` records in a page. No record is there yet.
-    ///
-    /// # Panics
-    /// If the node is not one of the nodes, or no record fits in a page.
-    pub fn new(node: u16, nodes: u16, blocking: u32) -> Self {
-        assert!(node < nodes, "node {node} of {nodes}");
-        assert!(blocking > 0, "no record fits in a page");
-        HistoryEnd {
-            node: node.into(),
-            nodes: nodes.into(),
-            blocking,
-            pages: 0,
-            records: 0,
-        }
-    }
-
-    /// Appends a record: the page it goes to, and whether it is that page's first.
-    #[inline]
-    pub fn append(&mut self) -> (PageNumber, bool) {
-        if self.records == self.blocking {
-            self.records = 0;
-            // Each node has at least floor(2^32 / nodes) numbers.
-            let numbers = (1u64 << 32) / u64::from(self.nodes);
-            self.pages = ((u64::from(self.pages) + 1) % numbers) as u32;
-        }
-        self.records += 1;
-        let page = PageNumber::new(HISTORY, self.pages * self.nodes + self.node);
-        (page, self.records == 1)
     }
 }
 
@@ -473,6 +230,13 @@ mod tests {
             let (least, most) = (counts.iter().min(), counts.iter().max());
             assert!(most.unwrap() - least.unwrap() <= 1, "{nodes}: {counts:?}");
         }
+    }
+
+    #[test]
+    fn a_nodes_branches_start_at_its_part_of_all_rounded_down() {
+        let nodes =
+            [0, 32, 33, 65, 66, 99].map(|branch| PageScale::paper(1).node_of_branch(branch, 3));
+        assert_eq!(nodes, [0, 0, 1, 1, 2, 2]);
     }
 
     #[test]

@@ -1,0 +1,52 @@
+//! `trace`: makes, describes, converts and routes traces of transactions, for the simulation.
+//!
+//! A trace is read as a stream wherever that suffices, and a file that is being made takes its name
+//! only when it is whole.
+
+mod convert;
+mod file;
+mod generate;
+mod route;
+mod stats;
+
+use crate::exit::Exit;
+use crate::output::Output;
+use clap::Subcommand;
+
+/// Make, describe, convert and route traces of transactions.
+///
+/// A trace has transactions with their types and page references; `docs/trace-format.md` describes
+/// its binary and its text form. A file that is damaged ends in an error that names byte or line,
+/// and in exit code 1.
+///
+/// Examples:
+///   sardonyx trace generate -o paper.trace
+///   sardonyx trace stats paper.trace
+///   sardonyx trace convert paper.trace paper.txt
+///   sardonyx trace route paper.trace --nodes 8 -o routing.toml
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    Generate(generate::Arguments),
+    Stats(stats::Arguments),
+    Convert(convert::Arguments),
+    Route(route::Arguments),
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        match &self.action {
+            Action::Generate(action) => action.run(output),
+            Action::Stats(action) => action.run(output),
+            Action::Convert(action) => action.run(output),
+            Action::Route(action) => action.run(output),
+        }
+    }
+}
