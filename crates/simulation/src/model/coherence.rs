@@ -100,7 +100,8 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
                 .spawn(write_back(system, number, page, psn));
         }
         Output::Discard { page, psn } => left(node, page.0, psn),
-        Output::Ended { .. } => {}
+        // The model's nodes do not fail.
+        Output::Ended { .. } | Output::RecoverPage { .. } | Output::EntryRecovered { .. } => {}
     }
     None
 }
