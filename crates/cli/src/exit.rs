@@ -8,6 +8,11 @@ use sardonyx::storage::manifest::ManifestError;
 use sardonyx::storage::recovery::RecoveryError;
 use sardonyx::{Error, SerialError};
 use sardonyx_floor::FloorError;
+use sardonyx_simulation::experiment::SimulationError;
+use sardonyx_simulation::figures::UnknownFigure;
+use sardonyx_simulation::parameters::read::ParameterError;
+use sardonyx_simulation::search::SearchError;
+use sardonyx_simulation::sweep::SweepError;
 use sardonyx_workload::debit_credit::DebitCreditError;
 use sardonyx_workload::trace::{Fault, TraceError};
 use std::io;
@@ -18,7 +23,8 @@ use std::process::ExitCode;
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done, and all is well
-  1  a failure was found: damage in a database or a trace, or a proof that does not hold
+  1  a failure was found: damage in a database or a trace, a proof that does not hold, or a
+     simulated system that is saturated before it reaches what is asked of it
   2  wrong usage: the arguments, or a path without a database or a trace
   3  the database is open elsewhere
   4  it could not be done: the disk, memory or the system refused";
@@ -88,6 +94,9 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if cause.is::<UsageError>() || cause.is::<DebitCreditError>() {
         return Some(Exit::Usage);
     }
+    if let Some(exit) = of_simulation(cause) {
+        return Some(exit);
+    }
     if let Some(error) = cause.downcast_ref::<Error>() {
         return Some(of_database(error));
     }
@@ -113,6 +122,22 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
         return Some(of_trace(error));
     }
     cause.is::<DiskError>().then_some(Exit::Failed)
+}
+
+fn of_simulation(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
+    let is_usage = cause.is::<ParameterError>()
+        || cause.is::<SimulationError>()
+        || cause.is::<SweepError>()
+        || cause.is::<UnknownFigure>();
+    if is_usage {
+        return Some(Exit::Usage);
+    }
+    cause
+        .downcast_ref::<SearchError>()
+        .map(|error| match error {
+            SearchError::Target { .. } => Exit::Usage,
+            _ => Exit::Found,
+        })
 }
 
 fn of_database(error: &Error) -> Exit {

@@ -13,6 +13,7 @@ mod inspect;
 mod output;
 mod recover;
 mod recovery_figures;
+mod simulate;
 mod target;
 mod trace;
 mod verify;
@@ -44,6 +45,7 @@ enum Command {
     History(history::Arguments),
     Checkpoint(checkpoint::Arguments),
     Checkpointer(checkpointer::Arguments),
+    Simulate(Box<simulate::Arguments>),
     Trace(trace::Arguments),
 }
 
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         Command::History(verb) => verb.run(&mut output),
         Command::Checkpoint(verb) => verb.run(&mut output),
         Command::Checkpointer(verb) => verb.run(&mut output),
+        Command::Simulate(verb) => verb.run(&mut output),
         Command::Trace(verb) => verb.run(&mut output),
     };
     let outcome = outcome.and_then(|exit| Ok(output.finish().map(|()| exit)?));

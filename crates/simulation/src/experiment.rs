@@ -2,12 +2,14 @@
 //! narrow enough, equal points are simulated once.
 
 use crate::load::{Library, Load, LoadError};
+use crate::measurement::Measurement;
 use crate::model;
 use crate::outcome::Outcome;
 use crate::parameters::Parameters;
 use crate::parameters::read::ParameterError;
 pub use crate::replicate::Progress;
 use crate::replicate::{Plan, replicate};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How points are simulated.
@@ -57,7 +59,12 @@ pub fn run(
             &group,
             &plan,
             |(parameters, load), replication| model::run(parameters, load, replication),
-            |measurement| measurement.response.normalised,
+            // A saturated system's response time depends on how long it is watched, so that more
+            // replications would not narrow it.
+            |measurement| match measurement.saturated {
+                true => 0.0,
+                false => measurement.response.normalised,
+            },
             progress,
         );
         for (&at, replications) in members.iter().zip(runs) {
@@ -66,6 +73,29 @@ pub fn run(
     }
     let outcome = |place: usize| outcomes[place].clone().expect("every point is in one plan");
     Ok(places.into_iter().map(outcome).collect())
+}
+
+/// Some replications of one point, by their numbers, however precise: a part of what [`run`] does, for
+/// many machines that share the work. A replication is the same whoever runs it.
+///
+/// # Errors
+/// [`SimulationError`] if the point is not possible.
+pub fn replications(
+    point: &Parameters,
+    numbers: Range<u32>,
+    options: &Options,
+) -> Result<Vec<Measurement>, SimulationError> {
+    let load = Arc::new(Load::new(point)?);
+    let numbers: Vec<u32> = numbers.collect();
+    let once = Plan {
+        precision: 0.0,
+        least: 1,
+        most: 1,
+        threads: options.threads,
+    };
+    let one = |&number: &u32, _| model::run(point, &load, number);
+    let runs = replicate(&numbers, &once, one, |_| 0.0, |_| {});
+    Ok(runs.into_iter().flatten().collect())
 }
 
 /// Points that are replicated alike, together.

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod chart;
 pub mod experiment;
 pub mod figures;
 pub mod kernel;
@@ -12,9 +13,11 @@ pub mod outcome;
 pub mod parameters;
 pub mod queueing;
 pub mod replicate;
+pub mod report;
 pub mod search;
 pub mod server;
 pub mod signal;
 pub mod statements;
 pub mod statistics;
+pub mod sweep;
 pub mod time;

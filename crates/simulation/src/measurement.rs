@@ -4,10 +4,10 @@
 //! completed in that time. [`Measurement::rows`] gives the same as a flat list, which is what tables,
 //! CSV and the intervals over replications are made of.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What one replication measured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Simulated seconds measured.
     pub seconds: f64,
@@ -41,7 +41,7 @@ pub struct Measurement {
 }
 
 /// Response times in milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Response {
     /// Mean.
     pub mean: f64,
@@ -60,7 +60,7 @@ pub struct Response {
 }
 
 /// Parts of the mean response time, in milliseconds; they add up to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Composition {
     /// In the input queue, for want of a processing slot.
     pub input_queue: f64,
@@ -81,7 +81,7 @@ pub struct Composition {
 }
 
 /// All servers of a kind together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Station {
     /// `cpu`, `gem`, `log disks`, `disks of account`, …
     pub name: String,
@@ -107,7 +107,7 @@ pub struct Station {
 }
 
 /// What happened to a partition's pages.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PartitionFigures {
     /// Its name.
     pub name: String,
@@ -129,7 +129,7 @@ pub struct PartitionFigures {
 }
 
 /// Concurrency and coherency control, per transaction where nothing else is said.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LockFigures {
     /// Requests for a lock that the transaction did not hold yet.
     pub requests: f64,
@@ -164,7 +164,7 @@ pub struct LockFigures {
 }
 
 /// Little's law, L = λ W, for the transactions in the system.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Little {
     /// L: mean number of transactions in the system, integrated over time.
     pub population: f64,

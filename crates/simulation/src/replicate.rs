@@ -7,8 +7,8 @@
 //! does not depend on threads or timing (invariant I11). What ran beyond the decided count, in the
 //! hope that it would be needed, is thrown away.
 //!
-//! Nobody knows how long a replication takes, so nothing is dealt out in advance: every thread takes
-//! the next replication from one shared plan whenever it has none.
+//! Nobody knows how long a replication takes, so nothing is dealt out in advance: every thread
+//! takes the next replication from one shared plan whenever it has none.
 
 mod schedule;
 

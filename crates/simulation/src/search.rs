@@ -1,10 +1,10 @@
 //! The arrival rate at which the processors reach a given utilisation (paper 001, Figure 4.6).
 //!
-//! How many transactions a system can process is limited by its processors, once there are enough disks;
-//! the paper compares the rates at a utilisation of 80%. Utilisation grows almost in proportion to the
-//! rate, so that a line through the two nearest rates tried (or, after the first, through the origin)
-//! finds it in two or three runs. Several searches advance in lock step: each round's points are
-//! simulated together, on all cores.
+//! How many transactions a system can process is limited by its processors, once there are enough
+//! disks; the paper compares the rates at a utilisation of 80%. Utilisation grows almost in
+//! proportion to the rate, so that a line through the two nearest rates tried (or, after the first,
+//! through the origin) finds it in two or three runs. Several searches advance in lock step: each
+//! round's points are simulated together, on all cores.
 //!
 //! The answer is the rate on that line at exactly the target, with an interval that comes from the
 //! utilisation's. If something else is saturated before the processors reach the target, that is an
@@ -55,9 +55,9 @@ pub enum SearchError {
     },
     /// Something else limits the throughput.
     #[error(
-        "a CPU utilisation of {:.0} % cannot be reached with {nodes} nodes: at {rate:.1} transactions \
-         per second and node the system is saturated and the processors are at {:.1} %; the most used \
-         server is {bottleneck} at {:.1} %",
+        "a CPU utilisation of {:.0} % cannot be reached with {nodes} nodes: at {rate:.1} \
+         transactions per second and node the system is saturated and the processors are at {:.1} \
+         %; the most used server is {bottleneck} at {:.1} %",
         100.0 * target, 100.0 * utilisation, 100.0 * bottleneck_utilisation
     )]
     Saturated {
@@ -76,8 +76,8 @@ pub enum SearchError {
     },
     /// The search did not come near enough.
     #[error(
-        "no rate was found at which the CPU utilisation is {:.1} %: the nearest of {runs} tried, {rate} \
-         per second and node, gives {:.1} %",
+        "no rate was found at which the CPU utilisation is {:.1} %: the nearest of {runs} tried, \
+         {rate} per second and node, gives {:.1} %",
         100.0 * target, 100.0 * utilisation
     )]
     NotFound {
@@ -92,8 +92,8 @@ pub enum SearchError {
     },
 }
 
-/// Searches the arrival rate per node at which the mean CPU utilisation is `target` (0 to 1), starting
-/// at the rate of `parameters`.
+/// Searches the arrival rate per node at which the mean CPU utilisation is `target` (0 to 1),
+/// starting at the rate of `parameters`.
 ///
 /// # Errors
 /// The outer error is that of `simulate`; the inner one says why there is no such rate.
@@ -329,12 +329,23 @@ fn slope(below: &Tried, above: &Tried) -> f64 {
     (above.utilisation.mean - below.utilisation.mean) / (above.rate - below.rate)
 }
 
-/// The processors' mean utilisation, from 0 to 1.
+/// The processors' mean utilisation at the outcome's arrival rate, from 0 to 1.
+///
+/// In a replication more or fewer transactions arrive than the rate says, and the processors are
+/// used as much more or less. What a transaction uses scatters far less; so it is measured, and
+/// multiplied by the rate. A saturated system does not complete what arrives: there it is the
+/// utilisation as measured.
 pub fn cpu_utilisation(outcome: &Outcome) -> Estimate {
+    let parameters = &outcome.parameters;
+    let offered = f64::from(parameters.nodes) * parameters.arrival.rate_per_node;
     Estimate::over(outcome, |replication| {
         let mut servers = replication.servers.iter();
         let cpu = servers.find(|station| station.name == "cpu");
-        cpu.map_or(0.0, |cpu| cpu.utilisation)
+        let measured = cpu.map_or(0.0, |cpu| cpu.utilisation);
+        match replication.throughput > 0.0 && !replication.saturated {
+            true => measured * offered / replication.throughput,
+            false => measured,
+        }
     })
 }
 
@@ -392,6 +403,30 @@ mod tests {
             assert!(found.runs <= 3, "from {start}: {} runs", found.runs);
             assert!((found.utilisation.mean - 0.8).abs() <= NEAR);
         }
+    }
+
+    #[test]
+    fn more_arrivals_than_expected_are_not_more_use_of_processors() {
+        let mut point = Parameters::paper();
+        point.nodes = 2;
+        // 5% more and fewer transactions than the 200 a second, each using 0.3% of the processors.
+        let replications = [0.95, 1.05].map(|arrived| {
+            let mut one = system(&point, |_| 0.6 * arrived, 1e9).replications[0].clone();
+            one.servers[0].utilisation = 0.6 * arrived;
+            one.throughput = 200.0 * arrived;
+            one
+        });
+        let mut outcome = Outcome::new(point, replications.to_vec());
+        let used = cpu_utilisation(&outcome);
+        assert!(
+            (used.mean - 0.6).abs() < 1e-9 && used.half_width < 1e-9,
+            "{used:?}"
+        );
+        outcome
+            .replications
+            .iter_mut()
+            .for_each(|one| one.saturated = true);
+        assert!(cpu_utilisation(&outcome).half_width > 0.1);
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! keeps it while it does other things ([`Server::acquire`]): the processor that stays busy during
 //! a synchronous GEM access. Both stand in the same queue.
 //!
-//! A server that becomes free goes to the first of the queue at once, in the same instant, so nobody
-//! overtakes. Whoever is dropped half-way, waiting or being served, leaves the station as if it had
+//! A server that becomes free goes to the first of the queue at once, in the same instant, so that
+//! nobody overtakes. Whoever is dropped half-way, waiting or being served, leaves the station as if it had
 //! never come back.
 
 mod customers;

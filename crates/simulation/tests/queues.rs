@@ -41,6 +41,8 @@ struct Queue {
     manner: Manner,
 }
 
+type Figure = fn(&ServerStatistics) -> f64;
+
 const WARM_UP_SECONDS: f64 = 200.0;
 const MEASURED_SECONDS: f64 = 4_000.0;
 const REPLICATIONS: u32 = 30;
@@ -102,11 +104,11 @@ fn simulate(queue: &Queue, seed: u64) -> (ServerStatistics, u64) {
     (server.statistics(), kernel.events())
 }
 
-fn replications(queue: Queue, seed: u64) -> Vec<ServerStatistics> {
+fn replications(queue: Queue, seed: u64, count: u32) -> Vec<ServerStatistics> {
     let plan = Plan {
         precision: 0.0,
-        least: REPLICATIONS,
-        most: REPLICATIONS,
+        least: count,
+        most: count,
         threads: 2,
     };
     let run = |queue: &Queue, replication: u32| simulate(queue, seed + u64::from(replication)).0;
@@ -116,8 +118,8 @@ fn replications(queue: Queue, seed: u64) -> Vec<ServerStatistics> {
 
 /// Compares every figure with the closed form, and the exact and the classical form of Little's law.
 fn check(queue: Queue, seed: u64, expected: Equilibrium) {
-    let runs = replications(queue, seed);
-    let figures: [(&str, f64, fn(&ServerStatistics) -> f64); 5] = [
+    let runs = replications(queue, seed, REPLICATIONS);
+    let figures: [(&str, f64, Figure); 5] = [
         ("utilisation", expected.utilisation, |run| run.utilisation),
         ("waiting", expected.mean_waiting, |run| run.mean_waiting),
         ("in station", expected.mean_in_station, |run| {
@@ -184,7 +186,7 @@ fn intervals_miss_as_rarely_as_they_should() {
     let expected = Equilibrium::m_m_1(7.0, 0.1).unwrap();
     let mut misses = 0;
     for seed in 0..40 {
-        let runs = replications(queue, 10_000 + 1_000 * seed);
+        let runs = replications(queue, 10_000 + 1_000 * seed, 8);
         let interval = Interval::of(runs.iter().map(|run| run.mean_waiting));
         misses += u32::from(!interval.contains(expected.mean_waiting));
     }

@@ -11,6 +11,7 @@
 
 use super::{NodeId, Psn, TransactionId};
 use sardonyx_lock::LockQueue;
+use smallvec::SmallVec;
 
 /// Who holds a page lock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -32,10 +33,20 @@ pub struct Entry {
     pub(crate) owner: Option<NodeId>,
     /// The node that is writing the page to storage.
     pub(crate) writing: Option<NodeId>,
-    /// The node to be told when that write is done, as it wants to write a newer version.
-    pub(crate) next_writer: Option<NodeId>,
+    /// Nodes to be told, one after the other, when that write is done.
+    pub(crate) next_writers: SmallVec<[NodeId; 2]>,
     /// Whether the nodes with read authorisations have been asked to give them up.
     pub(crate) revoking: bool,
+}
+
+impl LockOwner {
+    /// The node, or the transaction's node.
+    pub(crate) fn node(self) -> NodeId {
+        match self {
+            LockOwner::Transaction(transaction) => transaction.node(),
+            LockOwner::Node(node) => node,
+        }
+    }
 }
 
 impl Entry {
@@ -54,9 +65,13 @@ impl Entry {
         self.owner
     }
 
-    /// Whether nobody holds or awaits a lock on the page and nobody is writing it.
+    /// Whether no transaction is known here to hold or await a lock on the page, and nobody is writing
+    /// it. (A node with a read authorisation may have readers of its own.)
     pub fn is_idle(&self) -> bool {
-        self.queue.is_free() && self.writing.is_none()
+        let mut holders = self.queue.holders().iter();
+        holders.all(|holder| matches!(holder.owner, LockOwner::Node(_)))
+            && self.queue.waiters().is_empty()
+            && self.writing.is_none()
     }
 
     /// Puts `entry` in this one's place if this one's version is still `expected`; says whether it did.

@@ -78,6 +78,37 @@ pub enum Input {
         /// Which.
         transaction: TransactionId,
     },
+    /// GEM: a node has failed. It is fenced: nothing that it does reaches GEM, storage or a log any
+    /// more. Its locks stay until its log has been recovered; who needs a page from it waits.
+    NodeFailed {
+        /// Which node.
+        node: NodeId,
+    },
+    /// GEM: free this page from a failed node, when every other node has been told of its failure. To be
+    /// given for every entry of the global lock table to
+    /// one node, the one that reads the failed node's log; if that one fails too, to another, from the
+    /// beginning and for both. Answered by [`Output::EntryRecovered`], perhaps after
+    /// [`Output::RecoverPage`].
+    Recover {
+        /// Which page.
+        page: PageId,
+        /// The failed node.
+        node: NodeId,
+    },
+    /// [`Output::RecoverPage`] is done.
+    PageRecovered {
+        /// Which page.
+        page: PageId,
+        /// The failed node.
+        node: NodeId,
+        /// The newest version that the failed node has committed, by its log; the first if none.
+        psn: Psn,
+    },
+    /// GEM: every entry is free from the failed node. To be told to every node.
+    NodeRecovered {
+        /// The failed node.
+        node: NodeId,
+    },
 }
 
 /// What a node's machine asks of the shell.
@@ -147,11 +178,12 @@ pub enum Output {
         /// For whom, of this or another node.
         transaction: TransactionId,
     },
-    /// The buffer may write its copy to storage now.
+    /// The buffer may write its copy to storage now: the committed version that it has, which is this
+    /// or a newer one.
     WriteBack {
         /// Which page.
         page: PageId,
-        /// The version to write.
+        /// The version of [`Input::Replace`], to be named in [`Input::WrittenBack`].
         psn: Psn,
     },
     /// The buffer's copy of this version need not and must not be written: another node has a newer
@@ -161,5 +193,21 @@ pub enum Output {
         page: PageId,
         /// The version not to write.
         psn: Psn,
+    },
+    /// Bring the newest version that the failed node has committed, by its log, to storage, if storage
+    /// has not got this or a newer one; undo what the node's unfinished transactions have brought there.
+    /// Nobody else writes the page until [`Input::PageRecovered`].
+    RecoverPage {
+        /// Which page.
+        page: PageId,
+        /// The failed node.
+        node: NodeId,
+    },
+    /// [`Input::Recover`] is done: the page is free from the failed node.
+    EntryRecovered {
+        /// Which page.
+        page: PageId,
+        /// The failed node.
+        node: NodeId,
     },
 }

@@ -13,7 +13,7 @@
 
 use super::probe::Step;
 use super::{Counters, LockMode, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId};
-use sardonyx_lock::hash::IntegerMap;
+use sardonyx_lock::hash::{IntegerMap, IntegerSet};
 use smallvec::SmallVec;
 
 /// How far a lock of a transaction has come.
@@ -89,6 +89,8 @@ pub(crate) struct Home {
     /// By transaction: its pages in order of their first request.
     pages: IntegerMap<TransactionId, SmallVec<[PageId; 8]>>,
     authorisations: IntegerMap<PageId, Authorisation>,
+    /// Nodes that have failed and are not recovered.
+    pub failed: IntegerSet<NodeId>,
 }
 
 impl Home {
@@ -99,6 +101,7 @@ impl Home {
             locks: IntegerMap::default(),
             pages: IntegerMap::default(),
             authorisations: IntegerMap::default(),
+            failed: IntegerSet::default(),
         }
     }
 
@@ -255,6 +258,10 @@ impl Home {
         self.counters.invalidations += u64::from(lock.cached.is_some());
         match lock.supplier {
             None => self.tell(transaction, page, PageSource::Storage, outputs),
+            // Its recovery brings the page to storage, and has it looked for again.
+            Some(supplier) if self.failed.contains(&supplier) => {
+                lock.state = LockState::Fetching;
+            }
             Some(supplier) => {
                 lock.state = LockState::Fetching;
                 self.counters.page_requests += 1;
@@ -444,6 +451,38 @@ impl Home {
     pub fn give_up(&mut self, page: PageId) {
         if self.authorisations.remove(&page).is_some() {
             self.counters.revocations += 1;
+        }
+    }
+
+    /// A failed node is recovered: what only it had is on storage. Returns the locks, in a fixed order,
+    /// whose grant or page may have been lost with it.
+    pub fn recovered(&mut self, node: NodeId) -> Vec<(TransactionId, PageId)> {
+        self.failed.remove(&node);
+        for authorisation in self.authorisations.values_mut() {
+            authorisation.supplier = authorisation.supplier.filter(|&supplier| supplier != node);
+        }
+        let mut stranded = Vec::new();
+        for (&key, lock) in &mut self.locks {
+            let asked = lock.state == LockState::Fetching && lock.supplier == Some(node);
+            if asked || lock.state.is_pending() {
+                stranded.push(key);
+            }
+            lock.supplier = lock.supplier.filter(|&supplier| supplier != node);
+        }
+        stranded.sort_unstable();
+        stranded
+    }
+
+    /// Looks again for a page that a failed node was asked for.
+    pub fn locate_again(
+        &mut self,
+        transaction: TransactionId,
+        page: PageId,
+        outputs: &mut Vec<Output>,
+    ) {
+        let lock = self.locks.get(&(transaction, page));
+        if lock.is_some_and(|lock| lock.state == LockState::Fetching && lock.supplier.is_none()) {
+            self.tell(transaction, page, PageSource::Storage, outputs);
         }
     }
 

@@ -2,8 +2,7 @@
 //!
 //! A message is *short* or carries pages and is *long*; the difference is what it costs (paper 001,
 //! table 4.1). The machines bear any order of delivery, between any nodes and within a pair, but each
-//! message must come exactly once. `protocol::channel` makes a network that loses or repeats
-//! messages do so.
+//! message must come exactly once. On a network that loses or repeats messages a [`super::channel::Channel`] sees to that.
 
 use super::probe::Probe;
 use super::{LockMode, NodeId, Outcome, PageId, PageSource, Psn, TransactionId};
@@ -94,8 +93,8 @@ pub enum Message {
         outcome: Outcome,
         /// NOFORCE: the pages that it modified, with their new versions.
         pages: Versions,
-        /// Pages whose requests had no answer yet.
-        pending: SmallVec<[PageId; 1]>,
+        /// Its requests that had no answer yet.
+        pending: SmallVec<[(PageId, LockMode); 1]>,
         /// Whether to answer by [`Message::Released`].
         acknowledge: bool,
     },

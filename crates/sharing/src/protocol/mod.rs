@@ -13,10 +13,11 @@
 //! only (I11).
 //!
 //! What the shell owes them is said at each [`Input`] and [`Output`]. Above all: each message arrives
-//! exactly once, in any order; a modified copy stays in its buffer until it is on storage
+//! exactly once, in any order ([`channel`] sees to it on a bad network); a modified copy stays in its buffer until it is on storage
 //! ([`Input::WrittenBack`]) or another node answers for it ([`Output::Discard`]); a read from storage
 //! that was begun for a transaction and outlives it is thrown away.
 
+pub mod channel;
 pub mod counters;
 pub mod entry;
 pub mod event;

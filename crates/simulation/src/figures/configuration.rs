@@ -1,9 +1,9 @@
 //! A point of the paper's study: what differs from the parameters that the study starts from.
 //!
 //! The figures and the statements of paper 001, section 4, concern a few switches: nodes, coupling,
-//! update strategy, routing, buffer size, where files are, debit-credit or trace. A [`Configuration`]
-//! is one setting of them; [`Configuration::parameters`] lays it over any parameters, so that the study
-//! can be repeated on other hardware than the paper's.
+//! update strategy, routing, buffer size, where files are, debit-credit or trace. A
+//! [`Configuration`] is one setting of them; [`Configuration::parameters`] lays it over any
+//! parameters, so that the study can be repeated on other hardware than the paper's.
 
 use crate::parameters::{Coupling, Parameters, Routing, Storage, Update, WorkloadKind, limits};
 
@@ -21,8 +21,8 @@ const LARGE_BUFFER: u32 = 5;
 
 pub use crate::load::SYNTHETIC_TRACE;
 
-/// Instructions of the transactions of the trace: the paper gives none. Together with the overhead of
-/// I/O they make about 360,000 per transaction of 57 accesses, which is the paper's 45% CPU
+/// Instructions of the transactions of the trace: the paper gives none. Together with the overhead
+/// of I/O they make about 360,000 per transaction of 57 accesses, which is the paper's 45% CPU
 /// utilisation at 50 TPS.
 const TRACE_INSTRUCTIONS: [f64; 3] = [20_000.0, 5_000.0, 25_000.0];
 
@@ -153,9 +153,9 @@ impl Configuration {
 
     /// This point on the hardware of `base`.
     ///
-    /// With one node there is nothing to route: both routings give the same parameters. The trace is
-    /// that of `base` with its rate and path lengths, or the synthetic one with the paper's if `base`
-    /// has none.
+    /// With one node there is nothing to route: both routings give the same parameters. The trace
+    /// is that of `base` with its rate and path lengths, or the synthetic one with the paper's if
+    /// `base` has none.
     pub fn parameters(&self, base: &Parameters) -> Parameters {
         let mut parameters = base.clone();
         parameters.nodes = self.nodes;

@@ -86,8 +86,8 @@ pub(super) fn figure_4_1() -> Figure {
     Figure {
         id: "4.1",
         title: "Influence of workload allocation and update strategy for GEM locking",
-        caption: "Debit-credit, closely coupled, small buffer (the paper's: 200 pages per node), all \
-                  files on disks.",
+        caption: "Debit-credit, closely coupled, small buffer (the paper's: 200 pages per node), \
+                  all files on disks.",
         reading: Reading::Response,
         panels: single(curves.collect()),
     }
@@ -109,8 +109,9 @@ pub(super) fn figure_4_2() -> Figure {
     Figure {
         id: "4.2",
         title: "Influence of the buffer size for random routing",
-        caption: "Debit-credit, closely coupled, random routing, all files on disks; the large buffer \
-                  has five times as many pages as the small one (the paper's: 1000 and 200 per node).",
+        caption: "Debit-credit, closely coupled, random routing, all files on disks; the large \
+                  buffer has five times as many pages as the small one (the paper's: 1000 and 200 \
+                  per node).",
         reading: Reading::Response,
         panels: single(curves.collect()),
     }
@@ -134,8 +135,8 @@ pub(super) fn figure_4_3() -> Figure {
     Figure {
         id: "4.3",
         title: "Influence of the storage allocation of BRANCH/TELLER",
-        caption: "Debit-credit, closely coupled, large buffer (the paper's: 1000 pages per node), all \
-                  other files on disks.",
+        caption: "Debit-credit, closely coupled, large buffer (the paper's: 1000 pages per node), \
+                  all other files on disks.",
         reading: Reading::Response,
         panels: vec![part("a", Update::Noforce), part("b", Update::Force)],
     }
@@ -209,8 +210,8 @@ pub(super) fn figure_4_6() -> Figure {
     Figure {
         id: "4.6",
         title: "Throughput per node for PCL and GEM locking",
-        caption: "Debit-credit, large buffer (the paper's: 1000 pages per node), all files on disks; \
-                  the arrival rate at which the processors' mean utilisation is 80%.",
+        caption: "Debit-credit, large buffer (the paper's: 1000 pages per node), all files on \
+                  disks; the arrival rate at which the processors' mean utilisation is 80%.",
         reading: Reading::Throughput,
         panels: single(curves.collect()),
     }

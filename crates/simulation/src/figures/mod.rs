@@ -1,8 +1,9 @@
-//! The paper's Figures 4.1 to 4.7 as data: which curves, through which points (paper 001, section 4).
+//! The paper's Figures 4.1 to 4.7 as data: which curves, through which points (paper 001, section
+//! 4).
 //!
-//! A [`Figure`] says what is drawn; a [`Study`] holds what was simulated for it. Neither simulates: the
-//! caller gives [`Study::run`] a function that does, and draws with [`crate::report`]. All figures share
-//! one study, in which points that several figures need are simulated once.
+//! A [`Figure`] says what is drawn; a [`Study`] holds what was simulated for it. Neither simulates:
+//! the caller gives [`Study::run`] a function that does, and draws with [`crate::report`]. All
+//! figures share one study, in which points that several figures need are simulated once.
 //!
 //! ```
 //! use sardonyx_simulation::figures::{self, Needs};
@@ -20,7 +21,7 @@ mod estimate;
 mod study;
 mod trace;
 
-pub use configuration::{Buffer, Configuration, SYNTHETIC_TRACE};
+pub use configuration::{Buffer, Configuration};
 pub use estimate::Estimate;
 pub use study::{Needs, Study};
 

@@ -54,8 +54,8 @@ pub struct Study {
 }
 
 impl Study {
-    /// Simulates what is needed, on the hardware of `base`. Searches begin together with the points,
-    /// and each of their rounds is one call of `simulate`.
+    /// Simulates what is needed, on the hardware of `base`. Searches begin together with the
+    /// points, and each of their rounds is one call of `simulate`.
     ///
     /// # Errors
     /// That of `simulate`.
@@ -86,8 +86,8 @@ impl Study {
         self.outcomes.get(configuration)
     }
 
-    /// The throughput of `configuration` at a CPU utilisation of [`TARGET_CPU`], or why there is none;
-    /// nothing if it was not searched for.
+    /// The throughput of `configuration` at a CPU utilisation of [`TARGET_CPU`], or why there is
+    /// none; nothing if it was not searched for.
     pub fn throughput(
         &self,
         configuration: &Configuration,

@@ -25,10 +25,10 @@ pub(super) fn figure_4_7() -> Figure {
     Figure {
         id: "4.7",
         title: "PCL against GEM locking for a trace",
-        caption: "The user's trace, or the synthetic one with the published statistics of the paper's \
-                  at 50 transactions per second and node; NOFORCE, large buffer (the paper's: 1000 \
-                  pages per node), PCL with read optimisation. Response times are of an artificial \
-                  transaction with the mean number of accesses.",
+        caption: "The user's trace, or the synthetic one with the published statistics of the \
+                  paper's at 50 transactions per second and node; NOFORCE, large buffer (the \
+                  paper's: 1000 pages per node), PCL with read optimisation. Response times are of \
+                  an artificial transaction with the mean number of accesses.",
         reading: Reading::Response,
         panels: vec![Panel {
             title: String::new(),

@@ -1,9 +1,9 @@
-//! A priority queue of events: a heap of four children a node, in one array.
+//! A priority queue of events: a heap of four children a node.
 //!
 //! Most events are dispatched to a process that schedules another before it waits again. So the
 //! root that was taken is left vacant: the next event to come is put there and sinks, which is half
 //! the work of filling the hole from the end and letting the new one rise. Four children halve the
-//! depth of two, and the four lie side by side in memory.
+//! depth of two, and the four share one line of the processor's cache.
 
 use crate::time::Time;
 
@@ -11,7 +11,13 @@ use crate::time::Time;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event(u128);
 
+/// Children of a node.
+const CHILDREN: usize = 4;
+
 impl Event {
+    /// Later than every event: its order has more digits than a queue gives.
+    const NEVER: Event = Event(u128::MAX);
+
     #[inline]
     pub(super) fn new(time: Time, order: u64) -> Event {
         Event(u128::from(time.as_picoseconds()) << 64 | u128::from(order))
@@ -28,26 +34,34 @@ impl Event {
     }
 }
 
-/// Events, the least first.
-#[derive(Default)]
-pub(super) struct Heap {
-    events: Vec<Event>,
-    /// The root was taken: `events[0]` means nothing.
-    vacant: bool,
-}
+/// The children of one node. Where there is none stands [`Event::NEVER`], which is never the least.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Siblings([Event; CHILDREN]);
 
-/// Children of a node.
-const CHILDREN: usize = 4;
+/// Events, the least first.
+///
+/// Nodes are numbered level by level from the root, which is 0; the children of node `n` are
+/// `siblings[n]`, and so nodes `4n + 1` to `4n + 4`.
+pub(super) struct Heap {
+    /// [`Event::NEVER`] if the root was taken, or if there is no event.
+    root: Event,
+    siblings: Vec<Siblings>,
+    /// How many events there are below the root.
+    below: usize,
+}
 
 impl Heap {
     /// Adds an event.
     #[inline]
     pub(super) fn push(&mut self, event: Event) {
-        if self.vacant {
-            self.vacant = false;
+        if self.root == Event::NEVER {
             self.sink(event);
         } else {
-            self.events.push(event);
+            if self.below.is_multiple_of(CHILDREN) {
+                self.siblings.push(Siblings([Event::NEVER; CHILDREN]));
+            }
+            self.below += 1;
             self.rise(event);
         }
     }
@@ -55,79 +69,90 @@ impl Heap {
     /// The least event.
     #[inline]
     pub(super) fn first(&mut self) -> Option<Event> {
-        if self.vacant {
-            self.vacant = false;
-            let last = self.events.pop()?;
-            if self.events.is_empty() {
-                return None;
-            }
+        if self.root == Event::NEVER {
+            let last = self.remove_last()?;
             self.sink(last);
         }
-        self.events.first().copied()
+        Some(self.root)
     }
 
     /// Takes away the event that [`first`](Heap::first) has just returned.
     #[inline]
     pub(super) fn remove_first(&mut self) {
-        debug_assert!(
-            !self.vacant && !self.events.is_empty(),
-            "there was a first event"
-        );
-        self.vacant = true;
+        self.root = Event::NEVER;
     }
 
     pub(super) fn clear(&mut self) {
-        self.events.clear();
-        self.vacant = false;
+        *self = Heap::default();
     }
 
-    /// Puts `event` at the root, or below it where it belongs.
+    /// Takes away the event with the highest number, if there is any below the root.
+    #[inline]
+    fn remove_last(&mut self) -> Option<Event> {
+        self.below = self.below.checked_sub(1)?;
+        let siblings = self.siblings.last_mut()?;
+        let place = self.below % CHILDREN;
+        let last = std::mem::replace(&mut siblings.0[place], Event::NEVER);
+        if place == 0 {
+            self.siblings.pop();
+        }
+        Some(last)
+    }
+
+    /// Puts `event` at the vacant root, or below it where it belongs.
     #[inline]
     fn sink(&mut self, event: Event) {
-        let events = self.events.as_mut_slice();
-        let mut place = 0;
-        loop {
-            let child = CHILDREN * place + 1;
-            let (least, first) = if let Some(four) = events.get(child..child + CHILDREN) {
-                let left = if four[1] < four[0] { 1 } else { 0 };
-                let right = if four[3] < four[2] { 3 } else { 2 };
-                let least = if four[right] < four[left] {
-                    right
-                } else {
-                    left
-                };
-                (child + least, four[least])
+        let mut node = 0;
+        while let Some(Siblings(four)) = self.siblings.get(node) {
+            let left = if four[1] < four[0] { 1 } else { 0 };
+            let right = if four[3] < four[2] { 3 } else { 2 };
+            let least = if four[right] < four[left] {
+                right
             } else {
-                let rest = events.get(child..).unwrap_or_default();
-                let Some((least, first)) = rest.iter().enumerate().min_by_key(|(_, event)| **event)
-                else {
-                    break;
-                };
-                (child + least, *first)
+                left
             };
+            let first = four[least];
             if event < first {
                 break;
             }
-            events[place] = first;
-            place = least;
+            *self.node(node) = first;
+            node = CHILDREN * node + 1 + least;
         }
-        events[place] = event;
+        *self.node(node) = event;
     }
 
-    /// Moves `event`, which stands last, up to where it belongs.
+    /// Puts `event` at the highest node, or above it where it belongs.
     #[inline]
     fn rise(&mut self, event: Event) {
-        let events = self.events.as_mut_slice();
-        let mut place = events.len() - 1;
-        while place > 0 {
-            let parent = (place - 1) / CHILDREN;
-            if events[parent] < event {
+        let mut node = self.below;
+        while node > 0 {
+            let parent = (node - 1) / CHILDREN;
+            let above = *self.node(parent);
+            if above < event {
                 break;
             }
-            events[place] = events[parent];
-            place = parent;
+            *self.node(node) = above;
+            node = parent;
         }
-        events[place] = event;
+        *self.node(node) = event;
+    }
+
+    #[inline]
+    fn node(&mut self, node: usize) -> &mut Event {
+        match node.checked_sub(1) {
+            None => &mut self.root,
+            Some(below) => &mut self.siblings[below / CHILDREN].0[below % CHILDREN],
+        }
+    }
+}
+
+impl Default for Heap {
+    fn default() -> Self {
+        Heap {
+            root: Event::NEVER,
+            siblings: Vec::new(),
+            below: 0,
+        }
     }
 }
 
@@ -140,7 +165,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn events_leave_in_order(steps in prop::collection::vec(prop::option::of(0u64..50), 0..400)) {
+        fn events_leave_in_order(
+            steps in prop::collection::vec(prop::option::of(0u64..50), 0..400),
+        ) {
             let mut heap = Heap::default();
             let mut expected = BTreeSet::new();
             for (order, step) in (0u64..).zip(steps) {

@@ -118,7 +118,7 @@ impl Kernel {
 
     /// Waits for a length of virtual time, counted from the first poll.
     ///
-    /// A wait of [`Span::ZERO`] lets everything go first that is already scheduled for this instant.
+    /// A wait of [`Span::ZERO`] lets everything go first that is scheduled for this instant.
     pub fn wait(&self, span: Span) -> Wait {
         Wait::new(self.clone(), span)
     }

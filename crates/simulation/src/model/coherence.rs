@@ -9,7 +9,9 @@ use super::waiting::Answer;
 use crate::parameters::ReplacementWrites;
 use crate::signal::Signal;
 use crate::time::Span;
-use sardonyx_sharing::protocol::{Input, Message, NodeId, Output, PageId, Psn, TransactionId};
+use sardonyx_sharing::protocol::{
+    Input, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId,
+};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -66,10 +68,15 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
         }
         Output::Granted {
             transaction,
+            page,
             psn,
             source,
             ..
         } => {
+            if source == PageSource::Copy {
+                // The transaction goes on later; until then nobody may replace the copy.
+                keep(system, node, page.0);
+            }
             node.waiting
                 .borrow_mut()
                 .answer(transaction, Answer::Granted { psn, source });
@@ -96,6 +103,15 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
         Output::Ended { .. } => {}
     }
     None
+}
+
+/// Fixes the node's copy of a page, which there is.
+pub fn keep(system: &Rc<System>, node: &Node, page: u64) {
+    let mut buffer = node.buffer.borrow_mut();
+    let replaced = buffer.reuse(page);
+    buffer.fix(page);
+    drop(buffer);
+    write_replaced(system, node, replaced);
 }
 
 /// Begins to write a modified page that was replaced. Returns what to wait for if the one who needed

@@ -126,12 +126,13 @@ impl Disks {
 
     /// Reads `page`.
     pub async fn read(&self, page: u64) {
-        self.reads.set(self.reads.get() + 1);
         self.controller(page).serve(self.controller).await;
         let hit = self
             .cache
             .as_ref()
             .is_some_and(|cache| cache.pages.borrow_mut().read(page));
+        // Counted together, so that no reset comes between them.
+        self.reads.set(self.reads.get() + 1);
         if hit {
             self.read_hits.set(self.read_hits.get() + 1);
         } else {

@@ -45,13 +45,29 @@ pub fn run(parameters: &Parameters, load: &Arc<Load>, replication: u32) -> Measu
     suspect_deadlocks(&system);
     let begin = Time::ZERO + Span::from_seconds(parameters.run.warm_up_seconds);
     let end = begin + Span::from_seconds(parameters.run.measured_seconds);
-    system.kernel.run_until(begin);
+    let overflowed = run_until(&system, begin);
     let before = measure::reset(&system);
-    system.kernel.run_until(end);
-    let measurement = measure::measurement(&system, &before);
+    let overflowed = overflowed || run_until(&system, end);
+    let mut measurement = measure::measurement(&system, &before);
+    measurement.saturated |= overflowed;
     // The processes hold the system, which holds the kernel, which holds the processes.
     system.kernel.clear();
     measurement
+}
+
+/// Runs until `end`, or until so many transactions are in the system that it cannot be meant. Returns
+/// whether that was so.
+fn run_until(system: &Rc<System>, end: Time) -> bool {
+    let slice = Span::from_seconds(0.1);
+    let most = system.parameters.run.most_in_system;
+    while system.kernel.now() < end {
+        let next = (system.kernel.now() + slice).min(end);
+        system.kernel.run_until(next);
+        if system.tally.borrow().in_system() > most {
+            return true;
+        }
+    }
+    false
 }
 
 /// Looks now and then for transactions that have waited for long.

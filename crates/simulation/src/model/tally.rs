@@ -114,6 +114,11 @@ impl Tally {
         assert_eq!(accounts.total(), response, "every wait is booked, and once");
     }
 
+    /// Transactions in the system now.
+    pub fn in_system(&self) -> u64 {
+        self.population.level()
+    }
+
     /// Mean number of transactions in the system until `now`.
     pub fn mean_population(&self, now: Time) -> f64 {
         self.population.mean(now)

@@ -45,6 +45,19 @@ struct Running<'a> {
     latest: Option<u64>,
 }
 
+/// A page that is needed, once its lock is granted.
+#[derive(Clone, Copy)]
+struct Fetch {
+    page: u64,
+    /// The newest version, and where it is.
+    psn: Psn,
+    source: PageSource,
+    /// It is a new page of a sequential file.
+    begins: bool,
+    /// It is not the page of the access before.
+    counts: bool,
+}
+
 /// A page that the transaction has modified; it is fixed in the buffer.
 #[derive(Clone, Copy)]
 struct Modified {
@@ -124,9 +137,17 @@ impl Running<'_> {
             let copy = self.node.buffer.borrow().version(page);
             (copy.unwrap_or_default(), PageSource::Storage)
         });
-        if !again {
-            self.latest = Some(page);
-            permit = self.bring(page, psn, source, begins, permit).await;
+        let fetch = Fetch {
+            page,
+            psn,
+            source,
+            begins,
+            counts: !again,
+        };
+        permit = self.bring(fetch, permit).await;
+        self.latest = Some(page);
+        if source == PageSource::Copy {
+            self.node.buffer.borrow_mut().unfix(page);
         }
         self.compute_about(self.system.parameters.node.access_instructions)
             .await;
@@ -161,9 +182,7 @@ impl Running<'_> {
         let cached = node.version(page);
         if cached.is_some() {
             // It must still be there when the lock is granted.
-            let replaced = node.buffer.borrow_mut().reuse(page);
-            node.buffer.borrow_mut().fix(page);
-            coherence::write_replaced(system, node, replaced);
+            coherence::keep(system, node, page);
         }
         let began = system.kernel.now();
         node.waiting.borrow_mut().ask(self.id, began);
@@ -229,22 +248,21 @@ impl Running<'_> {
         answer
     }
 
-    /// Brings the current version of a page into the buffer. `begins`: it is a new page of a
-    /// sequential file.
-    async fn bring(
-        &mut self,
-        page: u64,
-        psn: Psn,
-        source: PageSource,
-        begins: bool,
-        permit: Permit,
-    ) -> Permit {
+    /// Brings the current version of a page into the buffer.
+    async fn bring(&mut self, fetch: Fetch, permit: Permit) -> Permit {
+        let Fetch {
+            page,
+            psn,
+            source,
+            begins,
+            counts,
+        } = fetch;
         let (system, node) = (self.system, self.node);
         let partition = (page >> 32) as usize;
         let copy = node.buffer.borrow().version(page);
         let fetched = node.fetching.borrow().contains_key(&page);
         let hit = copy == Some(psn) && !fetched && !begins;
-        {
+        if counts {
             let mut tally = system.tally.borrow_mut();
             let tally = &mut tally.partitions[partition];
             tally.accesses += 1;
@@ -265,7 +283,7 @@ impl Running<'_> {
         let reads = match source {
             PageSource::Message => false,
             PageSource::Storage => !begins || system.parameters.node.new_page_reads,
-            PageSource::Copy => unreachable!("the copy was fixed while the lock was asked for"),
+            PageSource::Copy => unreachable!("a copy is kept from the grant on"),
         };
         if !reads {
             return self.make_room(replaced, permit).await;

@@ -55,14 +55,15 @@ impl Waiting {
         self.0.insert(transaction.number(), request);
     }
 
-    /// It is answered; whoever waits on the request's signal goes on. Nothing happens if it does not
-    /// ask: a deadlock's victim may have been granted its lock just before.
+    /// It is answered; whoever waits on the request's signal goes on.
+    ///
+    /// # Panics
+    /// If it has not asked: the protocol answers each request once.
     pub fn answer(&mut self, transaction: TransactionId, answer: Answer) {
-        if let Some(request) = self.0.get_mut(&transaction.number()) {
-            match request.signal.take() {
-                Some(signal) => signal.fire(answer),
-                None => request.answer = Some(answer),
-            }
+        let request = self.0.get_mut(&transaction.number()).expect("it has asked");
+        match request.signal.take() {
+            Some(signal) => signal.fire(answer),
+            None => request.answer = Some(answer),
         }
     }
 

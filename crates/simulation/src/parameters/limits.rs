@@ -24,6 +24,7 @@ pub const LIMITS: &[Limit] = &[
     limit("run.precision", 0.0001, 1.0),
     limit("run.least_replications", 2.0, 10_000.0),
     limit("run.most_replications", 2.0, 10_000.0),
+    limit("run.most_in_system", 10.0, 10_000_000.0),
     limit("arrival.rate_per_node", 0.001, 10_000_000.0),
     limit("arrival.stages", 1.0, 1_000.0),
     limit("arrival.variation", 1.0, 100.0),

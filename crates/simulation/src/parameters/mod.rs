@@ -92,6 +92,8 @@ pub struct Run {
     pub least_replications: u32,
     /// Replications at most.
     pub most_replications: u32,
+    /// Transactions in the system at most: a run with more of them ends early, as saturated.
+    pub most_in_system: u64,
 }
 
 /// When transactions arrive.

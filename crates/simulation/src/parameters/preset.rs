@@ -14,12 +14,44 @@ pub struct Preset {
     pub text: &'static str,
 }
 
-/// All presets; the first is the paper's.
-pub const PRESETS: &[Preset] = &[Preset {
-    name: "paper",
-    what: "the paper's hardware and debit-credit workload (Table 4.1)",
-    text: include_str!("../../presets/paper.toml"),
-}];
+/// All presets; the first is the paper's. The others are hardware of today, with their numbers' sources.
+pub const PRESETS: &[Preset] = &[
+    Preset {
+        name: "paper",
+        what: "the paper's hardware and debit-credit workload (Table 4.1)",
+        text: include_str!("../../presets/paper.toml"),
+    },
+    Preset {
+        name: "paper-trace",
+        what: "the paper's real-life workload (section 4.6), as a synthetic trace",
+        text: include_str!("../../presets/paper-trace.toml"),
+    },
+    Preset {
+        name: "nvme-tcp",
+        what: "64-core nodes, NVMe drives and messages by the kernel's TCP on 100 Gbit/s; loosely coupled",
+        text: include_str!("../../presets/nvme-tcp.toml"),
+    },
+    Preset {
+        name: "nvme-rdma",
+        what: "64-core nodes, NVMe drives and messages by RDMA on 100 Gbit/s; loosely coupled",
+        text: include_str!("../../presets/nvme-rdma.toml"),
+    },
+    Preset {
+        name: "cxl",
+        what: "as nvme-rdma, with the global lock table in CXL memory; closely coupled",
+        text: include_str!("../../presets/cxl.toml"),
+    },
+    Preset {
+        name: "cxl-persistent",
+        what: "as cxl, with the log and BRANCH/TELLER in CXL memory that survives failures",
+        text: include_str!("../../presets/cxl-persistent.toml"),
+    },
+    Preset {
+        name: "cloud-block",
+        what: "virtual machines with network block storage, 25 Gbit/s; loosely coupled",
+        text: include_str!("../../presets/cloud-block.toml"),
+    },
+];
 
 /// The preset of that name.
 pub fn find(name: &str) -> Option<&'static Preset> {
@@ -33,5 +65,17 @@ impl Preset {
     /// None for those in [`PRESETS`], which a test shows.
     pub fn parameters(&self) -> Result<Parameters, ParameterError> {
         Layers::of_preset(self)?.read()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::Configuration;
+
+    #[test]
+    fn the_papers_trace_is_that_of_its_figure() {
+        let figure = Configuration::trace(1).parameters(&Parameters::paper());
+        assert_eq!(find("paper-trace").unwrap().parameters(), Ok(figure));
     }
 }

@@ -5,6 +5,7 @@
 
 use super::preset::{self, PRESETS, Preset};
 use super::{ArrivalProcess, Parameters, WorkloadKind, limits};
+use crate::load::SYNTHETIC_TRACE;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
@@ -139,7 +140,8 @@ impl Layers {
         Ok(layers)
     }
 
-    /// Lays a file over what is there. Paths in it are relative to the file's folder.
+    /// Lays a file over what is there. Paths in it are relative to the file's folder; the built-in
+    /// synthetic trace has none.
     ///
     /// # Errors
     /// [`ParameterError::File`] and [`ParameterError::Syntax`].
@@ -154,6 +156,7 @@ impl Layers {
             let here = matches!(self.origin(key), Some(Origin::Line { file: f, .. }) if f == file);
             if let (true, Some(Value::String(path))) = (here, lookup(&mut self.table, key))
                 && !path.is_empty()
+                && path != SYNTHETIC_TRACE
             {
                 *path = folder.join(&*path).to_string_lossy().into_owned();
             }

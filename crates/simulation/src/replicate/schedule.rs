@@ -144,8 +144,8 @@ impl<R> Point<R> {
         plan.least.max(prefix + 1).min(plan.most)
     }
 
-    /// How many replications will be needed if the next ones scatter like those so far: the width of
-    /// an interval falls with the root of their number.
+    /// How many replications will be needed if the next ones scatter like those so far: the width
+    /// of an interval falls with the root of their number.
     fn expected(&self, plan: &Plan) -> u32 {
         let certain = self.certain(plan);
         let count = self.prefix.count();

@@ -118,7 +118,8 @@ proptest! {
         prop_assert!(statistics.queue_little.holds() && statistics.station_little.holds());
         let work: u64 = visits.iter().zip(&begins).filter(|(_, begin)| begin.is_some())
             .map(|(visit, _)| visit.service).sum();
-        let busy = statistics.station_little.level_integral - statistics.queue_little.level_integral;
+        let (station, queue) = (statistics.station_little, statistics.queue_little);
+        let busy = station.level_integral - queue.level_integral;
         prop_assert_eq!(busy, u128::from(work) * 1_000_000_000_000);
     }
 }

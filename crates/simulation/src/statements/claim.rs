@@ -1,8 +1,8 @@
 //! One checkable part of a statement: a quantity and where it must lie.
 //!
-//! A claim about an ordering is a difference above (or below) 0 and holds only if its whole 95% interval
-//! lies there: a difference that could be chance does not count. A claim about a number has a tolerance
-//! to both sides, far wider than the interval; there the mean decides.
+//! A claim about an ordering is a difference above (or below) 0 and holds only if its whole 95%
+//! interval lies there: a difference that could be chance does not count. A claim about a number
+//! has a tolerance to both sides, far wider than the interval; there the mean decides.
 
 use super::quantity::{Quantity, Unknown};
 use crate::figures::{Estimate, Study};

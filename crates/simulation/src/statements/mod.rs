@@ -1,9 +1,9 @@
 //! Every statement of the paper's section 4 as a check over outcomes (paper 001).
 //!
-//! A [`Statement`] is data: what the paper says, in which [`Claim`]s that is checked, and why with that
-//! tolerance. [`Statement::judge`] is a pure function of a [`Study`], so that the same outcomes give the
-//! same [`Verdict`]; [`markdown`] writes them down. Where the paper is silent about a detail that matters
-//! the tolerance says so.
+//! A [`Statement`] is data: what the paper says, in which [`Claim`]s that is checked, and why with
+//! that tolerance. [`Statement::judge`] is a pure function of a [`Study`], so that the same
+//! outcomes give the same [`Verdict`]; [`markdown`] writes them down. Where the paper is silent
+//! about a detail that matters the tolerance says so.
 //!
 //! ```
 //! use sardonyx_simulation::figures::Needs;

@@ -1,5 +1,5 @@
-//! A made-up system in which every statement of the paper is true, for tests: closed forms instead of a
-//! simulation, with the paper's figures where it gives them.
+//! A made-up system in which every statement of the paper is true, for tests: closed forms instead
+//! of a simulation, with the paper's figures where it gives them.
 
 use crate::figures::{Needs, Study};
 use crate::measurement::{Composition, Measurement, PartitionFigures, Station};

@@ -55,8 +55,8 @@ fn arithmetic() -> Vec<Statement> {
         },
         Statement {
             id: "4.1-2",
-            says: "Without queueing a page access takes 50 µs in GEM, 1.4 ms in a disk cache, 6.4 ms on \
-                   a log disk and 16.4 ms on a database disk.",
+            says: "Without queueing a page access takes 50 µs in GEM, 1.4 ms in a disk cache, 6.4 \
+                   ms on a log disk and 16.4 ms on a database disk.",
             paper: "0.05, 1.4, 6.4 and 16.4 ms",
             tolerance: BY_ARITHMETIC,
             claims: vec![
@@ -119,7 +119,8 @@ fn arithmetic() -> Vec<Statement> {
         },
         Statement {
             id: "4.1-5",
-            says: "The database grows with the arrival rate: 100 million ACCOUNT records at ten nodes.",
+            says: "The database grows with the arrival rate: 100 million ACCOUNT records at ten \
+                   nodes.",
             paper: "100,000,000",
             tolerance: BY_ARITHMETIC,
             claims: vec![claim(
@@ -143,8 +144,9 @@ fn measurements() -> Vec<Statement> {
             id: "4.1-6",
             says: "The processors are used 62.5% at least at 100 TPS.",
             paper: "at least 62.5%",
-            tolerance: "The path length alone gives 62.5% by arithmetic. Measured it is more by the I/Os \
-                        (3 to 4 of 3000 instructions: 2.3 to 3 points) and less by chance.",
+            tolerance: "The path length alone gives 62.5% by arithmetic. Measured it is more by \
+                        the I/Os (3 to 4 of 3000 instructions: 2.3 to 3 points) and less by \
+                        chance.",
             claims: vec![
                 claim(
                     "by arithmetic",
@@ -168,7 +170,8 @@ fn measurements() -> Vec<Statement> {
         },
         Statement {
             id: "4.1-7",
-            says: "With BRANCH and TELLER clustered a transaction accesses only three different pages.",
+            says: "With BRANCH and TELLER clustered a transaction accesses only three different \
+                   pages.",
             paper: "3",
             tolerance: "All transactions are alike: exact, but for those half done when measuring \
                         begins and ends.",
@@ -181,7 +184,8 @@ fn measurements() -> Vec<Statement> {
         },
         Statement {
             id: "4.1-8",
-            says: "The multiprogramming level is high enough that nothing waits in the input queue.",
+            says: "The multiprogramming level is high enough that nothing waits in the input \
+                   queue.",
             paper: "no delay",
             tolerance: "Below a hundredth of a millisecond.",
             claims: vec![claim(

@@ -39,8 +39,8 @@ fn affinity() -> Vec<Statement> {
     vec![
         Statement {
             id: "4.2-1",
-            says: "With affinity routing response times stay almost constant with more nodes, for both \
-                   update strategies.",
+            says: "With affinity routing response times stay almost constant with more nodes, for \
+                   both update strategies.",
             paper: "almost constant",
             tolerance: "\"Almost\": 5% against one node.",
             claims: vec![
@@ -128,7 +128,8 @@ fn affinity() -> Vec<Statement> {
         },
         Statement {
             id: "4.2-5",
-            says: "Response times are higher with FORCE, primarily because of its writes at commit.",
+            says: "Response times are higher with FORCE, primarily because of its writes at \
+                   commit.",
             paper: "FORCE above NOFORCE",
             tolerance: "An ordering; \"primarily\": more than half of the difference is I/O.",
             claims: vec![
@@ -194,9 +195,11 @@ fn random() -> Vec<Statement> {
         },
         Statement {
             id: "4.2-7",
-            says: "That is not because of concurrency control, whose cost does not depend on routing.",
+            says: "That is not because of concurrency control, whose cost does not depend on \
+                   routing.",
             paper: "very low cost",
-            tolerance: "Lock waits and GEM grow by less than a tenth of what the response time does.",
+            tolerance: "Lock waits and GEM grow by less than a tenth of what the response time \
+                        does.",
             claims: vec![
                 claim(
                     "part of the rise, FORCE, 10 nodes",
@@ -243,7 +246,8 @@ fn random() -> Vec<Statement> {
         },
         Statement {
             id: "4.2-9",
-            says: "The fall of the hit ratios raises response times more with FORCE than with NOFORCE.",
+            says: "The fall of the hit ratios raises response times more with FORCE than with \
+                   NOFORCE.",
             paper: "FORCE rises more",
             tolerance: ORDERING,
             claims: vec![claim(
@@ -281,8 +285,8 @@ fn hit_ratios() -> Vec<Statement> {
     vec![
         Statement {
             id: "4.2-11",
-            says: "With random routing BRANCH/TELLER's hit ratio falls from 71% at one node to 13% at \
-                   five and 7% at ten.",
+            says: "With random routing BRANCH/TELLER's hit ratio falls from 71% at one node to 13% \
+                   at five and 7% at ten.",
             paper: "71%, 13%, 7%",
             tolerance: "3 points: how pages under I/O hold their frames in an LRU buffer of 200 is \
                         left open.",
@@ -378,7 +382,8 @@ fn page_requests() -> Vec<Statement> {
         },
         Statement {
             id: "4.2-16",
-            says: "With NOFORCE many of them are satisfied by a page request, and more with more nodes.",
+            says: "With NOFORCE many of them are satisfied by a page request, and more with more \
+                   nodes.",
             paper: "many; growing",
             tolerance: "\"Many\": above a third. The growth is an ordering.",
             claims: vec![
@@ -407,8 +412,8 @@ fn page_requests() -> Vec<Statement> {
             says: "A page request takes about 6.5 ms, against more than 16.4 ms of a disk access \
                    (footnote 2).",
             paper: "6.5 ms",
-            tolerance: "\"About\": 2 ms. Which of the CPU services in a request wait for a processor \
-                        is left open.",
+            tolerance: "\"About\": 2 ms. Which of the CPU services in a request wait for a \
+                        processor is left open.",
             claims: vec![
                 claim("delay, 10 nodes", delay(), Within(4.5, 8.5), "ms"),
                 claim("less than a disk access", delay(), Below(16.4), "ms"),

@@ -98,7 +98,8 @@ fn responses() -> Vec<Statement> {
         },
         Statement {
             id: "4.3-5",
-            says: "With affinity routing the number of nodes matters little also with the large buffer.",
+            says: "With affinity routing the number of nodes matters little also with the large \
+                   buffer.",
             paper: "almost constant",
             tolerance: "5% against one node.",
             claims: vec![
@@ -127,8 +128,8 @@ fn requests() -> Vec<Statement> {
     vec![
         Statement {
             id: "4.3-6",
-            says: "With NOFORCE and the large buffer almost all misses of BRANCH/TELLER are satisfied by \
-                   page requests; with the small buffer only part of them.",
+            says: "With NOFORCE and the large buffer almost all misses of BRANCH/TELLER are \
+                   satisfied by page requests; with the small buffer only part of them.",
             paper: "almost all; partially",
             tolerance: "\"Almost all\": above 90%. \"Part\": an ordering between the two.",
             claims: vec![
@@ -143,8 +144,8 @@ fn requests() -> Vec<Statement> {
         },
         Statement {
             id: "4.3-7",
-            says: "Page requests cost the processors more than disk I/Os, which makes transactions wait \
-                   longer for them.",
+            says: "Page requests cost the processors more than disk I/Os, which makes transactions \
+                   wait longer for them.",
             paper: "higher overhead and delays",
             tolerance: ORDERING,
             claims: vec![

@@ -64,8 +64,8 @@ fn noforce_and_gem() -> Vec<Statement> {
         },
         Statement {
             id: "4.4-2",
-            says: "Because with affinity routing there are almost no I/Os on it, and with random routing \
-                   almost all misses are satisfied by page requests.",
+            says: "Because with affinity routing there are almost no I/Os on it, and with random \
+                   routing almost all misses are satisfied by page requests.",
             paper: "almost no; almost all",
             tolerance: "\"Almost\": below 0.02 I/Os per transaction; above 90%.",
             claims: vec![
@@ -87,7 +87,8 @@ fn noforce_and_gem() -> Vec<Statement> {
             id: "4.4-3",
             says: "With NOFORCE GEM can help only if the buffer is small.",
             paper: "only small buffers",
-            tolerance: "An ordering: it helps with the small one, and more than with the large one.",
+            tolerance: "An ordering: it helps with the small one, and more than with the large \
+                        one.",
             claims: vec![
                 claim(
                     "small buffer, 10 nodes, random",
@@ -143,8 +144,9 @@ fn force_and_gem() -> Vec<Statement> {
             id: "4.4-5",
             says: "One disk access is saved already by the write at commit.",
             paper: "one disk access",
-            tolerance: "A fifth of an access: other waits become shorter or longer with it. It is on the \
-                        response time only if FORCE's writes follow each other (node.force_writes).",
+            tolerance: "A fifth of an access: other waits become shorter or longer with it. It is \
+                        on the response time only if FORCE's writes follow each other \
+                        (node.force_writes).",
             claims: vec![claim(
                 "gain over a disk access, affinity, 10 nodes",
                 gain(force(10), Storage::Gem)
@@ -179,8 +181,8 @@ fn force_and_gem() -> Vec<Statement> {
         },
         Statement {
             id: "4.4-7",
-            says: "The fall of the hit ratios matters no more: there is no significant rise against one \
-                   node.",
+            says: "The fall of the hit ratios matters no more: there is no significant rise \
+                   against one node.",
             paper: "no significant rise",
             tolerance: "\"Significant\": 5%. The hit ratios must fall all the same.",
             claims: vec![
@@ -212,8 +214,8 @@ fn nonvolatile_cache() -> Vec<Statement> {
             id: "4.4-8",
             says: "A non-volatile disk cache is almost as good as GEM, with either routing.",
             paper: "almost the same",
-            tolerance: "\"Almost\": 8%; by arithmetic it is up to two cache accesses of 1.4 ms and their \
-                        overhead, about 4%.",
+            tolerance: "\"Almost\": 8%; by arithmetic it is up to two cache accesses of 1.4 ms and \
+                        their overhead, about 4%.",
             claims: vec![
                 claim(
                     "affinity, 10 nodes",
@@ -231,7 +233,8 @@ fn nonvolatile_cache() -> Vec<Statement> {
         },
         Statement {
             id: "4.4-9",
-            says: "Because all of BRANCH/TELLER fits into the shared cache, which satisfies all misses.",
+            says: "Because all of BRANCH/TELLER fits into the shared cache, which satisfies all \
+                   misses.",
             paper: "all",
             tolerance: "Above 98%: the first access to a page may be late.",
             claims: vec![

@@ -8,8 +8,11 @@ use crate::figures::Configuration;
 
 const ORDERING: &str = "An ordering: the difference exceeds its 95% interval.";
 
+/// A configuration with any number of nodes.
+type AtNodes = fn(u32) -> Configuration;
+
 /// The four combinations of update strategy and buffer.
-const KINDS: [(&str, fn(u32) -> Configuration); 4] = [
+const KINDS: [(&str, AtNodes); 4] = [
     ("FORCE, small buffer", |nodes| small(nodes).force()),
     ("FORCE, large buffer", |nodes| small(nodes).force().large()),
     ("NOFORCE, small buffer", small),
@@ -34,7 +37,7 @@ pub(super) fn statements() -> Vec<Statement> {
     all
 }
 
-fn each_kind(of: impl Fn(&str, fn(u32) -> Configuration) -> Vec<Claim>) -> Vec<Claim> {
+fn each_kind(of: impl Fn(&str, AtNodes) -> Vec<Claim>) -> Vec<Claim> {
     KINDS
         .iter()
         .flat_map(|(name, point)| of(name, *point))
@@ -46,9 +49,11 @@ fn affinity() -> Vec<Statement> {
     vec![
         Statement {
             id: "4.5-1",
-            says: "With affinity routing PCL has always virtually the response times of GEM locking.",
+            says: "With affinity routing PCL has always virtually the response times of GEM \
+                   locking.",
             paper: "virtually the same",
-            tolerance: "\"Virtually\": 4%; by arithmetic 0.14 remote requests of 5 to 7 ms make 1 to 2%.",
+            tolerance: "\"Virtually\": 4%; by arithmetic 0.14 remote requests of 5 to 7 ms make 1 \
+                        to 2%.",
             claims: each_kind(|name, point| {
                 let above = percent_above(response(point(10).loose()), response(point(10)));
                 vec![claim(
@@ -61,8 +66,8 @@ fn affinity() -> Vec<Statement> {
         },
         Statement {
             id: "4.5-2",
-            says: "There almost all locks are local: at most 0.15 remote requests and 0.6 messages per \
-                   transaction (footnote 3).",
+            says: "There almost all locks are local: at most 0.15 remote requests and 0.6 messages \
+                   per transaction (footnote 3).",
             paper: "0.15; 0.6",
             tolerance: "The paper's bounds; of two locks 0.15 are 7.5%, so that 92.5% are local.",
             claims: vec![
@@ -151,7 +156,8 @@ fn messages() -> Vec<Statement> {
     vec![
         Statement {
             id: "4.5-6",
-            says: "With random routing half of the lock requests are local at two nodes, a tenth at ten.",
+            says: "With random routing half of the lock requests are local at two nodes, a tenth \
+                   at ten.",
             paper: "50%, 10%",
             tolerance: "2 points, for chance: 1/N by arithmetic.",
             claims: vec![
@@ -174,7 +180,8 @@ fn messages() -> Vec<Statement> {
             says: "There are at most two remote lock requests per transaction, for ACCOUNT and \
                    BRANCH/TELLER.",
             paper: "at most 2",
-            tolerance: "The paper's bound; above 1.7 of them as nine in ten are remote at ten nodes.",
+            tolerance: "The paper's bound; above 1.7 of them as nine in ten are remote at ten \
+                        nodes.",
             claims: vec![claim(
                 "10 nodes",
                 measured(pcl(10), read::remote_requests),
@@ -184,8 +191,8 @@ fn messages() -> Vec<Statement> {
         },
         Statement {
             id: "4.5-8",
-            says: "PCL combines page transfers with the messages of its locks: NOFORCE needs hardly any \
-                   messages more than FORCE.",
+            says: "PCL combines page transfers with the messages of its locks: NOFORCE needs \
+                   hardly any messages more than FORCE.",
             paper: "no extra messages",
             tolerance: "3%.",
             claims: vec![claim(
@@ -197,7 +204,8 @@ fn messages() -> Vec<Statement> {
         },
         Statement {
             id: "4.5-9",
-            says: "PCL has more than twice as many remote lock requests as GEM locking has page requests.",
+            says: "PCL has more than twice as many remote lock requests as GEM locking has page \
+                   requests.",
             paper: "more than twice",
             tolerance: "The paper's bound.",
             claims: vec![claim(
@@ -228,7 +236,8 @@ fn updates() -> Vec<Statement> {
     vec![
         Statement {
             id: "4.5-11",
-            says: "The difference between PCL and GEM locking is smaller with NOFORCE than with FORCE.",
+            says: "The difference between PCL and GEM locking is smaller with NOFORCE than with \
+                   FORCE.",
             paper: "smaller",
             tolerance: ORDERING,
             claims: vec![
@@ -322,8 +331,8 @@ fn throughputs() -> Vec<Statement> {
         },
         Statement {
             id: "4.5-15",
-            says: "With random routing FORCE allows higher rates than NOFORCE: an I/O costs processors \
-                   less than a page transfer.",
+            says: "With random routing FORCE allows higher rates than NOFORCE: an I/O costs \
+                   processors less than a page transfer.",
             paper: "FORCE higher",
             tolerance: ORDERING,
             claims: vec![
@@ -336,8 +345,8 @@ fn throughputs() -> Vec<Statement> {
             says: "For GEM locking that is notable, as page requests cannot be combined with other \
                    messages as PCL's can.",
             paper: "notable overhead",
-            tolerance: "\"Notable\": more than 2% of the rate. That it costs GEM locking more than PCL is \
-                        an ordering.",
+            tolerance: "\"Notable\": more than 2% of the rate. That it costs GEM locking more than \
+                        PCL is an ordering.",
             claims: vec![
                 claim(
                     "what NOFORCE costs GEM locking, 10 nodes",

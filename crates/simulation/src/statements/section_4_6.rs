@@ -9,8 +9,8 @@ use crate::figures::Configuration;
 
 const ORDERING: &str = "An ordering: the difference exceeds its 95% interval.";
 
-const OTHER_TRACE: &str = "10 points: our trace has the paper's statistics but is not the paper's, and \
-                           neither is the way in which its tables are computed.";
+const OTHER_TRACE: &str = "10 points: our trace has the paper's statistics but is not the paper's, \
+                           and neither is the way in which its tables are computed.";
 
 fn gem(nodes: u32) -> Configuration {
     Configuration::trace(nodes)
@@ -110,7 +110,8 @@ fn buffers() -> Vec<Statement> {
         Statement {
             id: "4.6-5",
             says: "With affinity routing and close coupling several nodes are faster than one: the \
-                   buffers of all together grow and the database does not, which raises the hit ratio.",
+                   buffers of all together grow and the database does not, which raises the hit \
+                   ratio.",
             paper: "faster; higher hit ratios",
             tolerance: ORDERING,
             claims: vec![
@@ -136,8 +137,8 @@ fn buffers() -> Vec<Statement> {
         },
         Statement {
             id: "4.6-6",
-            says: "With random routing they are slower than one, and the slower the more: replicated \
-                   caching and less locality lower the hit ratio.",
+            says: "With random routing they are slower than one, and the slower the more: \
+                   replicated caching and less locality lower the hit ratio.",
             paper: "slower; lower hit ratios",
             tolerance: ORDERING,
             claims: vec![
@@ -171,8 +172,8 @@ fn buffers() -> Vec<Statement> {
             id: "4.6-7",
             says: "Buffer invalidations and lock conflicts have no significant effect.",
             paper: "not significant",
-            tolerance: "Invalidations below 1% of the accesses, lock waits below 2% of the response \
-                        time.",
+            tolerance: "Invalidations below 1% of the accesses, lock waits below 2% of the \
+                        response time.",
             claims: vec![
                 claim(
                     "invalidations, random, 8 nodes",
@@ -223,8 +224,8 @@ fn local_shares() -> Vec<Statement> {
     vec![
         Statement {
             id: "4.6-9",
-            says: "With affinity routing PCL's share of local locks falls from 63% at two nodes to 35% \
-                   at eight.",
+            says: "With affinity routing PCL's share of local locks falls from 63% at two nodes to \
+                   35% at eight.",
             paper: "63%, 35%",
             tolerance: OTHER_TRACE,
             claims: vec![
@@ -281,8 +282,8 @@ fn utilisation() -> Vec<Statement> {
             id: "4.6-12",
             says: "With GEM locking the processors are used evenly, about 45% at 50 TPS per node.",
             paper: "45%",
-            tolerance: "5 points, also between the most and the least used node. (Our path lengths are \
-                        chosen to give the 45%, which the paper does not derive.)",
+            tolerance: "5 points, also between the most and the least used node. (Our path lengths \
+                        are chosen to give the 45%, which the paper does not derive.)",
             claims: vec![
                 claim(
                     "affinity, 8 nodes",
@@ -306,7 +307,8 @@ fn utilisation() -> Vec<Statement> {
         },
         Statement {
             id: "4.6-13",
-            says: "With PCL and random routing it is 78% at eight nodes, at some nodes more than 85%.",
+            says: "With PCL and random routing it is 78% at eight nodes, at some nodes more than \
+                   85%.",
             paper: "78%; above 85%",
             tolerance: "6 points for the mean; the paper's bound for the most used node.",
             claims: vec![
@@ -364,11 +366,11 @@ fn throughputs() -> Vec<Statement> {
     vec![
         Statement {
             id: "4.6-15",
-            says: "At eight nodes the throughput is about 30% lower with loose coupling, more than 40% \
-                   with random routing.",
+            says: "At eight nodes the throughput is about 30% lower with loose coupling, more than \
+                   40% with random routing.",
             paper: "30%; above 40%",
-            tolerance: "Read as the rates at 80% CPU utilisation; 10 points around 30%, the paper's \
-                        bound for the other, and lower at all.",
+            tolerance: "Read as the rates at 80% CPU utilisation; 10 points around 30%, the \
+                        paper's bound for the other, and lower at all.",
             claims: vec![
                 claim("affinity", lost(gem(8)), Within(20.0, 40.0), "%"),
                 claim("random", lost(gem(8).random()), Above(40.0), "%"),

@@ -27,8 +27,11 @@ fn all_statements_hold_in_the_papers_world() {
     }
 }
 
+/// A way in which a measurement can be wrong, and its name.
+type Fault = (&'static str, fn(&mut Measurement));
+
 /// Ways in which a measurement can be wrong.
-const FAULTS: &[(&str, fn(&mut Measurement))] = &[
+const FAULTS: &[Fault] = &[
     ("slow", |one| {
         one.response.mean *= 3.0;
         one.response.normalised *= 3.0;

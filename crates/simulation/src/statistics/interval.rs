@@ -95,7 +95,8 @@ pub fn student_t_95(degrees: u64) -> f64 {
     libm::tan(low) * (degrees as f64).sqrt()
 }
 
-/// The probability that a value of Student's distribution lies within ± `tan(angle) * sqrt(degrees)`.
+/// The probability that a value of Student's distribution lies within ± `tan(angle)` times the root
+/// of `degrees`.
 fn within(angle: f64, degrees: u64) -> f64 {
     let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
     let odd = degrees % 2 == 1;

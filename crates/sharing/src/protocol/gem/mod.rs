@@ -17,14 +17,19 @@
 //! *Replacement.* Before a node writes a page out it marks the entry as being written, so that no
 //! other node, which has modified the page since, writes at the same time: the slower one, with the
 //! older version, might come last. A node that finds the mark remembers itself in the entry, and is
-//! told when the write is done. There is one such place; who takes it has a newer version than who had
-//! it, who is told, and finds that it has nothing to write any more.
+//! told when the write is done.
 //!
 //! *Read authorisation* (an option; the paper's refinement of section 2). When a read lock is granted
 //! and nobody waits, the node instead of the transaction becomes its holder, and grants further read
 //! locks on the page itself, with no access to GEM: its copy of the page cannot become invalid
 //! meanwhile. A writer waits for such a node as for any reader; it tells the node once, which then
 //! grants no more, and gives the lock back when its last reader has ended.
+
+//! *Failure of a node.* Its locks and its ownership stay in the entries, and keep others from what only
+//! its log knows. A survivor reads the log and goes over all entries: it marks one as being written,
+//! brings the newest version to storage, and then frees what the failed node held. What the node may
+//! have changed in the entry without telling anybody, the recovery tells again; after it every
+//! survivor looks after its waiting transactions.
 
 mod operation;
 
@@ -70,6 +75,8 @@ pub struct GemLocking {
     ending: IntegerMap<TransactionId, usize>,
     /// Versions whose write-back waits for another node's.
     replacing: IntegerMap<PageId, Psn>,
+    /// Pages whose recovery waits for another write, with the failed nodes.
+    recovering: IntegerMap<PageId, SmallVec<[NodeId; 1]>>,
 }
 
 impl Protocol for GemLocking {
@@ -109,6 +116,17 @@ impl Protocol for GemLocking {
                     self.probe(Box::new(Probe::new(transaction)), outputs);
                 }
             }
+            Input::NodeFailed { node } => {
+                self.home.failed.insert(node);
+                self.try_writing(outputs);
+            }
+            Input::Recover { page, node } => {
+                self.enqueue(page, Operation::Recover(node), outputs);
+            }
+            Input::PageRecovered { page, node, psn } => {
+                self.enqueue(page, Operation::Recovered(node, psn), outputs);
+            }
+            Input::NodeRecovered { node } => self.node_recovered(node, outputs),
         }
     }
 
@@ -121,6 +139,7 @@ impl Protocol for GemLocking {
             && self.work.is_empty()
             && self.ending.is_empty()
             && self.replacing.is_empty()
+            && self.recovering.is_empty()
     }
 }
 
@@ -133,6 +152,7 @@ impl GemLocking {
             work: IntegerMap::default(),
             ending: IntegerMap::default(),
             replacing: IntegerMap::default(),
+            recovering: IntegerMap::default(),
         }
     }
 
@@ -152,6 +172,25 @@ impl GemLocking {
             outputs.push(Output::Ended { transaction });
         } else {
             self.ending.insert(transaction, entries);
+        }
+    }
+
+    /// The failed node may have granted a lock, or ended a write for which this node waits, and died
+    /// before it said so.
+    fn node_recovered(&mut self, node: NodeId, outputs: &mut Vec<Output>) {
+        for (transaction, page) in self.home.recovered(node) {
+            self.enqueue(page, Operation::Recheck(transaction), outputs);
+        }
+        self.try_writing(outputs);
+    }
+
+    /// Tries again whatever waits for another node's write: that node may have failed.
+    fn try_writing(&mut self, outputs: &mut Vec<Output>) {
+        let pages = self.replacing.keys().chain(self.recovering.keys());
+        let mut pages: SmallVec<[PageId; 8]> = pages.copied().collect();
+        pages.sort_unstable();
+        for page in pages {
+            self.enqueue(page, Operation::WriteTurn, outputs);
         }
     }
 
@@ -235,7 +274,16 @@ impl GemLocking {
     /// What an operation turns out to be when its turn comes; `None` if there is nothing to do.
     fn prepare(&mut self, page: PageId, operation: Operation) -> Option<Operation> {
         match operation {
-            Operation::WriteTurn => self.replacing.remove(&page).map(Operation::Replace),
+            Operation::WriteTurn => {
+                let replacing = self.replacing.remove(&page).map(Operation::Replace);
+                let recovering = self.recovering.remove(&page).into_iter().flatten();
+                let mut all = recovering.map(Operation::Recover).chain(replacing);
+                let first = all.next();
+                // The others find that one under way, and wait for their turn again.
+                let work = self.work.entry(page).or_default();
+                all.for_each(|operation| work.waiting.push_back(operation));
+                first
+            }
             Operation::Revoke | Operation::GiveUp => {
                 if matches!(operation, Operation::Revoke) {
                     self.home.revoke(page);
@@ -263,6 +311,7 @@ impl GemLocking {
         let changed = self.perform(page, &mut operation, &mut entry, &mut effects, outputs);
         effects.psn = entry.psn;
         effects.owner = entry.owner;
+        effects.writer = entry.writing;
         if changed {
             if let Some(work) = self.work.get_mut(&page) {
                 work.current = Some(operation);
@@ -322,11 +371,30 @@ impl GemLocking {
                 effects.cancelled
             }
             Operation::Replace(psn) => {
-                entry.replace(node, *psn, effects);
-                effects.writing != Some(Writing::Never)
+                entry.replace(node, *psn, &self.home.failed, effects);
+                effects.writing != Some(Writing::Never) || effects.write_turn.is_some()
+            }
+            Operation::Recover(failed) => {
+                let concerned = entry.concerns(*failed);
+                if concerned {
+                    entry.recover(node, &self.home.failed, effects);
+                }
+                concerned
+            }
+            Operation::Recovered(failed, psn) => {
+                entry.recovered(node, *failed, *psn, &self.home.failed, effects);
+                true
+            }
+            Operation::Recheck(transaction) => {
+                let held = entry.queue.held(LockOwner::Transaction(*transaction));
+                let lock = self.home.lock(*transaction, page);
+                if lock.is_some_and(|lock| PAGE_LOCKS.covers(held, lock.mode.mode())) {
+                    effects.woken.push(*transaction);
+                }
+                false
             }
             Operation::WrittenBack(psn) => {
-                entry.written_back(node, *psn, effects);
+                entry.written_back(node, *psn, &self.home.failed, effects);
                 true
             }
             Operation::GiveUp => {
@@ -399,6 +467,26 @@ impl GemLocking {
                 }
                 _ => outputs.push(Output::Discard { page, psn }),
             },
+            Operation::Recheck(transaction) => {
+                self.home.locate_again(transaction, page, outputs);
+            }
+            Operation::Recover(node) => match effects.writing {
+                Some(Writing::Now) => outputs.push(Output::RecoverPage { page, node }),
+                Some(_) => {
+                    self.recovering.entry(page).or_default().push(node);
+                    // The writer may have failed between the swap and now.
+                    if effects
+                        .writer
+                        .is_some_and(|writer| self.home.failed.contains(&writer))
+                    {
+                        self.enqueue(page, Operation::WriteTurn, outputs);
+                    }
+                }
+                None => outputs.push(Output::EntryRecovered { page, node }),
+            },
+            Operation::Recovered(node, _) => {
+                outputs.push(Output::EntryRecovered { page, node });
+            }
             _ => {}
         }
         self.tell_others(page, effects, outputs);
@@ -465,6 +553,10 @@ impl GemLocking {
             }
         }
         for node in effects.revoke {
+            if node == self.home.node {
+                self.enqueue(page, Operation::Revoke, outputs);
+                continue;
+            }
             let message = Message::Revoke {
                 page,
                 authorisation: 0,

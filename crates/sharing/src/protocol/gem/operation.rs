@@ -9,6 +9,7 @@ use crate::protocol::mode::{PAGE_LOCKS, writes};
 use crate::protocol::probe::Probe;
 use crate::protocol::{Entry, LockMode, NodeId, Outcome, Psn, TransactionId, UpdateStrategy};
 use sardonyx_lock::Answer;
+use sardonyx_lock::hash::IntegerSet;
 use smallvec::SmallVec;
 
 /// Something to be done to an entry.
@@ -30,6 +31,12 @@ pub(super) enum Operation {
     Revoke,
     /// End the read authorisation, as nobody uses it.
     GiveUp,
+    /// See whether a grant or an owner has changed unheard, as its messenger has died.
+    Recheck(TransactionId),
+    /// Begin to free the page from a node that has failed.
+    Recover(NodeId),
+    /// The newest version that the failed node has committed, or an even newer one, is on storage.
+    Recovered(NodeId, Psn),
     /// See for whom a transaction waits.
     Probe(Box<Probe>, TransactionId),
 }
@@ -66,6 +73,8 @@ pub(super) struct Effects {
     pub cancelled: bool,
     /// Of a wish to write.
     pub writing: Option<Writing>,
+    /// Who writes it now.
+    pub writer: Option<NodeId>,
     /// The page's newest version.
     pub psn: Psn,
     /// Who may have it in its buffer only.
@@ -195,31 +204,135 @@ impl Entry {
 
     /// The node wants to write its copy to storage. Only the owner of the newest version may, and only
     /// one node at a time: a write that began earlier and is slow would put its older version over the
-    /// newer one. Who has to wait is remembered, in the place of one that remembered itself before and
-    /// so has an older version; that one is told, to find out.
-    pub(super) fn replace(&mut self, node: NodeId, psn: Psn, effects: &mut Effects) {
+    /// newer one. Who has to wait is remembered, and told when the write is done.
+    pub(super) fn replace(
+        &mut self,
+        node: NodeId,
+        psn: Psn,
+        dead: &IntegerSet<NodeId>,
+        effects: &mut Effects,
+    ) {
+        self.next_writers.retain(|waiting| *waiting != node);
         let writing = if self.owner != Some(node) || self.psn != psn {
             Writing::Never
         } else if self.writing.is_some() {
-            let before = self.next_writer.replace(node);
-            effects.write_turn = before.filter(|&before| before != node);
+            self.next_writers.push(node);
             Writing::Later
         } else {
             self.writing = Some(node);
             Writing::Now
         };
+        if writing == Writing::Never {
+            self.pass_turn(dead, effects);
+        }
         effects.writing = Some(writing);
+    }
+
+    /// If nobody writes, the next who wants to is told. That one tries again, and if it turns out that
+    /// it has nothing to write any more, passes its turn on.
+    fn pass_turn(&mut self, dead: &IntegerSet<NodeId>, effects: &mut Effects) {
+        self.next_writers.retain(|waiting| !dead.contains(waiting));
+        if self.writing.is_none() && !self.next_writers.is_empty() {
+            effects.write_turn = Some(self.next_writers.remove(0));
+        }
     }
 
     /// The node has written its copy to storage. Unless there is a newer version, nobody owns the page
     /// any more.
-    pub(super) fn written_back(&mut self, node: NodeId, psn: Psn, effects: &mut Effects) {
+    pub(super) fn written_back(
+        &mut self,
+        node: NodeId,
+        psn: Psn,
+        dead: &IntegerSet<NodeId>,
+        effects: &mut Effects,
+    ) {
         if self.writing == Some(node) {
             self.writing = None;
-            effects.write_turn = self.next_writer.take();
+            self.pass_turn(dead, effects);
         }
         if self.owner == Some(node) && self.psn == psn {
             self.owner = None;
+        }
+    }
+
+    /// Whether the failed node may have left something here: a lock, the newest version, a write.
+    pub(super) fn concerns(&self, failed: NodeId) -> bool {
+        let holders = self.queue.holders().iter().map(|holder| holder.owner);
+        let waiters = self.queue.waiters().iter().map(|waiter| waiter.owner);
+        self.owner == Some(failed)
+            || self.writing == Some(failed)
+            || self.next_writers.contains(&failed)
+            || self.revoking
+            || !self.next_writers.is_empty()
+            || holders.chain(waiters).any(|owner| owner.node() == failed)
+    }
+
+    /// `node` wants to bring the failed node's newest version to storage, as the page's only writer.
+    /// Returns whether it may now; else it is told when the present writer is done. `dead` are the
+    /// nodes whose writes will never be done.
+    pub(super) fn recover(
+        &mut self,
+        node: NodeId,
+        dead: &IntegerSet<NodeId>,
+        effects: &mut Effects,
+    ) {
+        self.next_writers.retain(|waiting| *waiting != node);
+        let busy = self.writing.is_some_and(|writing| !dead.contains(&writing));
+        effects.writing = Some(if busy {
+            self.next_writers.push(node);
+            Writing::Later
+        } else {
+            self.writing = Some(node);
+            Writing::Now
+        });
+    }
+
+    /// Storage has version `psn`, the newest that the failed node has committed, or a newer one: frees
+    /// what that node held. What it may have begun to say and not said is said again.
+    ///
+    /// # Panics
+    /// If the failed node owned a newer version: then not all of its log was read.
+    pub(super) fn recovered(
+        &mut self,
+        node: NodeId,
+        failed: NodeId,
+        psn: Psn,
+        dead: &IntegerSet<NodeId>,
+        effects: &mut Effects,
+    ) {
+        if psn >= self.psn {
+            self.psn = psn;
+            self.owner = None;
+        }
+        assert!(
+            self.owner != Some(failed),
+            "the newest version of a page of {failed:?} is lost"
+        );
+        let holders = self.queue.holders().iter().map(|holder| holder.owner);
+        let waiters = self.queue.waiters().iter().map(|waiter| waiter.owner);
+        let all = holders
+            .chain(waiters)
+            .filter(|owner| owner.node() == failed);
+        for owner in all.collect::<SmallVec<[LockOwner; 4]>>() {
+            self.queue
+                .release(&PAGE_LOCKS, owner, &mut Woken(&mut effects.woken));
+        }
+        if self.writing == Some(node) {
+            self.writing = None;
+        }
+        self.pass_turn(dead, effects);
+        let authorised = self
+            .queue
+            .holders()
+            .iter()
+            .filter_map(|holder| match holder.owner {
+                LockOwner::Node(node) => Some(node),
+                LockOwner::Transaction(_) => None,
+            });
+        let authorised: SmallVec<[NodeId; 2]> = authorised.collect();
+        self.revoking &= !authorised.is_empty();
+        if self.revoking {
+            effects.revoke = authorised;
         }
     }
 }

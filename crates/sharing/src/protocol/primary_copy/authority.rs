@@ -14,12 +14,20 @@ use smallvec::SmallVec;
 /// Transactions that have what they waited for, and on what.
 pub(super) type Woken = SmallVec<[(TransactionId, PageId); 4]>;
 
+/// A node that grants read locks on a page itself.
+#[derive(Clone, Copy, Debug)]
+struct Authorised {
+    node: NodeId,
+    number: u64,
+    /// Whose request brought it.
+    first: TransactionId,
+}
+
 /// One page's locks.
 #[derive(Clone, Debug, Default)]
 struct Locks {
     queue: LockQueue<LockOwner>,
-    /// The nodes with read authorisations, and the number of each.
-    authorised: SmallVec<[(NodeId, u64); 2]>,
+    authorised: SmallVec<[Authorised; 1]>,
     /// Whether they have been asked to give them up.
     revoking: bool,
 }
@@ -91,15 +99,19 @@ impl AuthorityTable {
         match self.locks.get_mut(&page) {
             Some(locks) if !locks.revoking => {
                 locks.revoking = !locks.authorised.is_empty();
-                locks.authorised.clone()
+                let authorised = locks.authorised.iter();
+                authorised
+                    .map(|authorised| (authorised.node, authorised.number))
+                    .collect()
             }
             _ => SmallVec::new(),
         }
     }
 
-    /// Gives the node a read authorisation, if nobody waits; returns its number. The node must not have
-    /// one.
-    pub fn authorise(&mut self, node: NodeId, page: PageId) -> Option<u64> {
+    /// Gives the transaction's node a read authorisation, if it has none and nobody waits; returns its
+    /// number.
+    pub fn authorise(&mut self, transaction: TransactionId, page: PageId) -> Option<u64> {
+        let node = transaction.node();
         let holds = self.is_authorised(node, page);
         let locks = self.locks.entry(page).or_default();
         let mut answer = Answer::Waiting;
@@ -117,14 +129,18 @@ impl AuthorityTable {
             return None;
         }
         self.authorisations += 1;
-        locks.authorised.push((node, self.authorisations));
+        locks.authorised.push(Authorised {
+            node,
+            number: self.authorisations,
+            first: transaction,
+        });
         Some(self.authorisations)
     }
 
     /// Whether the node has a read authorisation.
     pub fn is_authorised(&self, node: NodeId, page: PageId) -> bool {
         let locks = self.locks.get(&page);
-        locks.is_some_and(|locks| locks.authorised.iter().any(|&(other, _)| other == node))
+        locks.is_some_and(|locks| locks.authorised.iter().any(|other| other.node == node))
     }
 
     /// The node has given its authorisation up.
@@ -132,7 +148,7 @@ impl AuthorityTable {
         let Some(locks) = self.locks.get_mut(&page) else {
             return;
         };
-        locks.authorised.retain(|(other, _)| *other != node);
+        locks.authorised.retain(|other| other.node != node);
         locks.revoking &= !locks.authorised.is_empty();
         let owner = LockOwner::Node(node);
         locks
@@ -152,20 +168,22 @@ impl AuthorityTable {
     }
 
     /// Gives back all that an ended transaction holds or awaits here. With `force` its new versions are
-    /// on storage. `pending` are the pages for which its node has had no answer.
+    /// on storage. `pending` are the requests to which its node has had no answer: those that have not
+    /// come yet are void.
     pub fn release(
         &mut self,
         transaction: TransactionId,
         outcome: Outcome,
         force: bool,
-        pending: &[PageId],
+        pending: &[(PageId, LockMode)],
         woken: &mut Woken,
     ) {
-        let pages = self.pages.remove(&transaction).unwrap_or_default();
-        for &page in pending.iter().filter(|page| !pages.contains(page)) {
-            self.overtaken.insert((transaction, page));
+        for &(page, mode) in pending {
+            if !self.has_come(transaction, page, mode) {
+                self.overtaken.insert((transaction, page));
+            }
         }
-        for page in pages {
+        for page in self.pages.remove(&transaction).unwrap_or_default() {
             let Some(locks) = self.locks.get_mut(&page) else {
                 continue;
             };
@@ -182,6 +200,17 @@ impl AuthorityTable {
             }
             self.forget_if_free(page);
         }
+    }
+
+    /// Whether the request has reached this table.
+    fn has_come(&self, transaction: TransactionId, page: PageId, mode: LockMode) -> bool {
+        let owner = LockOwner::Transaction(transaction);
+        self.locks.get(&page).is_some_and(|locks| {
+            let mut first = locks.authorised.iter().map(|authorised| authorised.first);
+            PAGE_LOCKS.covers(locks.queue.held(owner), mode.mode())
+                || !locks.queue.awaited(owner).is_empty()
+                || mode == LockMode::Read && first.any(|first| first == transaction)
+        })
     }
 
     /// Takes back a victim's waiting request. Returns whether it waited.

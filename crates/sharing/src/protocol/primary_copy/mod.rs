@@ -120,8 +120,13 @@ impl<A: Authority> Protocol for PrimaryCopy<A> {
                     self.probe(Box::new(Probe::new(transaction)), outputs);
                 }
             }
-            // There is no global lock table.
-            Input::EntryRead { .. } | Input::EntrySwapped { .. } => {}
+            // There is no global lock table, and the loss of a node is not borne.
+            Input::EntryRead { .. }
+            | Input::EntrySwapped { .. }
+            | Input::NodeFailed { .. }
+            | Input::Recover { .. }
+            | Input::PageRecovered { .. }
+            | Input::NodeRecovered { .. } => {}
         }
     }
 
@@ -247,7 +252,7 @@ impl<A: Authority> PrimaryCopy<A> {
         {
             let modified = lock.mode == LockMode::Write && outcome == Outcome::Committed;
             if lock.state.is_pending() {
-                pending.push(*page);
+                pending.push((*page, lock.mode));
             } else if modified && !self.force() {
                 pages.push((*page, lock.psn.next()));
             }
@@ -306,7 +311,13 @@ impl<A: Authority> PrimaryCopy<A> {
             }
             Message::Probe(probe) => self.probe(probe, outputs),
             Message::CancelWait { transaction, page } => self.cancel(transaction, page, outputs),
-            Message::Victim { transaction, page } => self.home.lose(transaction, page, outputs),
+            Message::Victim { transaction, page } => {
+                // If it waited to write what it reads under the authorisation, its read lock is in the
+                // authority's table, though the news of that may still be on the way.
+                self.home.stop_reading(transaction, page);
+                self.give_up_if_due(page, outputs);
+                self.home.lose(transaction, page, outputs);
+            }
             Message::Wake { .. } | Message::WriteTurn { .. } => {
                 panic!("{from:?} sent {message:?}, which is no message of primary copy locking")
             }
@@ -337,7 +348,7 @@ impl<A: Authority> PrimaryCopy<A> {
         self.cached.insert((transaction, page), cached);
         if mode == LockMode::Read
             && self.options.read_optimisation
-            && let Some(number) = self.table.authorise(node, page)
+            && let Some(number) = self.table.authorise(transaction, page)
         {
             return self.grant_remote(transaction, page, Some(number), outputs);
         }
@@ -498,11 +509,11 @@ impl<A: Authority> PrimaryCopy<A> {
         &mut self,
         transaction: TransactionId,
         outcome: Outcome,
-        pending: &[PageId],
+        pending: &[(PageId, LockMode)],
         outputs: &mut Vec<Output>,
     ) {
         let mut woken = Woken::new();
-        for &page in pending {
+        for &(page, _) in pending {
             self.cached.remove(&(transaction, page));
         }
         let force = self.force();

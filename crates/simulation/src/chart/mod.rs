@@ -1,0 +1,15 @@
+//! Charts as SVG: curves with intervals, and heat maps.
+//!
+//! The pictures stand alone: no script, no font, no file beside them. They are made for paper as
+//! for screens: markers and dashes tell curves apart without colour, the legend is beside the data,
+//! the y axis begins at 0, and where the reader's screen is dark they are, too. The same data gives
+//! the same bytes (I11).
+
+mod axis;
+mod curves;
+mod heat_map;
+mod svg;
+
+pub use axis::Axis;
+pub use curves::{Chart, Mark, Panel, Series};
+pub use heat_map::HeatMap;

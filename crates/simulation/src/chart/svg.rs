@@ -1,0 +1,230 @@
+//! The few pieces of SVG that the charts are made of.
+
+use std::fmt::{Display, Write};
+
+/// Curve colours that people with any colour vision tell apart, on white and on black.
+const COLOURS: [(&str, &str); 6] = [
+    ("#0064a8", "#5ab4f0"),
+    ("#cc4a00", "#ff9350"),
+    ("#007d5a", "#35c99c"),
+    ("#9b2d86", "#e596d2"),
+    ("#5c5c5c", "#b5b5b5"),
+    ("#8a6a00", "#e0bd3c"),
+];
+
+/// How many groups of curves have a look of their own.
+pub(super) const LOOKS: usize = COLOURS.len();
+
+const STYLE: &str = "\
+.sardonyx-chart{font-family:Helvetica,Arial,'Liberation Sans',sans-serif;font-size:13px}\
+.sardonyx-chart text{fill:#222}\
+.sardonyx-chart .title{font-size:15px;font-weight:bold}\
+.sardonyx-chart .part{font-weight:bold}\
+.sardonyx-chart .paper{fill:#fff}\
+.sardonyx-chart .grid{stroke:#dcdcdc;stroke-width:1}\
+.sardonyx-chart .axis{stroke:#444;stroke-width:1;fill:none}\
+.sardonyx-chart .curve{stroke-width:1.8;fill:none;stroke-linejoin:round}\
+.sardonyx-chart .dashed{stroke-dasharray:6 4}\
+.sardonyx-chart .bar{stroke-width:1;fill:none}\
+.sardonyx-chart .mark{stroke-width:1.6}\
+.sardonyx-chart .hollow{fill:#fff}\
+.sardonyx-chart .on-light{fill:#111}\
+.sardonyx-chart .on-dark{fill:#fff}";
+
+const DARK_STYLE: &str = "\
+.sardonyx-chart text{fill:#e2e2e2}\
+.sardonyx-chart .paper{fill:#181a1c}\
+.sardonyx-chart .grid{stroke:#3a3d40}\
+.sardonyx-chart .axis{stroke:#aaa}\
+.sardonyx-chart .hollow{fill:#181a1c}\
+.sardonyx-chart .on-light{fill:#111}\
+.sardonyx-chart .on-dark{fill:#fff}";
+
+/// A picture under construction.
+#[derive(Debug)]
+pub(super) struct Svg {
+    text: String,
+}
+
+/// Where a text is relative to its place.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Anchor {
+    /// It begins there.
+    Start,
+    /// Its middle is there.
+    Middle,
+    /// It ends there.
+    End,
+}
+
+impl Svg {
+    /// An empty picture of that size in pixels; readers are told `title`.
+    pub(super) fn new(width: f64, height: f64, title: &str) -> Self {
+        let mut style = STYLE.to_string();
+        let mut dark = DARK_STYLE.to_string();
+        for (group, (on_white, on_black)) in COLOURS.iter().enumerate() {
+            for (sheet, colour) in [(&mut style, on_white), (&mut dark, on_black)] {
+                let _ = write!(
+                    sheet,
+                    ".sardonyx-chart .line-{group}{{stroke:{colour}}}\
+                     .sardonyx-chart .full-{group}{{fill:{colour}}}"
+                );
+            }
+        }
+        let mut svg = Svg {
+            text: String::new(),
+        };
+        let title = escape(title);
+        let _ = writeln!(
+            svg.text,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"sardonyx-chart\" role=\"img\" \
+             viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\">\n\
+             <title>{title}</title>\n\
+             <style>{style}@media (prefers-color-scheme:dark){{{dark}}}</style>"
+        );
+        svg.rectangle((0.0, 0.0), (width, height), "paper", None);
+        svg
+    }
+
+    /// The finished picture.
+    pub(super) fn finish(mut self) -> String {
+        self.text.push_str("</svg>\n");
+        self.text
+    }
+
+    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), class: &str) {
+        let ((x1, y1), (x2, y2)) = (rounded(from), rounded(to));
+        self.write(format_args!(
+            "<line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\" class=\"{class}\"/>"
+        ));
+    }
+
+    pub(super) fn rectangle(
+        &mut self,
+        corner: (f64, f64),
+        size: (f64, f64),
+        class: &str,
+        colour: Option<&str>,
+    ) {
+        let ((x, y), (width, height)) = (rounded(corner), rounded(size));
+        let fill = colour.map_or(String::new(), |colour| format!(" fill=\"{colour}\""));
+        self.write(format_args!(
+            "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" \
+             class=\"{class}\"{fill}/>"
+        ));
+    }
+
+    /// A line through `points`.
+    pub(super) fn polyline(&mut self, points: &[(f64, f64)], class: &str) {
+        let places: Vec<String> = points.iter().map(|point| pair(*point)).collect();
+        let places = places.join(" ");
+        self.write(format_args!(
+            "<polyline points=\"{places}\" class=\"{class}\"/>"
+        ));
+    }
+
+    /// The marker of `group` at `place`; hollow ones are a little larger.
+    pub(super) fn marker(&mut self, place: (f64, f64), group: usize, hollow: bool) {
+        let group = group % LOOKS;
+        let (size, fill) = match hollow {
+            true => (1.3, "hollow".to_string()),
+            false => (1.0, format!("full-{group}")),
+        };
+        let class = format!("mark line-{group} {fill}");
+        let corners: &[(f64, f64)] = match group {
+            0 => return self.circle(place, 3.6 * size, &class),
+            1 => &[(-3.4, -3.4), (3.4, -3.4), (3.4, 3.4), (-3.4, 3.4)],
+            2 => &[(0.0, -4.8), (4.4, 3.2), (-4.4, 3.2)],
+            3 => &[(0.0, -5.0), (5.0, 0.0), (0.0, 5.0), (-5.0, 0.0)],
+            4 => &[(0.0, 4.8), (4.4, -3.2), (-4.4, -3.2)],
+            _ => &[(-4.8, -2.0), (4.8, -2.0), (4.8, 2.0), (-4.8, 2.0)],
+        };
+        let corner = |(dx, dy): &(f64, f64)| pair((place.0 + size * dx, place.1 + size * dy));
+        let places: Vec<String> = corners.iter().map(corner).collect();
+        let places = places.join(" ");
+        self.write(format_args!(
+            "<polygon points=\"{places}\" class=\"{class}\"/>"
+        ));
+    }
+
+    fn circle(&mut self, middle: (f64, f64), radius: f64, class: &str) {
+        let (x, y) = rounded(middle);
+        self.write(format_args!(
+            "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius:.1}\" class=\"{class}\"/>"
+        ));
+    }
+
+    pub(super) fn text(&mut self, place: (f64, f64), anchor: Anchor, class: &str, text: &str) {
+        let (x, y) = rounded(place);
+        let (anchor, text) = (anchor.name(), escape(text));
+        self.write(format_args!(
+            "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" class=\"{class}\">{text}</text>"
+        ));
+    }
+
+    /// A text that reads upwards.
+    pub(super) fn upright(&mut self, place: (f64, f64), anchor: Anchor, text: &str) {
+        let (x, y) = rounded(place);
+        let (anchor, text) = (anchor.name(), escape(text));
+        self.write(format_args!(
+            "<text transform=\"translate({x} {y}) rotate(-90)\" \
+             text-anchor=\"{anchor}\">{text}</text>"
+        ));
+    }
+
+    fn write(&mut self, element: impl Display) {
+        let _ = writeln!(self.text, "{element}");
+    }
+}
+
+impl Anchor {
+    fn name(self) -> &'static str {
+        match self {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        }
+    }
+}
+
+/// About how wide a text is in pixels: the font of the reader is not known.
+pub(super) fn text_width(text: &str) -> f64 {
+    7.0 * text.chars().count() as f64
+}
+
+fn rounded((x, y): (f64, f64)) -> (f64, f64) {
+    // Tenths of a pixel; `+ 0.0` makes -0 a plain 0.
+    let tenths = |value: f64| (value * 10.0).round() / 10.0 + 0.0;
+    (tenths(x), tenths(y))
+}
+
+fn pair(place: (f64, f64)) -> String {
+    let (x, y) = rounded(place);
+    format!("{x},{y}")
+}
+
+/// Text as it stands in XML.
+fn escape(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_become_markup() {
+        let mut svg = Svg::new(10.0, 10.0, "a<b & \"c\"");
+        svg.text((1.0, 2.0), Anchor::End, "", "</svg><script>");
+        let text = svg.finish();
+        assert!(text.contains("<title>a&lt;b &amp; &quot;c&quot;</title>"));
+        assert_eq!(text.matches("</svg>").count(), 1);
+        assert!(!text.contains("<script"));
+    }
+
+    #[test]
+    fn places_are_tenths_of_pixels() {
+        assert_eq!(pair((1.0 / 3.0, -0.01)), "0.3,0");
+    }
+}
