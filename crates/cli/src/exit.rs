@@ -23,8 +23,8 @@ use std::process::ExitCode;
 pub const EXIT_CODES: &str = "\
 Exit codes:
   0  done, and all is well
-  1  a failure was found: damage in a database or a trace, a proof that does not hold, or a
-     simulated system that is saturated before it reaches what is asked of it
+  1  a failure was found: damage in a database or a trace, a proof that does not hold, or a simulated
+     system that is saturated before it reaches what is asked of it
   2  wrong usage: the arguments, or a path without a database or a trace
   3  the database is open elsewhere
   4  it could not be done: the disk, memory or the system refused";

@@ -160,7 +160,10 @@ impl Sweep {
     ///
     /// # Errors
     /// [`SweepError::Figure`] if the outcomes have no such figure.
-    pub fn values(&self, outcomes: &[Outcome]) -> Result<(Vec<Option<Estimate>>, String), SweepError> {
+    pub fn values(
+        &self,
+        outcomes: &[Outcome],
+    ) -> Result<(Vec<Option<Estimate>>, String), SweepError> {
         let FigureName { section, name } = &self.figure;
         let found: Vec<_> = outcomes
             .iter()
