@@ -12,6 +12,8 @@
 //! - [`debit_credit_pages`]: debit-credit as page references (paper 001).
 //! - [`record`]: the fixed-size records that the transaction reads and writes.
 //! - [`model`]: the transaction on plain vectors, and the four sums that must agree.
+//! - [`trace`]: recorded transactions: two forms, statistics, a synthetic one, local lock shares.
+//! - [`routing`]: which types run on which nodes, and which node grants which locks.
 //! - [`responses`]: response times, gathered batch by batch.
 //!
 //! ```

@@ -255,9 +255,9 @@ impl Generator {
         (page, source == Source::Common)
     }
 
-    /// Makes some accesses writes: to pages of the wide common area, which others seldom use at the same
-    /// time, and from the first access to the page on, so that no lock is converted. Lock conflicts
-    /// "had no significant impact on performance" in the paper's trace.
+    /// Makes some accesses writes: to pages of the wide common area, which others seldom use at the
+    /// same time, and from the first access to the page on, so that no lock is converted. Lock
+    /// conflicts "had no significant impact on performance" in the paper's trace.
     fn write(&mut self, writes: u32, references: &mut Vec<PageReference>) {
         let mut candidates: Vec<PageNumber> = self
             .pages
