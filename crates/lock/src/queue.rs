@@ -171,6 +171,40 @@ impl<O: Copy + Eq> LockQueue<O> {
             .flat_map(move |place| self.blockers_at(matrix, self.waiters[place], place))
     }
 
+    /// The holders that have to go, or to give up a mode, before the owner is granted what it waits for:
+    /// those that do not admit it or wait for more before it, and those that do so to somebody for whom
+    /// it waits, and so on through the queue. If every owner waits for one object at a time, a cycle of waiting goes through
+    /// one of these, so a search for it may leave out all who only wait.
+    pub fn blocking_holders(&self, matrix: &Compatibility, owner: O) -> SmallVec<[O; 4]> {
+        let mut blocking = SmallVec::new();
+        let Some(place) = self.waiters.iter().position(|waiter| waiter.owner == owner) else {
+            return blocking;
+        };
+        // From the owner forwards to the head of the queue: those who are in its way.
+        let mut before: SmallVec<[Waiter<O>; 4]> = SmallVec::from_iter([self.waiters[place]]);
+        for waiter in self.waiters[..place].iter().rev() {
+            if before
+                .iter()
+                .any(|other| matrix.conflict(other.modes, waiter.modes))
+            {
+                before.push(*waiter);
+            }
+        }
+        for holder in self.holders.iter().filter(|holder| holder.owner != owner) {
+            let blocks = |waiter: &Waiter<O>| {
+                waiter.owner != holder.owner && !matrix.admits(holder.modes, waiter.modes)
+            };
+            let converts = |waiter: &Waiter<O>| waiter.owner == holder.owner;
+            if before
+                .iter()
+                .any(|waiter| blocks(waiter) || converts(waiter))
+            {
+                blocking.push(holder.owner);
+            }
+        }
+        blocking
+    }
+
     /// Everyone who holds.
     pub fn holders(&self) -> &[Holder<O>] {
         &self.holders

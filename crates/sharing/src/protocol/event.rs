@@ -5,7 +5,7 @@ use super::{Entry, LockMode, Message, NodeId, Outcome, PageId, PageSource, Psn, 
 /// What the shell tells a node's machine.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input {
-    /// A transaction of this node wants a lock. A lock already held in a sufficient mode is granted at
+    /// A transaction of this node wants a lock; it waits for one at a time. A lock already held in a sufficient mode is granted at
     /// once, without cost (unless its page has left the buffer and has to be asked for).
     Lock {
         /// Who wants it.

@@ -49,6 +49,8 @@ pub enum Message {
         psn: Psn,
         /// Who may have that version in its buffer only.
         owner: Option<NodeId>,
+        /// What the transaction holds.
+        mode: LockMode,
     },
     /// GEM: the receiver, which waited for it, may try again to write the page to storage.
     WriteTurn {

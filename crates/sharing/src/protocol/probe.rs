@@ -5,6 +5,10 @@
 //! it carries its own state (the path, what was visited, what lies ahead), so no node keeps any, a step
 //! to a place on the same node costs no message, and there is never more than one message of a search.
 //!
+//! A transaction waits for one page at a time, so those that only wait in the same queue before it need
+//! no visit: a cycle through one of them leaves the queue by a holder for which both wait. The walk goes
+//! from holder to holder, and a long queue costs no more than a short one.
+//!
 //! When the walk comes upon a transaction on its own path there is a cycle, and the youngest of its
 //! members is the victim: every search that finds the cycle chooses the same. The walk sees the edges
 //! at different times, but under strict two-phase locking an edge once seen lasts until one of its ends

@@ -45,24 +45,24 @@ impl sardonyx_sharing::protocol::primary_copy::Authority for Divided {
 
 #[derive(Clone, Debug)]
 pub enum Machine {
-    Gem(GemLocking),
-    PrimaryCopy(PrimaryCopy<Divided>),
+    Gem(Box<GemLocking>),
+    PrimaryCopy(Box<PrimaryCopy<Divided>>),
 }
 
 impl Machine {
     fn new(machines: Machines, node: NodeId, nodes: u16) -> Self {
         match machines {
-            Machines::Gem(options) => Machine::Gem(GemLocking::new(node, options)),
+            Machines::Gem(options) => Machine::Gem(Box::new(GemLocking::new(node, options))),
             Machines::PrimaryCopy(options) => {
-                Machine::PrimaryCopy(PrimaryCopy::new(node, Divided(nodes), options))
+                Machine::PrimaryCopy(Box::new(PrimaryCopy::new(node, Divided(nodes), options)))
             }
         }
     }
 
     fn protocol(&self) -> &dyn Protocol {
         match self {
-            Machine::Gem(machine) => machine,
-            Machine::PrimaryCopy(machine) => machine,
+            Machine::Gem(machine) => &**machine,
+            Machine::PrimaryCopy(machine) => &**machine,
         }
     }
 

@@ -45,7 +45,6 @@ use operation::{Effects, Operation, Standing, Writing};
 use sardonyx_lock::Answer;
 use sardonyx_lock::hash::IntegerMap;
 use smallvec::SmallVec;
-use std::collections::VecDeque;
 
 /// How GEM locking is to work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,7 +61,7 @@ struct Work {
     current: Option<Operation>,
     /// The entry is being swapped: what follows if it succeeds.
     swapping: Option<Effects>,
-    waiting: VecDeque<Operation>,
+    waiting: SmallVec<[Operation; 2]>,
 }
 
 /// One node's machine for GEM locking.
@@ -201,7 +200,8 @@ impl GemLocking {
                 page,
                 psn,
                 owner,
-            } => self.home.grant(transaction, page, psn, owner, outputs),
+                mode,
+            } => self.woken(transaction, page, mode, (psn, owner), outputs),
             Message::PageRequest { transaction, page } => {
                 outputs.push(Output::Supply { page, transaction });
             }
@@ -248,7 +248,7 @@ impl GemLocking {
 
     fn enqueue(&mut self, page: PageId, operation: Operation, outputs: &mut Vec<Output>) {
         let work = self.work.entry(page).or_default();
-        work.waiting.push_back(operation);
+        work.waiting.push(operation);
         self.begin_next(page, outputs);
     }
 
@@ -258,10 +258,11 @@ impl GemLocking {
             if work.current.is_some() {
                 return;
             }
-            let Some(operation) = work.waiting.pop_front() else {
+            if work.waiting.is_empty() {
                 self.work.remove(&page);
                 return;
-            };
+            }
+            let operation = work.waiting.remove(0);
             if let Some(operation) = self.prepare(page, operation) {
                 if let Some(work) = self.work.get_mut(&page) {
                     work.current = Some(operation);
@@ -281,7 +282,7 @@ impl GemLocking {
                 let first = all.next();
                 // The others find that one under way, and wait for their turn again.
                 let work = self.work.entry(page).or_default();
-                all.for_each(|operation| work.waiting.push_back(operation));
+                work.waiting.extend(all);
                 first
             }
             Operation::Revoke | Operation::GiveUp => {
@@ -312,6 +313,11 @@ impl GemLocking {
         effects.psn = entry.psn;
         effects.owner = entry.owner;
         effects.writer = entry.writing;
+        effects.modes = effects
+            .woken
+            .iter()
+            .map(|&woken| entry.held_by(woken))
+            .collect();
         if changed {
             if let Some(work) = self.work.get_mut(&page) {
                 work.current = Some(operation);
@@ -536,18 +542,38 @@ impl GemLocking {
         }
     }
 
+    /// A transaction of this node holds a lock for which it waited. If it waits for more than that, the
+    /// news is old: it was found out by a recovery, and the transaction has gone on.
+    fn woken(
+        &mut self,
+        transaction: TransactionId,
+        page: PageId,
+        mode: LockMode,
+        (psn, owner): (Psn, Option<NodeId>),
+        outputs: &mut Vec<Output>,
+    ) {
+        if self
+            .home
+            .lock(transaction, page)
+            .is_some_and(|lock| mode >= lock.mode)
+        {
+            self.home.grant(transaction, page, psn, owner, outputs);
+        }
+    }
+
     /// Tells those whom the operation has woken, whose authorisation must end, or who may write now.
     fn tell_others(&mut self, page: PageId, effects: Effects, outputs: &mut Vec<Output>) {
         let Effects { psn, owner, .. } = effects;
-        for transaction in effects.woken {
+        for (transaction, mode) in effects.woken.into_iter().zip(effects.modes) {
             if transaction.node() == self.home.node {
-                self.home.grant(transaction, page, psn, owner, outputs);
+                self.woken(transaction, page, mode, (psn, owner), outputs);
             } else {
                 let message = Message::Wake {
                     transaction,
                     page,
                     psn,
                     owner,
+                    mode,
                 };
                 self.home.send(transaction.node(), message, outputs);
             }
@@ -611,10 +637,9 @@ impl GemLocking {
         entry: &Entry,
         outputs: &mut Vec<Output>,
     ) {
-        let blockers = entry
-            .queue
-            .blockers(&PAGE_LOCKS, LockOwner::Transaction(waiter));
-        let blockers = blockers.map(|blocker| match blocker {
+        let waiter = LockOwner::Transaction(waiter);
+        let blockers = entry.queue.blocking_holders(&PAGE_LOCKS, waiter);
+        let blockers = blockers.into_iter().map(|blocker| match blocker {
             LockOwner::Transaction(transaction) => Step::Transaction(transaction),
             LockOwner::Node(node) => Step::Readers(page, node),
         });

@@ -65,6 +65,8 @@ pub(super) struct Effects {
     pub registered: bool,
     /// Transactions that have what they waited for.
     pub woken: SmallVec<[TransactionId; 2]>,
+    /// What each of these holds now.
+    pub modes: SmallVec<[LockMode; 2]>,
     /// Nodes that are to give up their authorisations.
     pub revoke: SmallVec<[NodeId; 2]>,
     /// A node to be told that it may try again to write.
@@ -106,6 +108,15 @@ impl Extend<LockOwner> for Woken<'_> {
 }
 
 impl Entry {
+    /// The strongest lock of a transaction that has one.
+    pub(super) fn held_by(&self, transaction: TransactionId) -> LockMode {
+        if writes(self.queue.held(LockOwner::Transaction(transaction))) {
+            LockMode::Write
+        } else {
+            LockMode::Read
+        }
+    }
+
     /// Asks for a lock.
     pub(super) fn request(
         &mut self,

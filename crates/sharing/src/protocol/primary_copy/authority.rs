@@ -235,15 +235,13 @@ impl AuthorityTable {
         waited
     }
 
-    /// For whom the transaction waits at this page.
-    pub fn blockers(
-        &self,
-        transaction: TransactionId,
-        page: PageId,
-    ) -> impl Iterator<Item = LockOwner> {
-        let locks = self.locks.get(&page).into_iter();
+    /// The holders for whom the transaction waits at this page.
+    pub fn blockers(&self, transaction: TransactionId, page: PageId) -> SmallVec<[LockOwner; 4]> {
         let owner = LockOwner::Transaction(transaction);
-        locks.flat_map(move |locks| locks.queue.blockers(&PAGE_LOCKS, owner))
+        let locks = self.locks.get(&page);
+        locks.map_or_else(SmallVec::new, |locks| {
+            locks.queue.blocking_holders(&PAGE_LOCKS, owner)
+        })
     }
 
     /// Whether no transaction holds or awaits anything here.

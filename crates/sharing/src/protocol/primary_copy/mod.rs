@@ -604,7 +604,8 @@ impl<A: Authority> PrimaryCopy<A> {
                     None
                 }
                 Step::Page(page, waiter) => {
-                    probe.blocked(self.table.blockers(waiter, page).map(|owner| match owner {
+                    let blockers = self.table.blockers(waiter, page).into_iter();
+                    probe.blocked(blockers.map(|owner| match owner {
                         LockOwner::Transaction(transaction) => Step::Transaction(transaction),
                         LockOwner::Node(node) => Step::Readers(page, node),
                     }))
