@@ -1,5 +1,5 @@
-//! Lock queues and tables against a naive model: a list of what is held and a list of who waits, with
-//! everything recomputed from scratch after each step.
+//! Lock queues and tables against a naive model: a list of what is held and a list of who waits,
+//! with everything recomputed from scratch after each step.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -409,8 +409,8 @@ fn primary_copy_three_transactions_with_every_cost() {
         messages(1, 0)
     );
     assert!(waits(&mut world, reader));
-    // One release to each authority; that to node 1 returns both pages. Node 1 grants the reader its
-    // lock, with the page.
+    // One release to each authority; that to node 1 returns both pages. Node 1 grants the reader
+    // its lock, with the page.
     assert_eq!(
         spent(&mut world, |world| world.advance(writer)),
         messages(1, 2)
@@ -500,6 +500,46 @@ fn primary_copy_a_later_request_may_overtake_the_release_before_it() {
 }
 
 #[test]
+fn primary_copy_a_newer_version_is_written_after_an_older_one() {
+    let mut world = primary_copy(UpdateStrategy::NoForce, false);
+    let page = PageId(1);
+    let writer = run(&mut world, 0, &[(1, WRITE)]);
+    world.advance(writer);
+    world.settle();
+    world.evict(NodeId(1), page);
+    let slow = world.events.pop().expect("the write is under way");
+    // Version 2 comes back to the authority, which wants to write it too.
+    let writer = run(&mut world, 0, &[(1, WRITE)]);
+    world.advance(writer);
+    world.settle();
+    world.evict(NodeId(1), page);
+    assert!(
+        world.events.is_empty(),
+        "two writes of a page: {:?}",
+        world.events
+    );
+    world.events.push(slow);
+    world.settle();
+    assert_eq!(world.stored(page).psn, Psn(2));
+    world.check_at_rest();
+}
+
+#[test]
+fn primary_copy_only_the_authority_writes() {
+    let mut world = primary_copy(UpdateStrategy::NoForce, false);
+    let writer = run(&mut world, 0, &[(1, WRITE)]);
+    world.advance(writer);
+    world.evict(NodeId(0), PageId(1));
+    assert!(
+        !world.node(NodeId(0)).frames.contains_key(&PageId(1)),
+        "it has been discarded"
+    );
+    world.settle();
+    assert_eq!(world.stored(PageId(1)).psn, Psn(0));
+    assert!(world.node(NodeId(1)).frames[&PageId(1)].dirty);
+}
+
+#[test]
 fn primary_copy_an_acknowledged_release_costs_one_message_more() {
     let options = PrimaryCopyOptions {
         update: UpdateStrategy::NoForce,
@@ -555,8 +595,8 @@ fn primary_copy_authorised_readers_cost_nothing_until_a_writer_comes() {
     );
 }
 
-/// Two transactions of different nodes that wait for each other; whoever suspects it, the younger one
-/// is the victim.
+/// Two transactions of different nodes that wait for each other; whoever suspects it, the younger
+/// one is the victim.
 fn deadlock(mut world: World, suspect_older: bool) -> World {
     let older = run(&mut world, 0, &[(1, WRITE)]);
     let filler = run(&mut world, 1, &[]);
