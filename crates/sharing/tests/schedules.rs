@@ -3,9 +3,10 @@
 mod world;
 
 use sardonyx_sharing::protocol::{
-    Counters, GemOptions, LockMode, NodeId, Outcome, PageId, PrimaryCopyOptions, Psn,
+    Counters, GemOptions, LockMode, Message, NodeId, Outcome, PageId, PrimaryCopyOptions, Psn,
     TransactionId, UpdateStrategy,
 };
+use world::random::Random;
 use world::{Event, Machines, Progress, World};
 
 const READ: LockMode = LockMode::Read;
@@ -677,6 +678,70 @@ fn two_readers_that_want_to_write_are_a_deadlock() {
         two_upgraders(gem(UpdateStrategy::NoForce, authorised));
         two_upgraders(primary_copy(UpdateStrategy::NoForce, authorised));
     }
+}
+
+#[test]
+fn primary_copy_a_victim_gives_back_the_read_lock_that_was_registered() {
+    let mut world = primary_copy(UpdateStrategy::NoForce, true);
+    let [older, younger] = [0, 0].map(|node| run(&mut world, node, &[(1, READ)]));
+    // Both read under node 0's authorisation and want to write; the news that their read locks are
+    // registered, and the revocation, stay on the way.
+    for transaction in [younger, older] {
+        let state = world.node(NodeId(0)).transactions.get_mut(&transaction);
+        state.expect("it runs").steps.push((PageId(1), WRITE));
+        world.advance(transaction);
+        settle_but_news(&mut world);
+    }
+    world.suspect(older);
+    settle_but_news(&mut world);
+    assert_eq!(world.victims, 1);
+    assert_eq!(progress(&mut world, younger), None);
+    world.settle();
+    assert_eq!(progress(&mut world, older), Some(Progress::Ready));
+    world.advance(older);
+    world.settle();
+    world.check_at_rest();
+}
+
+/// Lets everything happen but the arrival of registrations and revocations.
+fn settle_but_news(world: &mut World) {
+    let news = |event: &Event| {
+        let Event::Message { message, .. } = event else {
+            return false;
+        };
+        matches!(message, Message::Registered { .. } | Message::Revoke { .. })
+    };
+    while let Some(place) = world.events.iter().position(|event| !news(event)) {
+        world.happen(place);
+    }
+}
+
+#[test]
+fn gem_a_recovery_waits_for_an_older_version_that_is_being_written() {
+    let mut world = owned_by_node_0();
+    let page = PageId(7);
+    world.evict(NodeId(0), page);
+    for _ in 0..4 {
+        world.happen(0);
+    }
+    let slow = world.events.pop().expect("the write is under way");
+    let writer = run(&mut world, 1, &[(7, WRITE)]);
+    world.advance(writer);
+    world.settle();
+    world.fail(NodeId(1), &mut Random::new(0));
+    world.recover(NodeId(2), 8);
+    world.settle();
+    assert_eq!(
+        world.stored(page).psn,
+        Psn(0),
+        "the recovery writes while node 0 does"
+    );
+    world.events.push(slow);
+    world.settle();
+    assert_eq!(world.stored(page).psn, Psn(2));
+    assert!(world.recovery.is_none());
+    let reader = run(&mut world, 0, &[(7, READ)]);
+    assert_eq!(progress(&mut world, reader), Some(Progress::Ready));
 }
 
 #[test]
