@@ -1,8 +1,8 @@
 //! Which locks go together: lock modes and the matrix over them.
 //!
-//! A mode is a number; what it means is in the matrix that a lock table is made with. The matrix says,
-//! for a mode held by one owner and a mode requested by another, whether both may hold. It need not be
-//! symmetric: an update lock may be given beside readers and yet admit no new reader.
+//! A mode is a number; what it means is in the matrix that a lock table is made with. The matrix
+//! says, for a mode held by one owner and a mode requested by another, whether both may hold. It
+//! need not be symmetric: an update lock may be given beside readers and yet admit no new reader.
 //!
 //! One owner may hold several modes of one object at once (it read, and now increments), so what is
 //! held is a set, [`Modes`].
@@ -117,8 +117,9 @@ impl Compatibility {
 
     /// A matrix of rows by held mode and columns by requested mode; `true` is compatible.
     ///
-    /// A mode *covers* another if it excludes at least the same: whatever it admits, the other admits,
-    /// and whatever admits it admits the other. Its holder needs no second lock for the other.
+    /// A mode *covers* another if it excludes at least the same: whatever it admits, the other
+    /// admits, and whatever admits it admits the other. Its holder needs no second lock for the
+    /// other.
     ///
     /// # Errors
     /// If there is no row or more than [`MODES_MAX`], or a row is not as long as there are rows.

@@ -1,8 +1,8 @@
 //! A hash for maps by small integers, such as page and transaction numbers.
 //!
-//! Lock tables look up millions of numbers that no adversary chooses, so one multiplication per word
-//! is enough. The hash has no seed: a run is the same every time (I11). Still, nobody may let the order
-//! of such a map be seen.
+//! Lock tables look up millions of numbers that no adversary chooses, so one multiplication per
+//! word is enough. The hash has no seed: a run is the same every time (I11). Still, nobody may let
+//! the order of such a map be seen.
 
 use core::hash::{BuildHasherDefault, Hasher};
 

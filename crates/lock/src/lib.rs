@@ -1,14 +1,16 @@
 //! Lock tables without threads, clocks or I/O.
 //!
-//! A lock protects an object (a page, an object of a user's schema) until its owner (a transaction, an
-//! operation) gives it back. What locks there are is given by a [`Compatibility`] matrix: shared and
-//! exclusive is one such matrix, read and increment another. The core is [`LockQueue`], the state of
-//! one object: who holds it, and who waits, first come first served. A [`LockTable`] is many of them by
-//! key. A cycle among the waiting is found by [`waits_for::cycle`], over all tables at once.
+//! A lock protects an object (a page, an object of a user's schema) until its owner (a transaction,
+//! an operation) gives it back. What locks there are is given by a [`Compatibility`] matrix: shared
+//! and exclusive is one such matrix, read and increment another. The core is [`LockQueue`], the
+//! state of one object: who holds it, and who waits, first come first served. A [`LockTable`] is
+//! many of them by key. A cycle among the waiting is found by [`waits_for::cycle`], over all tables
+//! at once.
 //!
 //! Everything here is a state machine: a request is answered at once with [`Answer`], and what a
-//! release grants to others is returned to the caller, who tells them. The threaded lock manager, the
-//! simulation and the entries of a global lock table (paper 001, section 2) are shells around it.
+//! release grants to others is returned to the caller, who tells them. The threaded lock manager,
+//! the simulation and the entries of a global lock table (paper 001, section 2) are shells around
+//! it.
 //!
 //! ```
 //! use sardonyx_lock::{Answer, Compatibility, EXCLUSIVE, LockTable, SHARED};

@@ -1,13 +1,14 @@
 //! The locks on one object: who holds it and who waits.
 //!
-//! Requests are served first come, first served: none is granted before an earlier one with which it
-//! conflicts. One that conflicts with nobody before it need not wait behind them, for it delays nobody.
-//! A *conversion*, a request of an owner that already holds the object, goes before ordinary ones (they
-//! could not be granted before it ends anyway) and after earlier conversions; two conversions that wait
-//! for each other's holder are a deadlock, which `waits_for` finds.
+//! Requests are served first come, first served: none is granted before an earlier one with which
+//! it conflicts. One that conflicts with nobody before it need not wait behind them, for it delays
+//! nobody. A *conversion*, a request of an owner that already holds the object, goes before
+//! ordinary ones (they could not be granted before it ends anyway) and after earlier conversions;
+//! two conversions that wait for each other's holder are a deadlock, which `waits_for` finds.
 //!
 //! Invariants, after every call: what different owners hold goes together; every waiter waits for
-//! somebody ([`LockQueue::blockers`] is not empty); no owner is twice among the holders or the waiters.
+//! somebody ([`LockQueue::blockers`] is not empty); no owner is twice among the holders or the
+//! waiters.
 
 use crate::compatibility::{Compatibility, Mode, Modes};
 use smallvec::SmallVec;
@@ -61,8 +62,8 @@ impl<O> Default for LockQueue<O> {
 }
 
 impl<O: Copy + Eq> LockQueue<O> {
-    /// Asks for `mode`. An owner that waits already and asks for another mode waits for both, in its
-    /// old place.
+    /// Asks for `mode`. An owner that waits already and asks for another mode waits for both, in
+    /// its old place.
     pub fn request(&mut self, matrix: &Compatibility, owner: O, mode: Mode) -> Answer {
         let held = self.held(owner);
         if matrix.covers(held, mode) {
@@ -94,8 +95,8 @@ impl<O: Copy + Eq> LockQueue<O> {
         Answer::Waiting
     }
 
-    /// Makes the owner a holder of `mode` beside the present ones and before all who wait: it held the
-    /// object already by another way, which excluded the same others.
+    /// Makes the owner a holder of `mode` beside the present ones and before all who wait: it held
+    /// the object already by another way, which excluded the same others.
     ///
     /// # Panics
     /// If another holder does not admit it: then it had not.
@@ -116,8 +117,8 @@ impl<O: Copy + Eq> LockQueue<O> {
         self.waiters.sort_by_key(|waiter| !waiter.conversion);
     }
 
-    /// Takes the owner out, holding and waiting, and appends to `granted` those who hold (more) now,
-    /// in the order in which they waited. Returns the modes that the owner held.
+    /// Takes the owner out, holding and waiting, and appends to `granted` those who hold (more)
+    /// now, in the order in which they waited. Returns the modes that the owner held.
     pub fn release(
         &mut self,
         matrix: &Compatibility,
@@ -133,8 +134,8 @@ impl<O: Copy + Eq> LockQueue<O> {
         held
     }
 
-    /// Takes back what the owner waits for; what it holds stays. Appends to `granted` those who hold
-    /// (more) now. Returns whether it waited.
+    /// Takes back what the owner waits for; what it holds stays. Appends to `granted` those who
+    /// hold (more) now. Returns whether it waited.
     pub fn cancel(
         &mut self,
         matrix: &Compatibility,
@@ -162,13 +163,48 @@ impl<O: Copy + Eq> LockQueue<O> {
         waiter.map_or(Modes::NONE, |waiter| waiter.modes)
     }
 
-    /// Whom the owner waits for: holders that do not admit it, and earlier waiters that conflict with
-    /// it. Empty if it does not wait. One owner may come twice, as holder and as waiter.
+    /// Whom the owner waits for: holders that do not admit it, and earlier waiters that conflict
+    /// with it. Empty if it does not wait. One owner may come twice, as holder and as waiter.
     pub fn blockers(&self, matrix: &Compatibility, owner: O) -> impl Iterator<Item = O> {
         let place = self.waiters.iter().position(|waiter| waiter.owner == owner);
         place
             .into_iter()
             .flat_map(move |place| self.blockers_at(matrix, self.waiters[place], place))
+    }
+
+    /// The holders that have to go, or to give up a mode, before the owner is granted what it waits
+    /// for: those that do not admit it or wait for more before it, and those that do so to somebody
+    /// for whom it waits, and so on through the queue. If every owner waits for one object at a
+    /// time, a cycle of waiting goes through one of these, so a search for it may leave out all who
+    /// only wait.
+    pub fn blocking_holders(&self, matrix: &Compatibility, owner: O) -> SmallVec<[O; 4]> {
+        let mut blocking = SmallVec::new();
+        let Some(place) = self.waiters.iter().position(|waiter| waiter.owner == owner) else {
+            return blocking;
+        };
+        // From the owner forwards to the head of the queue: those who are in its way.
+        let mut before: SmallVec<[Waiter<O>; 4]> = SmallVec::from_iter([self.waiters[place]]);
+        for waiter in self.waiters[..place].iter().rev() {
+            if before
+                .iter()
+                .any(|other| matrix.conflict(other.modes, waiter.modes))
+            {
+                before.push(*waiter);
+            }
+        }
+        for holder in self.holders.iter().filter(|holder| holder.owner != owner) {
+            let blocks = |waiter: &Waiter<O>| {
+                waiter.owner != holder.owner && !matrix.admits(holder.modes, waiter.modes)
+            };
+            let converts = |waiter: &Waiter<O>| waiter.owner == holder.owner;
+            if before
+                .iter()
+                .any(|waiter| blocks(waiter) || converts(waiter))
+            {
+                blocking.push(holder.owner);
+            }
+        }
+        blocking
     }
 
     /// Everyone who holds.

@@ -93,8 +93,8 @@ impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
             .map_or(Modes::NONE, |queue| queue.held(owner))
     }
 
-    /// The owners in a cycle of waiting through `owner`, if there is one in this table alone. To look
-    /// over several tables at once, see [`waits_for::cycle`].
+    /// The owners in a cycle of waiting through `owner`, if there is one in this table alone. To
+    /// look over several tables at once, see [`waits_for::cycle`].
     pub fn deadlock(&mut self, owner: O) -> Option<Vec<O>> {
         let cycle = waits_for::cycle(&[&*self], owner);
         self.statistics.deadlocks += u64::from(cycle.is_some());

@@ -1,11 +1,11 @@
 //! Who waits for whom, and whether in a circle.
 //!
-//! The graph is not kept: its edges are read from the lock tables when a cycle is looked for, so they
-//! are never stale and cost nothing while nobody waits long. Several tables (of pages and of objects,
-//! say) make one graph, for a cycle may cross them.
+//! The graph is not kept: its edges are read from the lock tables when a cycle is looked for, so
+//! they are never stale and cost nothing while nobody waits long. Several tables (of pages and of
+//! objects, say) make one graph, for a cycle may cross them.
 //!
-//! A cycle can only arise by a request that begins to wait, and then goes through its owner: looking
-//! from there after each such request, or after a wait that lasts, finds all.
+//! A cycle can only arise by a request that begins to wait, and then goes through its owner:
+//! looking from there after each such request, or after a wait that lasts, finds all.
 
 use crate::hash::IntegerSet;
 use core::hash::Hash;
@@ -16,8 +16,8 @@ pub trait Blockers<O> {
     fn blockers(&self, waiter: O, visit: &mut dyn FnMut(O));
 }
 
-/// A cycle through `start` over all of `tables`: `start` waits for the second, and so on, and the last
-/// waits for `start`. `None` if there is none.
+/// A cycle through `start` over all of `tables`: `start` waits for the second, and so on, and the
+/// last waits for `start`. `None` if there is none.
 pub fn cycle<O: Copy + Eq + Hash>(tables: &[&dyn Blockers<O>], start: O) -> Option<Vec<O>> {
     let mut visited = IntegerSet::default();
     let mut path = Vec::new();

@@ -1,10 +1,10 @@
-//! Lock queues and tables against a naive model: a list of what is held and a list of who waits, with
-//! everything recomputed from scratch after each step.
+//! Lock queues and tables against a naive model: a list of what is held and a list of who waits,
+//! with everything recomputed from scratch after each step.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use sardonyx_lock::{Answer, Compatibility, LockTable, Mode, waits_for};
+use sardonyx_lock::{Answer, Compatibility, LockQueue, LockTable, Mode, waits_for};
 use std::collections::{BTreeMap, BTreeSet};
 
 type Owner = u8;
@@ -286,4 +286,43 @@ proptest! {
         }
         prop_assert!(tables.iter().all(LockTable::is_empty), "a lock is left");
     }
+
+    /// A search that looks at the blocking holders only reaches every holder that one along all the
+    /// waiting reaches, and no other.
+    #[test]
+    fn no_holder_is_missed_by_leaving_out_who_only_waits(
+        (rows, steps) in rows().prop_flat_map(|rows| {
+            let modes = rows.len() as u8;
+            (Just(rows), vec((0..7_u8, 0..modes, 0..8_u8), 1..30))
+        }),
+    ) {
+        let borrowed: Vec<&[bool]> = rows.iter().map(Vec::as_slice).collect();
+        let matrix = Compatibility::new(&borrowed).unwrap();
+        let mut queue = LockQueue::default();
+        for (owner, mode, dice) in steps {
+            if dice == 0 {
+                queue.release(&matrix, owner, &mut Vec::new());
+            } else {
+                queue.request(&matrix, owner, Mode(mode));
+            }
+            for waiter in queue.waiters() {
+                let mut all = reach(waiter.owner, |from| queue.blockers(&matrix, from).collect());
+                all.retain(|owner| !queue.held(*owner).is_empty());
+                let through_holders = reach(waiter.owner, |from| {
+                    queue.blocking_holders(&matrix, from).to_vec()
+                });
+                prop_assert_eq!(all, through_holders);
+            }
+        }
+    }
+}
+
+/// Everyone to whom the steps lead from `start`.
+fn reach(start: Owner, step: impl Fn(Owner) -> Vec<Owner>) -> BTreeSet<Owner> {
+    let mut reached = BTreeSet::new();
+    let mut open = vec![start];
+    while let Some(from) = open.pop() {
+        open.extend(step(from).into_iter().filter(|&to| reached.insert(to)));
+    }
+    reached
 }

@@ -1,7 +1,8 @@
 //! Several nodes on one database.
 //!
-//! [`protocol`] has the rules by which nodes share pages: locks over all nodes, and buffers in which
-//! nobody reads an old version. They are state machines; the simulation runs them in virtual time.
+//! [`protocol`] has the rules by which nodes share pages: locks over all nodes, and buffers in
+//! which nobody reads an old version. They are state machines; the simulation runs them in virtual
+//! time.
 
 #![forbid(unsafe_code)]
 

@@ -87,6 +87,9 @@ fn each_message_is_delivered_once_and_in_order() {
             let delivered = pair.delivered[1 - end].len() as u64;
             assert_eq!(delivered, pair.sent[end], "seed {seed}");
             assert!(pair.ends[end].is_settled(), "seed {seed}");
+            // What came again is not kept.
+            let state = format!("{:?}", pair.ends[end]);
+            assert!(state.contains("early: {}"), "seed {seed}: {state}");
         }
     }
 }

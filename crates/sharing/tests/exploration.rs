@@ -1,13 +1,13 @@
 //! Thousands of seeded runs of the toy shell, in which anything may happen between any two steps.
 //!
-//! In each run transactions of several nodes read and change a few pages. Checked at every step, by the
-//! world: mutual exclusion; every grant names the newest committed version and is right about where it
-//! is; no update is lost; storage never goes backwards. At the end: nothing waits (deadlocks are found
-//! as long as waiting transactions are suspected), and no lock is left. A run repeated has the same
-//! outputs (I11).
+//! In each run transactions of several nodes read and change a few pages. Checked at every step, by
+//! the world: mutual exclusion; every grant names the newest committed version and is right about
+//! where it is; no update is lost; storage never goes backwards. At the end: nothing waits
+//! (deadlocks are found as long as waiting transactions are suspected), and no lock is left. A run
+//! repeated has the same outputs (I11).
 //!
-//! A failure prints the seed; `SARDONYX_SEED=… cargo test -p sardonyx-sharing --test exploration NAME`
-//! runs it alone and prints every step.
+//! A failure prints the seed; `SARDONYX_SEED=… cargo test -p sardonyx-sharing --test exploration
+//! NAME` runs it alone and prints every step.
 
 mod world;
 

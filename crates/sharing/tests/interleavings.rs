@@ -1,8 +1,9 @@
-//! All interleavings of a few small cases: whatever order messages, entry accesses, reads and writes of
-//! storage and the transactions' steps come in, the world's checks hold and everything ends.
+//! All interleavings of a few small cases: whatever order messages, entry accesses, reads and
+//! writes of storage and the transactions' steps come in, the world's checks hold and everything
+//! ends.
 //!
-//! The states are searched depth first; a state reached twice is searched once. States are told apart
-//! by what they print, without the counters.
+//! The states are searched depth first; a state reached twice is searched once. States are told
+//! apart by what they print, without the counters.
 
 mod world;
 

@@ -3,9 +3,10 @@
 mod world;
 
 use sardonyx_sharing::protocol::{
-    Counters, GemOptions, LockMode, NodeId, Outcome, PageId, PrimaryCopyOptions, Psn,
+    Counters, GemOptions, LockMode, Message, NodeId, Outcome, PageId, PrimaryCopyOptions, Psn,
     TransactionId, UpdateStrategy,
 };
+use world::random::Random;
 use world::{Event, Machines, Progress, World};
 
 const READ: LockMode = LockMode::Read;
@@ -409,8 +410,8 @@ fn primary_copy_three_transactions_with_every_cost() {
         messages(1, 0)
     );
     assert!(waits(&mut world, reader));
-    // One release to each authority; that to node 1 returns both pages. Node 1 grants the reader its
-    // lock, with the page.
+    // One release to each authority; that to node 1 returns both pages. Node 1 grants the reader
+    // its lock, with the page.
     assert_eq!(
         spent(&mut world, |world| world.advance(writer)),
         messages(1, 2)
@@ -500,6 +501,46 @@ fn primary_copy_a_later_request_may_overtake_the_release_before_it() {
 }
 
 #[test]
+fn primary_copy_a_newer_version_is_written_after_an_older_one() {
+    let mut world = primary_copy(UpdateStrategy::NoForce, false);
+    let page = PageId(1);
+    let writer = run(&mut world, 0, &[(1, WRITE)]);
+    world.advance(writer);
+    world.settle();
+    world.evict(NodeId(1), page);
+    let slow = world.events.pop().expect("the write is under way");
+    // Version 2 comes back to the authority, which wants to write it too.
+    let writer = run(&mut world, 0, &[(1, WRITE)]);
+    world.advance(writer);
+    world.settle();
+    world.evict(NodeId(1), page);
+    assert!(
+        world.events.is_empty(),
+        "two writes of a page: {:?}",
+        world.events
+    );
+    world.events.push(slow);
+    world.settle();
+    assert_eq!(world.stored(page).psn, Psn(2));
+    world.check_at_rest();
+}
+
+#[test]
+fn primary_copy_only_the_authority_writes() {
+    let mut world = primary_copy(UpdateStrategy::NoForce, false);
+    let writer = run(&mut world, 0, &[(1, WRITE)]);
+    world.advance(writer);
+    world.evict(NodeId(0), PageId(1));
+    assert!(
+        !world.node(NodeId(0)).frames.contains_key(&PageId(1)),
+        "it has been discarded"
+    );
+    world.settle();
+    assert_eq!(world.stored(PageId(1)).psn, Psn(0));
+    assert!(world.node(NodeId(1)).frames[&PageId(1)].dirty);
+}
+
+#[test]
 fn primary_copy_an_acknowledged_release_costs_one_message_more() {
     let options = PrimaryCopyOptions {
         update: UpdateStrategy::NoForce,
@@ -555,8 +596,8 @@ fn primary_copy_authorised_readers_cost_nothing_until_a_writer_comes() {
     );
 }
 
-/// Two transactions of different nodes that wait for each other; whoever suspects it, the younger one
-/// is the victim.
+/// Two transactions of different nodes that wait for each other; whoever suspects it, the younger
+/// one is the victim.
 fn deadlock(mut world: World, suspect_older: bool) -> World {
     let older = run(&mut world, 0, &[(1, WRITE)]);
     let filler = run(&mut world, 1, &[]);
@@ -637,6 +678,70 @@ fn two_readers_that_want_to_write_are_a_deadlock() {
         two_upgraders(gem(UpdateStrategy::NoForce, authorised));
         two_upgraders(primary_copy(UpdateStrategy::NoForce, authorised));
     }
+}
+
+#[test]
+fn primary_copy_a_victim_gives_back_the_read_lock_that_was_registered() {
+    let mut world = primary_copy(UpdateStrategy::NoForce, true);
+    let [older, younger] = [0, 0].map(|node| run(&mut world, node, &[(1, READ)]));
+    // Both read under node 0's authorisation and want to write; the news that their read locks are
+    // registered, and the revocation, stay on the way.
+    for transaction in [younger, older] {
+        let state = world.node(NodeId(0)).transactions.get_mut(&transaction);
+        state.expect("it runs").steps.push((PageId(1), WRITE));
+        world.advance(transaction);
+        settle_but_news(&mut world);
+    }
+    world.suspect(older);
+    settle_but_news(&mut world);
+    assert_eq!(world.victims, 1);
+    assert_eq!(progress(&mut world, younger), None);
+    world.settle();
+    assert_eq!(progress(&mut world, older), Some(Progress::Ready));
+    world.advance(older);
+    world.settle();
+    world.check_at_rest();
+}
+
+/// Lets everything happen but the arrival of registrations and revocations.
+fn settle_but_news(world: &mut World) {
+    let news = |event: &Event| {
+        let Event::Message { message, .. } = event else {
+            return false;
+        };
+        matches!(message, Message::Registered { .. } | Message::Revoke { .. })
+    };
+    while let Some(place) = world.events.iter().position(|event| !news(event)) {
+        world.happen(place);
+    }
+}
+
+#[test]
+fn gem_a_recovery_waits_for_an_older_version_that_is_being_written() {
+    let mut world = owned_by_node_0();
+    let page = PageId(7);
+    world.evict(NodeId(0), page);
+    for _ in 0..4 {
+        world.happen(0);
+    }
+    let slow = world.events.pop().expect("the write is under way");
+    let writer = run(&mut world, 1, &[(7, WRITE)]);
+    world.advance(writer);
+    world.settle();
+    world.fail(NodeId(1), &mut Random::new(0));
+    world.recover(NodeId(2), 8);
+    world.settle();
+    assert_eq!(
+        world.stored(page).psn,
+        Psn(0),
+        "the recovery writes while node 0 does"
+    );
+    world.events.push(slow);
+    world.settle();
+    assert_eq!(world.stored(page).psn, Psn(2));
+    assert!(world.recovery.is_none());
+    let reader = run(&mut world, 0, &[(7, READ)]);
+    assert_eq!(progress(&mut world, reader), Some(Progress::Ready));
 }
 
 #[test]

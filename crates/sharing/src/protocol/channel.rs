@@ -6,13 +6,13 @@
 //! order of the numbers, each once. Like the protocols it has no clock: the shell says when it has
 //! waited long enough.
 //!
-//! Invariants: what is delivered is a prefix of what the other end has sent; a message is forgotten by
-//! its sender only when it has been delivered. A channel does not outlive its node: what a failed node
-//! had not received is lost with it.
+//! Invariants: what is delivered is a prefix of what the other end has sent; a message is forgotten
+//! by its sender only when it has been delivered. A channel does not outlive its node: what a
+//! failed node had not received is lost with it.
 //!
-//! Bounds (I10): of the messages that are not acknowledged only the first [`WINDOW`] are sent, and the
-//! receiver keeps as many that came too early. The sender keeps all; there are never more than its
-//! node's transactions have under way.
+//! Bounds (I10): of the messages that are not acknowledged only the first [`WINDOW`] are sent, and
+//! the receiver keeps as many that came too early. The sender keeps all; there are never more than
+//! its node's transactions have under way.
 //!
 //! ```
 //! use sardonyx_sharing::protocol::channel::Channel;
@@ -80,9 +80,9 @@ impl<M: Clone> Channel<M> {
         (ahead < WINDOW).then(|| self.packet(ahead))
     }
 
-    /// Takes a packet from the other end. Appends to `delivered` the messages whose turn it is. Returns
-    /// the acknowledgement to be sent, if the packet had a message, be it an old one: then an earlier
-    /// acknowledgement may have been lost.
+    /// Takes a packet from the other end. Appends to `delivered` the messages whose turn it is.
+    /// Returns the acknowledgement to be sent, if the packet had a message, be it an old one: then
+    /// an earlier acknowledgement may have been lost.
     pub fn receive(&mut self, packet: Packet<M>, delivered: &mut Vec<M>) -> Option<Packet<M>> {
         while self.first < packet.received && self.unacknowledged.pop_front().is_some() {
             self.first += 1;

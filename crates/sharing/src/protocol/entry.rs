@@ -1,12 +1,12 @@
-//! An entry of the global lock table in GEM: one page's locks and where its newest version is (paper
-//! 001, sections 2 and 3.2).
+//! An entry of the global lock table in GEM: one page's locks and where its newest version is
+//! (paper 001, sections 2 and 3.2).
 //!
-//! GEM cannot compute. A node reads an entry into main memory, changes its copy there, and writes it
-//! back by Compare&Swap on the entry's version; who finds it changed begins again. So every entry is
-//! consistent at any time, and the order of the swaps is the order of events.
+//! GEM cannot compute. A node reads an entry into main memory, changes its copy there, and writes
+//! it back by Compare&Swap on the entry's version; who finds it changed begins again. So every
+//! entry is consistent at any time, and the order of the swaps is the order of events.
 //!
-//! Invariants: holders go together; the PSN is that of the newest committed version; without an owner
-//! storage has that version; with one, the owner's buffer has it until a write that `writing`
+//! Invariants: holders go together; the PSN is that of the newest committed version; without an
+//! owner storage has that version; with one, the owner's buffer has it until a write that `writing`
 //! announced is done; at most one node writes the page to storage.
 
 use super::{NodeId, Psn, TransactionId};
@@ -65,8 +65,8 @@ impl Entry {
         self.owner
     }
 
-    /// Whether no transaction is known here to hold or await a lock on the page, and nobody is writing
-    /// it. (A node with a read authorisation may have readers of its own.)
+    /// Whether no transaction is known here to hold or await a lock on the page, and nobody is
+    /// writing it. (A node with a read authorisation may have readers of its own.)
     pub fn is_idle(&self) -> bool {
         let mut holders = self.queue.holders().iter();
         holders.all(|holder| matches!(holder.owner, LockOwner::Node(_)))
@@ -74,7 +74,8 @@ impl Entry {
             && self.writing.is_none()
     }
 
-    /// Puts `entry` in this one's place if this one's version is still `expected`; says whether it did.
+    /// Puts `entry` in this one's place if this one's version is still `expected`; says whether it
+    /// did.
     pub fn compare_and_swap(&mut self, expected: u64, entry: Entry) -> bool {
         let equal = self.version == expected;
         if equal {

@@ -5,8 +5,9 @@ use super::{Entry, LockMode, Message, NodeId, Outcome, PageId, PageSource, Psn, 
 /// What the shell tells a node's machine.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input {
-    /// A transaction of this node wants a lock. A lock already held in a sufficient mode is granted at
-    /// once, without cost (unless its page has left the buffer and has to be asked for).
+    /// A transaction of this node wants a lock; it waits for one at a time. A lock already held in
+    /// a sufficient mode is granted at once, without cost (unless its page has left the buffer and
+    /// has to be asked for).
     Lock {
         /// Who wants it.
         transaction: TransactionId,
@@ -25,8 +26,8 @@ pub enum Input {
         /// How.
         outcome: Outcome,
     },
-    /// A message has come. If it returns pages ([`Message::returned_pages`]), they are in this node's
-    /// buffer, as modified copies, before the machine is told.
+    /// A message has come. If it returns pages ([`Message::returned_pages`]), they are in this
+    /// node's buffer, as modified copies, before the machine is told.
     Message {
         /// Who sent it.
         from: NodeId,
@@ -56,9 +57,9 @@ pub enum Input {
         /// The version that the buffer has (`None`: no copy).
         copy: Option<Psn>,
     },
-    /// The buffer wants to write its modified copy to storage (NOFORCE). Answered, possibly later, by
-    /// [`Output::WriteBack`] or [`Output::Discard`]. Not for a page that an active transaction has
-    /// modified. The copy stays in the buffer until [`Input::WrittenBack`] or the discard.
+    /// The buffer wants to write its modified copy to storage (NOFORCE). Answered, possibly later,
+    /// by [`Output::WriteBack`] or [`Output::Discard`]. Not for a page that an active transaction
+    /// has modified. The copy stays in the buffer until [`Input::WrittenBack`] or the discard.
     Replace {
         /// Which page.
         page: PageId,
@@ -72,8 +73,8 @@ pub enum Input {
         /// The version written.
         psn: Psn,
     },
-    /// A transaction has waited for a lock for long: look for a deadlock. To be repeated as long as it
-    /// waits: one deadlock may hide another.
+    /// A transaction has waited for a lock for long: look for a deadlock. To be repeated as long as
+    /// it waits: one deadlock may hide another.
     Suspect {
         /// Which.
         transaction: TransactionId,
@@ -84,11 +85,10 @@ pub enum Input {
         /// Which node.
         node: NodeId,
     },
-    /// GEM: free this page from a failed node, when every other node has been told of its failure. To be
-    /// given for every entry of the global lock table to
-    /// one node, the one that reads the failed node's log; if that one fails too, to another, from the
-    /// beginning and for both. Answered by [`Output::EntryRecovered`], perhaps after
-    /// [`Output::RecoverPage`].
+    /// GEM: free this page from a failed node, when every other node has been told of its failure.
+    /// To be given for every entry of the global lock table to one node, the one that reads the
+    /// failed node's log; if that one fails too, to another, from the beginning and for both.
+    /// Answered by [`Output::EntryRecovered`], perhaps after [`Output::RecoverPage`].
     Recover {
         /// Which page.
         page: PageId,
@@ -150,8 +150,9 @@ pub enum Output {
         /// Where it is.
         source: PageSource,
     },
-    /// The transaction, one of this node, has to wait for a lock (then [`Input::Suspect`] is due after
-    /// a while). Also said when its request has gone to another node, where it may have to wait.
+    /// The transaction, one of this node, has to wait for a lock (then [`Input::Suspect`] is due
+    /// after a while). Also said when its request has gone to another node, where it may have to
+    /// wait.
     Waiting {
         /// Who.
         transaction: TransactionId,
@@ -178,8 +179,8 @@ pub enum Output {
         /// For whom, of this or another node.
         transaction: TransactionId,
     },
-    /// The buffer may write its copy to storage now: the committed version that it has, which is this
-    /// or a newer one.
+    /// The buffer may write its copy to storage now: the committed version that it has, which is
+    /// this or a newer one.
     WriteBack {
         /// Which page.
         page: PageId,
@@ -194,9 +195,9 @@ pub enum Output {
         /// The version not to write.
         psn: Psn,
     },
-    /// Bring the newest version that the failed node has committed, by its log, to storage, if storage
-    /// has not got this or a newer one; undo what the node's unfinished transactions have brought there.
-    /// Nobody else writes the page until [`Input::PageRecovered`].
+    /// Bring the newest version that the failed node has committed, by its log, to storage, if
+    /// storage has not got this or a newer one; undo what the node's unfinished transactions have
+    /// brought there. Nobody else writes the page until [`Input::PageRecovered`].
     RecoverPage {
         /// Which page.
         page: PageId,

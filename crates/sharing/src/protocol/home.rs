@@ -1,15 +1,16 @@
-//! What both protocols do alike for the transactions of their own node: which locks they hold or want,
-//! the node's read authorisations, and from where a transaction that has its lock gets the page.
+//! What both protocols do alike for the transactions of their own node: which locks they hold or
+//! want, the node's read authorisations, and from where a transaction that has its lock gets the
+//! page.
 //!
 //! A grant names the page's newest version and the node that may have it in its buffer only (the
-//! *supplier*). If the transaction's own node had that version when the lock was asked for, it has it
-//! now ([`PageSource::Copy`]): the shell kept it there, and who could have made a newer one needed the
-//! lock. Otherwise the supplier is asked by a message; and if it does not have the page any more, then
-//! because a write has reached storage: a modified copy leaves a buffer in no other way. So "missing"
-//! means "on storage", and no entry needs to be read again.
+//! *supplier*). If the transaction's own node had that version when the lock was asked for, it has
+//! it now ([`PageSource::Copy`]): the shell kept it there, and who could have made a newer one
+//! needed the lock. Otherwise the supplier is asked by a message; and if it does not have the page
+//! any more, then because a write has reached storage: a modified copy leaves a buffer in no other
+//! way. So "missing" means "on storage", and no entry needs to be read again.
 //!
-//! If the lock was waited for, another transaction of the same node may have brought the newest version
-//! meanwhile; so the own buffer is asked first, which costs nothing.
+//! If the lock was waited for, another transaction of the same node may have brought the newest
+//! version meanwhile; so the own buffer is asked first, which costs nothing.
 
 use super::probe::Step;
 use super::{Counters, LockMode, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId};
@@ -181,8 +182,8 @@ impl Home {
         true
     }
 
-    /// The transaction has the lock (in a lock table or under the authorisation). Nothing happens if
-    /// it was told already or has ended.
+    /// The transaction has the lock (in a lock table or under the authorisation). Nothing happens
+    /// if it was told already or has ended.
     pub fn grant(
         &mut self,
         transaction: TransactionId,
@@ -333,7 +334,8 @@ impl Home {
         }
     }
 
-    /// Takes the pending request back, as a deadlock's victim. What the transaction held before stays.
+    /// Takes the pending request back, as a deadlock's victim. What the transaction held before
+    /// stays.
     pub fn lose(&mut self, transaction: TransactionId, page: PageId, outputs: &mut Vec<Output>) {
         let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
             return;
@@ -381,8 +383,8 @@ impl Home {
         ended
     }
 
-    /// Takes an authorisation. The transaction whose request brought it, if it is still there, reads
-    /// under it.
+    /// Takes an authorisation. The transaction whose request brought it, if it is still there,
+    /// reads under it.
     pub fn authorise(
         &mut self,
         transaction: TransactionId,
@@ -454,8 +456,8 @@ impl Home {
         }
     }
 
-    /// A failed node is recovered: what only it had is on storage. Returns the locks, in a fixed order,
-    /// whose grant or page may have been lost with it.
+    /// A failed node is recovered: what only it had is on storage. Returns the locks, in a fixed
+    /// order, whose grant or page may have been lost with it.
     pub fn recovered(&mut self, node: NodeId) -> Vec<(TransactionId, PageId)> {
         self.failed.remove(&node);
         for authorisation in self.authorisations.values_mut() {

@@ -1,8 +1,9 @@
 //! What nodes say to each other.
 //!
 //! A message is *short* or carries pages and is *long*; the difference is what it costs (paper 001,
-//! table 4.1). The machines bear any order of delivery, between any nodes and within a pair, but each
-//! message must come exactly once. On a network that loses or repeats messages a [`super::channel::Channel`] sees to that.
+//! table 4.1). The machines bear any order of delivery, between any nodes and within a pair, but
+//! each message must come exactly once. On a network that loses or repeats messages a
+//! [`super::channel::Channel`] sees to that.
 
 use super::probe::Probe;
 use super::{LockMode, NodeId, Outcome, PageId, PageSource, Psn, TransactionId};
@@ -49,6 +50,8 @@ pub enum Message {
         psn: Psn,
         /// Who may have that version in its buffer only.
         owner: Option<NodeId>,
+        /// What the transaction holds.
+        mode: LockMode,
     },
     /// GEM: the receiver, which waited for it, may try again to write the page to storage.
     WriteTurn {
@@ -115,8 +118,8 @@ pub enum Message {
         /// Which page.
         page: PageId,
     },
-    /// Primary copy: a transaction that read under the receiver's authorisation, and wants to write,
-    /// now has its read lock in the sender's lock table.
+    /// Primary copy: a transaction that read under the receiver's authorisation, and wants to
+    /// write, now has its read lock in the sender's lock table.
     Registered {
         /// Who.
         transaction: TransactionId,
@@ -132,7 +135,8 @@ pub enum Message {
         /// For what it waits.
         page: PageId,
     },
-    /// Primary copy: the receiver's transaction has lost its waiting request as a deadlock's victim.
+    /// Primary copy: the receiver's transaction has lost its waiting request as a deadlock's
+    /// victim.
     Victim {
         /// Who.
         transaction: TransactionId,

@@ -1,21 +1,22 @@
 //! The protocols by which nodes share one database: concurrency and coherency control as pure state
 //! machines (paper 001, sections 2 and 3.2).
 //!
-//! A machine is fed an [`Input`] and answers with [`Output`]s. It has no clock, socket or thread: the
-//! shell around it (the simulation, a test, a real node) carries messages, holds the entries of the
-//! global lock table, keeps the page buffer and does the I/O.
+//! A machine is fed an [`Input`] and answers with [`Output`]s. It has no clock, socket or thread:
+//! the shell around it (the simulation, a test, a real node) carries messages, holds the entries of
+//! the global lock table, keeps the page buffer and does the I/O.
 //!
 //! Two protocols stand beside each other, both page locking with strict two-phase locks, FORCE or
-//! NOFORCE: [`gem::GemLocking`], for nodes that share memory, and [`primary_copy::PrimaryCopy`], for
-//! nodes that only send messages. Invariants of both: a page locked for writing is locked by nobody
-//! else; the version that a grant names is the newest committed one, and is where the grant says;
-//! storage never gets an older version over a newer one; the machines' answers depend on their inputs
-//! only (I11).
+//! NOFORCE: [`gem::GemLocking`], for nodes that share memory, and [`primary_copy::PrimaryCopy`],
+//! for nodes that only send messages. Invariants of both: a page locked for writing is locked by
+//! nobody else; the version that a grant names is the newest committed one, and is where the grant
+//! says; storage never gets an older version over a newer one; the machines' answers depend on
+//! their inputs only (I11).
 //!
-//! What the shell owes them is said at each [`Input`] and [`Output`]. Above all: each message arrives
-//! exactly once, in any order ([`channel`] sees to it on a bad network); a modified copy stays in its buffer until it is on storage
-//! ([`Input::WrittenBack`]) or another node answers for it ([`Output::Discard`]); a read from storage
-//! that was begun for a transaction and outlives it is thrown away.
+//! What the shell owes them is said at each [`Input`] and [`Output`]. Above all: each message
+//! arrives exactly once, in any order ([`channel`] sees to it on a bad network); a modified copy
+//! stays in its buffer until it is on storage ([`Input::WrittenBack`]) or another node answers for
+//! it ([`Output::Discard`]); a read from storage that was begun for a transaction and outlives it
+//! is thrown away.
 
 pub mod channel;
 pub mod counters;
@@ -44,8 +45,8 @@ pub trait Protocol {
     /// Takes one event, and appends to `outputs` what the shell is to do, in this order.
     ///
     /// # Panics
-    /// If the shell breaks a rule in a way that would destroy data: a second request for a page while
-    /// the transaction's first one is open, a message of another protocol.
+    /// If the shell breaks a rule in a way that would destroy data: a second request for a page
+    /// while the transaction's first one is open, a message of another protocol.
     fn handle(&mut self, input: Input, outputs: &mut Vec<Output>);
 
     /// What it has done so far.

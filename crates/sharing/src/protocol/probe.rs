@@ -1,15 +1,20 @@
 //! The search for a deadlock over all nodes: edge chasing by one travelling message.
 //!
-//! A [`Probe`] is a depth-first walk over who waits for whom, begun at a transaction that has waited
-//! for long. As in Chandy, Misra and Haas's algorithm it goes from node to node along the waiting; but
-//! it carries its own state (the path, what was visited, what lies ahead), so no node keeps any, a step
-//! to a place on the same node costs no message, and there is never more than one message of a search.
+//! A [`Probe`] is a depth-first walk over who waits for whom, begun at a transaction that has
+//! waited for long. As in Chandy, Misra and Haas's algorithm it goes from node to node along the
+//! waiting; but it carries its own state (the path, what was visited, what lies ahead), so no node
+//! keeps any, a step to a place on the same node costs no message, and there is never more than one
+//! message of a search.
+//!
+//! A transaction waits for one page at a time, so those that only wait in the same queue before it
+//! need no visit: a cycle through one of them leaves the queue by a holder for which both wait. The
+//! walk goes from holder to holder, and a long queue costs no more than a short one.
 //!
 //! When the walk comes upon a transaction on its own path there is a cycle, and the youngest of its
-//! members is the victim: every search that finds the cycle chooses the same. The walk sees the edges
-//! at different times, but under strict two-phase locking an edge once seen lasts until one of its ends
-//! is aborted; so a cycle found is real unless a member was aborted since. The victim's request is taken
-//! back only if it still waits.
+//! members is the victim: every search that finds the cycle chooses the same. The walk sees the
+//! edges at different times, but under strict two-phase locking an edge once seen lasts until one
+//! of its ends is aborted; so a cycle found is real unless a member was aborted since. The victim's
+//! request is taken back only if it still waits.
 
 use super::{NodeId, PageId, TransactionId};
 use smallvec::SmallVec;
@@ -83,8 +88,8 @@ impl Probe {
         }
         for blocker in blockers {
             if let Step::Transaction(transaction) = blocker {
-                // A reader that wants to write, and is on its way from its node's authorisation into
-                // the lock table, does not wait for itself.
+                // A reader that wants to write, and is on its way from its node's authorisation
+                // into the lock table, does not wait for itself.
                 if self
                     .path
                     .last()

@@ -1,10 +1,10 @@
 //! A toy shell around the protocols' machines: nodes with page buffers, transactions that read and
 //! change page contents, a network, a global lock table and a storage whose writes take time.
 //!
-//! Everything under way is an [`Event`] in a pool. The driver picks one after another: in order for a
-//! schedule written by hand, or at random, which lets messages overtake each other and everything
-//! happen between any two steps of anything else. The world knows the truth (what was committed, who
-//! holds what) and checks every grant, read and write against it.
+//! Everything under way is an [`Event`] in a pool. The driver picks one after another: in order for
+//! a schedule written by hand, or at random, which lets messages overtake each other and everything
+//! happen between any two steps of anything else. The world knows the truth (what was committed,
+//! who holds what) and checks every grant, read and write against it.
 
 #![allow(dead_code, reason = "each test uses its part of the world")]
 
@@ -45,24 +45,24 @@ impl sardonyx_sharing::protocol::primary_copy::Authority for Divided {
 
 #[derive(Clone, Debug)]
 pub enum Machine {
-    Gem(GemLocking),
-    PrimaryCopy(PrimaryCopy<Divided>),
+    Gem(Box<GemLocking>),
+    PrimaryCopy(Box<PrimaryCopy<Divided>>),
 }
 
 impl Machine {
     fn new(machines: Machines, node: NodeId, nodes: u16) -> Self {
         match machines {
-            Machines::Gem(options) => Machine::Gem(GemLocking::new(node, options)),
+            Machines::Gem(options) => Machine::Gem(Box::new(GemLocking::new(node, options))),
             Machines::PrimaryCopy(options) => {
-                Machine::PrimaryCopy(PrimaryCopy::new(node, Divided(nodes), options))
+                Machine::PrimaryCopy(Box::new(PrimaryCopy::new(node, Divided(nodes), options)))
             }
         }
     }
 
     fn protocol(&self) -> &dyn Protocol {
         match self {
-            Machine::Gem(machine) => machine,
-            Machine::PrimaryCopy(machine) => machine,
+            Machine::Gem(machine) => &**machine,
+            Machine::PrimaryCopy(machine) => &**machine,
         }
     }
 
@@ -379,7 +379,8 @@ impl World {
         let Some(frame) = self.node(node).frames.get_mut(&page) else {
             return;
         };
-        if frame.pins > 0 || frame.working.is_some() || frame.replacing.is_some() {
+        let asked = frame.replacing == Some(frame.version.psn);
+        if frame.pins > 0 || frame.working.is_some() || asked {
             return;
         }
         if !frame.dirty {

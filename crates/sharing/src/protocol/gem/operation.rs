@@ -1,8 +1,8 @@
 //! What is done to an entry of the global lock table between reading and writing it back.
 //!
 //! An operation changes a copy of the entry in main memory and says what follows from it
-//! ([`Effects`]); it follows only if the Compare&Swap succeeds. If not, the operation is done again on
-//! the new entry.
+//! ([`Effects`]); it follows only if the Compare&Swap succeeds. If not, the operation is done again
+//! on the new entry.
 
 use crate::protocol::entry::LockOwner;
 use crate::protocol::mode::{PAGE_LOCKS, writes};
@@ -65,6 +65,8 @@ pub(super) struct Effects {
     pub registered: bool,
     /// Transactions that have what they waited for.
     pub woken: SmallVec<[TransactionId; 2]>,
+    /// What each of these holds now.
+    pub modes: SmallVec<[LockMode; 2]>,
     /// Nodes that are to give up their authorisations.
     pub revoke: SmallVec<[NodeId; 2]>,
     /// A node to be told that it may try again to write.
@@ -106,6 +108,15 @@ impl Extend<LockOwner> for Woken<'_> {
 }
 
 impl Entry {
+    /// The strongest lock of a transaction that has one.
+    pub(super) fn held_by(&self, transaction: TransactionId) -> LockMode {
+        if writes(self.queue.held(LockOwner::Transaction(transaction))) {
+            LockMode::Write
+        } else {
+            LockMode::Read
+        }
+    }
+
     /// Asks for a lock.
     pub(super) fn request(
         &mut self,
@@ -202,9 +213,9 @@ impl Entry {
         effects.gives_up = true;
     }
 
-    /// The node wants to write its copy to storage. Only the owner of the newest version may, and only
-    /// one node at a time: a write that began earlier and is slow would put its older version over the
-    /// newer one. Who has to wait is remembered, and told when the write is done.
+    /// The node wants to write its copy to storage. Only the owner of the newest version may, and
+    /// only one node at a time: a write that began earlier and is slow would put its older version
+    /// over the newer one. Who has to wait is remembered, and told when the write is done.
     pub(super) fn replace(
         &mut self,
         node: NodeId,
@@ -228,8 +239,8 @@ impl Entry {
         effects.writing = Some(writing);
     }
 
-    /// If nobody writes, the next who wants to is told. That one tries again, and if it turns out that
-    /// it has nothing to write any more, passes its turn on.
+    /// If nobody writes, the next who wants to is told. That one tries again, and if it turns out
+    /// that it has nothing to write any more, passes its turn on.
     fn pass_turn(&mut self, dead: &IntegerSet<NodeId>, effects: &mut Effects) {
         self.next_writers.retain(|waiting| !dead.contains(waiting));
         if self.writing.is_none() && !self.next_writers.is_empty() {
@@ -237,8 +248,8 @@ impl Entry {
         }
     }
 
-    /// The node has written its copy to storage. Unless there is a newer version, nobody owns the page
-    /// any more.
+    /// The node has written its copy to storage. Unless there is a newer version, nobody owns the
+    /// page any more.
     pub(super) fn written_back(
         &mut self,
         node: NodeId,
@@ -267,9 +278,9 @@ impl Entry {
             || holders.chain(waiters).any(|owner| owner.node() == failed)
     }
 
-    /// `node` wants to bring the failed node's newest version to storage, as the page's only writer.
-    /// Returns whether it may now; else it is told when the present writer is done. `dead` are the
-    /// nodes whose writes will never be done.
+    /// `node` wants to bring the failed node's newest version to storage, as the page's only
+    /// writer. Returns whether it may now; else it is told when the present writer is done. `dead`
+    /// are the nodes whose writes will never be done.
     pub(super) fn recover(
         &mut self,
         node: NodeId,
@@ -287,8 +298,8 @@ impl Entry {
         });
     }
 
-    /// Storage has version `psn`, the newest that the failed node has committed, or a newer one: frees
-    /// what that node held. What it may have begun to say and not said is said again.
+    /// Storage has version `psn`, the newest that the failed node has committed, or a newer one:
+    /// frees what that node held. What it may have begun to say and not said is said again.
     ///
     /// # Panics
     /// If the failed node owned a newer version: then not all of its log was read.

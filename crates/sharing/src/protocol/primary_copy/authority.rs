@@ -1,8 +1,8 @@
 //! The part of the lock table for which one node has the authority: its pages' locks and versions.
 //!
 //! A read authorisation is a read lock that another node holds, so that writers wait for it in line
-//! with everybody, and nobody starves. Pages that nobody locks cost only their version's number, and
-//! nothing if they were never modified.
+//! with everybody, and nobody starves. Pages that nobody locks cost only their version's number,
+//! and nothing if they were never modified.
 
 use crate::protocol::entry::LockOwner;
 use crate::protocol::mode::{PAGE_LOCKS, writes};
@@ -94,7 +94,8 @@ impl AuthorityTable {
         )
     }
 
-    /// The nodes to be asked for their authorisations, as a request waits for them. Each is named once.
+    /// The nodes to be asked for their authorisations, as a request waits for them. Each is named
+    /// once.
     pub fn revoke(&mut self, page: PageId) -> SmallVec<[(NodeId, u64); 2]> {
         match self.locks.get_mut(&page) {
             Some(locks) if !locks.revoking => {
@@ -108,8 +109,8 @@ impl AuthorityTable {
         }
     }
 
-    /// Gives the transaction's node a read authorisation, if it has none and nobody waits; returns its
-    /// number.
+    /// Gives the transaction's node a read authorisation, if it has none and nobody waits; returns
+    /// its number.
     pub fn authorise(&mut self, transaction: TransactionId, page: PageId) -> Option<u64> {
         let node = transaction.node();
         let holds = self.is_authorised(node, page);
@@ -167,9 +168,9 @@ impl AuthorityTable {
         );
     }
 
-    /// Gives back all that an ended transaction holds or awaits here. With `force` its new versions are
-    /// on storage. `pending` are the requests to which its node has had no answer: those that have not
-    /// come yet are void.
+    /// Gives back all that an ended transaction holds or awaits here. With `force` its new versions
+    /// are on storage. `pending` are the requests to which its node has had no answer: those that
+    /// have not come yet are void.
     pub fn release(
         &mut self,
         transaction: TransactionId,
@@ -235,15 +236,13 @@ impl AuthorityTable {
         waited
     }
 
-    /// For whom the transaction waits at this page.
-    pub fn blockers(
-        &self,
-        transaction: TransactionId,
-        page: PageId,
-    ) -> impl Iterator<Item = LockOwner> {
-        let locks = self.locks.get(&page).into_iter();
+    /// The holders for whom the transaction waits at this page.
+    pub fn blockers(&self, transaction: TransactionId, page: PageId) -> SmallVec<[LockOwner; 4]> {
         let owner = LockOwner::Transaction(transaction);
-        locks.flat_map(move |locks| locks.queue.blockers(&PAGE_LOCKS, owner))
+        let locks = self.locks.get(&page);
+        locks.map_or_else(SmallVec::new, |locks| {
+            locks.queue.blocking_holders(&PAGE_LOCKS, owner)
+        })
     }
 
     /// Whether no transaction holds or awaits anything here.

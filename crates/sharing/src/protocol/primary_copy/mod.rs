@@ -1,37 +1,39 @@
 //! Primary copy locking: concurrency and coherency control by messages (paper 001, section 3.2).
 //!
-//! The database is divided among the nodes. The node with the *authority* for a page has its locks and
-//! its version in main memory. Its own transactions lock the page without a message; those of other
-//! nodes by a request, a grant and a release. All pages that a transaction has locked at one authority
-//! go back by one release.
+//! The database is divided among the nodes. The node with the *authority* for a page has its locks
+//! and its version in main memory. Its own transactions lock the page without a message; those of
+//! other nodes by a request, a grant and a release. All pages that a transaction has locked at one
+//! authority go back by one release.
 //!
-//! *Coherency.* The request names the version in the sender's buffer, and the grant the newest one. With
-//! NOFORCE the authority is also the *owner* of its pages: a modified page goes back to it with the
-//! release, and from it to the next reader with the grant, so that no page costs a message of its own.
-//! Only the authority writes the page to storage. If its buffer has no copy when a grant is due, then
-//! because one has been written: a modified copy stays in the buffer until then. So the grant can say
-//! that storage has the newest version.
+//! *Coherency.* The request names the version in the sender's buffer, and the grant the newest one.
+//! With NOFORCE the authority is also the *owner* of its pages: a modified page goes back to it
+//! with the release, and from it to the next reader with the grant, so that no page costs a message
+//! of its own. Only the authority writes the page to storage. If its buffer has no copy when a
+//! grant is due, then because one has been written: a modified copy stays in the buffer until then.
+//! So the grant can say that storage has the newest version.
 //!
 //! *Order.* Messages may overtake each other. A transaction has ended for its node as soon as its
 //! release is sent (unless `acknowledge_release`), and another one of the node may ask for the page
 //! before the release arrives: it waits in line behind the lock that is still there. A release that
-//! overtakes a request of its own transaction (ended while it waited) leaves a note that the request
-//! is void. The revocation of an authorisation that overtakes its grant is kept for it; they are
-//! numbered, so that an old one is not taken for a new one.
+//! overtakes a request of its own transaction (ended while it waited) leaves a note that the
+//! request is void. The revocation of an authorisation that overtakes its grant is kept for it;
+//! they are numbered, so that an old one is not taken for a new one.
 //!
-//! *Read optimisation* (an option). With a read lock that nobody waits for, the node is authorised to
-//! grant further read locks on the page itself until a writer wants it. The authorisation replaces the
-//! transaction's lock, so the readers' releases cost no message either. It stays when the page leaves
-//! the buffer; then a reader gets it from storage if it was there at the grant, or asks the authority.
+//! *Read optimisation* (an option). With a read lock that nobody waits for, the node is authorised
+//! to grant further read locks on the page itself until a writer wants it. The authorisation
+//! replaces the transaction's lock, so the readers' releases cost no message either. It stays when
+//! the page leaves the buffer; then a reader gets it from storage if it was there at the grant, or
+//! asks the authority.
 //!
 //! This protocol does not bear the loss of a node: every node is the authority for a part of the
 //! database, and nobody takes its place.
 
 mod authority;
+mod granting;
+mod search;
 
-use super::entry::LockOwner;
 use super::home::{Asked, Authorisation, Ended, Home};
-use super::probe::{Cycle, Probe, Step};
+use super::probe::Probe;
 use super::{
     Counters, Input, LockMode, Message, NodeId, Outcome, Output, PageId, PageSource, Protocol, Psn,
     TransactionId, UpdateStrategy, Versions,
@@ -312,8 +314,8 @@ impl<A: Authority> PrimaryCopy<A> {
             Message::Probe(probe) => self.probe(probe, outputs),
             Message::CancelWait { transaction, page } => self.cancel(transaction, page, outputs),
             Message::Victim { transaction, page } => {
-                // If it waited to write what it reads under the authorisation, its read lock is in the
-                // authority's table, though the news of that may still be on the way.
+                // If it waited to write what it reads under the authorisation, its read lock is in
+                // the authority's table, though the news of that may still be on the way.
                 self.home.stop_reading(transaction, page);
                 self.give_up_if_due(page, outputs);
                 self.home.lose(transaction, page, outputs);
@@ -322,115 +324,6 @@ impl<A: Authority> PrimaryCopy<A> {
                 panic!("{from:?} sent {message:?}, which is no message of primary copy locking")
             }
         }
-    }
-
-    /// A transaction of another node asks for a lock.
-    fn requested(&mut self, request: Message, outputs: &mut Vec<Output>) {
-        let Message::Request {
-            transaction,
-            page,
-            mode,
-            cached,
-            reads,
-            gives_up,
-        } = request
-        else {
-            return;
-        };
-        let node = transaction.node();
-        let mut woken = Woken::new();
-        if self.table.is_overtaken(transaction, page) {
-            if gives_up {
-                self.table.give_up(node, page, &mut woken);
-            }
-            return self.wake(woken, outputs);
-        }
-        self.cached.insert((transaction, page), cached);
-        if mode == LockMode::Read
-            && self.options.read_optimisation
-            && let Some(number) = self.table.authorise(transaction, page)
-        {
-            return self.grant_remote(transaction, page, Some(number), outputs);
-        }
-        // A node that is not authorised any more has ended the transaction; its release is on the way.
-        if reads && self.table.is_authorised(node, page) {
-            self.table.adopt(transaction, page);
-            if !gives_up {
-                self.home
-                    .send(node, Message::Registered { transaction, page }, outputs);
-            }
-        }
-        let answer = self.table.request(transaction, page, mode);
-        if gives_up {
-            self.table.give_up(node, page, &mut woken);
-        }
-        if answer != Answer::Waiting {
-            self.grant(transaction, page, outputs);
-        } else if !woken.contains(&(transaction, page)) {
-            self.conflict(page, outputs);
-        }
-        self.wake(woken, outputs);
-    }
-
-    /// A request has to wait for another transaction, or for nodes that are authorised.
-    fn conflict(&mut self, page: PageId, outputs: &mut Vec<Output>) {
-        self.home.counters.conflicts += 1;
-        for (node, authorisation) in self.table.revoke(page) {
-            let message = Message::Revoke {
-                page,
-                authorisation,
-            };
-            self.home.send(node, message, outputs);
-        }
-    }
-
-    /// The transaction has its lock in this node's table.
-    fn grant(&mut self, transaction: TransactionId, page: PageId, outputs: &mut Vec<Output>) {
-        if transaction.node() == self.home.node {
-            let psn = self.table.version(page);
-            self.home.grant(transaction, page, psn, None, outputs);
-        } else {
-            self.grant_remote(transaction, page, None, outputs);
-        }
-    }
-
-    fn grant_remote(
-        &mut self,
-        transaction: TransactionId,
-        page: PageId,
-        authorisation: Option<u64>,
-        outputs: &mut Vec<Output>,
-    ) {
-        let psn = self.table.version(page);
-        let due = DueGrant { psn, authorisation };
-        let cached = self.cached.remove(&(transaction, page)).flatten();
-        if cached == Some(psn) {
-            self.send_grant(transaction, page, due, PageSource::Copy, outputs);
-        } else if self.force() {
-            self.send_grant(transaction, page, due, PageSource::Storage, outputs);
-        } else {
-            self.due.insert((transaction, page), due);
-            outputs.push(Output::Supply { page, transaction });
-        }
-    }
-
-    fn send_grant(
-        &mut self,
-        transaction: TransactionId,
-        page: PageId,
-        due: DueGrant,
-        source: PageSource,
-        outputs: &mut Vec<Output>,
-    ) {
-        let grant = Message::Grant {
-            transaction,
-            page,
-            psn: due.psn,
-            source,
-            stored: self.table.is_stored(page),
-            authorisation: due.authorisation,
-        };
-        self.home.send(transaction.node(), grant, outputs);
     }
 
     /// The buffer's answer: for a transaction of this node that looks for the page, for a grant to
@@ -504,30 +397,6 @@ impl<A: Authority> PrimaryCopy<A> {
         }
     }
 
-    /// Frees the locks that an ended transaction has in this node's table.
-    fn release(
-        &mut self,
-        transaction: TransactionId,
-        outcome: Outcome,
-        pending: &[(PageId, LockMode)],
-        outputs: &mut Vec<Output>,
-    ) {
-        let mut woken = Woken::new();
-        for &(page, _) in pending {
-            self.cached.remove(&(transaction, page));
-        }
-        let force = self.force();
-        self.table
-            .release(transaction, outcome, force, pending, &mut woken);
-        self.wake(woken, outputs);
-    }
-
-    fn wake(&mut self, woken: Woken, outputs: &mut Vec<Output>) {
-        for (transaction, page) in woken {
-            self.grant(transaction, page, outputs);
-        }
-    }
-
     fn acknowledged(&mut self, transaction: TransactionId, outputs: &mut Vec<Output>) {
         if let Some(unacknowledged) = self.ending.get_mut(&transaction) {
             *unacknowledged -= 1;
@@ -559,11 +428,10 @@ impl<A: Authority> PrimaryCopy<A> {
         }
     }
 
-    /// Only the authority writes, one version after the other, and only the newest.
+    /// Only the authority writes, one version after the other, and only the newest: in the table of
+    /// any other node no version of the page is unwritten.
     fn replace(&mut self, page: PageId, psn: Psn, outputs: &mut Vec<Output>) {
-        let newest = self.authority.of(page) == self.home.node
-            && self.table.version(page) == psn
-            && !self.table.is_stored(page);
+        let newest = self.table.version(page) == psn && !self.table.is_stored(page);
         if !newest {
             outputs.push(Output::Discard { page, psn });
         } else if self.writing.contains_key(&page) {
@@ -584,59 +452,5 @@ impl<A: Authority> PrimaryCopy<A> {
         if let Some(psn) = self.replacing.remove(&page) {
             self.replace(page, psn, outputs);
         }
-    }
-
-    /// Goes on with a search as far as this node knows.
-    fn probe(&mut self, mut probe: Box<Probe>, outputs: &mut Vec<Output>) {
-        while let Some(step) = probe.next() {
-            let place = match step {
-                Step::Transaction(transaction) => transaction.node(),
-                Step::Page(page, _) => self.authority.of(page),
-                Step::Readers(_, node) => node,
-            };
-            if place != self.home.node {
-                self.home.counters.probes += 1;
-                return self.home.send(place, Message::Probe(probe), outputs);
-            }
-            let cycle = match step {
-                Step::Transaction(transaction) => {
-                    probe.waits(self.home.awaited(transaction));
-                    None
-                }
-                Step::Page(page, waiter) => {
-                    probe.blocked(self.table.blockers(waiter, page).map(|owner| match owner {
-                        LockOwner::Transaction(transaction) => Step::Transaction(transaction),
-                        LockOwner::Node(node) => Step::Readers(page, node),
-                    }))
-                }
-                Step::Readers(page, _) => probe.blocked(self.home.readers(page)),
-            };
-            if let Some(Cycle { victim, page }) = cycle {
-                let authority = self.authority.of(page);
-                if authority == self.home.node {
-                    return self.cancel(victim, page, outputs);
-                }
-                let message = Message::CancelWait {
-                    transaction: victim,
-                    page,
-                };
-                return self.home.send(authority, message, outputs);
-            }
-        }
-    }
-
-    /// Takes back a victim's request, if it still waits.
-    fn cancel(&mut self, transaction: TransactionId, page: PageId, outputs: &mut Vec<Output>) {
-        let mut woken = Woken::new();
-        if self.table.cancel(transaction, page, &mut woken) {
-            self.cached.remove(&(transaction, page));
-            if transaction.node() == self.home.node {
-                self.home.lose(transaction, page, outputs);
-            } else {
-                let message = Message::Victim { transaction, page };
-                self.home.send(transaction.node(), message, outputs);
-            }
-        }
-        self.wake(woken, outputs);
     }
 }
