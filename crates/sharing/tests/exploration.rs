@@ -276,8 +276,28 @@ fn primary_copy(update: UpdateStrategy, read_optimisation: bool, acknowledge: bo
     Machines::PrimaryCopy(PrimaryCopyOptions {
         update,
         read_optimisation,
+        authorised_without_copy: false,
         acknowledge_release: acknowledge,
     })
+}
+
+fn authorised_without_copy(update: UpdateStrategy) -> Machines {
+    Machines::PrimaryCopy(PrimaryCopyOptions {
+        update,
+        read_optimisation: true,
+        authorised_without_copy: true,
+        acknowledge_release: false,
+    })
+}
+
+#[test]
+fn primary_copy_noforce_authorised_without_copy() {
+    explore(authorised_without_copy(UpdateStrategy::NoForce), SEEDS);
+}
+
+#[test]
+fn primary_copy_force_authorised_without_copy() {
+    explore(authorised_without_copy(UpdateStrategy::Force), SEEDS);
 }
 
 /// How many seeds each test runs, unless `SARDONYX_SEEDS` says otherwise.

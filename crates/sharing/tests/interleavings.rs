@@ -127,6 +127,7 @@ fn all_machines() -> Vec<Machines> {
             machines.push(Machines::PrimaryCopy(PrimaryCopyOptions {
                 update,
                 read_optimisation: authorised,
+                authorised_without_copy: false,
                 acknowledge_release: false,
             }));
         }

@@ -25,6 +25,7 @@ fn primary_copy(update: UpdateStrategy, read_optimisation: bool) -> World {
     let options = PrimaryCopyOptions {
         update,
         read_optimisation,
+        authorised_without_copy: true,
         acknowledge_release: false,
     };
     World::new(Machines::PrimaryCopy(options), 3)
@@ -545,6 +546,7 @@ fn primary_copy_an_acknowledged_release_costs_one_message_more() {
     let options = PrimaryCopyOptions {
         update: UpdateStrategy::NoForce,
         read_optimisation: false,
+        authorised_without_copy: false,
         acknowledge_release: true,
     };
     let mut world = World::new(Machines::PrimaryCopy(options), 3);

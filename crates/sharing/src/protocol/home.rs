@@ -115,13 +115,15 @@ impl Home {
         outputs.push(Output::Send { to, message });
     }
 
-    /// Takes a lock request, and answers it if the lock is held already or the node is authorised.
+    /// Takes a lock request, and answers it if the lock is held already or the node is authorised;
+    /// unless `authorised`, only if others read under the authorisation already.
     pub fn ask(
         &mut self,
         transaction: TransactionId,
         page: PageId,
         mode: LockMode,
         cached: Option<Psn>,
+        authorised: bool,
         outputs: &mut Vec<Output>,
     ) -> Asked {
         self.counters.lock_requests += 1;
@@ -153,7 +155,9 @@ impl Home {
         };
         self.locks.insert(key, lock);
         self.pages.entry(transaction).or_default().push(page);
-        if mode == LockMode::Read && self.read_authorised(transaction, page, outputs) {
+        // Who is not to use an authorisation may join those who do.
+        let usable = authorised || !self.is_unused(page, None);
+        if mode == LockMode::Read && usable && self.read_authorised(transaction, page, outputs) {
             self.counters.authorised += 1;
             return Asked::Done;
         }

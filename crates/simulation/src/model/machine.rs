@@ -51,6 +51,7 @@ impl Machine {
                 let options = PrimaryCopyOptions {
                     update,
                     read_optimisation: locking.read_optimisation,
+                    authorised_without_copy: locking.authorised_without_copy,
                     acknowledge_release: locking.acknowledge_release,
                 };
                 Machine::Loose(

@@ -322,6 +322,8 @@ pub struct Locking {
     pub read_authorisation: bool,
     /// Whether nodes grant read locks locally when authorised by the primary copy's node.
     pub read_optimisation: bool,
+    /// Whether they do so also for a page that is not in their buffer any more.
+    pub authorised_without_copy: bool,
     /// Whether the primary copy's node answers a release.
     pub acknowledge_release: bool,
 }

@@ -88,7 +88,11 @@ impl Protocol for GemLocking {
                 mode,
                 cached,
             } => {
-                if self.home.ask(transaction, page, mode, cached, outputs) == Asked::Open {
+                if self
+                    .home
+                    .ask(transaction, page, mode, cached, true, outputs)
+                    == Asked::Open
+                {
                     self.home.counters.global += 1;
                     self.enqueue(page, Operation::Request(transaction, mode), outputs);
                 }

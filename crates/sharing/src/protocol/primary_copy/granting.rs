@@ -29,11 +29,17 @@ impl<A: Authority> PrimaryCopy<A> {
             return self.wake(woken, outputs);
         }
         self.cached.insert((transaction, page), cached);
+        // A writer that gives up first stands in line; a reader wants a new authorisation.
+        let renews = gives_up && mode == LockMode::Read;
+        if renews {
+            self.table.give_up(node, page, &mut woken);
+        }
         if mode == LockMode::Read
             && self.options.read_optimisation
             && let Some(number) = self.table.authorise(transaction, page)
         {
-            return self.grant_remote(transaction, page, Some(number), outputs);
+            self.grant_remote(transaction, page, Some(number), outputs);
+            return self.wake(woken, outputs);
         }
         // A node that is not authorised any more has ended the transaction; its release is on the
         // way.
@@ -45,7 +51,7 @@ impl<A: Authority> PrimaryCopy<A> {
             }
         }
         let answer = self.table.request(transaction, page, mode);
-        if gives_up {
+        if gives_up && !renews {
             self.table.give_up(node, page, &mut woken);
         }
         if answer != Answer::Waiting {

@@ -62,6 +62,10 @@ pub struct PrimaryCopyOptions {
     pub update: UpdateStrategy,
     /// Whether nodes are authorised to grant read locks themselves.
     pub read_optimisation: bool,
+    /// Whether a node grants under its authorisation also when its buffer has no copy of the page. If
+    /// not, it gives the authorisation up with its next request for the page: then no more pages are
+    /// authorised for long than its buffer has.
+    pub authorised_without_copy: bool,
     /// Whether a transaction has ended only when every authority has received its release.
     pub acknowledge_release: bool,
 }
@@ -101,7 +105,11 @@ impl<A: Authority> Protocol for PrimaryCopy<A> {
                 mode,
                 cached,
             } => {
-                if self.home.ask(transaction, page, mode, cached, outputs) == Asked::Open {
+                let authorised = cached.is_some() || self.options.authorised_without_copy;
+                let asked = self
+                    .home
+                    .ask(transaction, page, mode, cached, authorised, outputs);
+                if asked == Asked::Open {
                     self.ask_authority(transaction, page, mode, cached, outputs);
                 }
             }
@@ -192,7 +200,7 @@ impl<A: Authority> PrimaryCopy<A> {
             .home
             .lock(transaction, page)
             .is_some_and(|lock| lock.authorised);
-        let gives_up = mode == LockMode::Write && self.home.is_unused(page, Some(transaction));
+        let gives_up = self.home.is_unused(page, Some(transaction));
         if gives_up {
             self.home.stop_reading(transaction, page);
             self.home.give_up(page);
