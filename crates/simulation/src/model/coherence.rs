@@ -4,7 +4,7 @@
 //! are made on the processor that the caller holds; messages and writes are processes of their own.
 
 use super::buffer::Replaced;
-use super::system::{Elsewhere, Medium, Node, System};
+use super::system::{Elsewhere, Medium, Node, System, Work};
 use super::waiting::Answer;
 use crate::parameters::ReplacementWrites;
 use crate::signal::Signal;
@@ -12,21 +12,23 @@ use crate::time::Span;
 use sardonyx_sharing::protocol::{
     Input, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId,
 };
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// Feeds `input` to the node's machine and does what it asks for. The caller holds a processor.
 pub async fn drive(system: &Rc<System>, node: &Node, input: Input) {
-    let mut inputs = VecDeque::from_iter([input]);
-    let mut outputs = Vec::new();
+    // Taken from those who are done, since this runs for every lock: no allocation.
+    let mut work = system.work.borrow_mut().pop().unwrap_or_default();
+    let Work { inputs, outputs } = &mut work;
+    inputs.push_back(input);
     while let Some(input) = inputs.pop_front() {
-        node.machine.borrow_mut().handle(input, &mut outputs);
+        node.machine.borrow_mut().handle(input, outputs);
         for output in outputs.drain(..) {
             if let Some(answer) = perform(system, node, output).await {
                 inputs.push_back(answer);
             }
         }
     }
+    system.work.borrow_mut().push(work);
 }
 
 /// Does one thing; the answer, if the machine expects one at once.

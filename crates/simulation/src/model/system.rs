@@ -12,10 +12,11 @@ use crate::parameters::{Log, Parameters, Storage};
 use crate::server::Server;
 use crate::signal::Signal;
 use crate::time::{Span, Time};
-use sardonyx_sharing::protocol::{Entry, Message, NodeId, Psn, TransactionId};
+use sardonyx_sharing::protocol::{Entry, Input, Message, NodeId, Output, Psn, TransactionId};
 use sardonyx_workload::debit_credit_pages::HistoryEnd;
 use sardonyx_workload::random::Random;
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -37,8 +38,19 @@ pub struct System {
     pub partitions: Vec<Partition>,
     /// What became of lock requests at another node that has the authority.
     pub elsewhere: RefCell<PageMap<Elsewhere>>,
+    /// Empty queues for whoever feeds a protocol machine next.
+    pub work: RefCell<Vec<Work>>,
     /// What is measured beside the servers' own statistics.
     pub tally: RefCell<Tally>,
+}
+
+/// What a protocol machine is to be told, and what it asks for.
+#[derive(Default)]
+pub struct Work {
+    /// To be told, in order.
+    pub inputs: VecDeque<Input>,
+    /// Asked for and not yet done.
+    pub outputs: Vec<Output>,
 }
 
 /// A lock request at another node.
@@ -187,6 +199,7 @@ impl System {
             gem,
             entries: RefCell::default(),
             elsewhere: RefCell::default(),
+            work: RefCell::default(),
             partitions,
             tally: RefCell::new(tally),
         })

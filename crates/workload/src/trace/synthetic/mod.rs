@@ -202,7 +202,13 @@ impl Generator {
             let writes = 1.0 + exponential(&mut self.random, profile.writes - 1.0);
             self.write(writes.round() as u32, references);
         }
+        // What was just written is locked for a while, and not what others would come back to.
+        let written = |page: PageNumber| {
+            let writes = |one: &PageReference| one.page == page && one.access == Access::Write;
+            references.iter().any(writes)
+        };
         let pages = self.pages.iter().map(|(page, _)| *page);
+        let pages = pages.filter(|page| !written(*page));
         remember(
             &mut self.recent_of_type[kind],
             RECENT_OF_TYPE,
