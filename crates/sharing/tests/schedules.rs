@@ -745,6 +745,25 @@ fn gem_a_recovery_waits_for_an_older_version_that_is_being_written() {
 }
 
 #[test]
+fn gem_an_owner_that_has_been_recovered_meanwhile_is_not_waited_for() {
+    let mut world = owned_by_node_0();
+    let reader = world.begin(1, &[(7, READ)]);
+    world.advance(reader);
+    for _ in 0..3 {
+        world.happen(0);
+    }
+    // The reader's lock is in the entry, and its node does not know yet; it has read of node 0.
+    let late = world.events.pop().expect("the news of the swap");
+    world.fail(NodeId(0), &mut Random::new(0));
+    world.recover(NodeId(2), 8);
+    world.settle();
+    assert!(world.recovery.is_none());
+    world.events.push(late);
+    world.settle();
+    assert_eq!(progress(&mut world, reader), Some(Progress::Ready));
+}
+
+#[test]
 fn a_transaction_that_waits_without_a_deadlock_is_no_victim() {
     for mut world in [
         gem(UpdateStrategy::NoForce, true),

@@ -244,7 +244,8 @@ impl GemLocking {
                 _ => outputs.push(Output::Discard { page, psn }),
             },
             Operation::Recheck(transaction) => {
-                self.home.locate_again(transaction, page, outputs);
+                self.home
+                    .refresh(transaction, page, effects.psn, effects.owner, outputs);
             }
             Operation::Recover(node) => match effects.writing {
                 Some(Writing::Now) => outputs.push(Output::RecoverPage { page, node }),
