@@ -281,7 +281,7 @@ fn primary_copy(update: UpdateStrategy, read_optimisation: bool, acknowledge: bo
 }
 
 /// How many seeds each test runs, unless `SARDONYX_SEEDS` says otherwise.
-const SEEDS: u64 = 600;
+const SEEDS: u64 = 2000;
 
 #[test]
 fn gem_noforce() {
