@@ -747,6 +747,52 @@ fn gem_a_recovery_waits_for_an_older_version_that_is_being_written() {
 }
 
 #[test]
+fn gem_an_owner_that_has_been_recovered_meanwhile_is_not_waited_for() {
+    let mut world = owned_by_node_0();
+    let reader = world.begin(1, &[(7, READ)]);
+    world.advance(reader);
+    for _ in 0..3 {
+        world.happen(0);
+    }
+    // The reader's lock is in the entry, and its node does not know yet; it has read of node 0.
+    let late = world.events.pop().expect("the news of the swap");
+    world.fail(NodeId(0), &mut Random::new(0));
+    world.recover(NodeId(2), 8);
+    world.settle();
+    assert!(world.recovery.is_none());
+    world.events.push(late);
+    world.settle();
+    assert_eq!(progress(&mut world, reader), Some(Progress::Ready));
+}
+
+#[test]
+fn gem_a_grant_that_overtakes_the_news_of_its_request_is_released_in_the_entry() {
+    let mut world = gem(UpdateStrategy::NoForce, true);
+    // Both nodes are authorised to read.
+    let reader = run(&mut world, 0, &[(7, READ)]);
+    world.advance(reader);
+    let writer = run(&mut world, 1, &[(7, READ), (7, READ)]);
+    let state = world.node(NodeId(1)).transactions.get_mut(&writer);
+    state.expect("it runs").steps.push((PageId(7), WRITE));
+    world.advance(writer);
+    for _ in 0..3 {
+        world.happen(0);
+    }
+    let late = world.events.pop().expect("the news of the swap");
+    // Node 0 gives its authorisation up with a request of its own, and so grants the waiting one.
+    let other = run(&mut world, 0, &[(7, WRITE)]);
+    assert_eq!(progress(&mut world, writer), Some(Progress::Ready));
+    world.advance(writer);
+    world.events.push(late);
+    world.settle();
+    assert_eq!(progress(&mut world, other), Some(Progress::Ready));
+    world.advance(other);
+    world.settle();
+    world.check_at_rest();
+    assert_eq!(world.newest(PageId(7)).psn, Psn(2));
+}
+
+#[test]
 fn a_transaction_that_waits_without_a_deadlock_is_no_victim() {
     for mut world in [
         gem(UpdateStrategy::NoForce, true),

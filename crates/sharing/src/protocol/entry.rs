@@ -74,6 +74,13 @@ impl Entry {
             && self.writing.is_none()
     }
 
+    /// Whether `node` or one of its transactions holds or awaits a lock on the page.
+    pub fn is_locked_by(&self, node: NodeId) -> bool {
+        let holders = self.queue.holders().iter().map(|holder| holder.owner);
+        let waiters = self.queue.waiters().iter().map(|waiter| waiter.owner);
+        holders.chain(waiters).any(|owner| owner.node() == node)
+    }
+
     /// Puts `entry` in this one's place if this one's version is still `expected`; says whether it
     /// did.
     pub fn compare_and_swap(&mut self, expected: u64, entry: Entry) -> bool {

@@ -479,15 +479,30 @@ impl Home {
         stranded
     }
 
-    /// Looks again for a page that a failed node was asked for.
-    pub fn locate_again(
+    /// What the entry says after a recovery about where version `psn` is: an answer that was under way
+    /// when the recovery ended may have named the failed node.
+    pub fn refresh(
         &mut self,
         transaction: TransactionId,
         page: PageId,
+        psn: Psn,
+        owner: Option<NodeId>,
         outputs: &mut Vec<Output>,
     ) {
-        let lock = self.locks.get(&(transaction, page));
-        if lock.is_some_and(|lock| lock.state == LockState::Fetching && lock.supplier.is_none()) {
+        let supplier = owner.filter(|&owner| owner != self.node);
+        if let Some(authorisation) = self.authorisations.get_mut(&page)
+            && authorisation.psn == psn
+        {
+            authorisation.supplier = supplier;
+        }
+        let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
+            return;
+        };
+        if lock.state.is_pending() || lock.psn != psn {
+            return;
+        }
+        lock.supplier = supplier;
+        if lock.state == LockState::Fetching && supplier.is_none() {
             self.tell(transaction, page, PageSource::Storage, outputs);
         }
     }

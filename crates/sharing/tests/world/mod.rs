@@ -412,11 +412,12 @@ impl World {
                     .push(Event::EntryDone(node, Input::EntryRead { page, entry }));
             }
             Event::SwapEntry(node, page, expected, entry) => {
-                let swapped = self
-                    .entries
-                    .entry(page)
-                    .or_default()
-                    .compare_and_swap(expected, entry);
+                let current = self.entries.entry(page).or_default();
+                let swapped = current.compare_and_swap(expected, entry);
+                // A recovery frees the failed nodes' locks by the swap, whoever hears of it when.
+                let freed = |node| self.failed.contains_key(&node) && !current.is_locked_by(node);
+                self.locks
+                    .retain(|&(locked, holder), _| locked != page || !freed(holder.node()));
                 self.events.push(Event::EntryDone(
                     node,
                     Input::EntrySwapped { page, swapped },

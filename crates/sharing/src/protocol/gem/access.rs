@@ -244,7 +244,8 @@ impl GemLocking {
                 _ => outputs.push(Output::Discard { page, psn }),
             },
             Operation::Recheck(transaction) => {
-                self.home.locate_again(transaction, page, outputs);
+                self.home
+                    .refresh(transaction, page, effects.psn, effects.owner, outputs);
             }
             Operation::Recover(node) => match effects.writing {
                 Some(Writing::Now) => outputs.push(Output::RecoverPage { page, node }),
@@ -327,6 +328,12 @@ impl GemLocking {
             .lock(transaction, page)
             .is_some_and(|lock| mode >= lock.mode)
         {
+            // If it read under the authorisation, its lock is in the entry now, though the news that its
+            // request is there may still be on the way.
+            self.home.stop_reading(transaction, page);
+            if self.home.may_give_up(page) {
+                self.enqueue(page, Operation::GiveUp, outputs);
+            }
             self.home.grant(transaction, page, psn, owner, outputs);
         }
     }

@@ -268,14 +268,12 @@ impl Entry {
 
     /// Whether the failed node may have left something here: a lock, the newest version, a write.
     pub(super) fn concerns(&self, failed: NodeId) -> bool {
-        let holders = self.queue.holders().iter().map(|holder| holder.owner);
-        let waiters = self.queue.waiters().iter().map(|waiter| waiter.owner);
         self.owner == Some(failed)
             || self.writing == Some(failed)
             || self.next_writers.contains(&failed)
             || self.revoking
             || !self.next_writers.is_empty()
-            || holders.chain(waiters).any(|owner| owner.node() == failed)
+            || self.is_locked_by(failed)
     }
 
     /// `node` wants to bring the failed node's newest version to storage, as the page's only
