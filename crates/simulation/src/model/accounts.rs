@@ -34,7 +34,7 @@ pub struct Accounts([Span; PARTS]);
 impl Accounts {
     /// Books `span` to `part`.
     pub fn book(&mut self, part: Part, span: Span) {
-        self.0[part as usize] = self.0[part as usize] + span;
+        self.0[part as usize] += span;
     }
 
     /// All parts together.
@@ -52,7 +52,7 @@ impl Accounts {
     /// Adds the other's times to these.
     pub fn add(&mut self, other: &Accounts) {
         for (mine, &theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine = *mine + theirs;
+            *mine += theirs;
         }
     }
 

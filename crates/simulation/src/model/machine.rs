@@ -12,9 +12,9 @@ use std::sync::Arc;
 /// A node's side of the protocol.
 pub enum Machine {
     /// GEM locking.
-    Close(GemLocking),
+    Close(Box<GemLocking>),
     /// Primary copy locking.
-    Loose(PrimaryCopy<Authority>, Authority, NodeId),
+    Loose(Box<PrimaryCopy<Authority>>, Authority, NodeId),
 }
 
 /// Which node has the lock authority for a page.
@@ -37,14 +37,11 @@ impl Machine {
         let locking = &parameters.locking;
         match parameters.coupling {
             Coupling::Close => {
-                let read_authorisation = locking.read_authorisation;
-                Machine::Close(GemLocking::new(
-                    node,
-                    GemOptions {
-                        update,
-                        read_authorisation,
-                    },
-                ))
+                let options = GemOptions {
+                    update,
+                    read_authorisation: locking.read_authorisation,
+                };
+                Machine::Close(Box::new(GemLocking::new(node, options)))
             }
             Coupling::Loose => {
                 let authority = Authority(Arc::clone(load));
@@ -54,11 +51,8 @@ impl Machine {
                     authorised_without_copy: locking.authorised_without_copy,
                     acknowledge_release: locking.acknowledge_release,
                 };
-                Machine::Loose(
-                    PrimaryCopy::new(node, authority.clone(), options),
-                    authority,
-                    node,
-                )
+                let machine = PrimaryCopy::new(node, authority.clone(), options);
+                Machine::Loose(Box::new(machine), authority, node)
             }
         }
     }

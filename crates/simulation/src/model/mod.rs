@@ -1,13 +1,13 @@
 //! The model of the paper (001, section 3): SOURCE, processing nodes, external devices.
 //!
-//! - [`system`]: what there is, and what it costs.
-//! - [`source`]: when transactions arrive, what they do, which node gets them.
-//! - [`transaction`]: the life of a transaction, as one process.
-//! - [`coherence`]: carrying out what the protocol machines ask for.
-//! - [`buffer`], [`disk_cache`], [`lru`]: which pages are where.
-//! - [`devices`], [`service`]: disks, controllers, GEM, and their times.
-//! - [`waiting`], [`machine`]: a node's waiting transactions, and its side of the protocol.
-//! - [`accounts`], [`tally`]: what is measured.
+//! - `system`: what there is, and what it costs.
+//! - `source`: when transactions arrive, what they do, which node gets them.
+//! - `transaction`: the life of a transaction, as one process.
+//! - `coherence`: carrying out what the protocol machines ask for.
+//! - `buffer`, `disk_cache`, `lru`: which pages are where.
+//! - `devices`, `service`: disks, controllers, GEM, and their times.
+//! - `waiting`, `machine`: a node's waiting transactions, and its side of the protocol.
+//! - `accounts`, `tally`: what is measured.
 //!
 //! Concurrency and coherency control are not modelled: the protocol machines of
 //! [`sardonyx_sharing::protocol`] run, and every message and every access to the global lock table that

@@ -108,7 +108,7 @@ impl Tally {
         self.population.set(now, self.population.level() - 1);
         let response = now - arrival;
         self.responses.add(response);
-        self.response_sum = self.response_sum + response;
+        self.response_sum += response;
         self.per_access_sum += response.as_seconds() / accesses.max(1) as f64;
         self.accounts.add(accounts);
         assert_eq!(accounts.total(), response, "every wait is booked, and once");
