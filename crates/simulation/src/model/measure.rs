@@ -52,6 +52,8 @@ pub fn measurement(system: &System, before: &[Counters]) -> Measurement {
         .iter()
         .map(|node| node.cpu.statistics())
         .collect();
+    let servers = stations(system);
+    let never_idle = servers.iter().any(|one| one.most_utilisation > 0.98);
     Measurement {
         seconds,
         arrivals: tally.arrivals,
@@ -59,13 +61,13 @@ pub fn measurement(system: &System, before: &[Counters]) -> Measurement {
         throughput: tally.completions as f64 / seconds,
         response,
         composition: tally.accounts.mean(tally.completions),
-        servers: stations(system),
+        servers,
         cpu_by_arithmetic: cpu_by_arithmetic(system, &tally, seconds),
         cpu_of_nodes: cpu.iter().map(|cpu| cpu.utilisation).collect(),
         partitions: partitions(system, &tally.partitions, transactions),
         locks: locks(system, before, transactions, &tally),
         little,
-        saturated: tally.grows(),
+        saturated: tally.grows(never_idle),
         events: system.kernel.events(),
     }
 }

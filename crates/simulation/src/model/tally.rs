@@ -124,10 +124,12 @@ impl Tally {
         self.population.mean(now)
     }
 
-    /// Whether so many more are in the system than at the start that it cannot be chance.
-    pub fn grows(&self) -> bool {
+    /// Whether so many more are in the system than at the start that it cannot be chance; less is enough
+    /// if some server was never idle.
+    pub fn grows(&self, never_idle: bool) -> bool {
         let growth = self.population.level() as f64 - self.population_at_start as f64;
         let arrivals = self.arrivals as f64;
-        growth > 6.0 * libm::sqrt(arrivals) && growth > 0.02 * arrivals
+        let chance = if never_idle { 2.0 } else { 6.0 } * libm::sqrt(arrivals);
+        growth > chance && growth > 0.02 * arrivals
     }
 }
