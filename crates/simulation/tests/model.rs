@@ -165,6 +165,79 @@ fn primary_copy_alone_needs_no_message() {
     close(found.locks.local_share, 1.0);
 }
 
+/// Two nodes, a branch each, transactions that never meet and go to any node.
+fn two_nodes(settings: &[&str]) -> Measurement {
+    let all = [&["nodes=2", "routing=random"], settings].concat();
+    alone(&all)
+}
+
+/// A short message: 5,000 instructions at each end, 100 bytes at 10 MB/s.
+const SHORT: f64 = 0.5 + 0.01 + 0.5;
+/// A long message: 8,000 instructions at each end, 4,096 bytes.
+const LONG: f64 = 0.8 + 0.4096 + 0.8;
+
+#[test]
+fn a_page_request_is_a_short_and_a_long_message() {
+    let found = two_nodes(&["node.buffer_pages=1000"]);
+    let branch = &found.partitions[2];
+    assert!(branch.from_nodes > 0.3, "{branch:?}");
+    // What the other node modified last comes from there; everything else is in the own buffer.
+    close(branch.from_nodes + branch.hit_ratio, 1.0);
+    close(branch.invalidations, branch.from_nodes);
+    close(found.locks.page_requests, branch.from_nodes);
+    close(found.locks.page_request_milliseconds, SHORT + LONG);
+    close(found.locks.short_messages, branch.from_nodes);
+    close(found.locks.long_messages, branch.from_nodes);
+    close(
+        found.composition.messages,
+        branch.from_nodes * (SHORT + LONG),
+    );
+    close(found.locks.entry_accesses, 8.0);
+}
+
+#[test]
+fn a_remote_lock_is_a_request_a_grant_and_a_release_with_the_pages() {
+    let force = two_nodes(&["coupling=loose", "update=force", "node.buffer_pages=1000"]);
+    let locks = &force.locks;
+    assert!(locks.remote > 0.7 && locks.remote < 1.3, "{locks:?}");
+    close(locks.local + locks.remote, 2.0);
+    close(force.composition.messages, locks.remote * 2.0 * SHORT);
+    assert_eq!(locks.long_messages, 0.0);
+    // One release for all locks at one node: fewer than one for each.
+    let releases = locks.short_messages - 2.0 * locks.remote;
+    assert!(
+        releases > 0.5 * locks.remote && releases <= locks.remote,
+        "{locks:?}"
+    );
+
+    let noforce = two_nodes(&["coupling=loose", "update=noforce", "node.buffer_pages=1000"]);
+    let locks = &noforce.locks;
+    // Each release returns the pages that were modified; a grant brings the branch's page if this node
+    // has not the newest version.
+    let brought = noforce.partitions[2].from_nodes;
+    close(locks.long_messages, releases + brought);
+    close(locks.short_messages, 2.0 * locks.remote - brought);
+    let expected = locks.remote * 2.0 * SHORT + brought * (LONG - SHORT);
+    close(noforce.composition.messages, expected);
+    assert_eq!(locks.page_requests, 0.0);
+}
+
+#[test]
+fn an_acknowledged_release_is_one_short_message_more() {
+    let plain = two_nodes(&["coupling=loose", "update=force"]);
+    let answered = two_nodes(&[
+        "coupling=loose",
+        "update=force",
+        "locking.acknowledge_release=true",
+    ]);
+    let releases = plain.locks.short_messages - 2.0 * plain.locks.remote;
+    close(
+        answered.locks.short_messages,
+        plain.locks.short_messages + releases,
+    );
+    close(answered.response.mean, plain.response.mean);
+}
+
 /// Settings that together touch every part of the model.
 const BUSY: &[&[&str]] = &[
     &[],
