@@ -6,6 +6,7 @@ mod deadlock;
 mod gem;
 mod gem_recovery;
 mod primary_copy;
+mod renewal;
 #[path = "../world/mod.rs"]
 mod world;
 
@@ -25,7 +26,7 @@ fn gem(update: UpdateStrategy, read_authorisation: bool) -> World {
     World::new(Machines::Gem(options), 3)
 }
 
-/// Page p belongs to node p modulo 3.
+/// Page p belongs to node p modulo 3. Authorisations are used without a copy of the page, too.
 fn primary_copy(update: UpdateStrategy, read_optimisation: bool) -> World {
     let options = PrimaryCopyOptions {
         update,
