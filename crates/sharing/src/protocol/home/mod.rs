@@ -375,8 +375,8 @@ impl Home {
         stranded
     }
 
-    /// What the entry says after a recovery about where version `psn` is: an answer that was under way
-    /// when the recovery ended may have named the failed node.
+    /// What the entry says after a recovery about where version `psn` is: an answer that was under
+    /// way when the recovery ended may have named the failed node.
     pub fn refresh(
         &mut self,
         transaction: TransactionId,
