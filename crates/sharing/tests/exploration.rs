@@ -301,7 +301,7 @@ fn primary_copy_force_authorised_without_copy() {
 }
 
 /// How many seeds each test runs, unless `SARDONYX_SEEDS` says otherwise.
-const SEEDS: u64 = 2000;
+const SEEDS: u64 = 1000;
 
 #[test]
 fn gem_noforce() {

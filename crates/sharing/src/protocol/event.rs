@@ -80,7 +80,8 @@ pub enum Input {
         transaction: TransactionId,
     },
     /// GEM: a node has failed. It is fenced: nothing that it does reaches GEM, storage or a log any
-    /// more. Its locks stay until its log has been recovered; who needs a page from it waits.
+    /// more. Its locks stay until its log has been recovered; who needs a page from it waits. If it
+    /// comes back it does so under a new [`NodeId`], before or after the recovery.
     NodeFailed {
         /// Which node.
         node: NodeId,
@@ -104,7 +105,8 @@ pub enum Input {
         /// The newest version that the failed node has committed, by its log; the first if none.
         psn: Psn,
     },
-    /// GEM: every entry is free from the failed node. To be told to every node.
+    /// GEM: every entry is free from the failed node. To be told to every node. Its [`NodeId`] is
+    /// not used again.
     NodeRecovered {
         /// The failed node.
         node: NodeId,

@@ -3,11 +3,16 @@
 use core::fmt;
 
 /// A node of the system, from 0.
+///
+/// A number names one life of a node: a failed node that comes back needs a new `NodeId` (and a new
+/// machine). Its former transactions' numbers, its late messages and the entries that other nodes
+/// have read carry the old one; under the same number they would be taken for the new life's.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeId(pub u16);
 
 /// A transaction: the node on which it runs, and its number there. Later ones of a node have larger
-/// numbers; a number is never used again.
+/// numbers; a number is never used again, which holds over a failure as well, for a node that comes
+/// back has a new [`NodeId`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransactionId(u64);
 

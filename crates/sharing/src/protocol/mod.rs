@@ -16,7 +16,7 @@
 //! arrives exactly once, in any order ([`channel`] sees to it on a bad network); a modified copy
 //! stays in its buffer until it is on storage ([`Input::WrittenBack`]) or another node answers for
 //! it ([`Output::Discard`]); a read from storage that was begun for a transaction and outlives it
-//! is thrown away.
+//! is thrown away; a failed node that comes back has a new [`NodeId`].
 
 pub mod channel;
 pub mod counters;

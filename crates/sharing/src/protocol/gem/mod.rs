@@ -24,12 +24,13 @@
 //! further read locks on the page itself, with no access to GEM: its copy of the page cannot become
 //! invalid meanwhile. A writer waits for such a node as for any reader; it tells the node once,
 //! which then grants no more, and gives the lock back when its last reader has ended.
-
+//!
 //! *Failure of a node.* Its locks and its ownership stay in the entries, and keep others from what
 //! only its log knows. A survivor reads the log and goes over all entries: it marks one as being
 //! written, brings the newest version to storage, and then frees what the failed node held. What
 //! the node may have changed in the entry without telling anybody, the recovery tells again; after
-//! it every survivor looks after its waiting transactions.
+//! it every survivor looks after its waiting transactions. The failed node never comes back under
+//! its old [`NodeId`]: late messages and entries still name that one.
 //!
 //! [`Entry`]: super::Entry
 

@@ -22,11 +22,14 @@
 //! *Read optimisation* (an option). With a read lock that nobody waits for, the node is authorised
 //! to grant further read locks on the page itself until a writer wants it. The authorisation
 //! replaces the transaction's lock, so the readers' releases cost no message either. It stays when
-//! the page leaves the buffer; then a reader gets it from storage if it was there at the grant, or
-//! asks the authority.
+//! the page leaves the buffer. With `authorised_without_copy` a reader then still uses it: it gets
+//! the page from storage if it was there at the grant, or asks the authority. Otherwise it only
+//! joins current readers of its node; if there are none, its request gives the authorisation up
+//! and asks for a new one. Such a request stands in line behind the writers that wait.
 //!
 //! This protocol does not bear the loss of a node: every node is the authority for a part of the
-//! database, and nobody takes its place.
+//! database, and nobody takes its place. So the loss of one ends the system of machines; whatever
+//! is started after it has new machines on all nodes.
 
 mod authority;
 mod granting;
@@ -62,9 +65,11 @@ pub struct PrimaryCopyOptions {
     pub update: UpdateStrategy,
     /// Whether nodes are authorised to grant read locks themselves.
     pub read_optimisation: bool,
-    /// Whether a node grants under its authorisation also when its buffer has no copy of the page. If
-    /// not, it gives the authorisation up with its next request for the page: then no more pages are
-    /// authorised for long than its buffer has.
+    /// Whether a node grants under its authorisation also when its buffer has no copy of the page.
+    /// If not, a reader that finds neither a copy nor a current reader of its node gives the
+    /// authorisation up with its request, and gets a new one with the grant. So the authorisations
+    /// that save messages are those of pages in the buffer (or being read). Those of other pages
+    /// are not used, but stay until a reader asks again or a writer has them revoked.
     pub authorised_without_copy: bool,
     /// Whether a transaction has ended only when every authority has received its release.
     pub acknowledge_release: bool,
@@ -417,13 +422,18 @@ impl<A: Authority> PrimaryCopy<A> {
 
     /// The authority wants this node's authorisation back.
     fn revoke(&mut self, page: PageId, number: u64, outputs: &mut Vec<Output>) {
-        let present = self.home.authorisation(page);
-        if present.is_some_and(|authorisation| authorisation.number == number) {
-            self.home.revoke(page);
-            self.give_up_if_due(page, outputs);
-        } else {
-            let early = self.early.entry(page).or_default();
-            *early = number.max(*early);
+        match self.home.authorisation(page) {
+            Some(present) if present.number == number => {
+                self.home.revoke(page);
+                self.give_up_if_due(page, outputs);
+            }
+            // It has crossed the request by which this node gave that one up.
+            Some(present) if present.number > number => {}
+            // Perhaps it has overtaken its grant.
+            _ => {
+                let early = self.early.entry(page).or_default();
+                *early = number.max(*early);
+            }
         }
     }
 

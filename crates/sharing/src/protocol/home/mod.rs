@@ -12,7 +12,10 @@
 //! If the lock was waited for, another transaction of the same node may have brought the newest
 //! version meanwhile; so the own buffer is asked first, which costs nothing.
 
-use super::probe::Step;
+mod authorisation;
+
+pub(crate) use authorisation::Authorisation;
+
 use super::{Counters, LockMode, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId};
 use sardonyx_lock::hash::{IntegerMap, IntegerSet};
 use smallvec::SmallVec;
@@ -55,18 +58,6 @@ pub(crate) struct Lock {
     pub authorised: bool,
     /// Held for reading while it is wanted for writing.
     pub converts: bool,
-}
-
-/// The right of a node to grant read locks on a page itself.
-#[derive(Clone, Debug)]
-pub(crate) struct Authorisation {
-    pub number: u64,
-    pub psn: Psn,
-    pub supplier: Option<NodeId>,
-    /// This node's transactions that read under it.
-    pub readers: SmallVec<[TransactionId; 2]>,
-    /// It is to be given up as soon as nobody reads.
-    pub revoked: bool,
 }
 
 /// What an ended transaction had.
@@ -162,28 +153,6 @@ impl Home {
             return Asked::Done;
         }
         Asked::Open
-    }
-
-    /// Grants a read request under the node's authorisation, if there is one that is not revoked.
-    pub fn read_authorised(
-        &mut self,
-        transaction: TransactionId,
-        page: PageId,
-        outputs: &mut Vec<Output>,
-    ) -> bool {
-        let Some(authorisation) = self.authorisations.get_mut(&page) else {
-            return false;
-        };
-        if authorisation.revoked {
-            return false;
-        }
-        let (psn, supplier) = (authorisation.psn, authorisation.supplier);
-        if let Some(lock) = self.locks.get_mut(&(transaction, page)) {
-            authorisation.readers.push(transaction);
-            lock.authorised = true;
-            self.grant(transaction, page, psn, supplier, outputs);
-        }
-        true
     }
 
     /// The transaction has the lock (in a lock table or under the authorisation). Nothing happens
@@ -387,79 +356,6 @@ impl Home {
         ended
     }
 
-    /// Takes an authorisation. The transaction whose request brought it, if it is still there,
-    /// reads under it.
-    pub fn authorise(
-        &mut self,
-        transaction: TransactionId,
-        page: PageId,
-        authorisation: Authorisation,
-    ) {
-        self.counters.authorisations += 1;
-        self.authorisations.insert(page, authorisation);
-        if let Some(lock) = self.locks.get_mut(&(transaction, page))
-            && let Some(authorisation) = self.authorisations.get_mut(&page)
-        {
-            lock.authorised = true;
-            authorisation.readers.push(transaction);
-        }
-    }
-
-    /// The node's authorisation for a page.
-    pub fn authorisation(&self, page: PageId) -> Option<&Authorisation> {
-        self.authorisations.get(&page)
-    }
-
-    /// Who reads under the node's authorisation, as steps of a search.
-    pub fn readers(&self, page: PageId) -> impl Iterator<Item = Step> {
-        let authorisation = self.authorisations.get(&page).into_iter();
-        let readers = authorisation.flat_map(|authorisation| &authorisation.readers);
-        readers.map(|&reader| Step::Transaction(reader))
-    }
-
-    /// Grants no further lock under the authorisation, if there is one. Returns whether there is.
-    pub fn revoke(&mut self, page: PageId) -> bool {
-        let authorisation = self.authorisations.get_mut(&page);
-        authorisation
-            .map(|authorisation| authorisation.revoked = true)
-            .is_some()
-    }
-
-    /// The transaction's read lock is in the lock table now, or gone: it reads under the
-    /// authorisation no more.
-    pub fn stop_reading(&mut self, transaction: TransactionId, page: PageId) {
-        if let Some(authorisation) = self.authorisations.get_mut(&page) {
-            authorisation
-                .readers
-                .retain(|reader| *reader != transaction);
-        }
-        if let Some(lock) = self.locks.get_mut(&(transaction, page)) {
-            lock.authorised = false;
-        }
-    }
-
-    /// Whether there is an authorisation under which nobody reads (but `besides`).
-    pub fn is_unused(&self, page: PageId, besides: Option<TransactionId>) -> bool {
-        self.authorisations.get(&page).is_some_and(|authorisation| {
-            authorisation
-                .readers
-                .iter()
-                .all(|reader| Some(*reader) == besides)
-        })
-    }
-
-    /// Whether the authorisation is revoked and nobody reads under it any more.
-    pub fn may_give_up(&self, page: PageId) -> bool {
-        self.is_unused(page, None) && self.authorisations[&page].revoked
-    }
-
-    /// Ends the authorisation.
-    pub fn give_up(&mut self, page: PageId) {
-        if self.authorisations.remove(&page).is_some() {
-            self.counters.revocations += 1;
-        }
-    }
-
     /// A failed node is recovered: what only it had is on storage. Returns the locks, in a fixed
     /// order, whose grant or page may have been lost with it.
     pub fn recovered(&mut self, node: NodeId) -> Vec<(TransactionId, PageId)> {
@@ -479,8 +375,8 @@ impl Home {
         stranded
     }
 
-    /// What the entry says after a recovery about where version `psn` is: an answer that was under way
-    /// when the recovery ended may have named the failed node.
+    /// What the entry says after a recovery about where version `psn` is: an answer that was under
+    /// way when the recovery ended may have named the failed node.
     pub fn refresh(
         &mut self,
         transaction: TransactionId,
