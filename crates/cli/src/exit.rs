@@ -10,6 +10,7 @@ use sardonyx::{Error, SerialError};
 use sardonyx_floor::FloorError;
 use sardonyx_simulation::experiment::SimulationError;
 use sardonyx_simulation::figures::UnknownFigure;
+use sardonyx_simulation::load::LoadError;
 use sardonyx_simulation::parameters::read::ParameterError;
 use sardonyx_simulation::search::SearchError;
 use sardonyx_simulation::sweep::SweepError;
@@ -125,12 +126,17 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
 }
 
 fn of_simulation(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
-    let is_usage = cause.is::<ParameterError>()
-        || cause.is::<SimulationError>()
-        || cause.is::<SweepError>()
-        || cause.is::<UnknownFigure>();
+    let is_usage =
+        cause.is::<ParameterError>() || cause.is::<SweepError>() || cause.is::<UnknownFigure>();
     if is_usage {
         return Some(Exit::Usage);
+    }
+    if let Some(error) = cause.downcast_ref::<SimulationError>() {
+        return Some(match error {
+            // As `trace` says of the same file.
+            SimulationError::Load(LoadError::Trace(error)) => of_trace(error),
+            _ => Exit::Usage,
+        });
     }
     cause
         .downcast_ref::<SearchError>()

@@ -328,6 +328,20 @@ fn the_rate_at_a_utilisation_is_found_or_its_limit_is_named() {
 }
 
 #[test]
+fn a_damaged_trace_is_damage_as_it_is_for_the_trace_verb() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("damaged.trace");
+    let sound = sardonyx_workload::trace::synthetic::generate(1);
+    let form = sardonyx_workload::trace::Form::Binary;
+    let mut bytes = sound.write(form, Vec::new(), "-").unwrap();
+    bytes[5_000] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let file = file.to_str().unwrap();
+    let (_, said) = run(1, &["--preset", "paper-trace", "--trace", file]);
+    assert!(said.contains("damaged.trace, at byte"), "{said}");
+}
+
+#[test]
 fn a_sweep_is_a_table_a_picture_and_every_figure() {
     let directory = tempfile::tempdir().unwrap();
     let (place, csv) = (

@@ -51,7 +51,7 @@ pub struct Choice {
     #[arg(long, value_name = "N", help_heading = "Parameters")]
     pub seed: Option<String>,
     /// Replications go on until the 95% interval of the mean response time is at most this share of it
-    /// to either side, such as 0.02 (run.precision)
+    /// to either side, such as 2% or 0.02 (run.precision)
     #[arg(long, value_name = "SHARE", help_heading = "Parameters")]
     pub precision: Option<String>,
     /// Exactly so many replications, however precise (run.least_replications, run.most_replications)
@@ -87,6 +87,7 @@ impl Choice {
     }
 
     fn flags(&self) -> Vec<(&'static str, String)> {
+        let precision = self.precision.as_deref().map(as_fraction);
         let named = [
             ("nodes", &self.nodes),
             ("coupling", &self.coupling),
@@ -95,7 +96,7 @@ impl Choice {
             ("arrival.rate_per_node", &self.rate),
             ("node.buffer_pages", &self.buffer_pages),
             ("run.seed", &self.seed),
-            ("run.precision", &self.precision),
+            ("run.precision", &precision),
             ("run.least_replications", &self.replications),
             ("run.most_replications", &self.replications),
         ];
@@ -113,9 +114,25 @@ impl Choice {
     }
 }
 
+/// `2%` as `0.02`; what is no percentage stays as it is, to be judged with the other parameters.
+fn as_fraction(text: &str) -> String {
+    let percentage = text
+        .strip_suffix('%')
+        .and_then(|number| number.trim().parse::<f64>().ok());
+    percentage.map_or(text.to_string(), |percentage| {
+        (percentage / 100.0).to_string()
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_percentage_is_a_fraction_and_the_rest_is_left_alone() {
+        let all = ["2%", "0.5 %", "0.02", "%", "many%"].map(as_fraction);
+        assert_eq!(all, ["0.02", "0.005", "0.02", "%", "many%"]);
+    }
 
     fn choice() -> Choice {
         Choice {
