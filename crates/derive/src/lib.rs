@@ -1,0 +1,1 @@
+//! The derive for types that may live in a mapped segment.

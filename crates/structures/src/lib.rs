@@ -1,0 +1,1 @@
+//! Data structures in plain memory.
