@@ -77,6 +77,23 @@ fn head(kind: u64, address: u64, length: usize) -> u64 {
     address | ((length as u64 - 1) << ADDRESS_BITS) | (kind << KIND_SHIFT)
 }
 
+/// Appends the record of a write to a buffer of records that are not in a group yet.
+///
+/// # Panics
+/// In debug builds, if `bytes` is empty or crosses the page's end.
+#[inline]
+pub fn append_write(records: &mut Vec<u8>, address: Address, bytes: &[u8]) {
+    records.extend_from_slice(&write_head(address, bytes.len()).to_le_bytes());
+    records.extend_from_slice(bytes);
+    records.resize(records.len().next_multiple_of(8), 0);
+}
+
+/// Marks the record that starts at `at` as the last of its transaction.
+pub fn mark_end(records: &mut [u8], at: usize) {
+    // The word is little-endian, so the mark is the top bit of its last byte.
+    records[at + 7] |= (END_OF_TRANSACTION >> 56) as u8;
+}
+
 /// Why a group's payload cannot be decoded. The checksum was right, so this is a fault of whoever
 /// wrote it (or a newer format), not of the disk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]

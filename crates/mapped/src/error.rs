@@ -1,0 +1,166 @@
+//! What can go wrong with a segment, said to whoever uses it.
+
+use sardonyx_storage::backbone::OpenError;
+use std::io;
+
+/// Why a segment cannot be opened, grown or used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SegmentError {
+    /// The operating system refused something.
+    #[error("cannot {operation}: {source}")]
+    System {
+        /// What was asked of it.
+        operation: &'static str,
+        /// What it said.
+        #[source]
+        source: io::Error,
+    },
+    /// The shared memory is full.
+    #[error(
+        "no memory for {bytes} more bytes in {place}: {source}; make that file system larger, or \
+         choose another by the option `shared_memory`"
+    )]
+    SharedMemoryFull {
+        /// How many bytes were needed.
+        bytes: u64,
+        /// The file of the shared memory.
+        place: String,
+        /// What the operating system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The segment would be longer than its address space.
+    #[error(
+        "the segment would have {asked_bytes} bytes and has address space for {limit_bytes}; open \
+         it with a larger `address_space_bytes`"
+    )]
+    AddressSpaceFull {
+        /// Bytes asked for.
+        asked_bytes: u64,
+        /// Bytes reserved.
+        limit_bytes: u64,
+    },
+    /// The shared memory is not one that this program can use.
+    #[error("{place} cannot be used: {reason}")]
+    Incompatible {
+        /// The file of the shared memory.
+        place: String,
+        /// Why.
+        reason: String,
+    },
+    /// The kernel lacks a mechanism that was asked for by name.
+    #[error("the mechanism {mechanism} is not available here: {reason}")]
+    MechanismUnavailable {
+        /// Which one.
+        mechanism: &'static str,
+        /// What is missing.
+        reason: String,
+    },
+    /// All places for sessions or processes are taken.
+    #[error("the segment has places for {limit} {what}, and all are taken")]
+    TooMany {
+        /// `sessions` or `processes`.
+        what: &'static str,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// The process is a child that was made by `fork` after the segment was opened.
+    #[error(
+        "this process was forked after the segment was opened; the views of the parent are not \
+         valid here: open the segment again in the child"
+    )]
+    Forked,
+    /// A transaction on this segment is running in this thread already.
+    #[error(
+        "this thread is inside a transaction on this segment; use `Transaction::nested` for a part \
+         that can fail alone"
+    )]
+    InsideTransaction,
+    /// No transaction is running in this session.
+    #[error("no transaction is running in this session; call `begin` first")]
+    NoTransaction,
+    /// Someone wrote to the view although no transaction was running.
+    #[error(
+        "page {page} was written outside of a transaction; the write was undone: write between \
+         `begin` and `commit`"
+    )]
+    WrittenOutside {
+        /// The page.
+        page: u64,
+    },
+    /// A transaction changed more than fits.
+    #[error(
+        "the transaction changed {bytes} bytes with their addresses, and the limit is {limit}: \
+         split it into several"
+    )]
+    TransactionTooLarge {
+        /// Bytes of redo records.
+        bytes: u64,
+        /// The most there may be.
+        limit: u64,
+    },
+    /// A reader's snapshot keeps old versions for so long that there is no room for new ones.
+    #[error(
+        "process {process} has kept a snapshot for {seconds} s, and there is no room for further \
+         versions: end that snapshot, or open the segment with a larger `versions_bytes`"
+    )]
+    SlowReader {
+        /// Its process id.
+        process: u32,
+        /// For how long.
+        seconds: u64,
+    },
+    /// Writing the log failed; what was not acknowledged may or may not be there after a restart.
+    #[error("the log is poisoned: {cause}; what was waited for may be lost: open the database again")]
+    Poisoned {
+        /// What happened.
+        cause: String,
+    },
+    /// Another transaction changed what this one has read or written; it has no effect.
+    #[error("another transaction changed page {page}, which this one used; run it again")]
+    Conflict {
+        /// The page.
+        page: u64,
+    },
+    /// The log has no room, and nothing frees any.
+    #[error("the log is full: {reason}")]
+    LogFull {
+        /// Why no room is made.
+        reason: String,
+    },
+    /// An address outside of the segment.
+    #[error("{length} bytes at {offset} are not inside of the segment, which has {bytes} bytes")]
+    Outside {
+        /// The first byte.
+        offset: u64,
+        /// How many.
+        length: u64,
+        /// How long the segment is.
+        bytes: u64,
+    },
+    /// A view is read-only.
+    #[error("this is a snapshot: it cannot be written")]
+    ReadOnly,
+    /// The database below cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}
+
+impl SegmentError {
+    /// For the last error of a C library's call.
+    pub(crate) fn last(operation: &'static str) -> Self {
+        SegmentError::System {
+            operation,
+            source: io::Error::last_os_error(),
+        }
+    }
+
+    /// For an error of a system call.
+    pub(crate) fn system(operation: &'static str) -> impl Fn(rustix::io::Errno) -> Self {
+        move |errno| SegmentError::System {
+            operation,
+            source: errno.into(),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The asynchronous mechanism: pages are write-protected, and a write takes the protection away
+//! without telling anybody; at the end one scan of the page tables finds the pages that lost it, and
+//! protects them again. What is mapped was read. There is no signal, but for pages that others changed
+//! ([guarded](crate::view::View)) and for the first write to a chunk of 2 MiB, outside of which the
+//! scan need not look.
+//!
+//! What was mapped stays mapped in the next transaction, so that reading it again costs nothing. Then
+//! the set of pages read is larger than what was read; when that causes a conflict, the session
+//! forgets after each transaction for a while (`forget`), and the set is exact.
+
+use super::{Access, Mechanism};
+use crate::error::SegmentError;
+use crate::shared::ring::Change;
+use crate::view::kernel::{Kernel, kernel};
+use crate::view::{CHUNK_PAGES, View};
+use rustix::mm::Advice;
+use sardonyx_storage::page::PAGE_SIZE;
+use std::ops::Range;
+
+/// Chunks that stay open for writing from one transaction to the next: scanning one costs about as
+/// much as a third of opening one.
+const OPEN_KEPT: usize = 12;
+
+/// The asynchronous mechanism. See the [module](self).
+#[derive(Debug, Default)]
+pub struct Asynchronous {
+    /// Transactions since chunks were closed.
+    since_closed: u32,
+}
+
+fn the_kernel() -> Result<&'static Kernel, SegmentError> {
+    kernel().map_err(|reason| SegmentError::MechanismUnavailable {
+        mechanism: "asynchronous",
+        reason: reason.into(),
+    })
+}
+
+fn refused(operation: &'static str) -> impl Fn(std::io::Error) -> SegmentError {
+    move |source| SegmentError::System { operation, source }
+}
+
+impl Asynchronous {
+    fn guard(view: &View, page: u64) -> Result<(), SegmentError> {
+        let protected = view.protected.clear(page);
+        the_kernel()?
+            .guard(view.page(page), PAGE_SIZE, protected)
+            .map_err(refused("guard a page"))?;
+        view.private.clear(page);
+        view.guarded.set(page);
+        Ok(())
+    }
+}
+
+impl Mechanism for Asynchronous {
+    fn name(&self) -> &'static str {
+        "asynchronous"
+    }
+
+    fn mapped(&mut self, view: &View, pages: Range<u64>) -> Result<(), SegmentError> {
+        let bytes = (pages.end - pages.start) as usize * PAGE_SIZE;
+        the_kernel()?.register(view.page(pages.start), bytes)?;
+        // A chunk that was open and is longer now.
+        if view.is_open(pages.start) {
+            let end = pages.end.min((pages.start / CHUNK_PAGES + 1) * CHUNK_PAGES);
+            use rustix::mm::MprotectFlags;
+            let rights = MprotectFlags::READ | MprotectFlags::WRITE;
+            view.protect(pages.start, end - pages.start, rights)
+                .map_err(refused("open more pages for writing"))?;
+        }
+        Ok(())
+    }
+
+    fn refresh(&mut self, view: &View, change: Change<'_>, end: u64) -> Result<(), SegmentError> {
+        let page = change.page;
+        if view.guarded.has(page) {
+            return Ok(());
+        }
+        // What is folded stands in the base page, which is what the view shows unless it has its own.
+        if view.private.has(page) || end > view.unfolded().0 {
+            Self::guard(view, page)?;
+        }
+        Ok(())
+    }
+
+    fn reset(&mut self, view: &View) -> Result<(), SegmentError> {
+        let bytes = view.mapped() as usize * PAGE_SIZE;
+        if bytes == 0 {
+            return Ok(());
+        }
+        the_kernel()?
+            .unguard(view.page(0), bytes)
+            .map_err(refused("free guarded pages"))?;
+        view.drop_pages(0, view.mapped())?;
+        view.guarded.clear_first(view.mapped());
+        view.private.clear_first(view.mapped());
+        // Dropped pages may still be protected; that is only forgotten page by page.
+        Ok(())
+    }
+
+    fn advise(&mut self, view: &View, pages: Range<u64>, access: Access) -> Result<(), SegmentError> {
+        for page in pages.clone() {
+            if view.guarded.has(page) {
+                view.unguard(page).map_err(refused("make a page right"))?;
+            }
+            if access == Access::Write && (page == pages.start || page % CHUNK_PAGES == 0) {
+                view.open_chunk(page).map_err(refused("open pages for writing"))?;
+            }
+        }
+        let advice = match access {
+            Access::Read => Advice::LinuxPopulateRead,
+            Access::Write => Advice::LinuxPopulateWrite,
+        };
+        let bytes = (pages.end - pages.start) as usize * PAGE_SIZE;
+        // SAFETY: the range is in the view; it is mapped now rather than when it is touched.
+        unsafe { rustix::mm::madvise(view.page(pages.start).cast(), bytes, advice) }
+            .map_err(SegmentError::system("map pages ahead"))
+    }
+
+    fn written(&mut self, view: &View, pages: &mut Vec<u64>) -> Result<(), SegmentError> {
+        let kernel = the_kernel()?;
+        let base = view.base().addr() as u64;
+        let mut outcome = Ok(());
+        view.for_open(|first, count| {
+            if outcome.is_ok() {
+                let bytes = count as usize * PAGE_SIZE;
+                outcome = kernel.written(view.page(first), bytes, |from, to| {
+                    let page = |address: u64| (address - base) / PAGE_SIZE as u64;
+                    for page in page(from)..page(to) {
+                        view.private.set(page);
+                        view.protected.set(page);
+                        pages.push(page);
+                    }
+                });
+            }
+        });
+        outcome
+    }
+
+    fn was_read(&self, view: &View, page: u64) -> Result<bool, SegmentError> {
+        if view.guarded.has(page) || page >= view.mapped() {
+            return Ok(false);
+        }
+        if view.private.has(page) {
+            return Ok(true);
+        }
+        let mut present = false;
+        the_kernel()?.present(view.page(page), PAGE_SIZE, |_, _| present = true)?;
+        Ok(present)
+    }
+
+    fn invalidate(&mut self, view: &View, page: u64) -> Result<(), SegmentError> {
+        match view.guarded.has(page) {
+            true => Ok(()),
+            false => Self::guard(view, page),
+        }
+    }
+
+    fn end(&mut self, view: &View, forget: bool) -> Result<bool, SegmentError> {
+        self.since_closed += 1;
+        let many = view.open_count().is_none_or(|count| count > OPEN_KEPT);
+        if many && self.since_closed >= 16 {
+            view.close_chunks().map_err(refused("close pages for writing"))?;
+            self.since_closed = 0;
+        }
+        if forget {
+            view.drop_pages(0, view.mapped())?;
+            view.private.clear_first(view.mapped());
+        }
+        Ok(forget)
+    }
+}

@@ -1,0 +1,535 @@
+//! A session: one private view of the segment and the transactions that run on it, one after another.
+//!
+//! ```text
+//! begin:   register at the ring's tail (the snapshot) · guard the pages that others changed since
+//! run:     ordinary loads and stores
+//! commit:  pages written → byte ranges that differ → redo records
+//!          under the commit lock: was anything read changed since the snapshot? → publish · fold
+//!          (durable: wait for the group)
+//! ```
+//!
+//! Invariants: what a transaction sees is the state at its snapshot and does not change, also if it is
+//! doomed (I8); a transaction that commits has read nothing that others changed since (serializable,
+//! in the order of the ring); storing the tail is the commit point (I9).
+
+use crate::difference::{PageBytes, differences};
+use crate::error::SegmentError;
+use crate::mechanism::{Access, Mechanism, MechanismKind};
+use crate::shared::control::{IDLE, Slot};
+use crate::shared::ring::{self, Frames, changes};
+use crate::shared::versions;
+use crate::sharing::Shared;
+use crate::view::{View, fault};
+use sardonyx_storage::log::record::{append_write, encoded_bytes, mark_end};
+use sardonyx_storage::page::{Address, PAGE_SIZE};
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+/// After a conflict, so many transactions have exact sets of pages read.
+const EXACT_AFTER_CONFLICT: u32 = 32;
+
+/// How a transaction is begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Begin {
+    /// Nobody else commits while it runs, so it cannot conflict. The thread that begins it ends it.
+    pub exclusive: bool,
+    /// It only reads: never conflicts and holds nobody up.
+    pub read_only: bool,
+}
+
+/// A session. See the [module](self).
+#[derive(Debug)]
+pub struct Session {
+    shared: Arc<Shared>,
+    // Before the view: the handler must not know a view that is gone.
+    _registered: fault::Registered,
+    view: Box<View>,
+    mechanism: Box<dyn Mechanism>,
+    slot: usize,
+    writer: (u32, u32),
+    /// Up to here the view is right, but for its guarded pages.
+    seen: u64,
+    /// Private pages were dropped: unfolded records of this session's own matter, too.
+    dropped: bool,
+    running: Option<Begin>,
+    /// Pages written, as far as they were asked for.
+    written: Vec<u64>,
+    redo: Vec<u8>,
+    scratch: Box<PageBytes>,
+    /// Transactions that are to have exact sets.
+    exact: u32,
+}
+
+/// A place in a transaction to which it can go back.
+#[derive(Debug)]
+pub struct Savepoint {
+    mark: usize,
+    written: usize,
+    /// Pages written before, as they were.
+    saved: Vec<(u64, Box<PageBytes>)>,
+}
+
+impl Session {
+    /// A session with a mechanism that was [resolved](MechanismKind::resolve).
+    pub(crate) fn new(shared: Arc<Shared>, kind: MechanismKind) -> Result<Self, SegmentError> {
+        let (view_kind, mechanism) = kind.make();
+        let view = Box::new(View::new(shared.region.clone(), view_kind)?);
+        // SAFETY: the view is boxed, and dropped after the entry.
+        let registered = unsafe { fault::register(&view) }.ok_or(SegmentError::TooMany {
+            what: "views in a process",
+            limit: fault::VIEWS_MAX,
+        })?;
+        let slot = shared.region.take_slot()?;
+        let generation = shared.region.control().slots[slot].generation.load(Ordering::Relaxed);
+        Ok(Session {
+            shared,
+            _registered: registered,
+            view,
+            mechanism,
+            slot,
+            writer: (slot as u32, generation),
+            seen: 0,
+            dropped: true,
+            running: None,
+            written: Vec::new(),
+            redo: Vec::new(),
+            scratch: Box::new([0; PAGE_SIZE]),
+            exact: 0,
+        })
+    }
+
+    fn slot(&self) -> &Slot {
+        &self.shared.region.control().slots[self.slot]
+    }
+
+    /// The mechanism's name.
+    pub fn mechanism(&self) -> &'static str {
+        self.mechanism.name()
+    }
+
+    /// Whether a transaction is running.
+    pub fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// The view's first byte: the address of offset 0 of the segment, for as long as the session
+    /// lives. What may be done there is said at [`crate::Transaction::bytes_mut`].
+    pub fn address(&self) -> *mut u8 {
+        self.view.base()
+    }
+
+    /// Bytes of the view.
+    pub fn length(&self) -> u64 {
+        self.view.mapped() * PAGE_SIZE as u64
+    }
+
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// [`SegmentError::InsideTransaction`] if one is running, or if this thread runs an exclusive one
+    /// and this would be another; [`SegmentError::Forked`]; what the operating system refuses.
+    pub fn begin(&mut self, begin: Begin) -> Result<(), SegmentError> {
+        if self.shared.region.was_forked() {
+            return Err(SegmentError::Forked);
+        }
+        if self.running.is_some() {
+            return Err(SegmentError::InsideTransaction);
+        }
+        if begin.exclusive {
+            self.shared.lock_commit()?;
+        }
+        let begun = self.try_begin(begin);
+        if begun.is_err() {
+            self.slot().snapshot.store(IDLE, Ordering::SeqCst);
+            self.view.leave();
+            if begin.exclusive {
+                self.shared.unlock_commit();
+            }
+        }
+        begun
+    }
+
+    fn try_begin(&mut self, begin: Begin) -> Result<(), SegmentError> {
+        let (pin, snapshot) = self.register(begin.read_only);
+        let folded = self.shared.region.control().folded.load(Ordering::SeqCst);
+        self.view.enter(current_thread(), snapshot, folded, begin.read_only);
+        let added = self.view.map_more()?;
+        if !added.is_empty() {
+            self.mechanism.mapped(&self.view, added)?;
+        }
+        self.refresh(pin, folded, snapshot)?;
+        self.slot().pin.store(folded, Ordering::SeqCst);
+        self.running = Some(begin);
+        Ok(())
+    }
+
+    /// Makes the snapshot known, so that the ring is kept for it and base pages do not overtake it.
+    fn register(&self, read_only: bool) -> (u64, u64) {
+        let control = self.shared.region.control();
+        let slot = self.slot();
+        slot.immune.store(0, Ordering::Relaxed);
+        slot.doomed.store(0, Ordering::Relaxed);
+        slot.read_only.store(u32::from(read_only), Ordering::Relaxed);
+        slot.began.store(versions::now_milliseconds(), Ordering::Relaxed);
+        loop {
+            let pin = control.reclaim_limit.load(Ordering::SeqCst);
+            slot.pin.store(pin, Ordering::SeqCst);
+            let snapshot = control.tail.load(Ordering::SeqCst);
+            slot.snapshot.store(snapshot, Ordering::SeqCst);
+            fence(Ordering::SeqCst);
+            let kept = control.reclaim_limit.load(Ordering::SeqCst) <= pin;
+            if kept && control.fold_limit.load(Ordering::SeqCst) <= snapshot {
+                return (pin, snapshot);
+            }
+        }
+    }
+
+    /// Makes the view right for the snapshot.
+    fn refresh(&mut self, pin: u64, folded: u64, snapshot: u64) -> Result<(), SegmentError> {
+        let stale = self.view.take_stale();
+        if stale || self.seen < pin {
+            self.mechanism.reset(&self.view)?;
+            self.dropped = true;
+        }
+        let from = match self.dropped {
+            true => folded,
+            false => self.seen,
+        };
+        // SAFETY: the slot pins the ring from `pin` on, and `folded` and `seen` are not before it.
+        for frame in unsafe { Frames::new(&self.shared.region, from.min(snapshot), snapshot) } {
+            if frame.writer == self.writer && !self.dropped {
+                continue;
+            }
+            for change in changes(frame.records) {
+                self.mechanism.refresh(&self.view, change, frame.end)?;
+            }
+        }
+        self.seen = snapshot;
+        self.dropped = false;
+        Ok(())
+    }
+
+    fn running(&self) -> Result<Begin, SegmentError> {
+        self.running.ok_or(SegmentError::NoTransaction)
+    }
+
+    /// Gives the segment at least so many bytes and maps them into the view.
+    pub fn grow_to(&mut self, bytes: u64) -> Result<(), SegmentError> {
+        self.running()?;
+        self.shared.region.grow(bytes.div_ceil(PAGE_SIZE as u64))?;
+        let added = self.view.map_more()?;
+        if !added.is_empty() {
+            self.mechanism.mapped(&self.view, added)?;
+        }
+        Ok(())
+    }
+
+    /// Says that a range is going to be touched: cheaper than finding out page by page.
+    pub fn touch(&mut self, range: Range<u64>, access: Access) -> Result<(), SegmentError> {
+        let begin = self.running()?;
+        if access == Access::Write && begin.read_only {
+            return Err(SegmentError::ReadOnly);
+        }
+        self.check(range.start, range.end.saturating_sub(range.start))?;
+        let page = PAGE_SIZE as u64;
+        let pages = range.start / page..range.end.div_ceil(page);
+        match pages.is_empty() {
+            true => Ok(()),
+            false => self.mechanism.advise(&self.view, pages, access),
+        }
+    }
+
+    /// Checks that a range is in the view.
+    pub fn check(&self, offset: u64, length: u64) -> Result<(), SegmentError> {
+        let bytes = self.length();
+        match offset.checked_add(length) {
+            Some(end) if end <= bytes => Ok(()),
+            _ => Err(SegmentError::Outside {
+                offset,
+                length,
+                bytes,
+            }),
+        }
+    }
+
+    /// Says to the mechanism that a range is read.
+    #[inline]
+    pub(crate) fn note_read(&self, offset: u64, length: usize) {
+        self.mechanism.note_read(offset, length);
+    }
+
+    /// Says to the mechanism that a range is going to be written.
+    #[inline]
+    pub(crate) fn note_write(&mut self, offset: u64, length: usize) {
+        self.mechanism.note_write(&self.view, offset, length);
+    }
+
+    /// Ends the transaction and makes what it did visible to all. Returns where its records end in
+    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing.
+    ///
+    /// # Errors
+    /// Whatever the error, the transaction is over and has no effect. [`SegmentError::Conflict`]: run
+    /// it again.
+    pub fn commit(&mut self) -> Result<Option<u64>, SegmentError> {
+        let begin = self.running()?;
+        let committed = self.try_commit(begin);
+        match committed {
+            Ok(position) => {
+                // The slot is free already if anything was published.
+                self.slot().snapshot.store(IDLE, Ordering::SeqCst);
+                self.exact = self.exact.saturating_sub(1);
+                self.finish(begin)?;
+                Ok(position)
+            }
+            Err(error) => {
+                if let SegmentError::Conflict { page } = error {
+                    self.exact = EXACT_AFTER_CONFLICT;
+                    self.undo()?;
+                    self.mechanism.invalidate(&self.view, page)?;
+                } else {
+                    self.undo()?;
+                }
+                self.slot().snapshot.store(IDLE, Ordering::SeqCst);
+                self.finish(begin)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn finish(&mut self, begin: Begin) -> Result<(), SegmentError> {
+        if begin.exclusive {
+            self.shared.unlock_commit();
+        }
+        self.running = None;
+        self.written.clear();
+        self.view.leave();
+        self.dropped |= self.mechanism.end(&self.view, self.exact > 0)?;
+        Ok(())
+    }
+
+    /// Ends the transaction without effect.
+    ///
+    /// # Errors
+    /// What the operating system refuses; the session is then not to be used further.
+    pub fn abort(&mut self) -> Result<(), SegmentError> {
+        let begin = self.running()?;
+        let undone = self.undo();
+        self.slot().snapshot.store(IDLE, Ordering::SeqCst);
+        self.finish(begin)?;
+        undone
+    }
+
+    fn try_commit(&mut self, begin: Begin) -> Result<Option<u64>, SegmentError> {
+        if let Some(source) = self.view.take_refused() {
+            let operation = "make a page accessible";
+            return Err(SegmentError::System { operation, source });
+        }
+        if begin.read_only {
+            return Ok(None);
+        }
+        self.gather()?;
+        if self.redo.is_empty() {
+            return Ok(None);
+        }
+        let limit = self.shared.transaction_bytes_max();
+        if self.redo.len() as u64 > limit {
+            let bytes = self.redo.len() as u64;
+            return Err(SegmentError::TransactionTooLarge { bytes, limit });
+        }
+        let control = self.shared.region.control();
+        let snapshot = self.view.unfolded().1;
+        // What was committed until now is judged before the lock is taken.
+        let until = control.tail.load(Ordering::SeqCst);
+        self.validate(snapshot, until)?;
+        if !begin.exclusive {
+            self.shared.lock_commit()?;
+        }
+        let published = self.publish(snapshot, until);
+        if !begin.exclusive {
+            self.shared.unlock_commit();
+        }
+        published.map(Some)
+    }
+
+    /// The part of a commit that one does at a time.
+    fn publish(&mut self, snapshot: u64, validated: u64) -> Result<u64, SegmentError> {
+        let shared = self.shared.clone();
+        let control = shared.region.control();
+        let before = control.tail.load(Ordering::SeqCst);
+        self.validate(validated, before)?;
+        shared.make_room(self.redo.len(), self.slot)?;
+        let end = ring::publish(&shared.region, self.writer, &self.redo);
+        if before == snapshot {
+            self.seen = end;
+        }
+        // This transaction needs its snapshot no more, and should not keep itself from folding.
+        self.slot().snapshot.store(IDLE, Ordering::SeqCst);
+        ring::fold(&shared.region);
+        Ok(end)
+    }
+
+    /// Whether nothing that this transaction used was changed by what was committed from `from` to
+    /// `to`.
+    fn validate(&self, from: u64, to: u64) -> Result<(), SegmentError> {
+        if self.slot().doomed.load(Ordering::SeqCst) != 0 {
+            return Err(SegmentError::Conflict { page: 0 });
+        }
+        let mut last = None;
+        // SAFETY: the slot pins the ring from its snapshot on.
+        for frame in unsafe { Frames::new(&self.shared.region, from, to) } {
+            for change in changes(frame.records) {
+                if last == Some(change.page) {
+                    continue;
+                }
+                last = Some(change.page);
+                if self.was_used(change.page)? {
+                    return Err(SegmentError::Conflict { page: change.page });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn was_used(&self, page: u64) -> Result<bool, SegmentError> {
+        Ok(self.written.contains(&page) || self.mechanism.was_read(&self.view, page)?)
+    }
+
+    /// Makes redo records of what was written.
+    fn gather(&mut self) -> Result<(), SegmentError> {
+        self.redo.clear();
+        let mut last = 0;
+        let view = &self.view;
+        if let Some(ranges) = self.mechanism.ranges() {
+            for range in ranges {
+                last = self.redo.len();
+                let bytes = (range.end - range.start) as usize;
+                // SAFETY: the range was checked when it was noted; nobody writes the view now.
+                let bytes = unsafe {
+                    let start = view.base().add(range.start as usize);
+                    std::slice::from_raw_parts(start, bytes)
+                };
+                append_write(&mut self.redo, Address(range.start), bytes);
+            }
+        } else {
+            self.mechanism.written(view, &mut self.written)?;
+            self.written.sort_unstable();
+            self.written.dedup();
+            for &page in &self.written {
+                let before = view.committed(page, &mut self.scratch);
+                // SAFETY: both are whole pages. The view is private, and nobody writes it now; the
+                // base page does not change while no unfolded record is on it, and else `before` is
+                // the scratch page.
+                let (before, after) = unsafe {
+                    (&*before.cast::<PageBytes>(), &*view.page(page).cast::<PageBytes>())
+                };
+                differences(before, after, |offset, bytes| {
+                    last = self.redo.len();
+                    append_write(&mut self.redo, Address(page * PAGE_SIZE as u64 + offset as u64), bytes);
+                });
+            }
+        }
+        if !self.redo.is_empty() {
+            mark_end(&mut self.redo, last);
+        }
+        Ok(())
+    }
+
+    /// Puts everything back as it was when the transaction began.
+    fn undo(&mut self) -> Result<(), SegmentError> {
+        self.mechanism.roll_back(&self.view, 0);
+        self.mechanism.written(&self.view, &mut self.written)?;
+        let written = std::mem::take(&mut self.written);
+        for &page in &written {
+            self.restore(page, None)?;
+        }
+        self.protect_again(written)
+    }
+
+    /// A place to go back to.
+    pub fn savepoint(&mut self) -> Result<Savepoint, SegmentError> {
+        self.running()?;
+        self.mechanism.written(&self.view, &mut self.written)?;
+        let mut pages = self.written.clone();
+        pages.sort_unstable();
+        pages.dedup();
+        let copy = |page: u64| {
+            let mut copy = Vec::with_capacity(PAGE_SIZE);
+            self.view.append_to(page * PAGE_SIZE as u64, PAGE_SIZE, &mut copy);
+            let copy: Box<PageBytes> = copy.try_into().expect("a page's bytes");
+            (page, copy)
+        };
+        Ok(Savepoint {
+            mark: self.mechanism.mark(),
+            written: self.written.len(),
+            saved: pages.into_iter().map(copy).collect(),
+        })
+    }
+
+    /// Goes back to a savepoint of the running transaction. Savepoints made since are void.
+    pub fn roll_back_to(&mut self, savepoint: &Savepoint) -> Result<(), SegmentError> {
+        self.running()?;
+        self.mechanism.roll_back(&self.view, savepoint.mark);
+        self.mechanism.written(&self.view, &mut self.written)?;
+        let since = self.written.split_off(savepoint.written.min(self.written.len()));
+        for &page in &since {
+            let saved = savepoint.saved.binary_search_by_key(&page, |(page, _)| *page);
+            let saved = saved.ok().map(|n| &*savepoint.saved[n].1);
+            self.restore(page, saved)?;
+        }
+        self.protect_again(since)
+    }
+
+    /// Puts a page back: as it was saved, or as it was committed.
+    fn restore(&mut self, page: u64, saved: Option<&PageBytes>) -> Result<(), SegmentError> {
+        if self.view.kind() == crate::view::ViewKind::Signal {
+            self.mechanism.advise(&self.view, page..page + 1, Access::Write)?;
+        }
+        let content = match saved {
+            Some(saved) => saved.as_ptr(),
+            None => self.view.committed(page, &mut self.scratch),
+        };
+        // SAFETY: a whole page that nobody changes: see `gather`.
+        let content = unsafe { &*content.cast::<PageBytes>() };
+        self.view.apply(page, 0, content);
+        Ok(())
+    }
+
+    /// What was put back does not count as written. The list's memory is used again.
+    fn protect_again(&mut self, mut list: Vec<u64>) -> Result<(), SegmentError> {
+        list.clear();
+        self.mechanism.written(&self.view, &mut list)?;
+        if self.written.is_empty() {
+            list.clear();
+            self.written = list;
+        }
+        Ok(())
+    }
+
+    /// The most bytes of redo records that a transaction with these changes can have: a bound for
+    /// those who choose how much to do in one.
+    pub fn redo_bytes(ranges: u64, bytes: u64) -> u64 {
+        ranges * encoded_bytes(0) as u64 + bytes.next_multiple_of(8)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.shared.region.was_forked() {
+            return;
+        }
+        if self.running.is_some() && self.abort().is_err() {
+            tracing::error!("a session's last transaction could not be undone in its view");
+        }
+        self.shared.region.free_slot(self.slot);
+    }
+}
+
+/// The calling thread, as the kernel numbers it.
+fn current_thread() -> i32 {
+    thread_local! {
+        // SAFETY: always succeeds.
+        static THREAD: i32 = unsafe { libc::gettid() };
+    }
+    THREAD.with(|thread| *thread)
+}

@@ -1,0 +1,132 @@
+//! What all processes on a segment know together: positions in the ring of redo records, and a slot
+//! for each session.
+//!
+//! The ring's positions only grow, and each is one word, so that every change of state is one store:
+//!
+//! ```text
+//! reclaimed ≤ min(folded, durable) ≤ … ≤ tail
+//! ```
+//!
+//! - `tail`: where the next transaction's records go. **Storing it is the commit point**: what is
+//!   before it has happened, what lies behind it has not, whoever dies when (I8, I9).
+//! - `folded`: the records before it are in the base pages.
+//! - `durable`: the records before it are on stable storage.
+//! - `fold_limit`, `reclaim_limit`: announced before the slots are looked at, as in Dekker's
+//!   algorithm: a session that registers later sees them and registers anew.
+
+use super::robust::RobustLock;
+use sardonyx_storage::page::PAGE_SIZE;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Marks a shared memory of this layout.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"SdxShm01");
+
+/// Sessions at once, of all processes.
+pub const SLOTS: usize = 1024;
+
+/// Processes at once.
+pub const PROCESSES: usize = 256;
+
+/// [`Slot::snapshot`] of a session in which no transaction runs.
+pub const IDLE: u64 = u64::MAX;
+
+/// The head of the shared memory. All zero bytes are a valid value but for the locks.
+#[repr(C, align(4096))]
+pub struct Control {
+    /// [`MAGIC`]; stored last, when everything else is there.
+    pub magic: AtomicU64,
+    /// Bytes of this structure and of a POSIX mutex, which differ between C libraries.
+    pub layout: AtomicU64,
+    /// Bytes of the ring, a power of two.
+    pub ring_bytes: AtomicU64,
+    /// Pages for which there is address space.
+    pub pages_max: AtomicU64,
+    /// Whether there is a log below.
+    pub durable_segment: AtomicU32,
+    /// Slots that were ever used.
+    pub slots_used: AtomicU32,
+    /// Held while a transaction is validated and published, and while records are folded.
+    pub commit: Line<RobustLock>,
+    /// Held by whoever writes the log.
+    pub writer: Line<RobustLock>,
+    /// Held while the segment grows, and while slots are given out.
+    pub growth: Line<RobustLock>,
+    /// Where the next transaction's records go.
+    pub tail: Line<AtomicU64>,
+    /// The records before it are in the base pages.
+    pub folded: Line<AtomicU64>,
+    /// How far the records are being folded.
+    pub fold_limit: AtomicU64,
+    /// The ring is being used again up to here.
+    pub reclaim_limit: AtomicU64,
+    /// The ring may be used again up to here.
+    pub reclaimed: AtomicU64,
+    /// The records before it are on stable storage.
+    pub durable: Line<AtomicU64>,
+    /// Counts the groups written, also failed ones: whoever waits for one waits for it to change.
+    pub groups: AtomicU32,
+    /// Threads that wait for `groups` to change.
+    pub waiting: AtomicU32,
+    /// Transactions of the last group.
+    pub last_group: AtomicU32,
+    /// Committed transactions since the shared memory was made.
+    pub commits: AtomicU64,
+    /// `commits` when the last group was gathered.
+    pub commits_gathered: AtomicU64,
+    /// Pages that the segment has.
+    pub pages: Line<AtomicU64>,
+    /// The processes.
+    pub processes: [Process; PROCESSES],
+    /// The sessions.
+    pub slots: [Slot; SLOTS],
+}
+
+/// A cache line of its own: what one process writes often, the others should not pay for.
+#[repr(C, align(128))]
+pub struct Line<T>(pub T);
+
+impl<T> std::ops::Deref for Line<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// A process on the segment. It lives as long as it holds the file lock on its place.
+#[repr(C, align(64))]
+pub struct Process {
+    /// Its process id; 0 if the place is free.
+    pub pid: AtomicU32,
+}
+
+/// A session: one view, used by one thread at a time.
+#[repr(C, align(128))]
+pub struct Slot {
+    /// Place in [`Control::processes`] plus one; 0 if the slot is free.
+    pub process: AtomicU32,
+    /// Counted up whenever the slot is given out.
+    pub generation: AtomicU32,
+    /// Up to where the running transaction sees the ring; [`IDLE`] if none runs.
+    pub snapshot: AtomicU64,
+    /// From where the session may still read the ring.
+    pub pin: AtomicU64,
+    /// When the transaction began, in milliseconds of the system's monotonic clock.
+    pub began: AtomicU64,
+    /// Records up to here may be folded although the snapshot is older: what they change was copied
+    /// into the session's own view.
+    pub immune: AtomicU64,
+    /// Whether a session on a snapshot that is kept for reading only.
+    pub read_only: AtomicU32,
+    /// Set when the transaction can no longer commit.
+    pub doomed: AtomicU32,
+}
+
+/// Bytes of [`Control`], in whole pages.
+pub const CONTROL_BYTES: usize = size_of::<Control>();
+
+const _: () = assert!(CONTROL_BYTES.is_multiple_of(PAGE_SIZE));
+
+/// What must be the same in all processes.
+pub fn layout_mark() -> u64 {
+    (CONTROL_BYTES as u64) << 16 | size_of::<libc::pthread_mutex_t>() as u64
+}

@@ -1,0 +1,7 @@
+//! What the processes on a segment share: its memory, the ring of redo records, who is there.
+
+pub mod control;
+pub mod region;
+pub mod ring;
+pub mod robust;
+pub mod versions;

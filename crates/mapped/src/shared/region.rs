@@ -1,0 +1,511 @@
+//! The shared memory of a segment: one file in a memory file system, mapped by every process.
+//!
+//! ```text
+//! control | ring of redo records | sequence numbers of the pages | base pages …
+//! ```
+//!
+//! The file is sparse: what nobody touched takes no memory. Base pages are allocated before anybody may
+//! touch them, so that a full file system is an error when growing and never a SIGBUS.
+//!
+//! The ring is mapped twice, one after the other, so that a transaction's records are contiguous also
+//! where they cross its end.
+//!
+//! All `unsafe` for the mapping is here. What is given out: references to atomics; copies of bytes out
+//! of the ring and the base pages and into them, whose synchronisation is argued where they are used.
+
+use super::control::{CONTROL_BYTES, Control, PROCESSES, Process, layout_mark};
+use super::control::{IDLE, MAGIC, SLOTS};
+use crate::error::SegmentError;
+use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::mm::{Advice, MapFlags, ProtFlags};
+use sardonyx_storage::page::PAGE_SIZE;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Base pages are allocated so many bytes at a time.
+const GROW_BYTES: u64 = 2 << 20;
+
+/// Where in the file the advisory locks of the processes are: far behind its contents.
+const LOCKS_AT: i64 = 1 << 60;
+
+/// Counts the forks that made this process and its ancestors since a segment was first opened.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// How large the parts are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RegionSize {
+    /// Bytes of the ring: a power of two, a multiple of the page size.
+    pub ring_bytes: u64,
+    /// The most pages.
+    pub pages_max: u64,
+}
+
+impl RegionSize {
+    fn ring_at(self) -> u64 {
+        (CONTROL_BYTES as u64).next_multiple_of(GROW_BYTES)
+    }
+
+    fn sequence_at(self) -> u64 {
+        self.ring_at() + self.ring_bytes
+    }
+
+    fn base_at(self) -> u64 {
+        (self.sequence_at() + self.pages_max * 8).next_multiple_of(GROW_BYTES)
+    }
+}
+
+/// A mapped shared memory, and this process' place in it.
+pub struct Region {
+    file: OwnedFd,
+    path: Option<PathBuf>,
+    size: RegionSize,
+    control: NonNull<Control>,
+    ring: NonNull<u8>,
+    sequence: NonNull<AtomicU64>,
+    base: NonNull<u8>,
+    process: usize,
+    forks: u32,
+}
+
+impl std::fmt::Debug for Region {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let path = self.path.as_deref();
+        f.debug_struct("Region").field("path", &path).field("size", &self.size).finish()
+    }
+}
+
+impl Region {
+    /// Makes a shared memory. With a path, other processes can attach to it there once this returned;
+    /// without, it is this process' own.
+    pub fn create(path: Option<&Path>, size: RegionSize, durable: bool) -> Result<Self, SegmentError> {
+        assert!(size.ring_bytes.is_power_of_two() && size.ring_bytes >= GROW_BYTES);
+        let file = match path {
+            None => rustix::fs::memfd_create("sardonyx", MemfdFlags::CLOEXEC)
+                .map_err(SegmentError::system("make shared memory"))?,
+            Some(path) => {
+                let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+                rustix::fs::open(temporary(path), flags, Mode::RUSR | Mode::WUSR)
+                    .map_err(SegmentError::system("make the file of the shared memory"))?
+            }
+        };
+        let failed = SegmentError::system("set the length of the shared memory");
+        let whole = size.base_at() + size.pages_max * PAGE_SIZE as u64;
+        rustix::fs::ftruncate(&file, whole).map_err(failed)?;
+        allocate(&file, path, 0, CONTROL_BYTES as u64)?;
+        let mut region = Self::map(file, path.map(Path::to_owned), size)?;
+        let control = region.control();
+        control.layout.store(layout_mark(), Ordering::Relaxed);
+        control.ring_bytes.store(size.ring_bytes, Ordering::Relaxed);
+        control.pages_max.store(size.pages_max, Ordering::Relaxed);
+        control.durable_segment.store(u32::from(durable), Ordering::Relaxed);
+        for slot in &control.slots {
+            slot.snapshot.store(IDLE, Ordering::Relaxed);
+        }
+        // SAFETY: nobody else can have mapped the file: its name is a temporary one.
+        unsafe {
+            control.commit.initialise();
+            control.writer.initialise();
+            control.growth.initialise();
+        }
+        control.magic.store(MAGIC, Ordering::Release);
+        region.register()?;
+        if let Some(path) = path {
+            // The lock on the process' place was taken by this file, whatever its name.
+            rustix::fs::rename(temporary(path), path)
+                .map_err(SegmentError::system("name the file of the shared memory"))?;
+        }
+        Ok(region)
+    }
+
+    /// Attaches to a shared memory that another process made. `None` if there is none.
+    pub fn attach(path: &Path) -> Result<Option<Self>, SegmentError> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
+        let file = match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(SegmentError::system("open the shared memory")(error)),
+        };
+        let incompatible = |reason: String| SegmentError::Incompatible {
+            place: path.display().to_string(),
+            reason,
+        };
+        let mut head = [0; 32];
+        let read = rustix::io::pread(&file, &mut head, 0)
+            .map_err(SegmentError::system("read the shared memory's head"))?;
+        let word = |n: usize| u64::from_ne_bytes(head[n * 8..n * 8 + 8].try_into().expect("8 bytes"));
+        if read < head.len() || word(0) != MAGIC {
+            return Err(incompatible("it is not a shared memory of this version".into()));
+        }
+        if word(1) != layout_mark() {
+            let reason = "it was made by a program with another C library or version; build all \
+                          programs that share a segment alike";
+            return Err(incompatible(reason.into()));
+        }
+        let size = RegionSize {
+            ring_bytes: word(2),
+            pages_max: word(3),
+        };
+        let length = rustix::fs::fstat(&file)
+            .map_err(SegmentError::system("look at the shared memory"))?
+            .st_size as u64;
+        let sound = size.ring_bytes.is_power_of_two()
+            && size.pages_max < 1 << 36
+            && length == size.base_at() + size.pages_max * PAGE_SIZE as u64;
+        if !sound {
+            return Err(incompatible(format!("its length of {length} bytes is wrong")));
+        }
+        let mut region = Self::map(file, Some(path.to_owned()), size)?;
+        region.register()?;
+        Ok(Some(region))
+    }
+
+    fn map(file: OwnedFd, path: Option<PathBuf>, size: RegionSize) -> Result<Self, SegmentError> {
+        notice_forks();
+        let map = |at: u64, bytes: u64| map_shared(&file, at, bytes);
+        let control = map(0, CONTROL_BYTES as u64)?.cast();
+        let ring = map_twice(&file, size.ring_at(), size.ring_bytes)?;
+        let sequence = map(size.sequence_at(), (size.pages_max * 8).max(8))?.cast();
+        let base = map(size.base_at(), (size.pages_max * PAGE_SIZE as u64).max(1))?;
+        Ok(Region {
+            file,
+            path,
+            size,
+            control,
+            ring,
+            sequence,
+            base,
+            process: 0,
+            forks: FORKS.load(Ordering::Relaxed),
+        })
+    }
+
+    /// Takes a place among the processes.
+    fn register(&mut self) -> Result<(), SegmentError> {
+        let control = self.control();
+        control.growth.lock();
+        let found = (0..PROCESSES).find(|n| self.lock_place(*n));
+        if let Some(n) = found {
+            // Whoever had the place before is dead, since the lock on it was free.
+            self.bury(n);
+            control.processes[n].pid.store(std::process::id(), Ordering::SeqCst);
+        }
+        control.growth.unlock();
+        self.process = found.ok_or(SegmentError::TooMany {
+            what: "processes",
+            limit: PROCESSES,
+        })?;
+        Ok(())
+    }
+
+    /// Takes the advisory lock on a process' place, which goes with the process. It belongs to the
+    /// process and not to the open file, so that a forked child does not keep it alive.
+    fn lock_place(&self, n: usize) -> bool {
+        let mut lock = place(n);
+        // A second region on the same file in this process would be granted the lock, too.
+        let free = self.process_is_gone(n)
+            && self.control().processes[n].pid.load(Ordering::SeqCst) != std::process::id();
+        // SAFETY: the structure is a valid `flock`; the call touches no other memory.
+        free && unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_SETLK, &raw mut lock) } == 0
+    }
+
+    /// Whether no process holds this place. (One's own locks are not seen.)
+    fn process_is_gone(&self, n: usize) -> bool {
+        let mut lock = place(n);
+        // SAFETY: as in `lock_place`.
+        let asked = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
+        asked == 0 && lock.l_type == libc::F_UNLCK as libc::c_short
+    }
+
+    /// Frees the slots of a process that is gone.
+    fn bury(&self, n: usize) -> bool {
+        let control = self.control();
+        let mut found = false;
+        for slot in control.slots.iter() {
+            if slot.process.load(Ordering::SeqCst) == n as u32 + 1 {
+                found = true;
+                slot.snapshot.store(IDLE, Ordering::SeqCst);
+                slot.process.store(0, Ordering::SeqCst);
+            }
+        }
+        control.processes[n].pid.store(0, Ordering::SeqCst);
+        found
+    }
+
+    /// Looks for processes that died and frees what they held. Returns whether one was found.
+    pub fn bury_the_dead(&self) -> bool {
+        let control = self.control();
+        control.growth.lock();
+        let mut found = false;
+        for (n, process) in control.processes.iter().enumerate() {
+            let dead = n != self.process
+                && process.pid.load(Ordering::SeqCst) != 0
+                && self.process_is_gone(n);
+            if dead {
+                found |= self.bury(n);
+            }
+        }
+        control.growth.unlock();
+        found
+    }
+
+    /// The process that a slot belongs to.
+    pub fn process_of(&self, slot: usize) -> u32 {
+        let place = self.control().slots[slot].process.load(Ordering::Relaxed) as usize;
+        let process = |n: usize| self.control().processes.get(n);
+        let process: Option<&Process> = place.checked_sub(1).and_then(process);
+        process.map_or(0, |process| process.pid.load(Ordering::Relaxed))
+    }
+
+    /// Gives a slot out.
+    pub fn take_slot(&self) -> Result<usize, SegmentError> {
+        let control = self.control();
+        control.growth.lock();
+        let free = |slot: &super::control::Slot| slot.process.load(Ordering::SeqCst) == 0;
+        let found = control.slots.iter().position(free);
+        if let Some(n) = found {
+            let slot = &control.slots[n];
+            slot.snapshot.store(IDLE, Ordering::SeqCst);
+            slot.generation.fetch_add(1, Ordering::SeqCst);
+            slot.process.store(self.process as u32 + 1, Ordering::SeqCst);
+            control.slots_used.fetch_max(n as u32 + 1, Ordering::SeqCst);
+        }
+        control.growth.unlock();
+        found.ok_or(SegmentError::TooMany {
+            what: "sessions",
+            limit: SLOTS,
+        })
+    }
+
+    /// Takes a slot back.
+    pub fn free_slot(&self, n: usize) {
+        let slot = &self.control().slots[n];
+        slot.snapshot.store(IDLE, Ordering::SeqCst);
+        slot.process.store(0, Ordering::SeqCst);
+    }
+
+    /// What all processes know together.
+    #[inline]
+    pub fn control(&self) -> &Control {
+        // SAFETY: the mapping is as long as the structure and lives as long as `self`; everything in
+        // it is an atomic or a lock, so that shared references are right.
+        unsafe { self.control.as_ref() }
+    }
+
+    /// The sequence number of a page: the ring's position after the last record on it.
+    #[inline]
+    pub fn sequence(&self, page: u64) -> &AtomicU64 {
+        assert!(page < self.size.pages_max, "page {page} has an address");
+        // SAFETY: within the mapping of `pages_max` words, which lives as long as `self`.
+        unsafe { self.sequence.add(page as usize).as_ref() }
+    }
+
+    /// Bytes of the ring.
+    #[inline]
+    pub fn ring_bytes(&self) -> u64 {
+        self.size.ring_bytes
+    }
+
+    /// The ring at a position, as memory: `length` bytes, at most the ring's.
+    #[inline]
+    pub fn ring(&self, position: u64, length: usize) -> *mut u8 {
+        assert!(length as u64 <= self.size.ring_bytes);
+        let at = (position & (self.size.ring_bytes - 1)) as usize;
+        // SAFETY: the ring is mapped twice, so that `length` bytes from any place in the first
+        // mapping are mapped.
+        unsafe { self.ring.as_ptr().add(at) }
+    }
+
+    /// A base page, as memory.
+    #[inline]
+    pub fn base(&self, page: u64) -> *mut u8 {
+        assert!(page < self.size.pages_max, "page {page} has an address");
+        // SAFETY: within the mapping of `pages_max` pages.
+        unsafe { self.base.as_ptr().add(page as usize * PAGE_SIZE) }
+    }
+
+    /// The file, and where in it the base pages start.
+    pub fn backing(&self) -> (BorrowedFd<'_>, u64) {
+        (self.file.as_fd(), self.size.base_at())
+    }
+
+    /// The most pages.
+    #[inline]
+    pub fn pages_max(&self) -> u64 {
+        self.size.pages_max
+    }
+
+    /// Pages that the segment has.
+    #[inline]
+    pub fn pages(&self) -> u64 {
+        self.control().pages.load(Ordering::Acquire)
+    }
+
+    /// Gives the segment at least so many pages, zero-filled. They stay also if the transaction that
+    /// wanted them aborts.
+    pub fn grow(&self, pages: u64) -> Result<(), SegmentError> {
+        if pages <= self.pages() {
+            return Ok(());
+        }
+        if pages > self.size.pages_max {
+            return Err(SegmentError::AddressSpaceFull {
+                asked_bytes: pages.saturating_mul(PAGE_SIZE as u64),
+                limit_bytes: self.size.pages_max * PAGE_SIZE as u64,
+            });
+        }
+        let control = self.control();
+        control.growth.lock();
+        let have = control.pages.load(Ordering::SeqCst);
+        let bytes = (pages * PAGE_SIZE as u64).next_multiple_of(GROW_BYTES);
+        let want = (bytes / PAGE_SIZE as u64).min(self.size.pages_max);
+        let grown = if want > have {
+            let at = self.size.base_at() + have * PAGE_SIZE as u64;
+            let bytes = (want - have) * PAGE_SIZE as u64;
+            allocate(&self.file, self.path.as_deref(), at, bytes)
+        } else {
+            Ok(())
+        };
+        if grown.is_ok() && want > have {
+            control.pages.store(want, Ordering::SeqCst);
+        }
+        control.growth.unlock();
+        grown
+    }
+
+    /// Whether this process was forked after the region was mapped.
+    #[inline]
+    pub fn was_forked(&self) -> bool {
+        FORKS.load(Ordering::Relaxed) != self.forks
+    }
+
+    /// The file's path, if it has one.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Whether another process is on it.
+    pub fn has_others(&self) -> bool {
+        let control = self.control();
+        (0..PROCESSES).any(|n| {
+            n != self.process
+                && control.processes[n].pid.load(Ordering::SeqCst) != 0
+                && !self.process_is_gone(n)
+        })
+    }
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        if self.was_forked() {
+            // The mappings did not come along; something else may be in their place.
+            return;
+        }
+        self.bury(self.process);
+        let ring = self.size.ring_bytes as usize;
+        let parts = [
+            (self.control.cast(), CONTROL_BYTES),
+            (self.ring, 2 * ring),
+            (self.sequence.cast(), (self.size.pages_max as usize * 8).max(8)),
+            (self.base, (self.size.pages_max as usize * PAGE_SIZE).max(1)),
+        ];
+        for (start, bytes) in parts {
+            let start: NonNull<u8> = start;
+            // SAFETY: `map` mapped exactly these ranges for this region alone.
+            let _ = unsafe { rustix::mm::munmap(start.as_ptr().cast(), bytes) };
+        }
+    }
+}
+
+// SAFETY: the mappings belong to the region and to no thread.
+unsafe impl Send for Region {}
+// SAFETY: what is reached through `&self` is atomics, locks, and raw pointers, whose users argue for
+// themselves.
+unsafe impl Sync for Region {}
+
+fn temporary(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    name.into()
+}
+
+fn place(n: usize) -> libc::flock {
+    // SAFETY: a `flock` of zeroes is valid: plain integers.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = LOCKS_AT + n as i64;
+    lock.l_len = 1;
+    lock
+}
+
+fn allocate(file: &OwnedFd, path: Option<&Path>, at: u64, bytes: u64) -> Result<(), SegmentError> {
+    loop {
+        match rustix::fs::fallocate(file, FallocateFlags::empty(), at, bytes) {
+            Ok(()) => return Ok(()),
+            Err(Errno::INTR) => (),
+            Err(error) => {
+                return Err(SegmentError::SharedMemoryFull {
+                    bytes,
+                    place: path.map_or("memory".into(), |path| path.display().to_string()),
+                    source: error.into(),
+                });
+            }
+        }
+    }
+}
+
+fn map_shared(file: &OwnedFd, at: u64, bytes: u64) -> Result<NonNull<u8>, SegmentError> {
+    let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
+    let bytes = bytes as usize;
+    // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
+    let start = unsafe {
+        rustix::mm::mmap(ptr::null_mut(), bytes, protection, flags | MapFlags::NORESERVE, file, at)
+    }
+    .map_err(SegmentError::system("map the shared memory"))?;
+    keep_from_children(start.cast(), bytes);
+    NonNull::new(start.cast()).ok_or_else(|| SegmentError::system("map memory")(Errno::NOMEM))
+}
+
+fn map_twice(file: &OwnedFd, at: u64, bytes: u64) -> Result<NonNull<u8>, SegmentError> {
+    let length = bytes as usize;
+    let refused = SegmentError::system("map the ring");
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: as in `map_shared`.
+    let start = unsafe {
+        rustix::mm::mmap_anonymous(ptr::null_mut(), 2 * length, ProtFlags::empty(), flags)
+    }
+    .map_err(&refused)?;
+    for half in 0..2 {
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: the address is within the reservation made above, which nobody else knows.
+        unsafe {
+            let place = start.cast::<u8>().add(half * length).cast();
+            let flags = MapFlags::SHARED | MapFlags::FIXED;
+            rustix::mm::mmap(place, length, protection, flags, file, at).map_err(&refused)?;
+        }
+    }
+    keep_from_children(start.cast(), 2 * length);
+    NonNull::new(start.cast()).ok_or_else(|| refused(Errno::NOMEM))
+}
+
+/// A forked child must not work on the memory of its parent's sessions.
+pub(crate) fn keep_from_children(start: *mut u8, bytes: usize) {
+    // SAFETY: the advice changes what a later fork copies, nothing here. It fails only for ranges
+    // that are not mapped.
+    let _ = unsafe { rustix::mm::madvise(start.cast(), bytes, Advice::LinuxDontFork) };
+}
+
+/// Counts forks, so that a child knows that it is one.
+fn notice_forks() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    extern "C" fn in_the_child() {
+        FORKS.fetch_add(1, Ordering::Relaxed);
+    }
+    ONCE.call_once(|| {
+        // SAFETY: the handler only adds to an atomic, which may be done after a fork.
+        unsafe { libc::pthread_atfork(None, None, Some(in_the_child)) };
+    });
+}
+

@@ -1,0 +1,198 @@
+//! The ring of redo records: what was committed last, in commit order. It is the version store of all
+//! views, the input of the log, and the source from which base pages are brought up to date.
+//!
+//! A transaction is one frame: a head that says whose it is, then its records as they stand in the
+//! log. Frames are written behind the tail and published by storing the tail.
+
+use super::control::IDLE;
+use super::region::Region;
+use sardonyx_storage::log::record::{Body, Records};
+use sardonyx_storage::page::PAGE_SIZE;
+use std::sync::atomic::{Ordering, fence};
+
+/// Bytes of a frame's head.
+pub const FRAME_HEAD_BYTES: usize = 16;
+
+/// One committed transaction in the ring.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame<'a> {
+    /// Where the next frame starts.
+    pub end: u64,
+    /// The slot of the session that committed it, and the slot's generation.
+    pub writer: (u32, u32),
+    /// Its redo records.
+    pub records: &'a [u8],
+}
+
+/// Iterates over the frames between two positions.
+#[derive(Debug)]
+pub struct Frames<'a> {
+    region: &'a Region,
+    at: u64,
+    to: u64,
+}
+
+/// A byte range that a committed transaction changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    /// The page.
+    pub page: u64,
+    /// Where in the page.
+    pub offset: usize,
+    /// What stands there now.
+    pub bytes: &'a [u8],
+}
+
+/// The changes in a frame's records.
+pub fn changes(records: &[u8]) -> impl Iterator<Item = Change<'_>> {
+    Records::new(records).filter_map(|record| match record {
+        Ok(record) => match record.body {
+            Body::Write { address, bytes } => Some(Change {
+                page: address.page().0,
+                offset: address.offset_in_page(),
+                bytes,
+            }),
+            Body::Journal { .. } => None,
+        },
+        // Only sessions write here; what they wrote can be read.
+        Err(error) => unreachable!("a record in the ring: {error}"),
+    })
+}
+
+impl<'a> Frames<'a> {
+    /// The frames from `from` to `to`, both the bounds of frames.
+    ///
+    /// # Safety
+    /// The ring is not used again from `from` on as long as a frame of this iterator is used: the
+    /// caller's session has pinned it, or the caller holds the commit lock; and `to` was published.
+    pub unsafe fn new(region: &'a Region, from: u64, to: u64) -> Self {
+        debug_assert!(from <= to && to - from <= region.ring_bytes());
+        Frames {
+            region,
+            at: from,
+            to,
+        }
+    }
+}
+
+impl<'a> Iterator for Frames<'a> {
+    type Item = Frame<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Frame<'a>> {
+        if self.at >= self.to {
+            return None;
+        }
+        // SAFETY: a frame starts here and is published, so its head and as many bytes as that says
+        // are there and do not change; whoever made the iterator promised that they stay.
+        let (head, records) = unsafe {
+            let head = self.region.ring(self.at, FRAME_HEAD_BYTES).cast::<[u32; 4]>().read();
+            let bytes = head[0] as usize;
+            let start = self.region.ring(self.at, FRAME_HEAD_BYTES + bytes);
+            (head, std::slice::from_raw_parts(start.add(FRAME_HEAD_BYTES), bytes))
+        };
+        self.at += (FRAME_HEAD_BYTES + records.len()) as u64;
+        Some(Frame {
+            end: self.at,
+            writer: (head[1], head[2]),
+            records,
+        })
+    }
+}
+
+/// Bytes that a transaction with so many bytes of records takes in the ring.
+pub fn frame_bytes(records: usize) -> u64 {
+    (FRAME_HEAD_BYTES + records) as u64
+}
+
+/// Writes a frame behind the tail and publishes it. The caller holds the commit lock and has made
+/// sure that there is room.
+pub fn publish(region: &Region, writer: (u32, u32), records: &[u8]) -> u64 {
+    debug_assert!(records.len().is_multiple_of(8));
+    let control = region.control();
+    let at = control.tail.load(Ordering::Relaxed);
+    let end = at + frame_bytes(records.len());
+    let place = region.ring(at, FRAME_HEAD_BYTES + records.len());
+    let head = [records.len() as u32, writer.0, writer.1, 0];
+    // SAFETY: the place is within the ring, and not in use: it lies behind the tail, where only the
+    // holder of the commit lock writes, and before `reclaimed` plus the ring's length.
+    unsafe {
+        place.cast::<[u32; 4]>().write(head);
+        std::ptr::copy_nonoverlapping(records.as_ptr(), place.add(FRAME_HEAD_BYTES), records.len());
+    }
+    // Before the tail: who sees a record finds the page's number high enough to look for it. If this
+    // thread dies in between, some numbers are too high, and someone looks in vain.
+    for change in changes(records) {
+        region.sequence(change.page).store(end, Ordering::Relaxed);
+    }
+    control.tail.store(end, Ordering::SeqCst);
+    control.commits.fetch_add(1, Ordering::Relaxed);
+    end
+}
+
+/// Brings base pages up to date, as far as no running transaction sees an older state. The caller
+/// holds the commit lock. A death in the middle does no harm: records are after-images, and the next
+/// one begins at the same place again (I3, I9).
+pub fn fold(region: &Region) {
+    let control = region.control();
+    let from = control.folded.load(Ordering::Relaxed);
+    let mut to = control.tail.load(Ordering::Relaxed);
+    if from == to {
+        return;
+    }
+    // Announced first, then the slots are looked at: a session registers first, then looks at the
+    // announcement. One of the two sees the other.
+    control.fold_limit.fetch_max(to, Ordering::SeqCst);
+    fence(Ordering::SeqCst);
+    let used = control.slots_used.load(Ordering::SeqCst) as usize;
+    for slot in &control.slots[..used] {
+        let snapshot = slot.snapshot.load(Ordering::SeqCst);
+        if snapshot != IDLE {
+            to = to.min(snapshot.max(slot.immune.load(Ordering::SeqCst)));
+        }
+    }
+    if to <= from {
+        return;
+    }
+    // SAFETY: the commit lock is held, and the ring is used again only up to `folded` at most.
+    for frame in unsafe { Frames::new(region, from, to) } {
+        for change in changes(frame.records) {
+            let base = region.base(change.page);
+            debug_assert!(change.offset + change.bytes.len() <= PAGE_SIZE);
+            // SAFETY: the range is in a base page, which exists since its session could write it.
+            // Nobody else writes base pages: the commit lock is held. Who reads this one at the same
+            // time either has a snapshot that contains the record, and then its session copies the
+            // page and applies the record itself; or has none.
+            unsafe {
+                let to = base.add(change.offset);
+                std::ptr::copy_nonoverlapping(change.bytes.as_ptr(), to, change.bytes.len());
+            }
+        }
+    }
+    control.folded.store(to, Ordering::SeqCst);
+}
+
+/// Makes the ring's part that nobody needs any more free for use. The caller holds the commit lock.
+pub fn reclaim(region: &Region) {
+    let control = region.control();
+    let mut to = control.folded.load(Ordering::SeqCst);
+    if control.durable_segment.load(Ordering::Relaxed) != 0 {
+        to = to.min(control.durable.load(Ordering::SeqCst));
+    }
+    control.reclaim_limit.fetch_max(to, Ordering::SeqCst);
+    fence(Ordering::SeqCst);
+    let used = control.slots_used.load(Ordering::SeqCst) as usize;
+    for slot in &control.slots[..used] {
+        if slot.snapshot.load(Ordering::SeqCst) != IDLE {
+            to = to.min(slot.pin.load(Ordering::SeqCst));
+        }
+    }
+    control.reclaimed.fetch_max(to, Ordering::SeqCst);
+}
+
+/// Whether a transaction with so many bytes of records has room. The caller holds the commit lock.
+pub fn has_room(region: &Region, records: usize) -> bool {
+    let control = region.control();
+    let end = control.tail.load(Ordering::Relaxed) + frame_bytes(records);
+    end - control.reclaimed.load(Ordering::Relaxed) <= region.ring_bytes()
+}

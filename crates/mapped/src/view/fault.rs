@@ -1,0 +1,230 @@
+//! The fault handler: what happens when a page of a view is touched that holds nothing yet, or may not
+//! be written yet. Faults anywhere else go to the handler that the host program had.
+//!
+//! It runs in the thread that touched the page, between two instructions of its user's code, and does
+//! only what is allowed there: system calls, atomics, copies of memory that does not fault.
+//!
+//! Source: the thesis, section 4.2.3 ("SIGSEGV").
+
+use super::kernel::kernel;
+use super::memory::{View, ViewKind};
+use rustix::mm::MprotectFlags;
+use sardonyx_storage::page::PAGE_SIZE;
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// Views in a process at once.
+pub const VIEWS_MAX: usize = 1024;
+
+static VIEWS: [AtomicPtr<View>; VIEWS_MAX] = [const { AtomicPtr::new(ptr::null_mut()) }; VIEWS_MAX];
+static VIEWS_USED: AtomicUsize = AtomicUsize::new(0);
+static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::zeroed()));
+
+/// What handled the signal before us.
+struct Before(UnsafeCell<MaybeUninit<libc::sigaction>>);
+
+// SAFETY: written once, before our handler is installed, and only read by it.
+unsafe impl Sync for Before {}
+
+/// A view's entry; the handler knows the view as long as it lives.
+#[derive(Debug)]
+pub struct Registered(usize);
+
+/// Makes a view known to the handler. `None` if there are too many.
+///
+/// # Safety
+/// The view stays where it is until the entry is dropped.
+pub unsafe fn register(view: &View) -> Option<Registered> {
+    install();
+    let view: *const View = view;
+    for (n, entry) in VIEWS.iter().enumerate() {
+        let empty = ptr::null_mut();
+        let order = Ordering::SeqCst;
+        if entry.compare_exchange(empty, view.cast_mut(), order, order).is_ok() {
+            VIEWS_USED.fetch_max(n + 1, Ordering::SeqCst);
+            return Some(Registered(n));
+        }
+    }
+    None
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        VIEWS[self.0].store(ptr::null_mut(), Ordering::SeqCst);
+    }
+}
+
+/// Installs the handler once.
+fn install() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the structures are valid, the handler has the signature of SA_SIGINFO, and what was
+        // there before is stored before the handler can run.
+        unsafe {
+            libc::sigaction(libc::SIGSEGV, ptr::null(), BEFORE.0.get().cast());
+            let mut ours: libc::sigaction = std::mem::zeroed();
+            ours.sa_sigaction = on_fault as *const () as usize;
+            // On the alternate stack, where the thread has one: Rust's own handler expects that. Not
+            // blocked while it runs: a fault in a handler must not hang.
+            ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            libc::sigemptyset(&raw mut ours.sa_mask);
+            libc::sigaction(libc::SIGSEGV, &raw const ours, ptr::null_mut());
+        }
+    });
+}
+
+extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: `errno` is this thread's.
+    let errno = unsafe { *libc::__errno_location() };
+    // SAFETY: the kernel passes valid information with SA_SIGINFO.
+    let address = unsafe { (*info).si_addr() }.addr();
+    let handled = VIEWS[..VIEWS_USED.load(Ordering::SeqCst)].iter().any(|entry| {
+        let view = entry.load(Ordering::SeqCst);
+        // SAFETY: a registered view lives. Should another thread's view be dropped just now, the
+        // address is not in it, since its owner does not touch it while dropping it; and its memory
+        // is looked at by this thread only if it is the owner.
+        !view.is_null() && unsafe { (*view).resolve(address) }
+    });
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+    if !handled {
+        // SAFETY: the arguments are those that the kernel gave us.
+        unsafe { pass_on(signal, info, context) };
+    }
+}
+
+/// Gives a fault to whoever handled the signal before.
+unsafe fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: written before our handler was installed.
+    let before = unsafe { (*BEFORE.0.get()).assume_init_ref() };
+    match before.sa_sigaction {
+        libc::SIG_DFL | libc::SIG_IGN => {
+            // The instruction faults again when we return, and then the default happens.
+            // SAFETY: the structure is valid.
+            unsafe {
+                let mut default: libc::sigaction = std::mem::zeroed();
+                default.sa_sigaction = libc::SIG_DFL;
+                libc::sigaction(signal, &raw const default, ptr::null_mut());
+            }
+        }
+        handler if before.sa_flags & libc::SA_SIGINFO != 0 => {
+            // SAFETY: with SA_SIGINFO the address is that of such a function.
+            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
+                unsafe { std::mem::transmute(handler) };
+            handler(signal, info, context);
+        }
+        handler => {
+            // SAFETY: without SA_SIGINFO the address is that of such a function.
+            let handler: extern "C" fn(i32) = unsafe { std::mem::transmute(handler) };
+            handler(signal);
+        }
+    }
+}
+
+impl View {
+    /// Handles a fault, if it is this view's.
+    fn resolve(&self, address: usize) -> bool {
+        let Some(page) = self.page_of(address) else {
+            return false;
+        };
+        // SAFETY: always succeeds.
+        let thread = unsafe { libc::gettid() };
+        let owner = self.owner.load(Ordering::Relaxed);
+        if owner == 0 {
+            return self.kind() == ViewKind::Asynchronous && self.resolve_idle(page);
+        }
+        // The transaction's thread may have lent the memory to others; one at a time comes in here.
+        while self.resolving.swap(true, Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+        let outcome = match self.kind() {
+            ViewKind::Asynchronous => self.resolve_asynchronous(page),
+            ViewKind::Signal => self.resolve_signal(page),
+            ViewKind::Explicit => Ok(false),
+        };
+        self.resolving.store(false, Ordering::Release);
+        // Another thread may have been faster, so that there was nothing left to do.
+        let outcome = outcome.map(|handled| handled || owner != thread);
+        match outcome {
+            Ok(handled) => handled,
+            Err(error) => {
+                self.refused.store(error.raw_os_error().unwrap_or(0), Ordering::Relaxed);
+                false
+            }
+        }
+    }
+
+    fn resolve_asynchronous(&self, page: u64) -> std::io::Result<bool> {
+        if self.guarded.has(page) {
+            self.unguard(page)?;
+            return Ok(true);
+        }
+        // A read of a closed chunk does not fault, so this is a write.
+        if self.is_open(page) || self.read_only.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+        self.open_chunk(page)?;
+        Ok(true)
+    }
+
+    /// Makes a guarded page right. Usable in the fault handler.
+    pub fn unguard(&self, page: u64) -> std::io::Result<()> {
+        let kernel = kernel().map_err(std::io::Error::other)?;
+        if self.is_unfolded(page) {
+            self.open_chunk(page)?;
+        }
+        kernel.unguard(self.page(page), PAGE_SIZE)?;
+        self.guarded.clear(page);
+        if self.is_unfolded(page) {
+            self.apply_unfolded(page);
+        }
+        Ok(())
+    }
+
+    /// Outside of a transaction nothing is promised but that a page can be read; what is read is some
+    /// committed state of it. The next transaction makes the view anew.
+    fn resolve_idle(&self, page: u64) -> bool {
+        let guarded = self.guarded.has(page);
+        if let (true, Ok(kernel)) = (guarded, kernel()) {
+            self.stale.store(true, Ordering::Relaxed);
+            return kernel.unguard(self.page(page), PAGE_SIZE).is_ok();
+        }
+        false
+    }
+
+    /// The first fault on a page lets it be read, the second lets it be written.
+    fn resolve_signal(&self, page: u64) -> std::io::Result<bool> {
+        if self.writable.has(page) || self.read_only.load(Ordering::Relaxed) && self.readable.has(page) {
+            return Ok(false);
+        }
+        if self.readable.has(page) {
+            self.let_write(page)?;
+        } else {
+            self.let_read(page)?;
+        }
+        Ok(true)
+    }
+
+    /// Lets a page be read (`Signal`), as it is in the snapshot.
+    pub fn let_read(&self, page: u64) -> std::io::Result<()> {
+        if self.is_unfolded(page) {
+            self.protect(page, 1, MprotectFlags::READ | MprotectFlags::WRITE)?;
+            self.apply_unfolded(page);
+        }
+        self.protect(page, 1, MprotectFlags::READ)?;
+        self.readable.set(page);
+        self.note_touched(page);
+        Ok(())
+    }
+
+    /// Lets a page that may be read be written, too (`Signal`).
+    pub fn let_write(&self, page: u64) -> std::io::Result<()> {
+        self.protect(page, 1, MprotectFlags::READ | MprotectFlags::WRITE)?;
+        self.writable.set(page);
+        self.private.set(page);
+        Ok(())
+    }
+}

@@ -1,0 +1,297 @@
+//! What the kernel offers for finding out which pages were touched: asynchronous write protection
+//! (userfaultfd), a scan of the page tables (PAGEMAP_SCAN), guard pages. None of it needs privileges.
+//!
+//! Numbers and structures are those of the kernel's user interface (`linux/userfaultfd.h`,
+//! `linux/fs.h`, `asm-generic/mman-common.h`); the crates in use do not have them.
+
+use crate::error::SegmentError;
+use rustix::fs::{Mode, OFlags};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::OnceLock;
+
+const UFFD_USER_MODE_ONLY: i32 = 1;
+const UFFD_API: u64 = 0xAA;
+const UFFD_FEATURE_WP_ASYNC: u64 = 1 << 15;
+const UFFDIO_REGISTER_MODE_WP: u64 = 1 << 1;
+const MADV_GUARD_INSTALL: i32 = 102;
+const MADV_GUARD_REMOVE: i32 = 103;
+
+const PAGE_IS_WRITTEN: u64 = 1 << 1;
+const PAGE_IS_FILE: u64 = 1 << 2;
+const PAGE_IS_PRESENT: u64 = 1 << 3;
+const PAGE_IS_SWAPPED: u64 = 1 << 4;
+const PM_SCAN_WP_MATCHING: u64 = 1 << 0;
+const PM_SCAN_CHECK_WPASYNC: u64 = 1 << 1;
+
+/// The number of a request with an argument that is read and written, as `_IOWR` makes it.
+const fn request(kind: u8, number: u8, bytes: usize) -> u64 {
+    3 << 30 | (bytes as u64) << 16 | (kind as u64) << 8 | number as u64
+}
+
+#[repr(C)]
+struct Api {
+    api: u64,
+    features: u64,
+    ioctls: u64,
+}
+
+#[repr(C)]
+struct Register {
+    start: u64,
+    length: u64,
+    mode: u64,
+    ioctls: u64,
+}
+
+#[repr(C)]
+struct WriteProtect {
+    start: u64,
+    length: u64,
+    mode: u64,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Scan {
+    size: u64,
+    flags: u64,
+    start: u64,
+    end: u64,
+    walk_end: u64,
+    vec: u64,
+    vec_len: u64,
+    max_pages: u64,
+    category_inverted: u64,
+    category_mask: u64,
+    category_anyof_mask: u64,
+    return_mask: u64,
+}
+
+/// Consecutive pages that a scan found, as addresses.
+#[repr(C)]
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Found {
+    /// The first byte.
+    pub start: u64,
+    /// The byte after the last.
+    pub end: u64,
+    categories: u64,
+}
+
+/// Runs found by one call; a scan that finds more is continued.
+pub const FOUND_MAX: usize = 256;
+
+/// The files through which the kernel is asked.
+#[derive(Debug)]
+pub struct Kernel {
+    userfault: OwnedFd,
+    pagemap: OwnedFd,
+}
+
+/// The kernel's mechanisms, if this one has them all; else why not. Asked once for the process.
+pub fn kernel() -> Result<&'static Kernel, &'static str> {
+    static KERNEL: OnceLock<Result<Kernel, String>> = OnceLock::new();
+    let kernel = KERNEL.get_or_init(|| Kernel::open().map_err(|error| error.to_string()));
+    kernel.as_ref().map_err(String::as_str)
+}
+
+fn last(operation: &'static str) -> SegmentError {
+    SegmentError::last(operation)
+}
+
+impl Kernel {
+    fn open() -> Result<Kernel, SegmentError> {
+        let flags = libc::O_CLOEXEC | libc::O_NONBLOCK | UFFD_USER_MODE_ONLY;
+        // SAFETY: makes a file descriptor; touches no memory.
+        let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
+        if fd < 0 {
+            return Err(last("use userfaultfd (Linux 6.7, and not forbidden by a sandbox)"));
+        }
+        // SAFETY: the descriptor was just made and is nobody else's.
+        let userfault = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+        let mut api = Api {
+            api: UFFD_API,
+            features: UFFD_FEATURE_WP_ASYNC,
+            ioctls: 0,
+        };
+        // SAFETY: the argument is the structure that this request takes.
+        if unsafe { ioctl(&userfault, request(0xAA, 0x3F, size_of::<Api>()), &mut api) } < 0 {
+            return Err(last("use asynchronous write protection (Linux 6.7)"));
+        }
+        let read = OFlags::RDONLY | OFlags::CLOEXEC;
+        let pagemap = rustix::fs::open("/proc/self/pagemap", read, Mode::empty())
+            .map_err(SegmentError::system("open /proc/self/pagemap"))?;
+        let kernel = Kernel { userfault, pagemap };
+        kernel.try_out()?;
+        Ok(kernel)
+    }
+
+    /// Uses everything once, on a page of a private file mapping.
+    fn try_out(&self) -> Result<(), SegmentError> {
+        use rustix::mm::{MapFlags, ProtFlags};
+        let bytes = sardonyx_storage::page::PAGE_SIZE;
+        let file = rustix::fs::memfd_create("try", rustix::fs::MemfdFlags::CLOEXEC)
+            .map_err(SegmentError::system("make shared memory"))?;
+        rustix::fs::ftruncate(&file, bytes as u64)
+            .map_err(SegmentError::system("set the length of shared memory"))?;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
+        let page = unsafe {
+            let nowhere = std::ptr::null_mut();
+            rustix::mm::mmap(nowhere, bytes, protection, MapFlags::PRIVATE, &file, 0)
+        }
+        .map_err(SegmentError::system("map shared memory"))?
+        .cast::<u8>();
+        let tried = self.register(page, bytes).and_then(|()| {
+            // SAFETY: the page was mapped above, for writing, for us alone.
+            unsafe { page.write_volatile(1) };
+            let mut found = Vec::new();
+            self.written(page, bytes, |from, _| found.push(from))?;
+            let guarded = self.guard(page, bytes, true);
+            guarded.and_then(|()| self.unguard(page, bytes)).map_err(|error| {
+                SegmentError::System {
+                    operation: "use guard pages in a file mapping (Linux 6.15)",
+                    source: error,
+                }
+            })?;
+            match found[..] {
+                [found] if found == page as u64 => Ok(()),
+                _ => Err(SegmentError::System {
+                    operation: "find a written page by PAGEMAP_SCAN",
+                    source: io::ErrorKind::Unsupported.into(),
+                }),
+            }
+        });
+        // SAFETY: mapped above; nobody has a reference into it.
+        let _ = unsafe { rustix::mm::munmap(page.cast(), bytes) };
+        tried
+    }
+
+    /// Registers a range for asynchronous write protection; this also keeps the kernel from mapping
+    /// the neighbours of a page that is read.
+    pub fn register(&self, start: *mut u8, bytes: usize) -> Result<(), SegmentError> {
+        let mut register = Register {
+            start: start as u64,
+            length: bytes as u64,
+            mode: UFFDIO_REGISTER_MODE_WP,
+            ioctls: 0,
+        };
+        let number = request(0xAA, 0x00, size_of::<Register>());
+        // SAFETY: the argument is the structure that this request takes; registering changes how
+        // faults are handled, not what the memory holds.
+        match unsafe { ioctl(&self.userfault, number, &mut register) } {
+            0 => Ok(()),
+            _ => Err(last("register memory for write protection")),
+        }
+    }
+
+    /// Calls `found` with the addresses of every run of pages that were written since the last call,
+    /// and protects these again.
+    pub fn written(
+        &self,
+        start: *mut u8,
+        bytes: usize,
+        found: impl FnMut(u64, u64),
+    ) -> Result<(), SegmentError> {
+        let scan = Scan {
+            flags: PM_SCAN_WP_MATCHING | PM_SCAN_CHECK_WPASYNC,
+            // Pages of the file itself were only read.
+            category_inverted: PAGE_IS_FILE,
+            category_mask: PAGE_IS_WRITTEN | PAGE_IS_FILE,
+            category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+            ..Scan::default()
+        };
+        self.scan(scan, start, bytes, found)
+    }
+
+    /// Calls `found` with the addresses of every run of pages that are mapped: those touched.
+    pub fn present(
+        &self,
+        start: *mut u8,
+        bytes: usize,
+        found: impl FnMut(u64, u64),
+    ) -> Result<(), SegmentError> {
+        let scan = Scan {
+            category_anyof_mask: PAGE_IS_PRESENT | PAGE_IS_SWAPPED,
+            ..Scan::default()
+        };
+        self.scan(scan, start, bytes, found)
+    }
+
+    fn scan(
+        &self,
+        mut scan: Scan,
+        start: *mut u8,
+        bytes: usize,
+        mut found: impl FnMut(u64, u64),
+    ) -> Result<(), SegmentError> {
+        let mut runs = [Found::default(); FOUND_MAX];
+        let end = start as u64 + bytes as u64;
+        scan.size = size_of::<Scan>() as u64;
+        scan.walk_end = start as u64;
+        while scan.walk_end < end {
+            scan.start = scan.walk_end;
+            scan.end = end;
+            scan.vec = runs.as_mut_ptr() as u64;
+            scan.vec_len = FOUND_MAX as u64;
+            scan.return_mask = PAGE_IS_WRITTEN;
+            let number = request(b'f', 16, size_of::<Scan>());
+            // SAFETY: the argument is the structure that this request takes, and names a vector of
+            // that many elements.
+            let count = unsafe { ioctl(&self.pagemap, number, &mut scan) };
+            if count < 0 {
+                if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted {
+                    scan.walk_end = scan.start;
+                    continue;
+                }
+                return Err(last("scan the page tables"));
+            }
+            for run in &runs[..count as usize] {
+                found(run.start, run.end);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a range inaccessible without a mapping of its own; what stood there is dropped. A page
+    /// that may have been write-protected must be freed of that first (`protected`): the kernel would
+    /// otherwise try for ever.
+    ///
+    /// The caller owns the range and has no reference into it.
+    pub fn guard(&self, start: *mut u8, bytes: usize, protected: bool) -> io::Result<()> {
+        if protected {
+            let mut free = WriteProtect {
+                start: start as u64,
+                length: bytes as u64,
+                mode: 0,
+            };
+            let number = request(0xAA, 0x06, size_of::<WriteProtect>());
+            // SAFETY: the argument is the structure that this request takes.
+            if unsafe { ioctl(&self.userfault, number, &mut free) } < 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        // SAFETY: the caller owns the range.
+        match unsafe { libc::madvise(start.cast(), bytes, MADV_GUARD_INSTALL) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Makes a guarded range accessible again, with what the file holds. Usable in a signal handler.
+    pub fn unguard(&self, start: *mut u8, bytes: usize) -> io::Result<()> {
+        // SAFETY: guard pages hold nothing; what lies between them is left alone.
+        match unsafe { libc::madvise(start.cast(), bytes, MADV_GUARD_REMOVE) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// # Safety
+/// The argument is the structure that the request takes.
+unsafe fn ioctl<T>(file: &OwnedFd, number: u64, argument: &mut T) -> i32 {
+    // SAFETY: as the caller promises.
+    unsafe { libc::ioctl(file.as_raw_fd(), number as _, &raw mut *argument) }
+}

@@ -1,0 +1,443 @@
+//! The view itself: a private mapping of the base pages, with the state of each page in it.
+//!
+//! A page of the view is in one of three states:
+//! - *absent*, or mapped from the file: it shows the base page, which is right as long as no record
+//!   in the ring on it is unfolded;
+//! - *private*: the session has its own copy, since it wrote to it;
+//! - *guarded*: others changed it since it was last right here. It holds nothing. When it is touched,
+//!   the [fault handler](super::fault) makes it right: base page, then the unfolded records up to the
+//!   transaction's snapshot.
+//!
+//! So what a transaction sees never changes under its feet (I8): base pages are only brought up to a
+//! record when every running transaction has that record in its snapshot; and in such transactions'
+//! views the page is private or guarded.
+//!
+//! All state is atomic, because the fault handler changes it from within the session's own thread.
+
+use super::bitmap::PageBits;
+use crate::error::SegmentError;
+use crate::shared::region::{Region, keep_from_children};
+use crate::shared::ring::{Frames, changes};
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
+use sardonyx_storage::page::PAGE_SIZE;
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// Pages in a chunk: the grain in which the view is opened for writing, so that a commit need not
+/// look at all of it for written pages.
+pub const CHUNK_PAGES: u64 = 512;
+
+/// Chunks that may be open at once, apart from all.
+const OPEN_MAX: usize = 64;
+
+/// How a view's faults are to be understood.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ViewKind {
+    /// Guarded pages and closed chunks fault.
+    Asynchronous,
+    /// Every page faults when it is first read, and again when it is first written.
+    Signal,
+    /// Nothing faults.
+    Explicit,
+}
+
+/// A view. See the [module](self).
+#[derive(Debug)]
+pub struct View {
+    region: Arc<Region>,
+    base: NonNull<u8>,
+    kind: ViewKind,
+    /// Pages mapped.
+    mapped: AtomicU64,
+    /// The thread in whose transaction it is; 0 if none runs.
+    pub(super) owner: AtomicI32,
+    /// Where the transaction's snapshot ends in the ring.
+    pub(super) snapshot: AtomicU64,
+    /// Up to where the ring was folded when it began.
+    pub(super) folded: AtomicU64,
+    /// Whether the transaction may not write.
+    pub(super) read_only: AtomicBool,
+    /// A guarded page was touched outside of a transaction: the view is not to be trusted.
+    pub(super) stale: AtomicBool,
+    /// Held while a fault is handled.
+    pub(super) resolving: AtomicBool,
+    /// What the operating system refused in the fault handler; 0 if nothing.
+    pub(super) refused: AtomicI32,
+    /// Pages that hold nothing and fault.
+    pub guarded: PageBits,
+    /// Pages that are the session's own copies.
+    pub private: PageBits,
+    /// Pages that may be write-protected.
+    pub protected: PageBits,
+    /// Pages that may be read without a fault (`Signal`).
+    pub(super) readable: PageBits,
+    /// Pages that may be written without a fault (`Signal`).
+    pub(super) writable: PageBits,
+    /// Chunks that are open for writing; the first `open_count`.
+    open: [AtomicU32; OPEN_MAX],
+    open_count: AtomicUsize,
+    all_open: AtomicBool,
+    /// Pages made readable since the transaction began (`Signal`), in memory that is not moved.
+    touched: NonNull<u64>,
+    touched_count: AtomicUsize,
+}
+
+impl View {
+    /// A view of all pages of the segment.
+    pub fn new(region: Arc<Region>, kind: ViewKind) -> Result<Self, SegmentError> {
+        let pages = region.pages_max();
+        let bits = || PageBits::new(pages);
+        let (guarded, private, protected) = (bits()?, bits()?, bits()?);
+        let (readable, writable) = (bits()?, bits()?);
+        let touched = reserve(touched_bytes(pages), ProtFlags::READ | ProtFlags::WRITE)?;
+        let base = reserve(space(pages), ProtFlags::empty())?;
+        Ok(View {
+            region,
+            base,
+            kind,
+            mapped: AtomicU64::new(0),
+            owner: AtomicI32::new(0),
+            snapshot: AtomicU64::new(0),
+            folded: AtomicU64::new(0),
+            read_only: AtomicBool::new(false),
+            stale: AtomicBool::new(false),
+            resolving: AtomicBool::new(false),
+            refused: AtomicI32::new(0),
+            guarded,
+            private,
+            protected,
+            readable,
+            writable,
+            open: [const { AtomicU32::new(0) }; OPEN_MAX],
+            open_count: AtomicUsize::new(0),
+            all_open: AtomicBool::new(kind == ViewKind::Explicit),
+            touched: touched.cast(),
+            touched_count: AtomicUsize::new(0),
+        })
+    }
+
+    /// The first byte's address.
+    #[inline]
+    pub fn base(&self) -> *mut u8 {
+        self.base.as_ptr()
+    }
+
+    /// A page's address.
+    #[inline]
+    pub fn page(&self, page: u64) -> *mut u8 {
+        assert!(page < self.region.pages_max());
+        // SAFETY: within the reservation.
+        unsafe { self.base.as_ptr().add(page as usize * PAGE_SIZE) }
+    }
+
+    /// The page that holds an address, if it is in this view's mapped part.
+    #[inline]
+    pub(super) fn page_of(&self, address: usize) -> Option<u64> {
+        let offset = address.checked_sub(self.base.as_ptr().addr())?;
+        let page = (offset / PAGE_SIZE) as u64;
+        (page < self.mapped()).then_some(page)
+    }
+
+    /// Pages mapped.
+    #[inline]
+    pub fn mapped(&self) -> u64 {
+        self.mapped.load(Ordering::Relaxed)
+    }
+
+    /// How its faults are understood.
+    pub fn kind(&self) -> ViewKind {
+        self.kind
+    }
+
+    /// The shared memory that it shows.
+    pub fn region(&self) -> &Arc<Region> {
+        &self.region
+    }
+
+    /// Maps pages that the segment has got since. Returns the new ones.
+    pub fn map_more(&self) -> Result<std::ops::Range<u64>, SegmentError> {
+        let (from, to) = (self.mapped(), self.region.pages());
+        if from >= to {
+            return Ok(to..to);
+        }
+        let (file, at) = self.region.backing();
+        let bytes = ((to - from) as usize) * PAGE_SIZE;
+        let protection = match self.kind {
+            ViewKind::Asynchronous if self.all_open.load(Ordering::Relaxed) => {
+                ProtFlags::READ | ProtFlags::WRITE
+            }
+            ViewKind::Asynchronous => ProtFlags::READ,
+            ViewKind::Signal => ProtFlags::empty(),
+            ViewKind::Explicit => ProtFlags::READ | ProtFlags::WRITE,
+        };
+        let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
+        let place = self.page(from);
+        // SAFETY: the range is in our reservation, after what is mapped; nobody has a reference into
+        // it, since what is given out ends at `mapped`.
+        unsafe {
+            let at = at + from * PAGE_SIZE as u64;
+            rustix::mm::mmap(place.cast(), bytes, protection, flags, file, at)
+                .map_err(SegmentError::system("map more pages into a view"))?;
+            // Pages are watched one by one; a huge page would be one for 512.
+            let _ = rustix::mm::madvise(place.cast(), bytes, Advice::LinuxNoHugepage);
+        }
+        keep_from_children(place, bytes);
+        self.mapped.store(to, Ordering::Relaxed);
+        Ok(from..to)
+    }
+
+    /// Enters a transaction of the calling thread.
+    pub fn enter(&self, thread: i32, snapshot: u64, folded: u64, read_only: bool) {
+        self.snapshot.store(snapshot, Ordering::Relaxed);
+        self.folded.store(folded, Ordering::Relaxed);
+        self.read_only.store(read_only, Ordering::Relaxed);
+        self.refused.store(0, Ordering::Relaxed);
+        self.owner.store(thread, Ordering::Relaxed);
+    }
+
+    /// Leaves the transaction.
+    pub fn leave(&self) {
+        self.owner.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether the view must be made anew, since it was touched outside of a transaction.
+    pub fn take_stale(&self) -> bool {
+        self.stale.swap(false, Ordering::Relaxed)
+    }
+
+    /// What the operating system refused in the fault handler.
+    pub fn take_refused(&self) -> Option<std::io::Error> {
+        match self.refused.swap(0, Ordering::Relaxed) {
+            0 => None,
+            code => Some(std::io::Error::from_raw_os_error(code)),
+        }
+    }
+
+    /// Copies a change into the view. The page becomes private.
+    ///
+    /// The caller is the session's own thread, between two uses of the memory by its user, or in the
+    /// fault handler; the page is writable.
+    pub fn apply(&self, page: u64, offset: usize, bytes: &[u8]) {
+        assert!(offset + bytes.len() <= PAGE_SIZE && page < self.mapped());
+        // SAFETY: within the mapped view, which is private to the session; the caller's promise.
+        unsafe {
+            let place = self.page(page).add(offset);
+            ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len());
+        }
+        self.private.set(page);
+    }
+
+    /// Appends a copy of what stands in the view. The caller is as for [`View::apply`].
+    pub fn append_to(&self, address: u64, bytes: usize, to: &mut Vec<u8>) {
+        let end = address + bytes as u64;
+        assert!(end <= self.mapped() * PAGE_SIZE as u64);
+        // SAFETY: within the mapped view, which nobody writes now.
+        to.extend_from_slice(unsafe {
+            std::slice::from_raw_parts(self.base().add(address as usize), bytes)
+        });
+    }
+
+    /// Applies all records on a page that the snapshot has and base pages may lack.
+    pub(super) fn apply_unfolded(&self, page: u64) {
+        let (folded, snapshot) = self.unfolded();
+        // SAFETY: the session's slot pins the ring from `folded` on while its transaction runs.
+        for frame in unsafe { Frames::new(&self.region, folded, snapshot) } {
+            for change in changes(frame.records).filter(|change| change.page == page) {
+                self.apply(page, change.offset, change.bytes);
+            }
+        }
+    }
+
+    /// The part of the ring that the snapshot has and base pages may lack.
+    #[inline]
+    pub fn unfolded(&self) -> (u64, u64) {
+        let folded = self.folded.load(Ordering::Relaxed);
+        (folded, self.snapshot.load(Ordering::Relaxed))
+    }
+
+    /// Whether there are such records on a page. May be wrongly true.
+    #[inline]
+    pub fn is_unfolded(&self, page: u64) -> bool {
+        let (folded, snapshot) = self.unfolded();
+        // A number beyond the snapshot says that the page was changed since, and nothing of before.
+        folded < snapshot && self.region.sequence(page).load(Ordering::Relaxed) > folded
+    }
+
+    /// A page as it was committed in the snapshot: the base page, or in `scratch` with the unfolded
+    /// records applied.
+    pub fn committed<'a>(&'a self, page: u64, scratch: &'a mut [u8; PAGE_SIZE]) -> *const u8 {
+        let base = self.region.base(page);
+        if !self.is_unfolded(page) {
+            return base;
+        }
+        // SAFETY: a base page exists for each mapped page. It may be changed at the same time, by
+        // records that are applied to the copy here anyway: whatever mixture is copied, the result
+        // is the same.
+        unsafe { ptr::copy_nonoverlapping(base, scratch.as_mut_ptr(), PAGE_SIZE) };
+        let (folded, snapshot) = self.unfolded();
+        // SAFETY: as in `apply_unfolded`.
+        for frame in unsafe { Frames::new(&self.region, folded, snapshot) } {
+            for change in changes(frame.records).filter(|change| change.page == page) {
+                let end = change.offset + change.bytes.len();
+                scratch[change.offset..end].copy_from_slice(change.bytes);
+            }
+        }
+        scratch.as_ptr()
+    }
+
+    /// Changes the rights to a range of pages. Usable in the fault handler.
+    pub(crate) fn protect(&self, page: u64, pages: u64, rights: MprotectFlags) -> std::io::Result<()> {
+        let bytes = pages as usize * PAGE_SIZE;
+        // SAFETY: the range is in the view; what its user may do there is what changes.
+        unsafe { rustix::mm::mprotect(self.page(page).cast(), bytes, rights) }.map_err(Into::into)
+    }
+
+    /// Drops what is mapped of a range: pages show the file's again. Bits are the caller's affair.
+    pub fn drop_pages(&self, page: u64, pages: u64) -> Result<(), SegmentError> {
+        let bytes = pages as usize * PAGE_SIZE;
+        // SAFETY: the range is in the view, and the caller is the session, outside of its user's code.
+        unsafe { rustix::mm::madvise(self.page(page).cast(), bytes, Advice::LinuxDontNeed) }
+            .map_err(SegmentError::system("drop pages of a view"))
+    }
+
+    /// Opens the chunk of a page for writing. Usable in the fault handler.
+    pub fn open_chunk(&self, page: u64) -> std::io::Result<()> {
+        if self.is_open(page) {
+            return Ok(());
+        }
+        let count = self.open_count.load(Ordering::Relaxed);
+        let rights = MprotectFlags::READ | MprotectFlags::WRITE;
+        if count == OPEN_MAX {
+            self.all_open.store(true, Ordering::Relaxed);
+            return self.protect(0, self.mapped(), rights);
+        }
+        let chunk = page / CHUNK_PAGES;
+        let first = chunk * CHUNK_PAGES;
+        self.protect(first, CHUNK_PAGES.min(self.mapped() - first), rights)?;
+        self.open[count].store(chunk as u32, Ordering::Relaxed);
+        self.open_count.store(count + 1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Whether the chunk of a page is open for writing.
+    pub fn is_open(&self, page: u64) -> bool {
+        self.all_open.load(Ordering::Relaxed)
+            || self.open_chunks().any(|chunk| chunk == page / CHUNK_PAGES)
+    }
+
+    fn open_chunks(&self) -> impl Iterator<Item = u64> {
+        let count = self.open_count.load(Ordering::Relaxed);
+        self.open[..count].iter().map(|chunk| u64::from(chunk.load(Ordering::Relaxed)))
+    }
+
+    /// Calls `with` for each range of pages that is open for writing: first page, number of pages.
+    pub fn for_open(&self, mut with: impl FnMut(u64, u64)) {
+        if self.all_open.load(Ordering::Relaxed) {
+            return with(0, self.mapped());
+        }
+        for chunk in self.open_chunks() {
+            let first = chunk * CHUNK_PAGES;
+            // The last chunk may have been mapped in part when it was opened.
+            with(first, CHUNK_PAGES.min(self.mapped() - first));
+        }
+    }
+
+    /// Chunks open for writing; `None` if all are.
+    pub fn open_count(&self) -> Option<usize> {
+        let all = self.all_open.load(Ordering::Relaxed);
+        (!all).then(|| self.open_count.load(Ordering::Relaxed))
+    }
+
+    /// Closes all chunks again.
+    pub fn close_chunks(&self) -> std::io::Result<()> {
+        let mut outcome = Ok(());
+        self.for_open(|first, pages| {
+            if outcome.is_ok() {
+                outcome = self.protect(first, pages, MprotectFlags::READ);
+            }
+        });
+        self.open_count.store(0, Ordering::Relaxed);
+        self.all_open.store(false, Ordering::Relaxed);
+        outcome
+    }
+
+    /// Notes that a page was touched (`Signal`). Usable in the fault handler.
+    pub(super) fn note_touched(&self, page: u64) {
+        let count = self.touched_count.load(Ordering::Relaxed);
+        assert!((count as u64) < self.region.pages_max(), "each page is noted once");
+        // SAFETY: there is a word for each page, and each is noted once.
+        unsafe { self.touched.add(count).write(page) };
+        self.touched_count.store(count + 1, Ordering::Relaxed);
+    }
+
+    /// Pages touched (`Signal`).
+    pub fn touched(&self) -> &[u64] {
+        let count = self.touched_count.load(Ordering::Relaxed);
+        // SAFETY: the first `count` words are written; more are added behind them by the fault
+        // handler of the same thread only, which does not run while this slice is read.
+        unsafe { std::slice::from_raw_parts(self.touched.as_ptr(), count) }
+    }
+
+    /// Whether a page may be written without a fault (`Signal`).
+    pub fn is_writable(&self, page: u64) -> bool {
+        self.writable.has(page)
+    }
+
+    /// Whether a page may be read without a fault (`Signal`).
+    pub fn is_readable(&self, page: u64) -> bool {
+        self.readable.has(page)
+    }
+
+    /// Takes a page's right to be written (`Signal`).
+    pub fn take_writable(&self, page: u64) {
+        self.writable.clear(page);
+    }
+
+    /// Forgets which pages were touched (`Signal`).
+    pub fn forget_touched(&self) {
+        for page in self.touched() {
+            self.readable.clear(*page);
+            self.writable.clear(*page);
+        }
+        self.touched_count.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Drop for View {
+    fn drop(&mut self) {
+        if self.region.was_forked() {
+            return;
+        }
+        let pages = self.region.pages_max();
+        // SAFETY: reserved by `new` for this view alone; nobody has a reference into it any more.
+        unsafe {
+            let _ = rustix::mm::munmap(self.base.as_ptr().cast(), space(pages));
+            let _ = rustix::mm::munmap(self.touched.as_ptr().cast(), touched_bytes(pages));
+        }
+    }
+}
+
+// SAFETY: the mappings belong to no thread; one thread at a time uses the view, as the session's
+// exclusive borrow sees to.
+unsafe impl Send for View {}
+// SAFETY: the fault handler's access is from the session's own thread; everything is atomic.
+unsafe impl Sync for View {}
+
+fn space(pages: u64) -> usize {
+    (pages as usize * PAGE_SIZE).max(PAGE_SIZE)
+}
+
+fn touched_bytes(pages: u64) -> usize {
+    (pages as usize * 8).max(8)
+}
+
+fn reserve(bytes: usize, protection: ProtFlags) -> Result<NonNull<u8>, SegmentError> {
+    let refused = SegmentError::system("reserve address space for a view");
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+    // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
+    let start = unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, protection, flags) }
+        .map_err(&refused)?;
+    keep_from_children(start.cast(), bytes);
+    NonNull::new(start.cast()).ok_or_else(|| refused(rustix::io::Errno::NOMEM))
+}
