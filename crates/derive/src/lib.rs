@@ -1,1 +1,29 @@
 //! The derive for types that may live in a mapped segment.
+//!
+//! Memory of a segment comes from disk and from other processes, some of them written in C or
+//! Python, so a type may live there only if every bit pattern is one of its values and every byte
+//! of it is one of its fields. `#[derive(Resident)]` proves that while the program is compiled, or
+//! refuses with a message that names the remedy. The trait itself, with examples, is
+//! `sardonyx_mapped::resident::Resident`.
+
+mod resident;
+
+use proc_macro::TokenStream;
+
+/// Implements `sardonyx_mapped::resident::Resident` for a struct whose layout is the same for
+/// every compiler and language, and whose every byte is a field's.
+///
+/// The struct must be `#[repr(C)]` or `#[repr(transparent)]` and `Copy`; every field must be
+/// `Resident`; there must be no padding. A generic struct must be `#[repr(transparent)]`, because
+/// only then its layout holds for all parameters. Enums and unions are refused: not every bit
+/// pattern is one of their values.
+///
+/// The face of a larger library may stand in for the crate: `#[resident(crate = my::path)]` names
+/// the module that has `resident::Resident` in it.
+#[proc_macro_derive(Resident, attributes(resident))]
+pub fn derive_resident(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    resident::expand(&input)
+        .unwrap_or_else(|refusal| refusal.to_compile_error())
+        .into()
+}

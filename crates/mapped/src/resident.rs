@@ -1,0 +1,287 @@
+//! Types that may live in a mapped segment, and the few casts between them and bytes.
+//!
+//! The memory of a segment comes from disk and from other processes, which may be written in C or
+//! Python and may be wrong. So whatever bytes stand there must be a valid value of the type that
+//! is read from them, and every byte of a value that is written must be defined: no padding, no
+//! `bool`, no enum, no reference. What a value *means* is the program's to check; that it can be
+//! looked at is proved here.
+//!
+//! All `unsafe` by which the room reads bytes as values and values as bytes is in this file.
+
+use crate::place::P;
+use std::marker::PhantomData;
+use std::num::{Saturating, Wrapping};
+
+pub use sardonyx_derive::Resident;
+
+/// The largest alignment of a resident type, in bytes: a page's, because a page is what keeps its
+/// place in every process.
+pub const ALIGN_MAX: usize = 4096;
+
+/// A type whose values may live in a mapped segment. Implement it by `#[derive(Resident)]`.
+///
+/// ```
+/// use sardonyx_mapped::{P, Resident};
+///
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Account {
+///     owner: [u8; 32],
+///     balance: i64,
+///     next: P<Account>,
+/// }
+/// ```
+///
+/// # Safety
+/// Whoever implements it by hand promises:
+/// - the layout is fixed (`repr(C)`, `repr(transparent)` or a primitive type);
+/// - every bit pattern of `size_of::<Self>()` bytes is a valid value;
+/// - no byte is padding;
+/// - no interior mutability, no pointer, no reference;
+/// - the alignment is at most [`ALIGN_MAX`].
+///
+/// # What is not resident
+/// `bool`, `char`, `NonZero…`, `Option` and enums have bit patterns without a value: keep an
+/// integer and convert it where it is read. `usize` and `isize` have another size on another
+/// target: keep `u64`. References and pointers mean nothing in another process: keep a [`P<T>`].
+/// Atomics change behind a shared reference, which a transaction's consistent view excludes.
+///
+/// ```compile_fail
+/// # use sardonyx_mapped::Resident;
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Flag(bool); // a byte of 2 is no `bool`: keep a `u8`
+/// ```
+///
+/// ```compile_fail
+/// # use sardonyx_mapped::Resident;
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Index(usize); // keep a `u64`
+/// ```
+///
+/// ```compile_fail
+/// # use sardonyx_mapped::Resident;
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Link(&'static u8); // keep a `P<u8>`
+/// ```
+///
+/// ```compile_fail
+/// # use sardonyx_mapped::Resident;
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Padded { a: u32, b: u64 } // add `reserved: u32` between
+/// ```
+///
+/// ```compile_fail
+/// # use sardonyx_mapped::Resident;
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Tail { a: u64, b: u8 } // add `reserved: [u8; 7]` after
+/// ```
+///
+/// ```compile_fail
+/// # use sardonyx_mapped::Resident;
+/// #[derive(Clone, Copy, Resident)]
+/// struct Unordered { a: u64 } // add `#[repr(C)]`
+/// ```
+///
+/// ```compile_fail
+/// # use sardonyx_mapped::Resident;
+/// #[derive(Clone, Resident)]
+/// #[repr(C)]
+/// struct NotCopy { a: u64 } // derive `Copy` too
+/// ```
+///
+/// ```compile_fail
+/// # use sardonyx_mapped::Resident;
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C, align(8192))]
+/// struct Aligned([u8; 8192]); // at most 4096
+/// ```
+///
+/// ```compile_fail
+/// # use sardonyx_mapped::Resident;
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(transparent)]
+/// struct Wrapper<T>(T);
+/// fn resident<T: Resident>() {}
+/// resident::<Wrapper<bool>>(); // `Wrapper<u8>` is
+/// ```
+///
+/// These are refused for no other reason: mended as the comments say, they are resident.
+///
+/// ```
+/// # use sardonyx_mapped::{P, Resident};
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Flag(u8);
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Index(u64);
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Link(P<u8>);
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Padded { a: u32, reserved: u32, b: u64 }
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Tail { a: u64, b: u8, reserved: [u8; 7] }
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Unordered { a: u64 }
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct NotCopy { a: u64 }
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C, align(4096))]
+/// struct Aligned([u8; 8192]);
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(transparent)]
+/// struct Wrapper<T>(T);
+/// fn resident<T: Resident>() {}
+/// resident::<Wrapper<u8>>();
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` may not live in a mapped segment",
+    label = "not every bit pattern is a value of it, or it means nothing in another process",
+    note = "for a struct: `#[derive(Clone, Copy, Resident)] #[repr(C)]`",
+    note = "for `bool`, `char` and enums keep an integer, for `usize` a `u64`, for references and \
+            pointers a `P<T>`, for `String` and `Vec` what the heap allocates"
+)]
+pub unsafe trait Resident: Copy + 'static {}
+
+macro_rules! resident_primitives {
+    ($($name:ty)*) => {$(
+        // SAFETY: a primitive number: fixed size, every bit pattern a value, no padding.
+        unsafe impl Resident for $name {}
+    )*};
+}
+
+resident_primitives!(u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64);
+
+// SAFETY: no bytes at all; useful as the value of a set.
+unsafe impl Resident for () {}
+
+// SAFETY: no bytes at all.
+unsafe impl<T: 'static> Resident for PhantomData<T> {}
+
+// SAFETY: elements follow each other without gaps, because a type's size is a multiple of its
+// alignment; each is resident.
+unsafe impl<T: Resident, const N: usize> Resident for [T; N] {}
+
+// SAFETY: `repr(transparent)` over `T`.
+unsafe impl<T: Resident> Resident for Wrapping<T> {}
+
+// SAFETY: `repr(transparent)` over `T`.
+unsafe impl<T: Resident> Resident for Saturating<T> {}
+
+// SAFETY: `repr(transparent)` over a `u64`, whatever `T` is. `T` need not be resident here, so
+// that a type can link to itself; it must be where the place is used.
+unsafe impl<T: 'static> Resident for P<T> {}
+
+/// The value of all zero bytes.
+pub fn zeroed<T: Resident>() -> T {
+    // SAFETY: every bit pattern is a value of a resident type, also this one.
+    unsafe { std::mem::zeroed() }
+}
+
+/// A value's bytes.
+pub fn bytes_of<T: Resident>(value: &T) -> &[u8] {
+    bytes_of_slice(std::slice::from_ref(value))
+}
+
+/// The bytes of consecutive values.
+pub fn bytes_of_slice<T: Resident>(values: &[T]) -> &[u8] {
+    // SAFETY: the bytes of the slice, for as long as it is borrowed; a resident type has no
+    // padding, so each byte is initialised, and no interior mutability, so none changes.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
+
+/// Bytes seen as a value; `None` if there are not exactly its size or they are not aligned for it.
+#[inline]
+pub fn from_bytes<T: Resident>(bytes: &[u8]) -> Option<&T> {
+    let fits = bytes.len() == size_of::<T>() && bytes.as_ptr().cast::<T>().is_aligned();
+    // SAFETY: the size and the alignment are as needed, the bytes are initialised and borrowed for
+    // as long as the value, and any bit pattern is a value.
+    fits.then(|| unsafe { &*bytes.as_ptr().cast::<T>() })
+}
+
+/// As [`from_bytes`], to change.
+#[inline]
+pub fn from_bytes_mut<T: Resident>(bytes: &mut [u8]) -> Option<&mut T> {
+    let fits = bytes.len() == size_of::<T>() && bytes.as_ptr().cast::<T>().is_aligned();
+    // SAFETY: as in `from_bytes`; the borrow is exclusive, and what is written is initialised
+    // because a resident type has no padding.
+    fits.then(|| unsafe { &mut *bytes.as_mut_ptr().cast::<T>() })
+}
+
+/// Bytes seen as `length` consecutive values; `None` if there are not exactly their size or they
+/// are not aligned for them.
+#[inline]
+pub fn slice_from_bytes<T: Resident>(bytes: &[u8], length: usize) -> Option<&[T]> {
+    let fits = Some(bytes.len()) == size_of::<T>().checked_mul(length)
+        && bytes.as_ptr().cast::<T>().is_aligned();
+    // SAFETY: as in `from_bytes`, for `length` values, which are as long as `bytes`.
+    fits.then(|| unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), length) })
+}
+
+/// As [`slice_from_bytes`], to change.
+#[inline]
+pub fn slice_from_bytes_mut<T: Resident>(bytes: &mut [u8], length: usize) -> Option<&mut [T]> {
+    let fits = Some(bytes.len()) == size_of::<T>().checked_mul(length)
+        && bytes.as_ptr().cast::<T>().is_aligned();
+    // SAFETY: as in `from_bytes_mut`, for `length` values, which are as long as `bytes`.
+    fits.then(|| unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), length) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, PartialEq, Debug, Resident)]
+    #[repr(C)]
+    struct Pair {
+        number: u32,
+        bytes: [u8; 4],
+    }
+
+    #[repr(align(16))]
+    struct Aligned([u8; 32]);
+
+    #[test]
+    fn a_value_and_its_bytes_are_the_same_memory() {
+        let mut memory = Aligned([0; 32]);
+        *from_bytes_mut::<Pair>(&mut memory.0[8..16]).unwrap() = Pair {
+            number: u32::from_le_bytes([1, 2, 3, 4]),
+            bytes: [5, 6, 7, 8],
+        };
+        assert_eq!(memory.0[8..16], [1, 2, 3, 4, 5, 6, 7, 8]);
+        let pair = *from_bytes::<Pair>(&memory.0[8..16]).unwrap();
+        assert_eq!(bytes_of(&pair), &memory.0[8..16]);
+        assert_eq!(bytes_of_slice(&[pair, pair]).len(), 16);
+        assert_eq!(zeroed::<Pair>(), *from_bytes(&memory.0[16..24]).unwrap());
+    }
+
+    #[test]
+    fn wrong_sizes_and_alignments_are_none() {
+        let mut memory = Aligned([7; 32]);
+        for (start, end) in [(0, 7), (0, 9), (1, 9), (2, 10), (0, 0)] {
+            assert!(from_bytes::<Pair>(&memory.0[start..end]).is_none());
+            assert!(from_bytes_mut::<Pair>(&mut memory.0[start..end]).is_none());
+            assert!(slice_from_bytes::<Pair>(&memory.0[start..end], 1).is_none());
+            assert!(slice_from_bytes_mut::<Pair>(&mut memory.0[start..end], 1).is_none());
+        }
+        assert!(from_bytes::<Pair>(&memory.0[4..12]).is_some());
+        assert!(from_bytes::<u64>(&memory.0[4..12]).is_none());
+        assert!(slice_from_bytes::<Pair>(&memory.0, usize::MAX).is_none());
+        assert_eq!(
+            slice_from_bytes::<u16>(&memory.0, 16).unwrap(),
+            [0x0707; 16]
+        );
+        assert!(slice_from_bytes::<()>(&[], 1000).is_some_and(|units| units.len() == 1000));
+        assert!(slice_from_bytes::<()>(&memory.0, 32).is_none());
+    }
+}
