@@ -17,7 +17,8 @@ const STRIDE: usize = 8;
 pub fn differences(before: &PageBytes, after: &PageBytes, mut found: impl FnMut(usize, &[u8])) {
     // First and last word of the range that is being gathered.
     let mut range: Option<(usize, usize)> = None;
-    let mut emit = |(first, last): (usize, usize)| found(first * 8, &after[first * 8..last * 8 + 8]);
+    let mut emit =
+        |(first, last): (usize, usize)| found(first * 8, &after[first * 8..last * 8 + 8]);
     for stride in (0..WORDS).step_by(STRIDE) {
         let bytes = stride * 8..(stride + STRIDE) * 8;
         if before[bytes.clone()] == after[bytes] {
@@ -74,7 +75,9 @@ mod tests {
 
     #[test]
     fn equal_pages_have_no_difference_and_other_ones_are_one_range() {
-        differences(&[1; PAGE_SIZE], &[1; PAGE_SIZE], |_, _| panic!("no difference"));
+        differences(&[1; PAGE_SIZE], &[1; PAGE_SIZE], |_, _| {
+            panic!("no difference")
+        });
         let mut ranges = 0;
         differences(&[1; PAGE_SIZE], &[2; PAGE_SIZE], |offset, bytes| {
             assert_eq!((offset, bytes.len()), (0, PAGE_SIZE));

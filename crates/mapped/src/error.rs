@@ -112,7 +112,9 @@ pub enum SegmentError {
         seconds: u64,
     },
     /// Writing the log failed; what was not acknowledged may or may not be there after a restart.
-    #[error("the log is poisoned: {cause}; what was waited for may be lost: open the database again")]
+    #[error(
+        "the log is poisoned: {cause}; what was waited for may be lost: open the database again"
+    )]
     Poisoned {
         /// What happened.
         cause: String,

@@ -1,12 +1,32 @@
-//! Transactions on plain memory.
+//! Transactions on plain memory: ordinary loads and stores between begin and commit, made atomic,
+//! isolated and durable, for several processes at once.
 
 // The derive names this crate by its name, here too.
 extern crate self as sardonyx_mapped;
 
+mod difference;
+mod error;
+pub mod mechanism;
 pub mod memory;
+mod options;
+mod participant;
 pub mod place;
 pub mod resident;
+mod segment;
+mod session;
+mod shared;
+mod ticket;
+mod transaction;
+mod view;
 
+pub use error::SegmentError;
+pub use mechanism::{Access, MechanismKind};
 pub use memory::{Memory, MemoryAccess};
+pub use options::Options;
 pub use place::{P, Slice};
 pub use resident::Resident;
+pub use segment::{Durability, RunError, Segment, Statistics};
+pub use session::{Begin, Savepoint, Session};
+pub use shared::versions::SlowReader;
+pub use ticket::Ticket;
+pub use transaction::{Snapshot, Transaction};

@@ -15,10 +15,10 @@
 use crate::difference::{PageBytes, differences};
 use crate::error::SegmentError;
 use crate::mechanism::{Access, Mechanism, MechanismKind};
+use crate::participant::Participant;
 use crate::shared::control::{IDLE, Slot};
 use crate::shared::ring::{self, Frames, changes};
 use crate::shared::versions;
-use crate::sharing::Shared;
 use crate::view::{View, fault};
 use sardonyx_storage::log::record::{append_write, encoded_bytes, mark_end};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
@@ -41,7 +41,7 @@ pub struct Begin {
 /// A session. See the [module](self).
 #[derive(Debug)]
 pub struct Session {
-    shared: Arc<Shared>,
+    shared: Arc<Participant>,
     // Before the view: the handler must not know a view that is gone.
     _registered: fault::Registered,
     view: Box<View>,
@@ -72,7 +72,7 @@ pub struct Savepoint {
 
 impl Session {
     /// A session with a mechanism that was [resolved](MechanismKind::resolve).
-    pub(crate) fn new(shared: Arc<Shared>, kind: MechanismKind) -> Result<Self, SegmentError> {
+    pub(crate) fn new(shared: Arc<Participant>, kind: MechanismKind) -> Result<Self, SegmentError> {
         let (view_kind, mechanism) = kind.make();
         let view = Box::new(View::new(shared.region.clone(), view_kind)?);
         // SAFETY: the view is boxed, and dropped after the entry.
@@ -81,7 +81,9 @@ impl Session {
             limit: fault::VIEWS_MAX,
         })?;
         let slot = shared.region.take_slot()?;
-        let generation = shared.region.control().slots[slot].generation.load(Ordering::Relaxed);
+        let generation = shared.region.control().slots[slot]
+            .generation
+            .load(Ordering::Relaxed);
         Ok(Session {
             shared,
             _registered: registered,
@@ -153,7 +155,8 @@ impl Session {
     fn try_begin(&mut self, begin: Begin) -> Result<(), SegmentError> {
         let (pin, snapshot) = self.register(begin.read_only);
         let folded = self.shared.region.control().folded.load(Ordering::SeqCst);
-        self.view.enter(current_thread(), snapshot, folded, begin.read_only);
+        self.view
+            .enter(current_thread(), snapshot, folded, begin.read_only);
         let added = self.view.map_more()?;
         if !added.is_empty() {
             self.mechanism.mapped(&self.view, added)?;
@@ -170,8 +173,10 @@ impl Session {
         let slot = self.slot();
         slot.immune.store(0, Ordering::Relaxed);
         slot.doomed.store(0, Ordering::Relaxed);
-        slot.read_only.store(u32::from(read_only), Ordering::Relaxed);
-        slot.began.store(versions::now_milliseconds(), Ordering::Relaxed);
+        slot.read_only
+            .store(u32::from(read_only), Ordering::Relaxed);
+        slot.began
+            .store(versions::now_milliseconds(), Ordering::Relaxed);
         loop {
             let pin = control.reclaim_limit.load(Ordering::SeqCst);
             slot.pin.store(pin, Ordering::SeqCst);
@@ -421,11 +426,18 @@ impl Session {
                 // base page does not change while no unfolded record is on it, and else `before` is
                 // the scratch page.
                 let (before, after) = unsafe {
-                    (&*before.cast::<PageBytes>(), &*view.page(page).cast::<PageBytes>())
+                    (
+                        &*before.cast::<PageBytes>(),
+                        &*view.page(page).cast::<PageBytes>(),
+                    )
                 };
                 differences(before, after, |offset, bytes| {
                     last = self.redo.len();
-                    append_write(&mut self.redo, Address(page * PAGE_SIZE as u64 + offset as u64), bytes);
+                    append_write(
+                        &mut self.redo,
+                        Address(page * PAGE_SIZE as u64 + offset as u64),
+                        bytes,
+                    );
                 });
             }
         }
@@ -455,7 +467,8 @@ impl Session {
         pages.dedup();
         let copy = |page: u64| {
             let mut copy = Vec::with_capacity(PAGE_SIZE);
-            self.view.append_to(page * PAGE_SIZE as u64, PAGE_SIZE, &mut copy);
+            self.view
+                .append_to(page * PAGE_SIZE as u64, PAGE_SIZE, &mut copy);
             let copy: Box<PageBytes> = copy.try_into().expect("a page's bytes");
             (page, copy)
         };
@@ -471,9 +484,13 @@ impl Session {
         self.running()?;
         self.mechanism.roll_back(&self.view, savepoint.mark);
         self.mechanism.written(&self.view, &mut self.written)?;
-        let since = self.written.split_off(savepoint.written.min(self.written.len()));
+        let since = self
+            .written
+            .split_off(savepoint.written.min(self.written.len()));
         for &page in &since {
-            let saved = savepoint.saved.binary_search_by_key(&page, |(page, _)| *page);
+            let saved = savepoint
+                .saved
+                .binary_search_by_key(&page, |(page, _)| *page);
             let saved = saved.ok().map(|n| &*savepoint.saved[n].1);
             self.restore(page, saved)?;
         }
@@ -483,7 +500,8 @@ impl Session {
     /// Puts a page back: as it was saved, or as it was committed.
     fn restore(&mut self, page: u64, saved: Option<&PageBytes>) -> Result<(), SegmentError> {
         if self.view.kind() == crate::view::ViewKind::Signal {
-            self.mechanism.advise(&self.view, page..page + 1, Access::Write)?;
+            self.mechanism
+                .advise(&self.view, page..page + 1, Access::Write)?;
         }
         let content = match saved {
             Some(saved) => saved.as_ptr(),

@@ -97,13 +97,19 @@ impl Mechanism for Asynchronous {
         Ok(())
     }
 
-    fn advise(&mut self, view: &View, pages: Range<u64>, access: Access) -> Result<(), SegmentError> {
+    fn advise(
+        &mut self,
+        view: &View,
+        pages: Range<u64>,
+        access: Access,
+    ) -> Result<(), SegmentError> {
         for page in pages.clone() {
             if view.guarded.has(page) {
                 view.unguard(page).map_err(refused("make a page right"))?;
             }
             if access == Access::Write && (page == pages.start || page % CHUNK_PAGES == 0) {
-                view.open_chunk(page).map_err(refused("open pages for writing"))?;
+                view.open_chunk(page)
+                    .map_err(refused("open pages for writing"))?;
             }
         }
         let advice = match access {
@@ -159,7 +165,8 @@ impl Mechanism for Asynchronous {
         self.since_closed += 1;
         let many = view.open_count().is_none_or(|count| count > OPEN_KEPT);
         if many && self.since_closed >= 16 {
-            view.close_chunks().map_err(refused("close pages for writing"))?;
+            view.close_chunks()
+                .map_err(refused("close pages for writing"))?;
             self.since_closed = 0;
         }
         if forget {

@@ -93,7 +93,12 @@ pub trait Mechanism: Debug + Send {
     fn reset(&mut self, view: &View) -> Result<(), SegmentError>;
 
     /// The transaction says what it is going to touch.
-    fn advise(&mut self, view: &View, pages: Range<u64>, access: Access) -> Result<(), SegmentError>;
+    fn advise(
+        &mut self,
+        view: &View,
+        pages: Range<u64>,
+        access: Access,
+    ) -> Result<(), SegmentError>;
 
     /// Adds the pages written since the transaction began, or since the last call.
     fn written(&mut self, view: &View, pages: &mut Vec<u64>) -> Result<(), SegmentError>;

@@ -44,7 +44,12 @@ impl Mechanism for Signal {
         self.end(view, true).map(|_| ())
     }
 
-    fn advise(&mut self, view: &View, pages: Range<u64>, access: Access) -> Result<(), SegmentError> {
+    fn advise(
+        &mut self,
+        view: &View,
+        pages: Range<u64>,
+        access: Access,
+    ) -> Result<(), SegmentError> {
         let refused = refused("make pages accessible");
         for page in pages {
             if !view.is_readable(page) {

@@ -73,14 +73,21 @@ pub struct Region {
 impl std::fmt::Debug for Region {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let path = self.path.as_deref();
-        f.debug_struct("Region").field("path", &path).field("size", &self.size).finish()
+        f.debug_struct("Region")
+            .field("path", &path)
+            .field("size", &self.size)
+            .finish()
     }
 }
 
 impl Region {
     /// Makes a shared memory. With a path, other processes can attach to it there once this returned;
     /// without, it is this process' own.
-    pub fn create(path: Option<&Path>, size: RegionSize, durable: bool) -> Result<Self, SegmentError> {
+    pub fn create(
+        path: Option<&Path>,
+        size: RegionSize,
+        durable: bool,
+    ) -> Result<Self, SegmentError> {
         assert!(size.ring_bytes.is_power_of_two() && size.ring_bytes >= GROW_BYTES);
         let file = match path {
             None => rustix::fs::memfd_create("sardonyx", MemfdFlags::CLOEXEC)
@@ -100,7 +107,9 @@ impl Region {
         control.layout.store(layout_mark(), Ordering::Relaxed);
         control.ring_bytes.store(size.ring_bytes, Ordering::Relaxed);
         control.pages_max.store(size.pages_max, Ordering::Relaxed);
-        control.durable_segment.store(u32::from(durable), Ordering::Relaxed);
+        control
+            .durable_segment
+            .store(u32::from(durable), Ordering::Relaxed);
         for slot in &control.slots {
             slot.snapshot.store(IDLE, Ordering::Relaxed);
         }
@@ -135,9 +144,12 @@ impl Region {
         let mut head = [0; 32];
         let read = rustix::io::pread(&file, &mut head, 0)
             .map_err(SegmentError::system("read the shared memory's head"))?;
-        let word = |n: usize| u64::from_ne_bytes(head[n * 8..n * 8 + 8].try_into().expect("8 bytes"));
+        let word =
+            |n: usize| u64::from_ne_bytes(head[n * 8..n * 8 + 8].try_into().expect("8 bytes"));
         if read < head.len() || word(0) != MAGIC {
-            return Err(incompatible("it is not a shared memory of this version".into()));
+            return Err(incompatible(
+                "it is not a shared memory of this version".into(),
+            ));
         }
         if word(1) != layout_mark() {
             let reason = "it was made by a program with another C library or version; build all \
@@ -155,7 +167,9 @@ impl Region {
             && size.pages_max < 1 << 36
             && length == size.base_at() + size.pages_max * PAGE_SIZE as u64;
         if !sound {
-            return Err(incompatible(format!("its length of {length} bytes is wrong")));
+            return Err(incompatible(format!(
+                "its length of {length} bytes is wrong"
+            )));
         }
         let mut region = Self::map(file, Some(path.to_owned()), size)?;
         region.register()?;
@@ -190,7 +204,9 @@ impl Region {
         if let Some(n) = found {
             // Whoever had the place before is dead, since the lock on it was free.
             self.bury(n);
-            control.processes[n].pid.store(std::process::id(), Ordering::SeqCst);
+            control.processes[n]
+                .pid
+                .store(std::process::id(), Ordering::SeqCst);
         }
         control.growth.unlock();
         self.process = found.ok_or(SegmentError::TooMany {
@@ -269,7 +285,8 @@ impl Region {
             let slot = &control.slots[n];
             slot.snapshot.store(IDLE, Ordering::SeqCst);
             slot.generation.fetch_add(1, Ordering::SeqCst);
-            slot.process.store(self.process as u32 + 1, Ordering::SeqCst);
+            slot.process
+                .store(self.process as u32 + 1, Ordering::SeqCst);
             control.slots_used.fetch_max(n as u32 + 1, Ordering::SeqCst);
         }
         control.growth.unlock();
@@ -407,7 +424,10 @@ impl Drop for Region {
         let parts = [
             (self.control.cast(), CONTROL_BYTES),
             (self.ring, 2 * ring),
-            (self.sequence.cast(), (self.size.pages_max as usize * 8).max(8)),
+            (
+                self.sequence.cast(),
+                (self.size.pages_max as usize * 8).max(8),
+            ),
             (self.base, (self.size.pages_max as usize * PAGE_SIZE).max(1)),
         ];
         for (start, bytes) in parts {
@@ -461,7 +481,14 @@ fn map_shared(file: &OwnedFd, at: u64, bytes: u64) -> Result<NonNull<u8>, Segmen
     let bytes = bytes as usize;
     // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
     let start = unsafe {
-        rustix::mm::mmap(ptr::null_mut(), bytes, protection, flags | MapFlags::NORESERVE, file, at)
+        rustix::mm::mmap(
+            ptr::null_mut(),
+            bytes,
+            protection,
+            flags | MapFlags::NORESERVE,
+            file,
+            at,
+        )
     }
     .map_err(SegmentError::system("map the shared memory"))?;
     keep_from_children(start.cast(), bytes);
@@ -508,4 +535,3 @@ fn notice_forks() {
         unsafe { libc::pthread_atfork(None, None, Some(in_the_child)) };
     });
 }
-

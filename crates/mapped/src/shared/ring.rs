@@ -86,10 +86,17 @@ impl<'a> Iterator for Frames<'a> {
         // SAFETY: a frame starts here and is published, so its head and as many bytes as that says
         // are there and do not change; whoever made the iterator promised that they stay.
         let (head, records) = unsafe {
-            let head = self.region.ring(self.at, FRAME_HEAD_BYTES).cast::<[u32; 4]>().read();
+            let head = self
+                .region
+                .ring(self.at, FRAME_HEAD_BYTES)
+                .cast::<[u32; 4]>()
+                .read();
             let bytes = head[0] as usize;
             let start = self.region.ring(self.at, FRAME_HEAD_BYTES + bytes);
-            (head, std::slice::from_raw_parts(start.add(FRAME_HEAD_BYTES), bytes))
+            (
+                head,
+                std::slice::from_raw_parts(start.add(FRAME_HEAD_BYTES), bytes),
+            )
         };
         self.at += (FRAME_HEAD_BYTES + records.len()) as u64;
         Some(Frame {

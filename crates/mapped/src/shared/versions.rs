@@ -38,7 +38,11 @@ pub fn slowest(region: &Region, but: usize) -> Option<SlowReader> {
         let snapshot = slot.snapshot.load(Ordering::SeqCst);
         (snapshot != IDLE).then(|| {
             let needs = snapshot.max(slot.immune.load(Ordering::SeqCst));
-            needs.min(slot.pin.load(Ordering::SeqCst).max(slot.immune.load(Ordering::SeqCst)))
+            needs.min(
+                slot.pin
+                    .load(Ordering::SeqCst)
+                    .max(slot.immune.load(Ordering::SeqCst)),
+            )
         })
     };
     let (slot, from) = slots

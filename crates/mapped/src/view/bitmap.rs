@@ -19,10 +19,9 @@ impl PageBits {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
-        let start = unsafe {
-            rustix::mm::mmap_anonymous(ptr::null_mut(), bytes(pages), protection, flags)
-        }
-        .map_err(&refused)?;
+        let start =
+            unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes(pages), protection, flags) }
+                .map_err(&refused)?;
         let words = NonNull::new(start.cast()).ok_or_else(|| refused(rustix::io::Errno::NOMEM))?;
         Ok(PageBits { words, pages })
     }

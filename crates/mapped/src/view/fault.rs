@@ -43,7 +43,10 @@ pub unsafe fn register(view: &View) -> Option<Registered> {
     for (n, entry) in VIEWS.iter().enumerate() {
         let empty = ptr::null_mut();
         let order = Ordering::SeqCst;
-        if entry.compare_exchange(empty, view.cast_mut(), order, order).is_ok() {
+        if entry
+            .compare_exchange(empty, view.cast_mut(), order, order)
+            .is_ok()
+        {
             VIEWS_USED.fetch_max(n + 1, Ordering::SeqCst);
             return Some(Registered(n));
         }
@@ -81,13 +84,15 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     let errno = unsafe { *libc::__errno_location() };
     // SAFETY: the kernel passes valid information with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() }.addr();
-    let handled = VIEWS[..VIEWS_USED.load(Ordering::SeqCst)].iter().any(|entry| {
-        let view = entry.load(Ordering::SeqCst);
-        // SAFETY: a registered view lives. Should another thread's view be dropped just now, the
-        // address is not in it, since its owner does not touch it while dropping it; and its memory
-        // is looked at by this thread only if it is the owner.
-        !view.is_null() && unsafe { (*view).resolve(address) }
-    });
+    let handled = VIEWS[..VIEWS_USED.load(Ordering::SeqCst)]
+        .iter()
+        .any(|entry| {
+            let view = entry.load(Ordering::SeqCst);
+            // SAFETY: a registered view lives. Should another thread's view be dropped just now, the
+            // address is not in it, since its owner does not touch it while dropping it; and its memory
+            // is looked at by this thread only if it is the owner.
+            !view.is_null() && unsafe { (*view).resolve(address) }
+        });
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
     if !handled {
@@ -151,7 +156,8 @@ impl View {
         match outcome {
             Ok(handled) => handled,
             Err(error) => {
-                self.refused.store(error.raw_os_error().unwrap_or(0), Ordering::Relaxed);
+                self.refused
+                    .store(error.raw_os_error().unwrap_or(0), Ordering::Relaxed);
                 false
             }
         }
@@ -197,7 +203,9 @@ impl View {
 
     /// The first fault on a page lets it be read, the second lets it be written.
     fn resolve_signal(&self, page: u64) -> std::io::Result<bool> {
-        if self.writable.has(page) || self.read_only.load(Ordering::Relaxed) && self.readable.has(page) {
+        if self.writable.has(page)
+            || self.read_only.load(Ordering::Relaxed) && self.readable.has(page)
+        {
             return Ok(false);
         }
         if self.readable.has(page) {

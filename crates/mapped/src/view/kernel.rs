@@ -106,7 +106,9 @@ impl Kernel {
         // SAFETY: makes a file descriptor; touches no memory.
         let fd = unsafe { libc::syscall(libc::SYS_userfaultfd, flags) };
         if fd < 0 {
-            return Err(last("use userfaultfd (Linux 6.7, and not forbidden by a sandbox)"));
+            return Err(last(
+                "use userfaultfd (Linux 6.7, and not forbidden by a sandbox)",
+            ));
         }
         // SAFETY: the descriptor was just made and is nobody else's.
         let userfault = unsafe { OwnedFd::from_raw_fd(fd as i32) };
@@ -149,12 +151,12 @@ impl Kernel {
             let mut found = Vec::new();
             self.written(page, bytes, |from, _| found.push(from))?;
             let guarded = self.guard(page, bytes, true);
-            guarded.and_then(|()| self.unguard(page, bytes)).map_err(|error| {
-                SegmentError::System {
+            guarded
+                .and_then(|()| self.unguard(page, bytes))
+                .map_err(|error| SegmentError::System {
                     operation: "use guard pages in a file mapping (Linux 6.15)",
                     source: error,
-                }
-            })?;
+                })?;
             match found[..] {
                 [found] if found == page as u64 => Ok(()),
                 _ => Err(SegmentError::System {

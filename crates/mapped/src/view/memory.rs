@@ -287,7 +287,12 @@ impl View {
     }
 
     /// Changes the rights to a range of pages. Usable in the fault handler.
-    pub(crate) fn protect(&self, page: u64, pages: u64, rights: MprotectFlags) -> std::io::Result<()> {
+    pub(crate) fn protect(
+        &self,
+        page: u64,
+        pages: u64,
+        rights: MprotectFlags,
+    ) -> std::io::Result<()> {
         let bytes = pages as usize * PAGE_SIZE;
         // SAFETY: the range is in the view; what its user may do there is what changes.
         unsafe { rustix::mm::mprotect(self.page(page).cast(), bytes, rights) }.map_err(Into::into)
@@ -328,7 +333,9 @@ impl View {
 
     fn open_chunks(&self) -> impl Iterator<Item = u64> {
         let count = self.open_count.load(Ordering::Relaxed);
-        self.open[..count].iter().map(|chunk| u64::from(chunk.load(Ordering::Relaxed)))
+        self.open[..count]
+            .iter()
+            .map(|chunk| u64::from(chunk.load(Ordering::Relaxed)))
     }
 
     /// Calls `with` for each range of pages that is open for writing: first page, number of pages.
@@ -365,7 +372,10 @@ impl View {
     /// Notes that a page was touched (`Signal`). Usable in the fault handler.
     pub(super) fn note_touched(&self, page: u64) {
         let count = self.touched_count.load(Ordering::Relaxed);
-        assert!((count as u64) < self.region.pages_max(), "each page is noted once");
+        assert!(
+            (count as u64) < self.region.pages_max(),
+            "each page is noted once"
+        );
         // SAFETY: there is a word for each page, and each is noted once.
         unsafe { self.touched.add(count).write(page) };
         self.touched_count.store(count + 1, Ordering::Relaxed);

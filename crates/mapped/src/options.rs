@@ -1,0 +1,138 @@
+//! How a segment is opened.
+
+use crate::error::SegmentError;
+use crate::mechanism::MechanismKind;
+use crate::participant::{Participant, Policies, SlowReaderCallback};
+use crate::segment::Segment;
+use crate::shared::region::{Region, RegionSize};
+use crate::shared::versions::SlowReader;
+use sardonyx_storage::page::PAGE_SIZE;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The least ring.
+const RING_BYTES_MIN: u64 = 2 << 20;
+
+/// How a segment is opened. Start with [`Options::new`].
+#[derive(Clone)]
+pub struct Options {
+    mechanism: MechanismKind,
+    versions_bytes: u64,
+    address_space_bytes: u64,
+    shared_memory: PathBuf,
+    slow_reader_wait: Duration,
+    slow_reader: Option<SlowReaderCallback>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            mechanism: MechanismKind::Best,
+            versions_bytes: 64 << 20,
+            address_space_bytes: 256 << 30,
+            shared_memory: "/dev/shm".into(),
+            slow_reader_wait: Duration::from_secs(10),
+            slow_reader: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("mechanism", &self.mechanism)
+            .field("versions_bytes", &self.versions_bytes)
+            .field("address_space_bytes", &self.address_space_bytes)
+            .field("shared_memory", &self.shared_memory)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Options {
+    /// The defaults: the best mechanism, 64 MiB of versions, 256 GiB of address space.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Which mechanism finds out what transactions touch.
+    pub fn mechanism(mut self, mechanism: MechanismKind) -> Self {
+        self.mechanism = mechanism;
+        self
+    }
+
+    /// Bytes of redo records kept in memory: for snapshots that are older than what was committed
+    /// last, and for the log. A transaction's records may take a quarter. Rounded up to a power of
+    /// two. It counts when the shared memory is made.
+    pub fn versions_bytes(mut self, bytes: u64) -> Self {
+        self.versions_bytes = bytes;
+        self
+    }
+
+    /// The most bytes that the segment can have. Address space only: every view reserves as much. It
+    /// counts when the shared memory is made.
+    pub fn address_space_bytes(mut self, bytes: u64) -> Self {
+        self.address_space_bytes = bytes;
+        self
+    }
+
+    /// Where the file of the shared memory is: a directory in a memory file system.
+    pub fn shared_memory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.shared_memory = directory.into();
+        self
+    }
+
+    /// How long a writer waits when a snapshot keeps all versions that there is room for; then it
+    /// gets [`SegmentError::SlowReader`].
+    pub fn slow_reader_wait(mut self, wait: Duration) -> Self {
+        self.slow_reader_wait = wait;
+        self
+    }
+
+    /// Who is told when a writer waits for a snapshot. Called by the writer, in its commit: it must be
+    /// quick and must not use the segment.
+    pub fn on_slow_reader(mut self, told: impl Fn(&SlowReader) + Send + Sync + 'static) -> Self {
+        self.slow_reader = Some(Arc::new(told));
+        self
+    }
+
+    fn size(&self) -> RegionSize {
+        let ring_bytes = self.versions_bytes.max(RING_BYTES_MIN).next_power_of_two();
+        RegionSize {
+            ring_bytes,
+            pages_max: self.address_space_bytes.div_ceil(PAGE_SIZE as u64).max(1),
+        }
+    }
+
+    fn policies(&self) -> Policies {
+        Policies {
+            slow_reader_wait: self.slow_reader_wait,
+            slow_reader: self.slow_reader.clone(),
+        }
+    }
+
+    /// A segment that only this process has, without a log.
+    pub fn open_private(&self) -> Result<Segment, SegmentError> {
+        let mechanism = self.mechanism.resolve()?;
+        let region = Arc::new(Region::create(None, self.size(), false)?);
+        let participant = Participant::new(region, None, self.policies());
+        Ok(Segment::assemble(participant, mechanism))
+    }
+
+    /// A segment without a log, shared by name: it is there as long as a process has it open.
+    pub fn open_volatile(&self, name: &str) -> Result<Segment, SegmentError> {
+        let mechanism = self.mechanism.resolve()?;
+        let path = self.shared_memory.join(name);
+        let region = match Region::attach(&path)? {
+            Some(region) => region,
+            None => Region::create(Some(&path), self.size(), false)?,
+        };
+        let participant = Participant::new(Arc::new(region), None, self.policies());
+        Ok(Segment::assemble(participant, mechanism))
+    }
+
+    /// The database in a directory.
+    pub fn open(&self, _directory: impl AsRef<Path>) -> Result<Segment, SegmentError> {
+        self.open_private()
+    }
+}

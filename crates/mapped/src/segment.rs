@@ -1,0 +1,276 @@
+//! The segment: what a program opens.
+
+use crate::error::SegmentError;
+use crate::mechanism::MechanismKind;
+use crate::options::Options;
+use crate::participant::Participant;
+use crate::session::{Begin, Session};
+use crate::shared::versions::SlowReader;
+use crate::ticket::Ticket;
+use crate::transaction::{Snapshot, Transaction};
+use parking_lot::Mutex;
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A transaction that conflicts so often gets the right to go first.
+const ATTEMPTS_BEFORE_PRIORITY: u32 = 6;
+
+thread_local! {
+    /// Segments on which this thread is running a transaction.
+    static RUNNING: RefCell<Vec<*const Inner>> = const { RefCell::new(Vec::new()) };
+}
+
+/// When a commit returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Durability {
+    /// When the transaction is on stable storage.
+    #[default]
+    Wait,
+    /// When it is visible to all; it will be on stable storage soon, and not before what it read.
+    Later,
+}
+
+/// Why [`Segment::run`] returned without having done anything.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError<E> {
+    /// The closure said so.
+    #[error("{0}")]
+    Refused(E),
+    /// The segment failed.
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
+}
+
+/// A segment of memory that is shared, transactional and, if it has a directory, durable. Cloning it
+/// makes another handle.
+///
+/// ```
+/// use sardonyx_mapped::{MemoryAccess, Memory, Options, P};
+/// let segment = Options::new().open_private()?;
+/// let counter: P<u64> = P::from_offset(4096);
+/// segment.run(|tx| {
+///     tx.grow_to(8192)?;
+///     *tx.get_mut(counter)? += 1;
+///     Ok::<(), Box<dyn std::error::Error>>(())
+/// })?;
+/// assert_eq!(segment.snapshot()?.read(counter)?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Segment {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// Sessions that are not in use.
+    idle: Mutex<Vec<Session>>,
+    participant: Arc<Participant>,
+    mechanism: MechanismKind,
+    totals: Totals,
+}
+
+#[derive(Debug, Default)]
+struct Totals {
+    commits: AtomicU64,
+    conflicts: AtomicU64,
+    priorities: AtomicU64,
+}
+
+/// What this handle's transactions did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Statistics {
+    /// Transactions committed by [`Segment::run`] and its kin.
+    pub commits: u64,
+    /// Times that one was run again.
+    pub conflicts: u64,
+    /// Times that one got the right to go first.
+    pub priorities: u64,
+}
+
+impl Segment {
+    /// Opens the database in a directory as a segment, or makes one.
+    ///
+    /// # Errors
+    /// [`SegmentError`].
+    pub fn open(directory: impl AsRef<Path>) -> Result<Self, SegmentError> {
+        Options::new().open(directory)
+    }
+
+    pub(crate) fn assemble(participant: Participant, mechanism: MechanismKind) -> Self {
+        Segment {
+            inner: Arc::new(Inner {
+                idle: Mutex::default(),
+                participant: Arc::new(participant),
+                mechanism,
+                totals: Totals::default(),
+            }),
+        }
+    }
+
+    /// Runs a transaction, again and again until it commits, and returns when it is durable.
+    ///
+    /// The closure must bear being run several times: what it does outside of the segment is not
+    /// undone.
+    ///
+    /// # Errors
+    /// What the closure returns, after its effects were undone; [`SegmentError`].
+    pub fn run<R, E>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<R, E>,
+    ) -> Result<R, RunError<E>> {
+        let (result, ticket) = self.run_later(body)?;
+        ticket.wait()?;
+        Ok(result)
+    }
+
+    /// As [`run`](Self::run), but returns when it is visible, with a ticket for its durability.
+    pub fn run_later<R, E>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<R, E>,
+    ) -> Result<(R, Ticket), RunError<E>> {
+        self.run_as(Begin::default(), body)
+    }
+
+    /// As [`run_later`](Self::run_later), as the only writer: nobody else commits meanwhile, so it is
+    /// run once. The contract of LMDB's write transactions.
+    pub fn run_alone<R, E>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<R, E>,
+    ) -> Result<(R, Ticket), RunError<E>> {
+        let exclusive = Begin {
+            exclusive: true,
+            read_only: false,
+        };
+        self.run_as(exclusive, body)
+    }
+
+    fn run_as<R, E>(
+        &self,
+        begin: Begin,
+        mut body: impl FnMut(&mut Transaction<'_>) -> Result<R, E>,
+    ) -> Result<(R, Ticket), RunError<E>> {
+        let _inside = Inside::enter(&self.inner)?;
+        let mut session = self.session()?;
+        let totals = &self.inner.totals;
+        let mut attempt = 0;
+        loop {
+            let priority = attempt >= ATTEMPTS_BEFORE_PRIORITY;
+            if priority && !begin.exclusive {
+                totals.priorities.fetch_add(1, Ordering::Relaxed);
+            }
+            let begin = Begin {
+                exclusive: begin.exclusive || priority,
+                ..begin
+            };
+            let mut transaction = Transaction::begin(&mut session, begin)?;
+            let result = body(&mut transaction).map_err(RunError::Refused)?;
+            match transaction.commit() {
+                Ok(position) => {
+                    totals.commits.fetch_add(1, Ordering::Relaxed);
+                    self.give_back(session);
+                    let participant = self.inner.participant.clone();
+                    return Ok((result, Ticket::new(participant, position)));
+                }
+                Err(SegmentError::Conflict { .. }) => {
+                    totals.conflicts.fetch_add(1, Ordering::Relaxed);
+                    back_off(attempt);
+                    attempt += 1;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The segment as it is now, to be read.
+    pub fn snapshot(&self) -> Result<Snapshot, SegmentError> {
+        Snapshot::new(self.session()?, self.clone())
+    }
+
+    /// A session of one's own, for who wants to begin and commit by hand.
+    pub fn session(&self) -> Result<Session, SegmentError> {
+        let idle = self.inner.idle.lock().pop();
+        match idle {
+            Some(session) => Ok(session),
+            None => Session::new(self.inner.participant.clone(), self.inner.mechanism),
+        }
+    }
+
+    /// Gives a session back for the next one who asks.
+    pub fn give_back(&self, session: Session) {
+        if !session.is_running() {
+            self.inner.idle.lock().push(session);
+        }
+    }
+
+    /// A ticket for what a session's commit returned.
+    pub fn ticket(&self, position: Option<u64>) -> Ticket {
+        Ticket::new(self.inner.participant.clone(), position)
+    }
+
+    /// Which mechanism finds out what transactions touch.
+    pub fn mechanism(&self) -> MechanismKind {
+        self.inner.mechanism
+    }
+
+    /// Bytes of the segment.
+    pub fn length(&self) -> u64 {
+        self.inner.participant.region.pages() * sardonyx_storage::page::PAGE_SIZE as u64
+    }
+
+    /// Whether it outlives its processes.
+    pub fn is_durable(&self) -> bool {
+        self.inner.participant.is_durable()
+    }
+
+    /// The reader that keeps most old versions, if one does.
+    pub fn slowest_reader(&self) -> Option<SlowReader> {
+        self.inner.participant.slowest_reader()
+    }
+
+    /// What this handle's transactions did.
+    pub fn statistics(&self) -> Statistics {
+        let totals = &self.inner.totals;
+        Statistics {
+            commits: totals.commits.load(Ordering::Relaxed),
+            conflicts: totals.conflicts.load(Ordering::Relaxed),
+            priorities: totals.priorities.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Waits a little before a transaction is run again, longer each time: whoever won should be out of
+/// the way.
+fn back_off(attempt: u32) {
+    for _ in 0..1 << attempt.min(10) {
+        std::hint::spin_loop();
+    }
+    if attempt > 3 {
+        std::thread::yield_now();
+    }
+}
+
+/// That this thread is running a transaction on a segment.
+struct Inside(*const Inner);
+
+impl Inside {
+    fn enter(inner: &Arc<Inner>) -> Result<Self, SegmentError> {
+        let this = Arc::as_ptr(inner);
+        RUNNING.with_borrow_mut(|running| {
+            if running.contains(&this) {
+                return Err(SegmentError::InsideTransaction);
+            }
+            running.push(this);
+            Ok(Inside(this))
+        })
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        RUNNING.with_borrow_mut(|running| running.retain(|entry| *entry != self.0));
+    }
+}
