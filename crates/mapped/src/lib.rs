@@ -6,8 +6,10 @@ extern crate self as sardonyx_mapped;
 
 mod difference;
 mod error;
+mod group;
 pub mod mechanism;
 pub mod memory;
+mod opening;
 mod options;
 mod participant;
 pub mod place;

@@ -32,8 +32,14 @@ pub(crate) trait DurableLog: Send + Sync + fmt::Debug {
     /// Returns when everything up to this position of the ring is on stable storage.
     fn wait(&self, region: &Region, position: u64) -> Result<(), SegmentError>;
 
+    /// Returns when a transaction with so many bytes of records may be published: it will find room.
+    fn admit(&self, region: &Region, records: usize) -> Result<(), SegmentError>;
+
     /// The most bytes of redo records of one transaction.
     fn transaction_bytes_max(&self) -> u64;
+
+    /// Takes a checkpoint that has everything committed now.
+    fn checkpoint(&self, region: &Region) -> Result<(), SegmentError>;
 }
 
 /// What a participant is made with.
@@ -113,6 +119,14 @@ impl Participant {
         }
     }
 
+    /// Takes a checkpoint; returns at once if there is no log.
+    pub(crate) fn checkpoint(&self) -> Result<(), SegmentError> {
+        match &self.log {
+            Some(log) => log.checkpoint(&self.region),
+            None => Ok(()),
+        }
+    }
+
     /// Whether there is a log.
     pub(crate) fn is_durable(&self) -> bool {
         self.log.is_some()
@@ -122,6 +136,9 @@ impl Participant {
     /// `slot` is its session's.
     pub(crate) fn make_room(&self, records: usize, slot: usize) -> Result<(), SegmentError> {
         let region = &*self.region;
+        if let Some(log) = &self.log {
+            log.admit(region, records)?;
+        }
         if ring::has_room(region, records) {
             return Ok(());
         }

@@ -100,11 +100,11 @@ impl Segment {
         Options::new().open(directory)
     }
 
-    pub(crate) fn assemble(participant: Participant, mechanism: MechanismKind) -> Self {
+    pub(crate) fn assemble(participant: Arc<Participant>, mechanism: MechanismKind) -> Self {
         Segment {
             inner: Arc::new(Inner {
                 idle: Mutex::default(),
-                participant: Arc::new(participant),
+                participant,
                 mechanism,
                 totals: Totals::default(),
             }),
@@ -219,6 +219,12 @@ impl Segment {
     /// Bytes of the segment.
     pub fn length(&self) -> u64 {
         self.inner.participant.region.pages() * sardonyx_storage::page::PAGE_SIZE as u64
+    }
+
+    /// Takes a checkpoint that has everything committed now, so that less is to be redone when the
+    /// database is opened. Checkpoints are also taken as the log grows.
+    pub fn checkpoint(&self) -> Result<(), SegmentError> {
+        self.inner.participant.checkpoint()
     }
 
     /// Whether it outlives its processes.

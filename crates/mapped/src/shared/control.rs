@@ -15,6 +15,7 @@
 //!   algorithm: a session that registers later sees them and registers anew.
 
 use super::robust::RobustLock;
+use sardonyx_storage::shared::SharedLogState;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -63,16 +64,14 @@ pub struct Control {
     pub reclaimed: AtomicU64,
     /// The records before it are on stable storage.
     pub durable: Line<AtomicU64>,
-    /// Counts the groups written, also failed ones: whoever waits for one waits for it to change.
-    pub groups: AtomicU32,
+    /// Counts the attempts to write a group: whoever waits for one waits for it to change.
+    pub groups: Line<AtomicU32>,
     /// Threads that wait for `groups` to change.
     pub waiting: AtomicU32,
-    /// Transactions of the last group.
-    pub last_group: AtomicU32,
-    /// Committed transactions since the shared memory was made.
-    pub commits: AtomicU64,
-    /// `commits` when the last group was gathered.
-    pub commits_gathered: AtomicU64,
+    /// The slots whose transactions were in the last group, a bit for each.
+    pub last_writers: [AtomicU64; SLOTS / 64],
+    /// What the processes know of the log.
+    pub log: Line<SharedLogState>,
     /// Pages that the segment has.
     pub pages: Line<AtomicU64>,
     /// The processes.
