@@ -18,7 +18,7 @@ use super::text::SharedText;
 use crate::log::{LogLayout, LogPosition, Lsn};
 use rustix::thread::futex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where a shared log ends: everything before is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -207,6 +207,38 @@ impl SharedLogState {
         self.prepared_end() >= layout.segment_start(layout.segment_of(at) + 2)
     }
 
+    /// Waits until a transaction may be admitted, and so until [`super::LogLeader::write_group`]
+    /// finds room. To be called without any lock.
+    ///
+    /// # Errors
+    /// [`SharedLogError::Full`] if no segment can be prepared, [`SharedLogError::Custodian`] if
+    /// whoever should do it failed, [`SharedLogError::Poisoned`]; [`SharedLogError::NoRoom`] if
+    /// nothing of that happened in time. Nothing is lost; try again or give up.
+    #[cold]
+    pub fn wait_for_room(
+        &self,
+        layout: LogLayout,
+        at_most: Duration,
+    ) -> Result<(), SharedLogError> {
+        let until = Instant::now() + at_most;
+        self.notify();
+        let mut seen = self.changes();
+        loop {
+            self.check()?;
+            if self.admits(layout) {
+                return Ok(());
+            }
+            if let Some(error) = self.refusal().or_else(|| self.failure()) {
+                return Err(error);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(SharedLogError::NoRoom);
+            }
+            seen = self.wait(seen, left);
+        }
+    }
+
     /// Why no segment can be prepared, if that is so: whoever waits for room should give up.
     pub fn refusal(&self) -> Option<SharedLogError> {
         let reason = self.refusal.get()?;
@@ -349,12 +381,7 @@ impl SharedLogState {
         };
         // A changed word, an interruption and the time's end are as good as a wake-up: the caller
         // looks again. Not private: other processes wait at the same word.
-        let _ = futex::wait(
-            &self.changes,
-            futex::Flags::empty(),
-            seen,
-            Some(&timeout),
-        );
+        let _ = futex::wait(&self.changes, futex::Flags::empty(), seen, Some(&timeout));
         self.changes()
     }
 
