@@ -32,7 +32,7 @@ pub struct SharedEnd {
 
 /// A published end. All fields are changed only while it is not the newest.
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct EndSlot {
     lsn: AtomicU64,
     group: AtomicU64,
@@ -40,6 +40,19 @@ struct EndSlot {
     tail: AtomicU64,
     incarnation: AtomicU32,
     reserved: AtomicU32,
+}
+
+impl EndSlot {
+    const fn zeroed() -> Self {
+        EndSlot {
+            lsn: AtomicU64::new(0),
+            group: AtomicU64::new(0),
+            transactions: AtomicU64::new(0),
+            tail: AtomicU64::new(0),
+            incarnation: AtomicU32::new(0),
+            reserved: AtomicU32::new(0),
+        }
+    }
 }
 
 /// The log's state in shared memory.
@@ -81,17 +94,9 @@ pub struct SharedLogState {
 impl SharedLogState {
     /// The state before it is initialised: all zeroes, as fresh shared memory is.
     pub const fn zeroed() -> Self {
-        const SLOT: EndSlot = EndSlot {
-            lsn: AtomicU64::new(0),
-            group: AtomicU64::new(0),
-            transactions: AtomicU64::new(0),
-            tail: AtomicU64::new(0),
-            incarnation: AtomicU32::new(0),
-            reserved: AtomicU32::new(0),
-        };
         SharedLogState {
             published: AtomicU64::new(0),
-            ends: [SLOT; 2],
+            ends: [EndSlot::zeroed(), EndSlot::zeroed()],
             placed_lsn: AtomicU64::new(0),
             placed_group: AtomicU64::new(0),
             prepared_end: AtomicU64::new(0),
@@ -220,7 +225,7 @@ impl SharedLogState {
         layout: LogLayout,
         at_most: Duration,
     ) -> Result<(), SharedLogError> {
-        let until = Instant::now() + at_most;
+        let until = Instant::now().checked_add(at_most);
         self.notify();
         let mut seen = self.changes();
         loop {
@@ -231,7 +236,9 @@ impl SharedLogState {
             if let Some(error) = self.refusal().or_else(|| self.failure()) {
                 return Err(error);
             }
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.map_or(at_most, |until| {
+                until.saturating_duration_since(Instant::now())
+            });
             if left.is_zero() {
                 return Err(SharedLogError::NoRoom);
             }
