@@ -3,6 +3,7 @@
 // The derive names this crate by its name, here too.
 extern crate self as sardonyx_mapped;
 
+pub mod collections;
 pub mod heap;
 pub mod memory;
 pub mod place;
