@@ -40,6 +40,7 @@
 //! ```
 
 pub mod b_plus_tree;
+pub mod cache_oblivious;
 mod error;
 mod key;
 mod page;
@@ -47,6 +48,7 @@ mod range;
 mod search;
 
 pub use b_plus_tree::BPlusTree;
+pub use cache_oblivious::CacheObliviousTree;
 pub use error::Error;
 pub use key::Key;
 pub use page::{PAGE_SIZE, Page, Pages, PagesMut};

@@ -2,10 +2,9 @@
 
 mod common;
 
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::collections::{BTreeMap, VecDeque};
 
-use common::{grow, step, steps};
+use common::{bound, grow, inside, step::Step, steps};
 use proptest::prelude::*;
 use sardonyx_structures::{BPlusTree, Error, Key, Page};
 
@@ -60,14 +59,14 @@ proptest! {
         let mut model = Model::new();
         for step in steps {
             match step {
-                step::Step::Insert(key, value) => {
+                Step::Insert(key, value) => {
                     let value = value.to_le_bytes();
                     prop_assert_eq!(insert(&mut tree, key, value), model.insert(key, value));
                 }
-                step::Step::Remove(key) => {
+                Step::Remove(key) => {
                     prop_assert_eq!(tree.remove(key).unwrap(), model.remove(&key));
                 }
-                step::Step::Get(key) => {
+                Step::Get(key) => {
                     prop_assert_eq!(tree.get(key).unwrap(), model.get(&key).copied());
                 }
             }
@@ -86,12 +85,8 @@ proptest! {
         for key in &keys {
             insert(&mut tree, *key, key.to_le_bytes());
         }
-        let inside = |key: &u64| {
-            (match lower { Bound::Included(l) => *key >= l, Bound::Excluded(l) => *key > l, _ => true })
-                && (match upper { Bound::Included(u) => *key <= u, Bound::Excluded(u) => *key < u, _ => true })
-        };
-        let mut expected: std::collections::VecDeque<u64> =
-            keys.iter().copied().filter(inside).collect();
+        let mut expected: VecDeque<u64> =
+            keys.iter().copied().filter(|key| inside(*key, lower, upper)).collect();
         let mut range = tree.range((lower, upper));
         for front in turns {
             let (found, wanted) = if front {
@@ -121,14 +116,6 @@ proptest! {
         }
         same(&tree, &model);
     }
-}
-
-fn bound() -> impl Strategy<Value = Bound<u64>> {
-    prop_oneof![
-        (0u64..420).prop_map(Bound::Included),
-        (0u64..420).prop_map(Bound::Excluded),
-        Just(Bound::Unbounded),
-    ]
 }
 
 #[test]

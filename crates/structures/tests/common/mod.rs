@@ -1,6 +1,8 @@
 //! What the tests of both structures share.
 #![allow(dead_code)]
 
+use std::ops::Bound;
+
 use proptest::prelude::*;
 use sardonyx_structures::{PAGE_SIZE, Page};
 
@@ -37,9 +39,33 @@ pub fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     })
 }
 
+/// Any bound near the keys below 400.
+pub fn bound() -> impl Strategy<Value = Bound<u64>> {
+    prop_oneof![
+        (0u64..420).prop_map(Bound::Included),
+        (0u64..420).prop_map(Bound::Excluded),
+        Just(Bound::Unbounded),
+    ]
+}
+
+/// Whether a key is within two bounds.
+pub fn inside(key: u64, lower: Bound<u64>, upper: Bound<u64>) -> bool {
+    let above = match lower {
+        Bound::Included(lower) => key >= lower,
+        Bound::Excluded(lower) => key > lower,
+        Bound::Unbounded => true,
+    };
+    let below = match upper {
+        Bound::Included(upper) => key <= upper,
+        Bound::Excluded(upper) => key < upper,
+        Bound::Unbounded => true,
+    };
+    above && below
+}
+
 /// Makes an area larger.
 pub fn grow(pages: &mut Vec<Page>, needed: usize) {
-    assert!(needed > pages.len() || needed == pages.len());
+    assert!(needed >= pages.len());
     pages.resize(needed, Page::zeroed());
 }
 
