@@ -60,7 +60,7 @@ impl<'a, K: Key, const V: usize, const FAN_OUT: usize> Inner<'a, K, V, FAN_OUT> 
     /// The index of the child that a key belongs below.
     #[inline(always)]
     pub(super) fn search(&self, key: K) -> usize {
-        partition(self.count, |index| self.key(index) <= key)
+        partition::<8>(self.count, |index| self.key(index) <= key)
     }
 
     /// All keys and children, to be divided anew.

@@ -16,10 +16,7 @@ impl<S: PagesMut, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, 
     /// # Errors
     /// [`Error::Full`] before anything is changed; [`Error::Damaged`].
     pub fn insert(&mut self, key: K, value: &[u8; V]) -> Result<Option<[u8; V]>, Error> {
-        let path = self.descend(key)?;
-        let page = path.steps[0].page;
-        let (bytes, header) = self.header(page)?;
-        let leaf = self.leaf(bytes, page, header);
+        let (page, leaf) = self.leaf_of(key)?;
         let at = match leaf.find(key)? {
             Ok(at) => {
                 let old = leaf.entry(at)?.1;
@@ -28,10 +25,10 @@ impl<S: PagesMut, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, 
             }
             Err(at) => at,
         };
-        if header.count < Shape::<K, V, FAN_OUT>::LEAF {
+        if leaf.count() < Shape::<K, V, FAN_OUT>::LEAF {
             self.leaf_mut(page)?.insert(at, key, value)?;
         } else {
-            self.split(path, at, key, value)?;
+            self.split(at, key, value)?;
         }
         Ok(None)
     }
@@ -45,7 +42,8 @@ impl<S: PagesMut, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, 
     }
 
     /// Splits the full leaf and all full nodes above it, and inserts.
-    fn split(&mut self, mut path: Path, at: usize, key: K, value: &[u8; V]) -> Result<(), Error> {
+    fn split(&mut self, at: usize, key: K, value: &[u8; V]) -> Result<(), Error> {
+        let mut path = self.descend(key)?;
         let full = self.full_levels(&path)?;
         let root_splits = full > path.top;
         let mut reserved = space::reserve(&self.pages, full + usize::from(root_splits))?;

@@ -69,7 +69,7 @@ impl<'a, K: Key, const V: usize, const FAN_OUT: usize> Leaf<'a, K, V, FAN_OUT> {
     #[inline(always)]
     pub(super) fn partition(&self, mut before: impl FnMut(K) -> bool) -> Result<usize, Error> {
         let mut beyond = false;
-        let position = partition(self.count, |position| {
+        let position = partition::<8>(self.count, |position| {
             let slot = self.slot(position);
             beyond |= slot >= Self::CAPACITY;
             before(self.key_in(slot.min(Self::CAPACITY - 1)))

@@ -132,14 +132,7 @@ impl<S: Pages, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, V, 
     /// # Errors
     /// [`Error::Damaged`].
     pub fn get(&self, key: K) -> Result<Option<[u8; V]>, Error> {
-        let mut page = ROOT;
-        let (mut bytes, mut header) = self.header(page)?;
-        while header.level > 0 {
-            let inner = self.inner(bytes, header);
-            page = inner.child(inner.search(key));
-            (bytes, header) = self.below(page, header.level)?;
-        }
-        let leaf = self.leaf(bytes, page, header);
+        let (_, leaf) = self.leaf_of(key)?;
         match leaf.find(key)? {
             Ok(position) => Ok(Some(leaf.entry(position)?.1)),
             Err(_) => Ok(None),
@@ -241,6 +234,19 @@ impl<S: Pages, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, V, 
     #[inline(always)]
     fn inner<'a>(&self, bytes: &'a Bytes, header: Header) -> Inner<'a, K, V, FAN_OUT> {
         Inner::new(bytes, header.count)
+    }
+
+    /// The leaf where a key belongs, and its page.
+    #[inline(always)]
+    fn leaf_of(&self, key: K) -> Result<(usize, Leaf<'_, K, V, FAN_OUT>), Error> {
+        let mut page = ROOT;
+        let (mut bytes, mut header) = self.header(page)?;
+        while header.level > 0 {
+            let inner = self.inner(bytes, header);
+            page = inner.child(inner.search(key));
+            (bytes, header) = self.below(page, header.level)?;
+        }
+        Ok((page, self.leaf(bytes, page, header)))
     }
 
     /// The way from the root to the leaf where a key belongs.

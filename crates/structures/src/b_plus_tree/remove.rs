@@ -41,14 +41,16 @@ impl<S: PagesMut, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, 
     /// # Errors
     /// [`Error::Damaged`]. Removing never needs more pages.
     pub fn remove(&mut self, key: K) -> Result<Option<[u8; V]>, Error> {
-        let path = self.descend(key)?;
-        let page = path.steps[0].page;
-        let (bytes, header) = self.header(page)?;
-        let leaf = self.leaf(bytes, page, header);
+        let (page, leaf) = self.leaf_of(key)?;
         let Ok(at) = leaf.find(key)? else {
             return Ok(None);
         };
         let old = leaf.entry(at)?.1;
+        if page == ROOT || leaf.count() > Self::least(0) {
+            self.leaf_mut(page)?.remove(at);
+            return Ok(Some(old));
+        }
+        let path = self.descend(key)?;
         self.leaf_mut(page)?.remove(at);
         for level in 0..path.top {
             let count = self.header(path.steps[level].page)?.1.count;
