@@ -475,6 +475,20 @@ mod tests {
     }
 
     #[test]
+    fn the_copy_of_a_page_holds_what_was_committed() {
+        let recipe = Recipe::new(2).unwrap();
+        let runtime = &recipe.runtime;
+        runtime.data.write(1, 41);
+        let announced = runtime.transaction(|| {
+            runtime.set_page_access(1, Access::Write)?;
+            assert_eq!(runtime.view.read(1), 41);
+            Ok(())
+        });
+        announced.unwrap();
+        assert_eq!(runtime.data.read(1), 41);
+    }
+
+    #[test]
     fn a_transaction_that_fails_commits_nothing_and_keeps_no_right() {
         let mut recipe = Recipe::new(3).unwrap();
         recipe.write_transaction(3).unwrap();
