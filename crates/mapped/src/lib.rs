@@ -4,9 +4,11 @@
 // The derive names this crate by its name, here too.
 extern crate self as sardonyx_mapped;
 
+pub mod collections;
 mod difference;
 mod error;
 mod group;
+pub mod heap;
 pub mod mechanism;
 pub mod memory;
 mod opening;
@@ -22,6 +24,7 @@ mod transaction;
 mod view;
 
 pub use error::SegmentError;
+pub use heap::Heap;
 pub use mechanism::{Access, MechanismKind};
 pub use memory::{Memory, MemoryAccess};
 pub use options::Options;
