@@ -19,10 +19,10 @@
 
 #define STATUS(expected, call)                                                              \
     do {                                                                                    \
-        int found = (call);                                                                 \
-        if (found != (int) (expected)) {                                                    \
+        int status_found = (call);                                                                 \
+        if (status_found != (int) (expected)) {                                                    \
             fprintf(stderr, "%s:%d: %s is %s and not %s: %s\n", __FILE__, __LINE__, #call,  \
-                    sdx_status_name(found), sdx_status_name((int) (expected)),              \
+                    sdx_status_name(status_found), sdx_status_name((int) (expected)),              \
                     sdx_error_message());                                                   \
             exit(1);                                                                        \
         }                                                                                   \

@@ -33,7 +33,15 @@ impl Program {
         let library = library();
         let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
         compiler
-            .args(["-std=gnu11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread"])
+            .args([
+                "-std=gnu11",
+                "-O1",
+                "-g",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-pthread",
+            ])
             // The figures, as printed, compare an int with a size_t.
             .arg("-Wno-sign-compare")
             .arg("-I")
@@ -51,7 +59,10 @@ impl Program {
         };
         let outcome = compiler.output().expect("a C compiler is there");
         let said = String::from_utf8_lossy(&outcome.stderr);
-        assert!(outcome.status.success(), "{name}.c does not compile:\n{said}");
+        assert!(
+            outcome.status.success(),
+            "{name}.c does not compile:\n{said}"
+        );
         Program {
             executable,
             _directory: directory,

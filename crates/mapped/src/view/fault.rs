@@ -91,13 +91,29 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
             // SAFETY: a registered view lives. Should another thread's view be dropped just now, the
             // address is not in it, since its owner does not touch it while dropping it; and its memory
             // is looked at by this thread only if it is the owner.
-            !view.is_null() && unsafe { (*view).resolve(address) }
+            !view.is_null() && unsafe { (*view).resolve(address, is_write(context)) }
         });
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
     if !handled {
         // SAFETY: the arguments are those that the kernel gave us.
         unsafe { pass_on(signal, info, context) };
+    }
+}
+
+/// Whether the fault is certainly a store.
+fn is_write(context: *mut libc::c_void) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: the kernel passes a valid context with SA_SIGINFO.
+        let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+        // The second bit of a page fault's error code says so.
+        context.uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = context;
+        false
     }
 }
 
@@ -131,15 +147,22 @@ unsafe fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c
 
 impl View {
     /// Handles a fault, if it is this view's.
-    fn resolve(&self, address: usize) -> bool {
+    fn resolve(&self, address: usize, is_write: bool) -> bool {
         let Some(page) = self.page_of(address) else {
             return false;
         };
+        // A parent's view is not here; another one may be at its address.
+        if self.region().was_forked() {
+            return false;
+        }
         // SAFETY: always succeeds.
         let thread = unsafe { libc::gettid() };
         let owner = self.owner.load(Ordering::Relaxed);
         if owner == 0 {
             return self.kind() == ViewKind::Asynchronous && self.resolve_idle(page);
+        }
+        if is_write && self.read_only.load(Ordering::Relaxed) {
+            return false;
         }
         // The transaction's thread may have lent the memory to others; one at a time comes in here.
         while self.resolving.swap(true, Ordering::Acquire) {
