@@ -22,6 +22,7 @@ mod shared;
 mod ticket;
 mod transaction;
 mod view;
+mod warden;
 
 pub use error::SegmentError;
 pub use heap::Heap;
