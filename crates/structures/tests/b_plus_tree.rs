@@ -51,7 +51,7 @@ fn same<K: Key + std::fmt::Debug, const V: usize, const F: usize>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(common::configuration())]
 
     #[test]
     fn every_step_is_as_in_the_model(steps in steps(400)) {
@@ -110,7 +110,8 @@ proptest! {
             if remove {
                 prop_assert_eq!(tree.remove(key).unwrap(), model.remove(&key));
             } else {
-                prop_assert_eq!(insert(&mut tree, key, [key[2]; 200]), model.insert(key, [key[2]; 200]));
+                let value = [key[2]; 200];
+                prop_assert_eq!(insert(&mut tree, key, value), model.insert(key, value));
             }
             tree.check().unwrap();
         }
