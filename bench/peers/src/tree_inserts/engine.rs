@@ -66,8 +66,8 @@ pub trait Session {
     /// Whatever the engine says.
     fn insert(&mut self, key: u64, value: &[u8]) -> Result<(), Failure>;
 
-    /// Inserts an entry for each key, its value drawn by [`value`], however is fastest; returns when
-    /// all are on stable storage.
+    /// Inserts an entry for each key, its value drawn by [`value`], however is fastest; returns
+    /// when all are on stable storage.
     ///
     /// # Errors
     /// Whatever the engine says.

@@ -3,8 +3,8 @@
 //!
 //! The write-ahead log with `synchronous=FULL` is synced at every commit, by `fdatasync` (see the
 //! other comparison's adapter). One connection alone locks the file for itself, which spares the
-//! shared-memory index; of several, those that wait try again soon, about as often as a commit takes,
-//! since SQLite's own waiting sleeps for milliseconds.
+//! shared-memory index; of several, those that wait try again soon, about as often as a commit
+//! takes, since SQLite's own waiting sleeps for milliseconds.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
