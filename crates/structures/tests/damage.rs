@@ -154,7 +154,7 @@ fn every_byte<T: Structure>(sound: &[Page]) -> usize {
             if sound[page].bytes[at] == 0 && (at > 64 || page % 4 > 0) {
                 continue;
             }
-            for flip in [0x01, 0x80, 0xFF] {
+            for flip in [0x04, 0x09, 0x80, 0xFF] {
                 let mut damaged = sound.to_vec();
                 damaged[page].bytes[at] ^= flip;
                 let context = format!("byte {at} of page {page} xor {flip:#x}");
