@@ -38,7 +38,7 @@ pub const PAGES_LIMIT: usize = 1 << 16;
 /// Durable writes that are timed by themselves, in each face of the disk.
 const SYNC_COUNT: usize = 200;
 
-/// Measurements of each step of the decomposition.
+/// The most measurements of each step of the decomposition.
 const DECOMPOSITION_REPETITIONS: usize = 501;
 
 /// How a transaction announces the pages that it is going to touch.
@@ -175,7 +175,7 @@ pub fn run(options: &Options, tell: impl FnMut(Progress)) -> Result<Report, Expe
         None => None,
     };
     let _face = options.face.enter()?;
-    let decomposition = decompose(DECOMPOSITION_REPETITIONS)?;
+    let decomposition = decompose(options.repetitions.min(DECOMPOSITION_REPETITIONS))?;
     run.step();
     let mut runners = Vec::new();
     for &subject in run.subjects() {

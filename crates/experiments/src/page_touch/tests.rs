@@ -28,7 +28,7 @@ fn every_subject_has_a_time_for_every_transaction_that_it_takes() {
     }
     assert_eq!(report.revisits.len(), 4 * 2);
     assert_eq!(report.models.len(), 5 * 2);
-    assert!(report.models.iter().all(|model| model.points.len() == 15));
+    assert!(report.models.iter().all(|model| model.points.len() == 10));
     // Libxac has four, the two asynchronous ones have three plain ones, signals two.
     assert_eq!(report.estimates.len(), 4 + 3 + 2);
     assert_eq!(report.snapshot.unwrap().bytes, 1 << 20);
