@@ -53,7 +53,11 @@ pub enum Create {
 
 /// Held while this process has the database open; released when dropped, and by the operating
 /// system when the holder dies.
-pub trait DiskLock: Send + Sync + std::fmt::Debug {}
+pub trait DiskLock: Send + Sync + std::fmt::Debug {
+    /// Makes an exclusive lock a shared one. This is not one step: another holder may come in
+    /// between, and then the answer is `false` and this holds nothing any more.
+    fn share(&mut self) -> Result<bool, DiskError>;
+}
 
 /// A directory tree on stable storage. Names are relative to the database's directory and use `/`.
 pub trait Disk: Send + Sync + std::fmt::Debug {
@@ -77,8 +81,27 @@ pub trait Disk: Send + Sync + std::fmt::Debug {
     fn sync_directory(&self, directory: &str) -> Result<(), DiskError>;
     /// Takes the advisory lock `name`, without waiting. `Ok(None)`: another holder has it.
     fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError>;
+    /// Takes the advisory lock `name` together with others who take it shared, without waiting.
+    /// `Ok(None)`: somebody holds it exclusively.
+    ///
+    /// # Errors
+    /// The disk's; a disk that does not know shared locks says so, which is the default.
+    fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
+        Err(unsupported("lock shared", self.display_name(name)))
+    }
+    /// Takes the advisory lock `name` exclusively and waits for as long as others hold it.
+    ///
+    /// # Errors
+    /// As [`Disk::lock_shared`].
+    fn lock_waiting(&self, name: &str) -> Result<Box<dyn DiskLock>, DiskError> {
+        Err(unsupported("wait for the lock", self.display_name(name)))
+    }
     /// The name of a file as a person would find it, for error messages.
     fn display_name(&self, name: &str) -> String;
+}
+
+fn unsupported(operation: &'static str, file: String) -> DiskError {
+    DiskError::new(operation, file, 0, std::io::ErrorKind::Unsupported.into())
 }
 
 /// An open file. All offsets and lengths are in bytes.

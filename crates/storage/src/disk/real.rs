@@ -67,6 +67,28 @@ impl RealDisk {
             self.root.join(name)
         })
     }
+
+    /// Takes a lock; `None` if it is held in a way that does not go together with this one.
+    fn flock(
+        &self,
+        operation: &'static str,
+        name: &str,
+        how: FlockOperation,
+    ) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
+        let path = self.file_path(operation, name)?;
+        let failed = |error: Errno| path_error(operation, &path, error);
+        let (file, _) = open_file(&path, Access::Buffered, Create::IfAbsent).map_err(failed)?;
+        // The lock belongs to this opening of the file, not to the process: a second opening in the
+        // same process is refused too, and it dies with the last descriptor.
+        match uninterrupted(|| rustix::fs::flock(&file, how)) {
+            Ok(()) => {
+                let name = path.display().to_string();
+                Ok(Some(Box::new(RealLock { file, name })))
+            }
+            Err(Errno::WOULDBLOCK) => Ok(None),
+            Err(error) => Err(failed(error)),
+        }
+    }
 }
 
 fn path_error(operation: &'static str, path: &Path, error: impl Into<io::Error>) -> DiskError {
@@ -202,17 +224,18 @@ impl Disk for RealDisk {
     }
 
     fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
-        let path = self.file_path("lock", name)?;
-        let failed = |error: Errno| path_error("lock", &path, error);
-        let (file, _) = open_file(&path, Access::Buffered, Create::IfAbsent).map_err(failed)?;
-        // The lock belongs to this opening of the file, not to the process: a second opening in the
-        // same process is refused too, and it dies with the last descriptor.
-        let flock = || rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-        match uninterrupted(flock) {
-            Ok(()) => Ok(Some(Box::new(RealLock { file }))),
-            Err(Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(failed(error)),
-        }
+        self.flock("lock", name, FlockOperation::NonBlockingLockExclusive)
+    }
+
+    fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
+        self.flock("lock shared", name, FlockOperation::NonBlockingLockShared)
+    }
+
+    fn lock_waiting(&self, name: &str) -> Result<Box<dyn DiskLock>, DiskError> {
+        let operation = "wait for the lock";
+        let lock = self.flock(operation, name, FlockOperation::LockExclusive)?;
+        // Whoever may wait is not told that it would have to.
+        lock.ok_or_else(|| DiskError::new(operation, name, 0, Errno::WOULDBLOCK.into()))
     }
 
     fn display_name(&self, name: &str) -> String {
@@ -227,6 +250,7 @@ impl Disk for RealDisk {
 #[derive(Debug)]
 struct RealLock {
     file: File,
+    name: String,
 }
 
 impl Drop for RealLock {
@@ -240,7 +264,16 @@ impl Drop for RealLock {
     }
 }
 
-impl DiskLock for RealLock {}
+impl DiskLock for RealLock {
+    fn share(&mut self) -> Result<bool, DiskError> {
+        let how = FlockOperation::NonBlockingLockShared;
+        match uninterrupted(|| rustix::fs::flock(&self.file, how)) {
+            Ok(()) => Ok(true),
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(DiskError::new("share", &*self.name, 0, error.into())),
+        }
+    }
+}
 
 #[derive(Debug)]
 struct RealFile {
@@ -482,7 +515,8 @@ mod tests {
         let path = directory.path().join("LOCK");
         let file = File::create(&path).unwrap();
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
-        let lock = RealLock { file };
+        let name = path.display().to_string();
+        let lock = RealLock { file, name };
         let inherited = lock.file.try_clone().unwrap();
         let disk = RealDisk::open(directory.path()).unwrap();
         assert!(disk.lock("LOCK").unwrap().is_none(), "it is held");

@@ -18,7 +18,7 @@ mod state;
 use super::{Access, Create, Disk, DiskError, DiskFile, DiskLock, check};
 use names::FileNumber;
 use parking_lot::Mutex;
-use state::State;
+use state::{Holders, State};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
@@ -166,6 +166,29 @@ impl SimulatedDisk {
     }
 }
 
+impl SimulatedDisk {
+    fn try_lock(
+        &self,
+        operation: &'static str,
+        name: &str,
+        how: Holders,
+    ) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
+        let taken = check::file_name(name)
+            .and_then(|()| self.state.lock().take_lock(name, how))
+            .map_err(|source| error(operation, name, 0, source))?;
+        Ok(taken.then(|| self.held(name)))
+    }
+
+    /// What stands for a lock that was just taken.
+    fn held(&self, name: &str) -> Box<dyn DiskLock> {
+        Box::new(SimulatedLock {
+            state: Arc::clone(&self.state),
+            name: name.to_owned(),
+            held: true,
+        })
+    }
+}
+
 fn error(operation: &'static str, name: &str, offset: u64, source: io::Error) -> DiskError {
     DiskError::new(operation, shown(name), offset, source)
 }
@@ -232,17 +255,24 @@ impl Disk for SimulatedDisk {
     }
 
     fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
-        let taken = check::file_name(name)
-            .and_then(|()| self.state.lock().take_lock(name))
-            .map_err(|source| error("lock", name, 0, source))?;
-        if !taken {
-            return Ok(None);
+        self.try_lock("lock", name, Holders::Exclusive)
+    }
+
+    fn lock_shared(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
+        self.try_lock("lock shared", name, Holders::Shared(1))
+    }
+
+    fn lock_waiting(&self, name: &str) -> Result<Box<dyn DiskLock>, DiskError> {
+        let operation = "wait for the lock";
+        let failed = |source| error(operation, name, 0, source);
+        check::file_name(name).map_err(failed)?;
+        let mut state = self.state.lock();
+        let released = Arc::clone(&state.released);
+        while !state.take_lock(name, Holders::Exclusive).map_err(failed)? {
+            released.wait(&mut state);
         }
-        let state = Arc::clone(&self.state);
-        Ok(Some(Box::new(SimulatedLock {
-            state,
-            name: name.to_owned(),
-        })))
+        drop(state);
+        Ok(self.held(name))
     }
 
     fn display_name(&self, name: &str) -> String {
@@ -253,6 +283,8 @@ impl Disk for SimulatedDisk {
 struct SimulatedLock {
     state: Arc<Mutex<State>>,
     name: String,
+    /// False after an attempt to share it in which it was lost.
+    held: bool,
 }
 
 impl fmt::Debug for SimulatedLock {
@@ -261,11 +293,24 @@ impl fmt::Debug for SimulatedLock {
     }
 }
 
-impl DiskLock for SimulatedLock {}
+impl DiskLock for SimulatedLock {
+    fn share(&mut self) -> Result<bool, DiskError> {
+        let mut state = self.state.lock();
+        // As with the real one: given back, then taken anew.
+        state.release_lock(&self.name);
+        self.held = false;
+        self.held = state
+            .take_lock(&self.name, Holders::Shared(1))
+            .map_err(|source| error("share", &self.name, 0, source))?;
+        Ok(self.held)
+    }
+}
 
 impl Drop for SimulatedLock {
     fn drop(&mut self) {
-        self.state.lock().release_lock(&self.name);
+        if self.held {
+            self.state.lock().release_lock(&self.name);
+        }
     }
 }
 

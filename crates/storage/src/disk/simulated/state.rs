@@ -8,10 +8,12 @@ use super::super::{Create, Random, SECTOR_SIZE, check};
 use super::Faults;
 use super::content::Content;
 use super::names::{FileNumber, Names};
+use parking_lot::Condvar;
 use rustix::io::Errno;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 
 /// The streams of random numbers that a seed is split into. What a crash leaves must not hang on
 /// how many failures were drawn before it.
@@ -61,6 +63,15 @@ fn count(counter: &mut u64, fails_at: Option<u64>) -> Fate {
     }
 }
 
+/// Who has an advisory lock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holders {
+    /// One, alone.
+    Exclusive,
+    /// So many together.
+    Shared(usize),
+}
+
 /// All that is behind the lock of a simulated disk.
 pub(super) struct State {
     seed: u64,
@@ -75,7 +86,9 @@ pub(super) struct State {
     names: Names,
     files: BTreeMap<FileNumber, File>,
     next_file: FileNumber,
-    locks: BTreeSet<String>,
+    locks: BTreeMap<String, Holders>,
+    /// Signalled when a lock is given back.
+    pub(super) released: Arc<Condvar>,
 }
 
 impl fmt::Debug for State {
@@ -106,7 +119,8 @@ impl State {
             names: Names::default(),
             files: BTreeMap::new(),
             next_file: 0,
-            locks: BTreeSet::new(),
+            locks: BTreeMap::new(),
+            released: Arc::default(),
         }
     }
 
@@ -120,6 +134,7 @@ impl State {
 
     pub(super) fn crash(&mut self) {
         self.crashed = true;
+        self.released.notify_all();
     }
 
     pub(super) fn names(&self) -> &Names {
@@ -169,7 +184,7 @@ impl State {
         self.check_running()?;
         self.steps += 1;
         if self.faults.crash_at_step == Some(self.steps) {
-            self.crashed = true;
+            self.crash();
             return Ok(Fate::Crashes);
         }
         Ok(Fate::Succeeds)
@@ -305,18 +320,35 @@ impl State {
         fate.result()
     }
 
-    /// Whether the lock was free and is now taken.
-    pub(super) fn take_lock(&mut self, name: &str) -> io::Result<bool> {
+    /// Whether the lock went together with those who have it, and is now taken.
+    pub(super) fn take_lock(&mut self, name: &str, how: Holders) -> io::Result<bool> {
         self.check_running()?;
         self.check_place(name)?;
         if !self.names.live().contains_key(name) {
             self.create(name)?;
         }
-        Ok(self.locks.insert(name.to_owned()))
+        match (self.locks.get_mut(name), how) {
+            (None, _) => {
+                self.locks.insert(name.to_owned(), how);
+                Ok(true)
+            }
+            (Some(Holders::Shared(holders)), Holders::Shared(more)) => {
+                *holders += more;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
     }
 
+    /// Gives one holder's lock back.
     pub(super) fn release_lock(&mut self, name: &str) {
-        self.locks.remove(name);
+        match self.locks.get_mut(name) {
+            Some(Holders::Shared(holders)) if *holders > 1 => *holders -= 1,
+            _ => {
+                self.locks.remove(name);
+            }
+        }
+        self.released.notify_all();
     }
 
     fn file(&mut self, number: FileNumber) -> &mut File {

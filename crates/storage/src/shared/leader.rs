@@ -1,0 +1,249 @@
+//! The leader: writes commit groups for all processes. Each process has one; it is used by the
+//! thread that holds the *writer lock* of the caller's shared memory.
+//!
+//! What a leader that dies leaves behind, and why the next one can go on:
+//! - *Nothing, a part or all of its group on disk, and the end not moved.* Nothing of it was
+//!   acknowledged. The next leader writes a group of the same number over it. The robust lock is
+//!   only given on when the dead thread's last system call is over, so the two never write at once.
+//! - *The same, but the next leader has more records (or fewer), so that the group does not go
+//!   where it went before*: it did not fit into its segment any more. Then there would be two
+//!   groups of one number, and a reader would believe the wrong one and find no successor. So each
+//!   leader says before it writes where ([`SharedLogState::place`]), and the next one erases the
+//!   old group's header, durably, before it writes to another place.
+//! - *All of it, and the end moved, but nobody told:* the end carries the caller's tail, so the next
+//!   leader does not take these records again.
+//!
+//! A group says that the one before is durable, always: it is begun after that one's end was
+//! published.
+//!
+//! Invariants: I1, I4 (one place for a number), I5 (a file is only written to under the segment's
+//! number for which it was opened, and only while the log's end is in it), I7.
+
+use super::SharedLogError;
+use super::state::{SharedEnd, SharedLogState};
+use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskFile};
+use crate::log::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader, group_bytes_on_disk};
+use crate::log::segment::segment_file;
+use crate::log::{LogError, LogLayout, LogPosition, Lsn};
+use crate::manifest::Manifest;
+use std::sync::Arc;
+
+/// A buffer that a large group made longer is given back after it.
+const BUFFER_BYTES_KEPT: usize = 8 << 20;
+
+/// The room of a fresh buffer.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// Writes commit groups for all processes of a database.
+#[derive(Debug)]
+pub struct LogLeader {
+    disk: Arc<dyn Disk>,
+    layout: LogLayout,
+    incarnation: u32,
+    /// The group, header and padding included.
+    buffer: AlignedBuffer,
+    /// The file of the segment that was last written to.
+    file: Option<(u64, Box<dyn DiskFile>)>,
+}
+
+impl LogLeader {
+    /// A leader for the opening of the database that has this incarnation.
+    pub fn new(disk: Arc<dyn Disk>, manifest: &Manifest, incarnation: u32) -> Self {
+        LogLeader {
+            disk,
+            layout: manifest.log_layout(),
+            incarnation,
+            buffer: AlignedBuffer::with_capacity(BUFFER_BYTES),
+            file: None,
+        }
+    }
+
+    /// What the log looks like.
+    pub fn layout(&self) -> LogLayout {
+        self.layout
+    }
+
+    /// The most bytes of records that fit into one group, and so the most that one transaction may
+    /// have. All that is published and not yet durable should not be more, either, or what was
+    /// admitted might find no room ([`SharedLogState::admits`]).
+    pub fn transaction_bytes_max(&self) -> usize {
+        let segment = usize::try_from(self.layout.segment_bytes).unwrap_or(usize::MAX);
+        segment.min(u32::MAX as usize) - GROUP_HEADER_BYTES
+    }
+
+    /// Writes one commit group durably at the log's end, and moves the end. `records`: encoded redo
+    /// records, whole when put together ([`crate::log::writer::GroupBuilder`] encodes them);
+    /// `transactions` of them are marked as the last of theirs. `tail`: the caller's position after
+    /// these records, published together with the log's end.
+    ///
+    /// The caller holds the writer lock, and `records` is what follows [`SharedEnd::tail`] of
+    /// [`SharedLogState::end`], read under that lock.
+    ///
+    /// # Errors
+    /// [`SharedLogError::NoRoom`] or [`SharedLogError::Full`] if the group's segment is not
+    /// prepared; [`SharedLogError::TooLarge`]; [`SharedLogError::OtherIncarnation`];
+    /// [`SharedLogError::Log`] if its file cannot be opened: in all of these nothing was written.
+    /// [`SharedLogError::Poisoned`] if a write failed, now or before.
+    pub fn write_group(
+        &mut self,
+        state: &SharedLogState,
+        transactions: u32,
+        records: &[&[u8]],
+        tail: u64,
+    ) -> Result<LogPosition, SharedLogError> {
+        state.check()?;
+        self.check_incarnation(state)?;
+        let payload_bytes = records.iter().map(|piece| piece.len()).sum();
+        let next = state.end().position;
+        let lsn = self.place_of(next.lsn, payload_bytes)?;
+        let segment = self.layout.segment_of(lsn);
+        if state.prepared_end() < self.layout.segment_start(segment + 1) {
+            return Err(state.refusal().unwrap_or(SharedLogError::NoRoom));
+        }
+        let header = self.build(next, lsn, transactions, records, payload_bytes);
+        if let Some(elsewhere) = state.placed(next.group).filter(|placed| *placed != lsn) {
+            self.open(self.layout.segment_of(elsewhere))?;
+            self.poison_on_error(state, |leader| leader.erase(elsewhere))?;
+        }
+        self.open(segment)?;
+        state.place(next.group, lsn);
+        self.poison_on_error(state, |leader| leader.write(lsn))?;
+        let position = header.next_position();
+        state.publish(SharedEnd { position, tail });
+        if self.buffer.capacity() > BUFFER_BYTES_KEPT {
+            self.buffer = AlignedBuffer::with_capacity(BUFFER_BYTES);
+        }
+        Ok(position)
+    }
+
+    /// Appends an empty group, which marks a clean close: damage of the last group before it can be
+    /// told from the log's end. The caller holds the writer lock. Harmless if the log goes on.
+    ///
+    /// # Errors
+    /// As [`LogLeader::write_group`].
+    pub fn write_end_mark(
+        &mut self,
+        state: &SharedLogState,
+    ) -> Result<LogPosition, SharedLogError> {
+        let tail = state.end().tail;
+        self.write_group(state, 0, &[], tail)
+    }
+
+    fn check_incarnation(&self, state: &SharedLogState) -> Result<(), SharedLogError> {
+        let (expected, found) = (self.incarnation, state.incarnation());
+        if expected == found {
+            return Ok(());
+        }
+        Err(SharedLogError::OtherIncarnation { expected, found })
+    }
+
+    /// Where a group goes: to the log's end, or to the next segment if it does not fit there.
+    fn place_of(&self, end: Lsn, payload_bytes: usize) -> Result<Lsn, SharedLogError> {
+        let bytes_max = self.transaction_bytes_max();
+        if payload_bytes > bytes_max {
+            return Err(SharedLogError::TooLarge {
+                bytes: payload_bytes,
+                bytes_max,
+            });
+        }
+        let on_disk = group_bytes_on_disk(payload_bytes) as u64;
+        if self.layout.offset_in_segment(end) + on_disk <= self.layout.segment_bytes {
+            return Ok(end);
+        }
+        let segment = self.layout.segment_of(end);
+        Ok(self.layout.segment_start(segment + 1))
+    }
+
+    /// Puts the group together in the buffer.
+    fn build(
+        &mut self,
+        next: LogPosition,
+        lsn: Lsn,
+        transactions: u32,
+        records: &[&[u8]],
+        payload_bytes: usize,
+    ) -> GroupHeader {
+        let buffer = &mut self.buffer;
+        buffer.clear();
+        buffer.reserve(group_bytes_on_disk(payload_bytes));
+        buffer.extend_zeroed(GROUP_HEADER_BYTES);
+        records
+            .iter()
+            .for_each(|piece| buffer.extend_from_slice(piece));
+        let payload = &buffer[GROUP_HEADER_BYTES..];
+        debug_assert_eq!(whole_transactions(payload), Some(transactions));
+        let header = GroupHeader {
+            identity: self.layout.identity,
+            number: next.group,
+            lsn,
+            durable_number: next.group - 1,
+            first_transaction: next.transactions,
+            payload_bytes: payload_bytes as u32,
+            transactions,
+            incarnation: self.incarnation,
+            payload_checksum: crc32c::crc32c(payload),
+        };
+        buffer.extend_zeroed(header.bytes_on_disk());
+        header.encode(buffer.first_chunk_mut().expect("a group has a header"));
+        header
+    }
+
+    /// Opens a segment's file unless it is the one that is open.
+    fn open(&mut self, segment: u64) -> Result<(), SharedLogError> {
+        if self.file.as_ref().is_some_and(|(open, _)| *open == segment) {
+            return Ok(());
+        }
+        let name = segment_file(segment);
+        let file = self.disk.open(&name, Access::Direct, Create::No)?;
+        let found_bytes = file.len()?;
+        if found_bytes != self.layout.segment_bytes {
+            return Err(SharedLogError::Log(LogError::SegmentLength {
+                file: file.display_name(),
+                found_bytes,
+                expected_bytes: self.layout.segment_bytes,
+            }));
+        }
+        self.file = Some((segment, file));
+        Ok(())
+    }
+
+    fn write(&self, lsn: Lsn) -> Result<(), SharedLogError> {
+        self.write_durable(lsn, &self.buffer)
+    }
+
+    /// Makes the group at a place no group.
+    fn erase(&self, lsn: Lsn) -> Result<(), SharedLogError> {
+        self.write_durable(lsn, &AlignedBuffer::zeroed(GROUP_ALIGNMENT))
+    }
+
+    fn write_durable(&self, lsn: Lsn, bytes: &[u8]) -> Result<(), SharedLogError> {
+        let (segment, file) = self.file.as_ref().expect("opened before");
+        debug_assert_eq!(*segment, self.layout.segment_of(lsn));
+        Ok(file.write_durable_at(self.layout.offset_in_segment(lsn), bytes)?)
+    }
+
+    /// I7: after a failed write nobody knows what is on disk.
+    fn poison_on_error(
+        &self,
+        state: &SharedLogState,
+        write: impl FnOnce(&Self) -> Result<(), SharedLogError>,
+    ) -> Result<(), SharedLogError> {
+        let Err(error) = write(self) else {
+            return Ok(());
+        };
+        tracing::error!(%error, "the shared log is poisoned");
+        state.poison(&error.to_string());
+        state.check()
+    }
+}
+
+/// The transactions in these records; `None` if they are not whole.
+fn whole_transactions(payload: &[u8]) -> Option<u32> {
+    let mut transactions = 0;
+    let mut whole = true;
+    for record in crate::log::record::Records::new(payload) {
+        whole = record.ok()?.ends_transaction;
+        transactions += u32::from(whole);
+    }
+    whole.then_some(transactions)
+}
