@@ -139,6 +139,21 @@ impl Recipe {
         self.write(n, true)
     }
 
+    /// Loads from the first `reads` pages and stores into the `writes` pages behind them, in one
+    /// transaction: what the additive model of section 4.2.1 is about.
+    ///
+    /// # Errors
+    /// As for [`Recipe::read_transaction`].
+    pub fn mixed_transaction(
+        &mut self,
+        reads: usize,
+        writes: usize,
+        advised: bool,
+    ) -> Result<Transaction, FloorError> {
+        self.enough_pages(reads + writes)?;
+        self.touch(reads, reads + writes, advised)
+    }
+
     /// Runs one of the four transactions `repetitions` times (at least once), after two that are
     /// not counted, and compares all pages with what was committed.
     ///
@@ -179,28 +194,34 @@ impl Recipe {
 
     fn read(&mut self, n: usize, advised: bool) -> Result<Transaction, FloorError> {
         self.enough_pages(n)?;
+        self.touch(n, n, advised)
+    }
+
+    fn write(&mut self, n: usize, advised: bool) -> Result<Transaction, FloorError> {
+        self.enough_pages(n)?;
+        self.touch(0, n, advised)
+    }
+
+    /// Loads from the pages before `reads`, stores into those from there to `end`.
+    fn touch(
+        &mut self,
+        reads: usize,
+        end: usize,
+        advised: bool,
+    ) -> Result<Transaction, FloorError> {
+        if reads < end {
+            self.writes = self.writes.wrapping_add(1);
+        }
         let runtime = &self.runtime;
         let mut sum = 0;
         let transaction = runtime.transaction(|| {
-            for page in 0..n {
+            for page in 0..reads {
                 if advised {
                     runtime.set_page_access(page, Access::Read)?;
                 }
                 sum += i64::from(black_box(runtime.view.read(page)));
             }
-            Ok(())
-        })?;
-        let expected = self.committed[..n].iter().copied().map(i64::from).sum();
-        equal("sum of the pages", expected, sum)?;
-        Ok(transaction)
-    }
-
-    fn write(&mut self, n: usize, advised: bool) -> Result<Transaction, FloorError> {
-        self.enough_pages(n)?;
-        self.writes = self.writes.wrapping_add(1);
-        let runtime = &self.runtime;
-        let transaction = runtime.transaction(|| {
-            for page in 0..n {
+            for page in reads..end {
                 if advised {
                     runtime.set_page_access(page, Access::Write)?;
                 }
@@ -208,9 +229,11 @@ impl Recipe {
             }
             Ok(())
         })?;
-        for (page, committed) in self.committed[..n].iter_mut().enumerate() {
-            *committed = value(page, self.writes);
+        for page in reads..end {
+            self.committed[page] = value(page, self.writes);
         }
+        let read = &self.committed[..reads];
+        equal("sum of the pages", read.iter().copied().map(i64::from).sum(), sum)?;
         Ok(transaction)
     }
 
@@ -267,6 +290,17 @@ mod tests {
         }
         assert_eq!(recipe.runtime.data.read(5), 5 + 3);
         assert_eq!(recipe.runtime.data.read(19), 0);
+    }
+
+    #[test]
+    fn a_mixed_transaction_reads_the_first_pages_and_writes_the_next() {
+        let mut recipe = Recipe::new(20).unwrap();
+        assert_eq!(recipe.mixed_transaction(5, 3, false).unwrap().signals, 5 + 2 * 3);
+        assert_eq!(recipe.mixed_transaction(5, 3, true).unwrap().signals, 0);
+        recipe.check().unwrap();
+        assert_eq!(recipe.runtime.data.read(4), 0);
+        assert_eq!(recipe.runtime.data.read(7), 7 + 2);
+        assert!(recipe.mixed_transaction(15, 6, false).is_err());
     }
 
     #[test]

@@ -145,6 +145,15 @@ impl Session {
         self.view.mapped() * PAGE_SIZE as u64
     }
 
+    /// The next so many transactions know exactly which pages they read: what the one before them
+    /// read is forgotten, and so has to be found out again, page by page. Otherwise pages that were
+    /// read once stay known as read until others change them, which costs nothing and may make a
+    /// transaction be run again that need not. After a conflict a session does this by itself for a
+    /// while. Only the asynchronous mechanism makes a difference; the others are always exact.
+    pub fn read_exactly(&mut self, transactions: u32) {
+        self.exact = transactions;
+    }
+
     /// Begins a transaction.
     ///
     /// # Errors
