@@ -11,6 +11,11 @@ pub mod memory;
 mod options;
 mod participant;
 pub mod place;
+#[cfg(feature = "planted-faults")]
+#[doc(hidden)]
+pub mod planted;
+#[cfg(not(feature = "planted-faults"))]
+mod planted;
 pub mod resident;
 mod segment;
 mod session;

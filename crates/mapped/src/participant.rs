@@ -2,6 +2,7 @@
 //! by its sessions.
 
 use crate::error::SegmentError;
+use crate::planted::{self, Step};
 use crate::shared::region::Region;
 use crate::shared::ring;
 use crate::shared::robust::Got;
@@ -88,11 +89,13 @@ impl Participant {
             self.region.bury_the_dead();
         }
         HOLDS.set(self);
+        planted::step(Step::CommitLocked);
         Ok(())
     }
 
     /// Gives the commit lock back.
     pub(crate) fn unlock_commit(&self) {
+        planted::step(Step::BeforeUnlock);
         HOLDS.set(std::ptr::null());
         self.region.control().commit.unlock();
     }
