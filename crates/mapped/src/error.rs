@@ -1,6 +1,7 @@
 //! What can go wrong with a segment, said to whoever uses it.
 
 use sardonyx_storage::backbone::OpenError;
+use sardonyx_storage::shared::SharedLogError;
 use std::io;
 
 /// Why a segment cannot be opened, grown or used.
@@ -131,6 +132,9 @@ pub enum SegmentError {
         /// Why no room is made.
         reason: String,
     },
+    /// The log cannot be used.
+    #[error(transparent)]
+    Log(#[from] SharedLogError),
     /// An address outside of the segment.
     #[error("{length} bytes at {offset} are not inside of the segment, which has {bytes} bytes")]
     Outside {

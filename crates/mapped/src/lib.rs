@@ -4,10 +4,14 @@
 // The derive names this crate by its name, here too.
 extern crate self as sardonyx_mapped;
 
+pub mod collections;
 mod difference;
 mod error;
+mod group;
+pub mod heap;
 pub mod mechanism;
 pub mod memory;
+mod opening;
 mod options;
 mod participant;
 pub mod place;
@@ -23,8 +27,10 @@ mod shared;
 mod ticket;
 mod transaction;
 mod view;
+mod warden;
 
 pub use error::SegmentError;
+pub use heap::Heap;
 pub use mechanism::{Access, MechanismKind};
 pub use memory::{Memory, MemoryAccess};
 pub use options::Options;

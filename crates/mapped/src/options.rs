@@ -2,10 +2,12 @@
 
 use crate::error::SegmentError;
 use crate::mechanism::MechanismKind;
+use crate::opening::Opening;
 use crate::participant::{Participant, Policies, SlowReaderCallback};
 use crate::segment::Segment;
 use crate::shared::region::{Region, RegionSize};
 use crate::shared::versions::SlowReader;
+use sardonyx_storage::backbone::StorageOptions;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +25,7 @@ pub struct Options {
     shared_memory: PathBuf,
     slow_reader_wait: Duration,
     slow_reader: Option<SlowReaderCallback>,
+    storage: StorageOptions,
 }
 
 impl Default for Options {
@@ -34,6 +37,7 @@ impl Default for Options {
             shared_memory: "/dev/shm".into(),
             slow_reader_wait: Duration::from_secs(10),
             slow_reader: None,
+            storage: StorageOptions::default(),
         }
     }
 }
@@ -96,6 +100,12 @@ impl Options {
         self
     }
 
+    /// The options of the log, the checkpoints and recovery.
+    pub fn storage(mut self, storage: StorageOptions) -> Self {
+        self.storage = storage;
+        self
+    }
+
     fn size(&self) -> RegionSize {
         let ring_bytes = self.versions_bytes.max(RING_BYTES_MIN).next_power_of_two();
         RegionSize {
@@ -116,7 +126,7 @@ impl Options {
         let mechanism = self.mechanism.resolve()?;
         let region = Arc::new(Region::create(None, self.size(), false)?);
         let participant = Participant::new(region, None, self.policies());
-        Ok(Segment::assemble(participant, mechanism))
+        Ok(Segment::assemble(Arc::new(participant), mechanism))
     }
 
     /// A segment without a log, shared by name: it is there as long as a process has it open.
@@ -128,11 +138,24 @@ impl Options {
             None => Region::create(Some(&path), self.size(), false)?,
         };
         let participant = Participant::new(Arc::new(region), None, self.policies());
-        Ok(Segment::assemble(participant, mechanism))
+        Ok(Segment::assemble(Arc::new(participant), mechanism))
     }
 
-    /// The database in a directory.
-    pub fn open(&self, _directory: impl AsRef<Path>) -> Result<Segment, SegmentError> {
-        self.open_private()
+    /// The database in a directory, which is made if there is none. Several processes can have it open
+    /// at once; the first one recovers it.
+    ///
+    /// # Errors
+    /// [`SegmentError::Open`] if it cannot be opened; [`SegmentError::Incompatible`] if the shared
+    /// memory of the others cannot be used.
+    pub fn open(&self, directory: impl AsRef<Path>) -> Result<Segment, SegmentError> {
+        let mechanism = self.mechanism.resolve()?;
+        let opening = Opening {
+            directory: directory.as_ref(),
+            storage: &self.storage,
+            size: self.size(),
+            shared_memory: &self.shared_memory,
+            policies: self.policies(),
+        };
+        Ok(Segment::assemble(opening.open()?, mechanism))
     }
 }

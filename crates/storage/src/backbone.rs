@@ -20,7 +20,7 @@ use crate::log::policy::{GroupLimits, GroupPolicy};
 use crate::log::room::Room;
 use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments, segment_file};
 use crate::log::writer::Sequencer;
-use crate::log::{LogError, LogPosition};
+use crate::log::{LogError, LogLayout, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
@@ -90,6 +90,29 @@ impl Default for StorageOptions {
     }
 }
 
+impl StorageOptions {
+    /// How far apart checkpoints are.
+    pub(crate) fn checkpoint_interval(&self, layout: LogLayout) -> CheckpointInterval {
+        let log_bytes = self.segments_max(layout) * layout.segment_bytes;
+        CheckpointInterval {
+            bytes: self.checkpoint_interval_bytes.unwrap_or(log_bytes * 3 / 8),
+            transactions: self.checkpoint_interval_transactions.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The most segments of the log.
+    pub(crate) fn segments_max(&self, layout: LogLayout) -> u64 {
+        self.log_bytes_max / layout.segment_bytes
+    }
+
+    /// The segments that are prepared before opening returns.
+    pub(crate) fn segments_prepared(&self, layout: LogLayout) -> u64 {
+        (self.log_bytes_prepared / layout.segment_bytes)
+            .min(self.segments_max(layout))
+            .max(2)
+    }
+}
+
 /// Why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -147,6 +170,12 @@ pub enum OpenError {
          shape with threads"
     )]
     StandbyWithoutThreads,
+    /// Checkpoints at a standby were asked for of a database that several processes share.
+    #[error(
+        "a database that several processes share takes its checkpoints itself: open it alone to \
+         have them taken at a standby"
+    )]
+    StandbyWhileShared,
     /// There is no database.
     #[error("{file} is not there: no database to open")]
     Absent {
@@ -189,12 +218,7 @@ impl Backbone {
             return Err(OpenError::StandbyWithoutThreads);
         }
         let lock = take_lock(&disk)?;
-        let mut manifest = match Manifest::read(&*disk) {
-            Ok(manifest) => manifest,
-            Err(ManifestError::Absent { .. }) => create(&disk, &options)?,
-            Err(error) => return Err(error.into()),
-        };
-        check_limits(&options, manifest.segment_bytes)?;
+        let mut manifest = read_or_create(&disk, &options)?;
         let recovery = RecoveryOptions {
             memory_max_bytes: options.memory_bytes_max,
             workers: options.workers,
@@ -323,7 +347,7 @@ impl Parts {
             lock,
         } = self;
         let layout = manifest.log_layout();
-        let segments_max = options.log_bytes_max / layout.segment_bytes;
+        let segments_max = options.segments_max(layout);
         let segments = Arc::new(Segments::open(
             disk.clone(),
             layout,
@@ -332,9 +356,7 @@ impl Parts {
         )?);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
-        let prepared = (options.log_bytes_prepared / layout.segment_bytes)
-            .min(segments_max)
-            .max(2);
+        let prepared = options.segments_prepared(layout);
         while segments.count().1 < prepared || !room.has_room(end.lsn) {
             if segments.prepare_next()? == Prepared::NoRoom {
                 break;
@@ -353,13 +375,7 @@ impl Parts {
             feeds.clone(),
             options.threaded,
         ));
-        let log_bytes = segments_max * layout.segment_bytes;
-        let interval = CheckpointInterval {
-            bytes: options
-                .checkpoint_interval_bytes
-                .unwrap_or(log_bytes * 3 / 8),
-            transactions: options.checkpoint_interval_transactions.unwrap_or(u64::MAX),
-        };
+        let interval = options.checkpoint_interval(layout);
         let checkpoint = Arc::new(match &options.checkpoint {
             CheckpointPlace::Local => {
                 let threaded = options.threaded;
@@ -426,6 +442,20 @@ pub fn take_lock(disk: &Arc<dyn Disk>) -> Result<Box<dyn DiskLock>, OpenError> {
     disk.lock(LOCK_FILE)?.ok_or_else(|| OpenError::Locked {
         file: disk.display_name(LOCK_FILE),
     })
+}
+
+/// The manifest of the database on a disk, which is made if there is none. The caller holds the lock.
+pub(crate) fn read_or_create(
+    disk: &Arc<dyn Disk>,
+    options: &StorageOptions,
+) -> Result<Manifest, OpenError> {
+    let manifest = match Manifest::read(&**disk) {
+        Ok(manifest) => manifest,
+        Err(ManifestError::Absent { .. }) => create(disk, options)?,
+        Err(error) => return Err(error.into()),
+    };
+    check_limits(options, manifest.segment_bytes)?;
+    Ok(manifest)
 }
 
 fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {

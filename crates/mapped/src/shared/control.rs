@@ -16,6 +16,7 @@
 
 use super::robust::RobustLock;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::shared::SharedLogState;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Marks a shared memory of this layout.
@@ -63,16 +64,16 @@ pub struct Control {
     pub reclaimed: AtomicU64,
     /// The records before it are on stable storage.
     pub durable: Line<AtomicU64>,
-    /// Counts the groups written, also failed ones: whoever waits for one waits for it to change.
-    pub groups: AtomicU32,
+    /// Counts the attempts to write a group: whoever waits for one waits for it to change.
+    pub groups: Line<AtomicU32>,
     /// Threads that wait for `groups` to change.
     pub waiting: AtomicU32,
-    /// Transactions of the last group.
-    pub last_group: AtomicU32,
-    /// Committed transactions since the shared memory was made.
-    pub commits: AtomicU64,
-    /// `commits` when the last group was gathered.
-    pub commits_gathered: AtomicU64,
+    /// The slots whose transactions were in the last group, a bit for each.
+    pub last_writers: [AtomicU64; SLOTS / 64],
+    /// What the processes know of the log.
+    pub log: Line<SharedLogState>,
+    /// Counted up when a session is to copy what keeps versions: the wardens wait for it.
+    pub alarm: Line<AtomicU32>,
     /// Pages that the segment has.
     pub pages: Line<AtomicU64>,
     /// The processes.
@@ -115,6 +116,8 @@ pub struct Slot {
     /// Records up to here may be folded although the snapshot is older: what they change was copied
     /// into the session's own view.
     pub immune: AtomicU64,
+    /// A writer has no room: all that is to be folded up to here should be copied.
+    pub copy_until: AtomicU64,
     /// Whether a session on a snapshot that is kept for reading only.
     pub read_only: AtomicU32,
     /// Set when the transaction can no longer commit.

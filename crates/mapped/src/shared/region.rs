@@ -349,6 +349,13 @@ impl Region {
         unsafe { self.base.as_ptr().add(page as usize * PAGE_SIZE) }
     }
 
+    /// Sets what stands in a page, before anybody else can have mapped it.
+    pub(crate) fn fill(&self, page: u64, bytes: &[u8]) {
+        assert!(bytes.len() <= PAGE_SIZE && page < self.pages());
+        // SAFETY: the page exists, and is nobody else's yet.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.base(page), bytes.len()) };
+    }
+
     /// The file, and where in it the base pages start.
     pub fn backing(&self) -> (BorrowedFd<'_>, u64) {
         (self.file.as_fd(), self.size.base_at())

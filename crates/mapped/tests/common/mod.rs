@@ -101,7 +101,7 @@ pub fn role() -> Option<Vec<String>> {
 pub fn spawn(role: &[&str]) -> Process {
     let mut command = command(role);
     let mut child = command.stdout(Stdio::piped()).spawn().expect("a process");
-    let told = BufReader::new(child.stdout.take().expect("a pipe"));
+    let told = Told(BufReader::new(child.stdout.take().expect("a pipe")));
     Process { child, told }
 }
 
@@ -117,15 +117,18 @@ pub fn command(role: &[&str]) -> Command {
 /// A process that a test started.
 pub struct Process {
     pub child: Child,
-    told: BufReader<ChildStdout>,
+    told: Told,
 }
 
-impl Process {
+/// What a process says.
+pub struct Told(BufReader<ChildStdout>);
+
+impl Told {
     /// The next line that it said by [`say`]; `None` when it is gone.
     pub fn hear(&mut self) -> Option<String> {
         loop {
             let mut line = String::new();
-            if self.told.read_line(&mut line).expect("a line") == 0 {
+            if self.0.read_line(&mut line).expect("a line") == 0 {
                 return None;
             }
             // A line that was not ended was not said.
@@ -137,23 +140,22 @@ impl Process {
             }
         }
     }
+}
 
-    /// Everything else that it says.
+impl Process {
+    /// As [`Told::hear`].
+    pub fn hear(&mut self) -> Option<String> {
+        self.told.hear()
+    }
+
+    /// Everything else that it says, until it ends.
     pub fn hear_all(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.hear()).collect()
     }
 
-    /// `kill -9`.
-    pub fn kill(&mut self) {
-        self.child.kill().expect("it can be killed");
-        self.child.wait().expect("it is gone");
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    /// To be waited for by one and listened to by another.
+    pub fn apart(self) -> (Child, Told) {
+        (self.child, self.told)
     }
 }
 

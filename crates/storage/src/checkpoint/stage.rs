@@ -371,6 +371,13 @@ impl CheckpointStage {
             .unwrap_or(LogPosition::START)
     }
 
+    /// Up to where every stripe's last complete checkpoint has everything.
+    pub fn complete_from(&self) -> LogPosition {
+        let status = self.status.lock();
+        let complete_from = status.iter().map(|s| s.complete_from).min();
+        complete_from.unwrap_or(LogPosition::START)
+    }
+
     /// Bytes of DB', the checkpointers' own copy of the pages; 0 if that is at a standby.
     pub fn copy_bytes(&self) -> u64 {
         let bytes = |stripe: &Mutex<Stripe>| {
@@ -392,12 +399,11 @@ impl CheckpointStage {
     /// What a standby says of its checkpoints to the primary.
     pub fn progress(&self) -> RemoteProgress {
         let needed_from = self.applied();
+        let complete_from = self.complete_from();
         let totals = self.totals();
-        let status = self.status.lock();
-        let complete_from = status.iter().map(|s| s.complete_from).min();
         RemoteProgress {
             needed_from,
-            complete_from: complete_from.unwrap_or(LogPosition::START),
+            complete_from,
             checkpoints: totals.checkpoints,
             blocks: totals.blocks,
             bytes: totals.bytes,

@@ -89,6 +89,30 @@ pub fn recover(
     manifest: &Manifest,
     options: RecoveryOptions,
 ) -> Result<Recovered, RecoveryError> {
+    recover_bounded(disk, manifest, options, None)
+}
+
+/// Recovers a database whose log is being written by others, up to the end of its log that is known
+/// to be durable: what is written beyond it is neither read nor taken for corruption. For whoever
+/// makes checkpointers for a shared database; nobody else makes any meanwhile.
+///
+/// # Errors
+/// As [`recover`]; [`LogError::Inconsistent`] if a group before `end` is not there.
+pub fn recover_until(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    options: RecoveryOptions,
+    end: LogPosition,
+) -> Result<Recovered, RecoveryError> {
+    recover_bounded(disk, manifest, options, Some(end))
+}
+
+fn recover_bounded(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    options: RecoveryOptions,
+    end: Option<LogPosition>,
+) -> Result<Recovered, RecoveryError> {
     let workers = options.workers.max(1);
     let mut store = PageStore::reserve(options.memory_max_bytes)?;
     let layouts: Vec<_> = (0..manifest.stripes)
@@ -107,7 +131,10 @@ pub fn recover(
         .filter(|_| !options.dry_run)
         .and_then(|end| Archiver::new(disk.clone(), manifest.identity, manifest.journal, end));
     let started = Instant::now();
-    let (reader, needs) = open_log(disk, manifest, options, &stripes, archive)?;
+    let (mut reader, needs) = open_log(disk, manifest, options, &stripes, archive)?;
+    if let Some(end) = end {
+        reader.set_until(end);
+    }
     let redo_start = reader.position();
     let mut redo = Redo {
         reader,

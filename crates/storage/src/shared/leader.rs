@@ -121,7 +121,10 @@ impl LogLeader {
     ///
     /// # Errors
     /// As [`LogLeader::write_group`].
-    pub fn write_end_mark(&mut self, state: &SharedLogState) -> Result<LogPosition, SharedLogError> {
+    pub fn write_end_mark(
+        &mut self,
+        state: &SharedLogState,
+    ) -> Result<LogPosition, SharedLogError> {
         let tail = state.end().tail;
         self.write_group(state, 0, &[], tail)
     }

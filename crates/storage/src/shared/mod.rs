@@ -18,12 +18,20 @@
 //!
 //! Invariants: I1, I2, I4, I5, I6, I7, I9, I10; each part says how.
 
+mod custodian;
+mod custody;
 mod error;
 mod leader;
+mod opening;
+mod preparing;
 mod state;
 mod text;
 
+pub use custodian::{Custodian, SharedMemory};
+pub use custody::{Custody, CustodyError};
 pub use error::SharedLogError;
 pub use leader::LogLeader;
+pub use opening::{CUSTODIAN_FILE, FirstLock, FirstOpening, OPENING_FILE, OpeningLock, SharedLock};
+pub use opening::{join, lock_opening, open_first};
 pub use state::{SharedEnd, SharedLogState};
 pub use text::TEXT_BYTES_MAX;

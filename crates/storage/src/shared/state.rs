@@ -18,7 +18,7 @@ use super::text::SharedText;
 use crate::log::{LogLayout, LogPosition, Lsn};
 use rustix::thread::futex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where a shared log ends: everything before is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +32,7 @@ pub struct SharedEnd {
 
 /// A published end. All fields are changed only while it is not the newest.
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct EndSlot {
     lsn: AtomicU64,
     group: AtomicU64,
@@ -40,6 +40,19 @@ struct EndSlot {
     tail: AtomicU64,
     incarnation: AtomicU32,
     reserved: AtomicU32,
+}
+
+impl EndSlot {
+    const fn zeroed() -> Self {
+        EndSlot {
+            lsn: AtomicU64::new(0),
+            group: AtomicU64::new(0),
+            transactions: AtomicU64::new(0),
+            tail: AtomicU64::new(0),
+            incarnation: AtomicU32::new(0),
+            reserved: AtomicU32::new(0),
+        }
+    }
 }
 
 /// The log's state in shared memory.
@@ -81,17 +94,9 @@ pub struct SharedLogState {
 impl SharedLogState {
     /// The state before it is initialised: all zeroes, as fresh shared memory is.
     pub const fn zeroed() -> Self {
-        const SLOT: EndSlot = EndSlot {
-            lsn: AtomicU64::new(0),
-            group: AtomicU64::new(0),
-            transactions: AtomicU64::new(0),
-            tail: AtomicU64::new(0),
-            incarnation: AtomicU32::new(0),
-            reserved: AtomicU32::new(0),
-        };
         SharedLogState {
             published: AtomicU64::new(0),
-            ends: [SLOT; 2],
+            ends: [EndSlot::zeroed(), EndSlot::zeroed()],
             placed_lsn: AtomicU64::new(0),
             placed_group: AtomicU64::new(0),
             prepared_end: AtomicU64::new(0),
@@ -205,6 +210,40 @@ impl SharedLogState {
     pub fn admits(&self, layout: LogLayout) -> bool {
         let at = self.end().position.lsn;
         self.prepared_end() >= layout.segment_start(layout.segment_of(at) + 2)
+    }
+
+    /// Waits until a transaction may be admitted, and so until [`super::LogLeader::write_group`]
+    /// finds room. To be called without any lock.
+    ///
+    /// # Errors
+    /// [`SharedLogError::Full`] if no segment can be prepared, [`SharedLogError::Custodian`] if
+    /// whoever should do it failed, [`SharedLogError::Poisoned`]; [`SharedLogError::NoRoom`] if
+    /// nothing of that happened in time. Nothing is lost; try again or give up.
+    #[cold]
+    pub fn wait_for_room(
+        &self,
+        layout: LogLayout,
+        at_most: Duration,
+    ) -> Result<(), SharedLogError> {
+        let until = Instant::now().checked_add(at_most);
+        self.notify();
+        let mut seen = self.changes();
+        loop {
+            self.check()?;
+            if self.admits(layout) {
+                return Ok(());
+            }
+            if let Some(error) = self.refusal().or_else(|| self.failure()) {
+                return Err(error);
+            }
+            let left = until.map_or(at_most, |until| {
+                until.saturating_duration_since(Instant::now())
+            });
+            if left.is_zero() {
+                return Err(SharedLogError::NoRoom);
+            }
+            seen = self.wait(seen, left);
+        }
     }
 
     /// Why no segment can be prepared, if that is so: whoever waits for room should give up.
@@ -349,12 +388,7 @@ impl SharedLogState {
         };
         // A changed word, an interruption and the time's end are as good as a wake-up: the caller
         // looks again. Not private: other processes wait at the same word.
-        let _ = futex::wait(
-            &self.changes,
-            futex::Flags::empty(),
-            seen,
-            Some(&timeout),
-        );
+        let _ = futex::wait(&self.changes, futex::Flags::empty(), seen, Some(&timeout));
         self.changes()
     }
 

@@ -33,12 +33,6 @@ impl SharedText {
         }
     }
 
-    /// Whether there is a text.
-    #[inline]
-    pub(super) fn is_set(&self) -> bool {
-        self.length.load(Ordering::Acquire) != 0
-    }
-
     /// Sets the text.
     pub(super) fn set(&self, text: &str) {
         let end = text.floor_char_boundary(TEXT_BYTES_MAX);
@@ -84,7 +78,6 @@ mod tests {
     #[test]
     fn a_text_reads_back_and_a_long_one_is_cut_between_characters() {
         let text = SharedText::new();
-        assert!(!text.is_set());
         assert_eq!(text.get(), None);
         text.set("the disk is gone");
         assert_eq!(text.get().as_deref(), Some("the disk is gone"));

@@ -1,0 +1,228 @@
+//! Group commit across processes: whoever waits first for durability writes the log for all, and
+//! there is no server.
+//!
+//! The writer lock makes one thread of one process the leader. It takes all frames of the ring that
+//! are not durable yet and writes them as one commit group. If it is killed, the next one gets the
+//! lock and writes the group again; nobody was told anything in between (I1, I9).
+//!
+//! The leader waits a moment for those whose transactions were in the group before: they were told
+//! just now and will be back soon, and a group with them costs no more. When one does not come, the
+//! moment is lost once, since then it is not in the last group any more.
+
+use crate::error::SegmentError;
+use crate::participant::DurableLog;
+use crate::shared::control::{Control, SLOTS};
+use crate::shared::region::Region;
+use crate::shared::ring::Frames;
+use parking_lot::Mutex;
+use rustix::thread::futex;
+use sardonyx_storage::log::LogLayout;
+use sardonyx_storage::shared::{LogLeader, SharedLogError};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// How long the leader waits for those who were in the last group.
+const GATHER: Duration = Duration::from_micros(15);
+
+/// How long a waiting thread looks before it parks: on two processors a wake-up costs about as much.
+const LOOK: Duration = Duration::from_micros(10);
+
+/// A parked thread looks after the leader so often: it may have died.
+const LOOK_AFTER: Duration = Duration::from_millis(5);
+
+/// The log of a segment that several processes share.
+#[derive(Debug)]
+pub(crate) struct SharedLog {
+    leader: Mutex<LogLeader>,
+    layout: LogLayout,
+    transaction_bytes_max: u64,
+}
+
+impl SharedLog {
+    pub(crate) fn new(leader: LogLeader) -> Self {
+        SharedLog {
+            layout: leader.layout(),
+            transaction_bytes_max: leader.transaction_bytes_max() as u64 / 2,
+            leader: Mutex::new(leader),
+        }
+    }
+
+    /// Writes one group with what is not durable yet. The caller holds the writer lock.
+    fn lead(&self, region: &Region) -> Result<(), SharedLogError> {
+        let control = region.control();
+        let from = control.log.end().tail;
+        // Whoever led before may have died between the log's end and this.
+        control.durable.fetch_max(from, Ordering::SeqCst);
+        if from == control.tail.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let writers = gather(region, from);
+        let to = control.tail.load(Ordering::SeqCst);
+        let (mut records, mut bytes, mut end) = (Vec::new(), 0, from);
+        // SAFETY: the ring is kept from the durable end on.
+        for frame in unsafe { Frames::new(region, from, to) } {
+            bytes += frame.records.len() as u64;
+            if bytes > self.transaction_bytes_max && !records.is_empty() {
+                break;
+            }
+            records.push(frame.records);
+            end = frame.end;
+        }
+        let count = records.len() as u32;
+        let mut leader = self.leader.lock();
+        leader.write_group(&control.log, count, &records, end)?;
+        control.durable.store(end, Ordering::SeqCst);
+        for (word, writers) in control.last_writers.iter().zip(writers) {
+            word.store(writers, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Writes a group if something is not durable and nobody is writing one.
+    pub(crate) fn flush(&self, region: &Region) -> Result<(), SharedLogError> {
+        let control = region.control();
+        let all = control.tail.load(Ordering::SeqCst);
+        if control.durable.load(Ordering::SeqCst) >= all || control.writer.try_lock().is_none() {
+            return Ok(());
+        }
+        let led = self.lead(region);
+        self.tell(control);
+        led
+    }
+
+    /// Marks the log's end: nobody else is there any more.
+    pub(crate) fn close(&self, region: &Region) -> Result<(), SegmentError> {
+        let control = region.control();
+        control.writer.lock();
+        let marked = self.leader.lock().write_end_mark(&control.log);
+        self.tell(control);
+        marked.map(|_| ()).map_err(log_error)
+    }
+
+    /// Gives the writer lock back and tells those who wait.
+    fn tell(&self, control: &Control) {
+        control.writer.unlock();
+        control.groups.fetch_add(1, Ordering::SeqCst);
+        if control.waiting.load(Ordering::SeqCst) > 0 {
+            let _ = futex::wake(&control.groups, futex::Flags::empty(), i32::MAX as u32);
+        }
+    }
+
+    fn check_room(&self, error: SharedLogError, control: &Control) -> Result<(), SegmentError> {
+        match error {
+            SharedLogError::NoRoom => {
+                // The custodian is preparing a segment, or freeing one.
+                let seen = control.log.changes();
+                control.log.notify();
+                control.log.wait(seen + 1, LOOK_AFTER);
+                Ok(())
+            }
+            error => Err(log_error(error)),
+        }
+    }
+}
+
+impl DurableLog for SharedLog {
+    fn wait(&self, region: &Region, position: u64) -> Result<(), SegmentError> {
+        let control = region.control();
+        let mut looking = None;
+        loop {
+            if control.durable.load(Ordering::SeqCst) >= position {
+                return Ok(());
+            }
+            control.log.check().map_err(log_error)?;
+            let groups = control.groups.load(Ordering::SeqCst);
+            if control.writer.try_lock().is_some() {
+                let led = self.lead(region);
+                self.tell(control);
+                if let Err(error) = led {
+                    self.check_room(error, control)?;
+                }
+                looking = None;
+                continue;
+            }
+            let since = *looking.get_or_insert_with(Instant::now);
+            if since.elapsed() < LOOK {
+                std::hint::spin_loop();
+                continue;
+            }
+            control.waiting.fetch_add(1, Ordering::SeqCst);
+            let timeout = rustix::fs::Timespec {
+                tv_sec: 0,
+                tv_nsec: LOOK_AFTER.subsec_nanos().into(),
+            };
+            // Whatever ends the wait, we look again.
+            let _ = futex::wait(
+                &control.groups,
+                futex::Flags::empty(),
+                groups,
+                Some(&timeout),
+            );
+            control.waiting.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    fn admit(&self, region: &Region, records: usize) -> Result<(), SegmentError> {
+        let control = region.control();
+        loop {
+            control.log.check().map_err(log_error)?;
+            let tail = control.tail.load(Ordering::SeqCst);
+            let waiting = tail - control.durable.load(Ordering::SeqCst);
+            if waiting + records as u64 > self.layout.segment_bytes / 2 {
+                self.wait(region, tail)?;
+                continue;
+            }
+            if control.log.admits(self.layout) {
+                return Ok(());
+            }
+            if let Some(refusal) = control.log.refusal() {
+                return Err(log_error(refusal));
+            }
+            let seen = control.log.changes();
+            control.log.notify();
+            control.log.wait(seen + 1, LOOK_AFTER);
+        }
+    }
+
+    fn transaction_bytes_max(&self) -> u64 {
+        self.transaction_bytes_max
+    }
+
+    fn checkpoint(&self, region: &Region) -> Result<(), SegmentError> {
+        region.control().log.take_checkpoint().map_err(log_error)
+    }
+}
+
+/// Waits a moment until those who were in the last group are in this one. Returns who is.
+fn gather(region: &Region, from: u64) -> [u64; SLOTS / 64] {
+    let control = region.control();
+    let mut writers = [0; SLOTS / 64];
+    let mut seen = from;
+    let mut began = None;
+    loop {
+        let to = control.tail.load(Ordering::SeqCst);
+        // SAFETY: the ring is kept from the durable end on.
+        for frame in unsafe { Frames::new(region, seen, to) } {
+            let slot = frame.writer.0 as usize % SLOTS;
+            writers[slot / 64] |= 1 << (slot % 64);
+        }
+        seen = to;
+        let mut last = control.last_writers.iter().zip(&writers);
+        if last.all(|(last, now)| last.load(Ordering::Relaxed) & !now == 0) {
+            return writers;
+        }
+        let began = *began.get_or_insert_with(Instant::now);
+        if began.elapsed() >= GATHER {
+            return writers;
+        }
+        std::hint::spin_loop();
+    }
+}
+
+pub(crate) fn log_error(error: SharedLogError) -> SegmentError {
+    match error {
+        SharedLogError::Poisoned { reason } => SegmentError::Poisoned { cause: reason },
+        SharedLogError::Full { reason } => SegmentError::LogFull { reason },
+        error => SegmentError::Log(error),
+    }
+}

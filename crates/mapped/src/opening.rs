@@ -1,0 +1,266 @@
+//! Opening a database as a segment: the first process recovers it into shared memory, the others
+//! attach.
+//!
+//! The shared memory's file is named after the database's identity and its directory, so that a copy
+//! of a database is another one. It is a leftover if nobody shares the database; then the database
+//! is recovered from its directory, like any other, and the file is replaced.
+
+use crate::error::SegmentError;
+use crate::group::{SharedLog, log_error};
+use crate::participant::{DurableLog, Participant, Policies};
+use crate::shared::region::{Region, RegionSize};
+use parking_lot::Mutex;
+use sardonyx_storage::backbone::{OpenError, StorageOptions};
+use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::shared::{
+    Custodian, FirstOpening, LogLeader, SharedLock, SharedLogError, SharedLogState, SharedMemory,
+    join, lock_opening, open_first,
+};
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+/// How often the others may go away between two looks before that is an error.
+const ATTEMPTS: u32 = 10;
+
+/// What a database is opened with.
+pub(crate) struct Opening<'a> {
+    pub directory: &'a Path,
+    pub storage: &'a StorageOptions,
+    pub size: RegionSize,
+    pub shared_memory: &'a Path,
+    pub policies: Policies,
+}
+
+/// The databases that this process has open: a second opening is another handle of the first, since
+/// a process' advisory locks cannot tell two openings apart.
+static OPEN: Mutex<Option<HashMap<PathBuf, Weak<Participant>>>> = Mutex::new(None);
+
+impl Opening<'_> {
+    /// Opens the database, or makes it.
+    pub(crate) fn open(self) -> Result<Arc<Participant>, SegmentError> {
+        let disk = RealDisk::open(self.directory).map_err(OpenError::from)?;
+        let directory =
+            std::fs::canonicalize(self.directory).map_err(|source| SegmentError::System {
+                operation: "find the database's directory",
+                source,
+            })?;
+        let mut open = OPEN.lock();
+        let open = open.get_or_insert_default();
+        if let Some(participant) = open.get(&directory).and_then(Weak::upgrade)
+            && !participant.region.was_forked()
+        {
+            return Ok(participant);
+        }
+        let participant = Arc::new(self.open_anew(Arc::new(disk), &directory)?);
+        open.insert(directory, Arc::downgrade(&participant));
+        Ok(participant)
+    }
+
+    fn open_anew(self, disk: Arc<dyn Disk>, directory: &Path) -> Result<Participant, SegmentError> {
+        let opening = lock_opening(&disk).map_err(OpenError::from)?;
+        for _ in 0..ATTEMPTS {
+            let parts = match open_first(&disk, self.storage)? {
+                Some(first) => Some(self.make(&disk, directory, first)?),
+                None => self.attach(&disk, directory)?,
+            };
+            if let Some((region, durable)) = parts {
+                drop(opening);
+                return Ok(Participant::new(
+                    region,
+                    Some(Box::new(durable)),
+                    self.policies,
+                ));
+            }
+        }
+        Err(SegmentError::Incompatible {
+            place: directory.display().to_string(),
+            reason: "other processes open and close it all the time; try again".into(),
+        })
+    }
+
+    /// Makes the shared memory of what was recovered.
+    fn make(
+        &self,
+        disk: &Arc<dyn Disk>,
+        directory: &Path,
+        first: FirstOpening,
+    ) -> Result<(Arc<Region>, Durable), SegmentError> {
+        let path = self.path(directory, &first.manifest)?;
+        let region = Arc::new(Region::create(Some(&path), self.size, true)?);
+        region.grow(first.store.pages())?;
+        for (page, bytes) in first.store.bytes().chunks(PAGE_SIZE).enumerate() {
+            // Untouched pages need not be made.
+            if bytes.iter().any(|byte| *byte != 0) {
+                region.fill(page as u64, bytes);
+            }
+        }
+        first.initialise(&region.control().log);
+        let FirstOpening {
+            manifest,
+            custody,
+            lock,
+            ..
+        } = first;
+        let lock = lock.share()?;
+        let durable = Durable::start(disk, &region, &manifest, self.storage, Some(custody), lock);
+        Ok((region, durable))
+    }
+
+    /// Attaches to the shared memory of the others. `None` if they are gone.
+    fn attach(
+        &self,
+        disk: &Arc<dyn Disk>,
+        directory: &Path,
+    ) -> Result<Option<(Arc<Region>, Durable)>, SegmentError> {
+        let (manifest, lock) = join(disk)?;
+        let path = self.path(directory, &manifest)?;
+        let Some(region) = Region::attach(&path)? else {
+            return Err(SegmentError::Incompatible {
+                place: path.display().to_string(),
+                reason: "other processes have the database open, but their shared memory is not \
+                         here; they must see the same directory for it (containers: share their \
+                         IPC namespace, or name a common directory by the option `shared_memory`)"
+                    .into(),
+            });
+        };
+        if region.control().log.incarnation() != manifest.incarnation {
+            return Ok(None);
+        }
+        let region = Arc::new(region);
+        let durable = Durable::start(disk, &region, &manifest, self.storage, None, lock);
+        Ok(Some((region, durable)))
+    }
+
+    fn path(&self, directory: &Path, manifest: &Manifest) -> Result<PathBuf, SegmentError> {
+        let found = std::fs::metadata(directory).map_err(|source| SegmentError::System {
+            operation: "look at the database's directory",
+            source,
+        })?;
+        let (identity, device, inode) = (manifest.identity, found.dev(), found.ino());
+        let name = format!("sardonyx-{identity:016x}-{device:x}-{inode:x}");
+        Ok(self.shared_memory.join(name))
+    }
+}
+
+/// The durable part of a participant.
+struct Durable {
+    /// Stopped first: it uses the rest.
+    custodian: Option<Custodian>,
+    log: Arc<SharedLog>,
+    region: Arc<Region>,
+    disk: Arc<dyn Disk>,
+    _lock: SharedLock,
+}
+
+impl std::fmt::Debug for Durable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Durable")
+            .field("disk", &self.disk)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Durable {
+    fn start(
+        disk: &Arc<dyn Disk>,
+        region: &Arc<Region>,
+        manifest: &Manifest,
+        options: &StorageOptions,
+        custody: Option<sardonyx_storage::shared::Custody>,
+        lock: SharedLock,
+    ) -> Self {
+        let leader = LogLeader::new(disk.clone(), manifest, manifest.incarnation);
+        let log = Arc::new(SharedLog::new(leader));
+        let shared = Arc::new(Published {
+            region: region.clone(),
+            log: log.clone(),
+        });
+        let custodian = Custodian::start(disk.clone(), manifest.clone(), options, shared, custody);
+        Durable {
+            custodian: Some(custodian),
+            log,
+            region: region.clone(),
+            disk: disk.clone(),
+            _lock: lock,
+        }
+    }
+
+    /// The last one out makes everything durable, marks the log's end and removes the shared memory.
+    fn close(&self) -> Result<(), SegmentError> {
+        let _opening = lock_opening(&self.disk).map_err(OpenError::from)?;
+        if self.region.has_others() {
+            return Ok(());
+        }
+        self.log.close(&self.region)?;
+        if let Some(path) = self.region.path() {
+            let _ = std::fs::remove_file(path);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Durable {
+    fn drop(&mut self) {
+        if self.region.was_forked() {
+            // The custodian's thread and the locks are the parent's.
+            std::mem::forget(self.custodian.take());
+            return;
+        }
+        // What is published is made durable while there is still someone who makes room for it.
+        let tail = self
+            .region
+            .control()
+            .tail
+            .load(std::sync::atomic::Ordering::SeqCst);
+        if let Err(error) = self.log.wait(&self.region, tail) {
+            tracing::error!(%error, "what was committed last may not be durable");
+        }
+        drop(self.custodian.take());
+        if let Err(error) = self.close() {
+            tracing::error!(%error, "the database was not closed in order; it will be recovered");
+        }
+    }
+}
+
+impl DurableLog for Durable {
+    fn wait(&self, region: &Region, position: u64) -> Result<(), SegmentError> {
+        self.log.wait(region, position)
+    }
+
+    fn admit(&self, region: &Region, records: usize) -> Result<(), SegmentError> {
+        self.log.admit(region, records)
+    }
+
+    fn transaction_bytes_max(&self) -> u64 {
+        self.log.transaction_bytes_max()
+    }
+
+    fn checkpoint(&self, region: &Region) -> Result<(), SegmentError> {
+        let tail = region
+            .control()
+            .tail
+            .load(std::sync::atomic::Ordering::SeqCst);
+        self.log.wait(region, tail)?;
+        region.control().log.take_checkpoint().map_err(log_error)
+    }
+}
+
+/// What is published, as the custodian sees it.
+struct Published {
+    region: Arc<Region>,
+    log: Arc<SharedLog>,
+}
+
+impl SharedMemory for Published {
+    fn log_state(&self) -> &SharedLogState {
+        &self.region.control().log
+    }
+
+    fn flush(&self) -> Result<(), SharedLogError> {
+        self.log.flush(&self.region)
+    }
+}

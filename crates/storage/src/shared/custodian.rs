@@ -1,0 +1,226 @@
+//! The custodian: the threads that have the [`Custody`] of a shared database, in the one process
+//! that holds the custodian's lock. Every process has a candidate; when the custodian's process
+//! ends or is killed, its lock goes, and one of the others takes over.
+//!
+//! A custodian that *fails* says why in the shared state and lets go of the lock, so that another
+//! process can try; it does not try again itself, so a cause that is everybody's (a broken disk)
+//! costs each process one recovery and no more. Transactions go on until the log is full.
+//!
+//! Invariants: I6 and I9 (two custodians never write the backup: the lock goes only when the last
+//! thread of the process that holds it is gone), I10.
+
+use super::custody::{Custody, CustodyError};
+use super::opening::CUSTODIAN_FILE;
+use super::preparing::{Preparation, Preparing};
+use super::{SharedLogError, SharedLogState};
+use crate::backbone::StorageOptions;
+use crate::disk::{Disk, DiskLock};
+use crate::manifest::Manifest;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often what nobody waits for is made durable, at most.
+const FLUSH_EVERY: Duration = Duration::from_millis(10);
+
+/// How long a custodian sleeps that had nothing to do, unless it is woken.
+const IDLE: Duration = Duration::from_millis(100);
+
+/// How long it sleeps while a checkpoint is being taken that somebody waits for.
+const SERVING: Duration = Duration::from_millis(1);
+
+/// The memory that the processes share, as the storage sees it.
+pub trait SharedMemory: Send + Sync {
+    /// The log's state in it.
+    fn log_state(&self) -> &SharedLogState;
+
+    /// Makes durable what is published and nobody waits for; returns at once if there is nothing.
+    /// Must not wait for room in the log: its caller is the one who makes it.
+    ///
+    /// # Errors
+    /// Those of [`super::LogLeader::write_group`]. They are not looked at: it is called again.
+    fn flush(&self) -> Result<(), SharedLogError>;
+}
+
+/// A process's candidate for custodian, and the custodian itself while it is.
+#[derive(Debug)]
+pub struct Custodian {
+    office: Arc<Office>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the threads share.
+struct Office {
+    disk: Arc<dyn Disk>,
+    manifest: Manifest,
+    options: StorageOptions,
+    shared: Arc<dyn SharedMemory>,
+    stopping: AtomicBool,
+}
+
+impl std::fmt::Debug for Office {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Office");
+        shown.field("disk", &self.disk).finish_non_exhaustive()
+    }
+}
+
+impl Custodian {
+    /// Starts a candidate. `custody`: what the first opening recovered
+    /// ([`super::FirstOpening::custody`]), so that the first custodian need not recover again; it is
+    /// not used if another process was custodian meanwhile.
+    ///
+    /// # Panics
+    /// If the system cannot start a thread.
+    pub fn start(
+        disk: Arc<dyn Disk>,
+        manifest: Manifest,
+        options: &StorageOptions,
+        shared: Arc<dyn SharedMemory>,
+        custody: Option<Custody>,
+    ) -> Custodian {
+        let office = Arc::new(Office {
+            disk,
+            manifest,
+            options: options.clone(),
+            shared,
+            stopping: AtomicBool::new(false),
+        });
+        let at_work = office.clone();
+        let thread = std::thread::Builder::new().name("custodian".into());
+        let thread = thread.spawn(move || at_work.run(custody));
+        Custodian {
+            office,
+            thread: Some(thread.expect("the system can start a thread")),
+        }
+    }
+
+    /// Stops, and lets another process take over. Waits for a block of the backup that is being
+    /// written.
+    pub fn stop(mut self) {
+        self.stop_and_join();
+    }
+
+    fn stop_and_join(&mut self) {
+        self.office.stopping.store(true, Ordering::SeqCst);
+        self.office.shared.log_state().notify();
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the custodian panicked");
+        }
+    }
+}
+
+impl Drop for Custodian {
+    fn drop(&mut self) {
+        self.stop_and_join();
+    }
+}
+
+/// Ends the preparing thread, also if following panics.
+struct Ending<'a> {
+    done: &'a AtomicBool,
+    state: &'a SharedLogState,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::SeqCst);
+        self.state.notify();
+    }
+}
+
+impl Office {
+    fn stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    fn run(&self, custody: Option<Custody>) {
+        let Some(lock) = self.enter() else {
+            return;
+        };
+        let state = self.shared.log_state();
+        // Somebody may have been custodian between our recovery and now: then the backup is not as
+        // we know it.
+        let custody = custody.filter(|_| state.custodians() == 0);
+        state.begin_custody();
+        if let Err(error) = self.hold(custody) {
+            tracing::error!(%error, "the custodian stopped");
+            state.fail_custody(&error.to_string());
+        }
+        drop(lock);
+        // Whoever waits for the lock looks at it from time to time; this makes it soon.
+        self.shared.log_state().notify();
+    }
+
+    /// Waits for the custodian's lock; `None` if stopped meanwhile.
+    fn enter(&self) -> Option<Box<dyn DiskLock>> {
+        let mut seen = self.shared.log_state().changes();
+        while !self.stopping() {
+            match self.disk.lock(CUSTODIAN_FILE) {
+                Ok(Some(lock)) => return Some(lock),
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "cannot take the custodian's lock"),
+            }
+            seen = self.shared.log_state().wait(seen, IDLE);
+        }
+        None
+    }
+
+    fn hold(&self, custody: Option<Custody>) -> Result<(), CustodyError> {
+        let state = self.shared.log_state();
+        let mut custody = match custody {
+            Some(custody) => custody,
+            None => Custody::take_over(&self.disk, &self.manifest, &self.options, state)?,
+        };
+        custody.start();
+        let preparing = custody.preparing().clone();
+        let done = AtomicBool::new(false);
+        let outcome = std::thread::scope(|scope| {
+            scope.spawn(|| self.prepare(&preparing, &done));
+            let _ending = Ending { done: &done, state };
+            self.follow(&mut custody)
+        });
+        // Before the lock goes: nothing of ours may write any more.
+        custody.close();
+        outcome
+    }
+
+    fn follow(&self, custody: &mut Custody) -> Result<(), CustodyError> {
+        let state = self.shared.log_state();
+        let mut seen = state.changes();
+        let mut flushed = Instant::now();
+        while !self.stopping() {
+            let busy = custody.tick(state)?;
+            if flushed.elapsed() >= FLUSH_EVERY {
+                // Whoever waits for it is told itself.
+                if let Err(error) = self.shared.flush() {
+                    tracing::debug!(%error, "nothing was flushed");
+                }
+                flushed = Instant::now();
+            }
+            let at_most = match (custody.is_serving(), busy) {
+                (true, _) => SERVING,
+                (false, true) => FLUSH_EVERY,
+                (false, false) => IDLE,
+            };
+            seen = state.wait(seen, at_most);
+        }
+        Ok(())
+    }
+
+    /// Keeps segments prepared. The body of a thread: filling a file takes long.
+    fn prepare(&self, preparing: &Preparing, done: &AtomicBool) {
+        let state = self.shared.log_state();
+        let mut seen = state.changes();
+        while !done.load(Ordering::SeqCst) {
+            match preparing.step(state) {
+                Preparation::OneMore => {}
+                Preparation::Enough => seen = state.wait(seen, IDLE),
+                Preparation::Refused => seen = state.wait(seen, FLUSH_EVERY),
+            }
+        }
+    }
+}

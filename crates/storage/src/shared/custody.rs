@@ -1,0 +1,286 @@
+//! The custody of a shared database: what one process at a time does for all. It prepares segments,
+//! reads the durable log from disk, applies it to DB', has the sliding backup written, and frees the
+//! segments that no checkpoint needs.
+//!
+//! It takes nothing from the memory of the processes but how far the log is durable, so it is the
+//! same for its own process's transactions and for those of others, and it can be taken over: who
+//! comes next recovers DB' from the backup and the log, like anyone who opens the database, up to
+//! the published end.
+//!
+//! Invariants: I2 (only what is published as durable is read), I6, I10 (buffers).
+//!
+//! Source: Li & Naughton, section 2, "Checkpointing"; section 3, configuration C, where the
+//! checkpointer has the log from elsewhere, too.
+
+use super::preparing::{Preparation, Preparing};
+use super::state::SharedLogState;
+use crate::backbone::StorageOptions;
+use crate::checkpoint::{CheckpointError, CheckpointStage, Checkpointer};
+use crate::disk::{Disk, DiskError};
+use crate::log::feed::Feed;
+use crate::log::group::GroupHeader;
+use crate::log::pool::{BufferPool, DurableGroup};
+use crate::log::reader::LogReader;
+use crate::log::room::Room;
+use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments};
+use crate::log::writer::SealedGroup;
+use crate::log::{LogError, LogLayout, LogPosition, Lsn};
+use crate::manifest::Manifest;
+use crate::recovery::{RecoveryError, RecoveryOptions, recover_until};
+use crate::sync::thread::{self, JoinHandle};
+use std::sync::Arc;
+
+/// Groups in memory at once: read, or waiting for the checkpointers.
+const BUFFERS_MAX: usize = 24;
+
+/// Buffers of groups of about this length are kept for the next ones.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// Why a custodian stopped. Nothing is lost: another process goes on, or the next opening does.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CustodyError {
+    /// The disk failed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The log is damaged, or its disk failed.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// DB' cannot be recovered.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    /// A checkpoint failed.
+    #[error(transparent)]
+    Checkpoint(#[from] Arc<CheckpointError>),
+}
+
+/// The checkpointers and the log's segments of a shared database. Whoever has it holds the
+/// custodian's lock while using it ([`super::Custodian`] sees to that).
+#[derive(Debug)]
+pub struct Custody {
+    disk: Arc<dyn Disk>,
+    layout: LogLayout,
+    segments: Arc<Segments>,
+    preparing: Arc<Preparing>,
+    stage: Arc<CheckpointStage>,
+    feeds: Vec<Arc<Feed>>,
+    pool: Arc<BufferPool>,
+    /// Opened when there is something to read.
+    reader: Option<LogReader>,
+    /// Up to where the checkpointers were given the log.
+    fed: LogPosition,
+    /// The last request for a checkpoint that is being served, and up to where it must go.
+    serving: Option<(u64, LogPosition)>,
+    threaded: bool,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Custody {
+    /// Takes over: recovers DB' up to the published end of the log, which others go on writing.
+    /// The caller holds the custodian's lock.
+    ///
+    /// # Errors
+    /// What recovery may give.
+    pub fn take_over(
+        disk: &Arc<dyn Disk>,
+        manifest: &Manifest,
+        options: &StorageOptions,
+        state: &SharedLogState,
+    ) -> Result<Custody, CustodyError> {
+        let recovery = RecoveryOptions {
+            memory_max_bytes: options.memory_bytes_max,
+            workers: options.workers,
+            dry_run: false,
+        };
+        let recovered = recover_until(disk, manifest, recovery, state.end().position)?;
+        // The pages are those of the shared memory already.
+        drop(recovered.store);
+        let (checkpointers, end) = (recovered.checkpointers, recovered.end);
+        Ok(Self::new(disk, manifest, options, checkpointers, end)?)
+    }
+
+    /// The custody of a database whose checkpointers have the log up to `end`.
+    pub(super) fn new(
+        disk: &Arc<dyn Disk>,
+        manifest: &Manifest,
+        options: &StorageOptions,
+        checkpointers: Vec<Checkpointer>,
+        end: LogPosition,
+    ) -> Result<Custody, LogError> {
+        let layout = manifest.log_layout();
+        let needed_from = checkpointers.iter().map(Checkpointer::log_needed_from);
+        let needed_from = needed_from.min().unwrap_or(end).lsn;
+        let segments_max = options.segments_max(layout);
+        let segments = Segments::open(disk.clone(), layout, needed_from, segments_max)?;
+        let segments = Arc::new(segments);
+        // Whoever prepared the last segment may have died before it made the name stable, and the
+        // leaders are going to write to it.
+        disk.sync_directory(LOG_DIRECTORY)?;
+        // The stage says to it what is freed; nobody waits there.
+        let room = Arc::new(Room::new(segments.clone(), false));
+        let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
+        let threaded = options.threaded;
+        let stage = Arc::new(CheckpointStage::new(
+            checkpointers,
+            feeds.clone(),
+            segments.clone(),
+            room,
+            options.checkpoint_interval(layout),
+            threaded,
+        ));
+        let buffers_max = threaded.then_some(BUFFERS_MAX);
+        Ok(Custody {
+            disk: disk.clone(),
+            layout,
+            preparing: Arc::new(Preparing::new(segments.clone(), stage.clone())),
+            segments,
+            stage,
+            feeds,
+            pool: Arc::new(BufferPool::new(BUFFER_BYTES, buffers_max, || {})),
+            reader: None,
+            fed: end,
+            serving: None,
+            threaded,
+            threads: Vec::new(),
+        })
+    }
+
+    /// Prepares so many segments, and at least one more than is being written, before the first
+    /// transaction.
+    pub(super) fn prepare(&self, segments: u64) -> Result<(), LogError> {
+        let after_next = self.layout.segment_of(self.fed.lsn) + 2;
+        let needed = self.layout.segment_start(after_next);
+        while self.segments.count().1 < segments || self.segments.prepared_end() < needed {
+            if self.segments.prepare_next()? == Prepared::NoRoom {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The LSN up to which segments are prepared.
+    pub fn prepared_end(&self) -> Lsn {
+        self.segments.prepared_end()
+    }
+
+    /// Up to where the last complete checkpoint has everything.
+    pub fn complete_from(&self) -> LogPosition {
+        self.stage.complete_from()
+    }
+
+    /// Up to where the checkpointers were given the log.
+    pub fn fed(&self) -> LogPosition {
+        self.fed
+    }
+
+    /// Whether a checkpoint that somebody asked for is being taken.
+    pub(super) fn is_serving(&self) -> bool {
+        self.serving.is_some()
+    }
+
+    pub(super) fn preparing(&self) -> &Arc<Preparing> {
+        &self.preparing
+    }
+
+    /// Starts the checkpointing threads, one for each stripe, if the options say so.
+    pub(super) fn start(&mut self) {
+        let stripes = if self.threaded {
+            self.stage.stripes()
+        } else {
+            0
+        };
+        for stripe in 0..stripes {
+            let stage = self.stage.clone();
+            let thread = thread::Builder::new().name(format!("custody-{stripe}"));
+            let thread = thread.spawn(move || stage.run(stripe));
+            self.threads
+                .push(thread.expect("the system can start a thread"));
+        }
+    }
+
+    /// Does what there is to do now: gives the checkpointers what became durable, and serves
+    /// requests for checkpoints. Without threads it also takes one step of checkpointing, and
+    /// prepares a segment if there is need of one. Returns whether anything was done.
+    ///
+    /// # Errors
+    /// What stopped the custody; it is of no use any more.
+    pub fn tick(&mut self, state: &SharedLogState) -> Result<bool, CustodyError> {
+        // Read before the end: what is durable when somebody asks is in the checkpoint.
+        let wanted = state.wanted();
+        let mut busy = self.follow(state.end().position)?;
+        if !self.threaded {
+            self.stage.pump();
+            busy |= self.preparing.step(state) == Preparation::OneMore;
+            busy |= self.stage.is_writing();
+        }
+        if let Some(error) = self.stage.failure() {
+            return Err(error.into());
+        }
+        self.serve(state, wanted);
+        state.publish_complete_from(self.stage.complete_from().group);
+        Ok(busy | self.is_serving())
+    }
+
+    /// Gives the checkpointers the log up to the published end.
+    fn follow(&mut self, durable: LogPosition) -> Result<bool, LogError> {
+        if self.fed.group >= durable.group {
+            return Ok(false);
+        }
+        let mut reader = match self.reader.take() {
+            Some(reader) => reader,
+            None => LogReader::open(&self.disk, self.layout, self.fed)?,
+        };
+        reader.set_until(durable);
+        while let Some((header, _)) = reader.next_group()? {
+            let group = self.group(&reader, &header);
+            let group = Arc::new(DurableGroup::new(group, self.pool.clone()));
+            self.feeds.iter().for_each(|feed| feed.push(group.clone()));
+            self.fed = reader.position();
+            if !self.threaded {
+                self.stage.pump();
+            }
+        }
+        self.reader = Some(reader);
+        Ok(true)
+    }
+
+    /// A copy of the group that was just read, in a buffer of the pool.
+    fn group(&self, reader: &LogReader, header: &GroupHeader) -> SealedGroup {
+        let mut buffer = self.pool.take();
+        buffer.extend_from_slice(reader.last_group_bytes(header));
+        SealedGroup::from_bytes(buffer).expect("the reader checked it")
+    }
+
+    /// Serves requests for checkpoints, all that there are with one.
+    fn serve(&mut self, state: &SharedLogState, wanted: u64) {
+        if self.serving.is_none() && wanted > state.served() {
+            self.serving = Some((wanted, self.fed));
+            if self.stage.complete_from().group < self.fed.group {
+                self.stage.want(self.fed);
+            }
+        }
+        if let Some((request, up_to)) = self.serving
+            && self.stage.complete_from().group >= up_to.group
+        {
+            self.serving = None;
+            state.publish_complete_from(self.stage.complete_from().group);
+            state.serve(request);
+        }
+    }
+
+    /// Ends the threads; what they were given is still applied.
+    pub(super) fn close(&mut self) {
+        self.stage.close();
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a checkpointing thread panicked");
+            }
+        }
+    }
+}
+
+impl Drop for Custody {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,175 @@
+//! Opening a database that several processes share: who recovers it, and who comes after.
+//!
+//! Three advisory locks, all of which end with their holder:
+//! - `LOCK`, the one that every way of opening takes: whoever opens alone has it exclusively, the
+//!   processes that share have it shared. So they never meet, and each is told of the other by
+//!   [`OpenError::Locked`];
+//! - `OPENING`, exclusive, held only while a process opens to share: one after the other. It is
+//!   waited for ([`lock_opening`]);
+//! - `CUSTODIAN`, see [`super::Custodian`].
+//!
+//! The first takes `LOCK` exclusively, recovers, makes the shared memory, and then makes its lock a
+//! shared one. That is not one step, so somebody may slip in between. Not another sharer, because of
+//! `OPENING`; but somebody who opens alone may, and then sharing fails with [`OpenError::Locked`]; if
+//! it even had closed again by then, the manifest's incarnation tells, and that is the same error.
+
+use super::Custody;
+use super::state::SharedLogState;
+use crate::backbone::{LOCK_FILE, OpenError, StorageOptions, read_or_create};
+use crate::checkpoint::CheckpointPlace;
+use crate::disk::{Disk, DiskError, DiskLock};
+use crate::log::LogPosition;
+use crate::manifest::{Manifest, ManifestError};
+use crate::recovery::{RecoveryOptions, RecoveryReport, recover};
+use crate::store::PageStore;
+use std::sync::Arc;
+
+/// The lock file of those who open to share.
+pub const OPENING_FILE: &str = "OPENING";
+
+/// The lock file of the custodian.
+pub const CUSTODIAN_FILE: &str = "CUSTODIAN";
+
+/// Held while a process opens the database to share it.
+#[derive(Debug)]
+pub struct OpeningLock {
+    _lock: Box<dyn DiskLock>,
+}
+
+/// Held while a process shares the database.
+#[derive(Debug)]
+pub struct SharedLock {
+    _lock: Box<dyn DiskLock>,
+}
+
+/// Held by the first process, until it lets the others in.
+#[derive(Debug)]
+pub struct FirstLock {
+    lock: Box<dyn DiskLock>,
+    disk: Arc<dyn Disk>,
+    incarnation: u32,
+}
+
+/// What the first process gets: the recovered database.
+#[derive(Debug)]
+pub struct FirstOpening {
+    /// The manifest, with the incarnation counted up for this opening.
+    pub manifest: Manifest,
+    /// The pages, recovered, in private memory.
+    pub store: PageStore,
+    /// Where the log ends.
+    pub end: LogPosition,
+    /// What recovery did.
+    pub report: RecoveryReport,
+    /// The checkpointers and the log's segments, for this process's [`super::Custodian`].
+    pub custody: Custody,
+    /// The lock; [`FirstLock::share`] lets the others in.
+    pub lock: FirstLock,
+}
+
+impl FirstOpening {
+    /// The incarnation of this opening, for [`super::LogLeader::new`].
+    pub fn incarnation(&self) -> u32 {
+        self.manifest.incarnation
+    }
+
+    /// Writes the log's end, the incarnation, and what is prepared into fresh shared memory.
+    pub fn initialise(&self, state: &SharedLogState) {
+        state.initialise(self.end, self.incarnation());
+        state.publish_prepared_end(self.custody.prepared_end());
+        state.publish_complete_from(self.custody.complete_from().group);
+    }
+}
+
+impl FirstLock {
+    /// Lets the others in: the shared memory is ready.
+    ///
+    /// # Errors
+    /// [`OpenError::Locked`] if somebody who opens alone slipped in: this process has no lock any
+    /// more, and what it recovered may be out of date.
+    pub fn share(mut self) -> Result<SharedLock, OpenError> {
+        let shared = self.lock.share()?;
+        if shared && Manifest::read(&*self.disk)?.incarnation == self.incarnation {
+            return Ok(SharedLock { _lock: self.lock });
+        }
+        Err(locked(&self.disk))
+    }
+}
+
+/// Waits until no other process is about to open the database to share it. Held until
+/// [`FirstLock::share`] or [`join`] is done and the shared memory is found or made.
+///
+/// # Errors
+/// The disk's.
+pub fn lock_opening(disk: &Arc<dyn Disk>) -> Result<OpeningLock, DiskError> {
+    let lock = disk.lock_waiting(OPENING_FILE)?;
+    Ok(OpeningLock { _lock: lock })
+}
+
+/// Opens the database as the first of those who share it: makes it if it is absent, and recovers it.
+/// The caller holds [`lock_opening`]. `None`: others share it already; [`join`] them.
+///
+/// # Errors
+/// [`OpenError::Locked`] if somebody has it open alone; [`OpenError::StandbyWhileShared`]; and what
+/// opening a database may give.
+pub fn open_first(
+    disk: &Arc<dyn Disk>,
+    options: &StorageOptions,
+) -> Result<Option<FirstOpening>, OpenError> {
+    if let CheckpointPlace::Standby(_) = options.checkpoint {
+        return Err(OpenError::StandbyWhileShared);
+    }
+    let Some(lock) = disk.lock(LOCK_FILE)? else {
+        let joined = disk.lock_shared(LOCK_FILE)?;
+        return joined.map(|_| None).ok_or_else(|| locked(disk));
+    };
+    let mut manifest = read_or_create(disk, options)?;
+    let recovery = RecoveryOptions {
+        memory_max_bytes: options.memory_bytes_max,
+        workers: options.workers,
+        dry_run: false,
+    };
+    let recovered = recover(disk, &manifest, recovery)?;
+    // Counted up and stable before anything is appended: leftovers of this log never chain.
+    manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
+    manifest.write(&**disk)?;
+    let (checkpointers, end) = (recovered.checkpointers, recovered.end);
+    let custody = Custody::new(disk, &manifest, options, checkpointers, end)?;
+    custody.prepare(options.segments_prepared(manifest.log_layout()))?;
+    let lock = FirstLock {
+        lock,
+        disk: disk.clone(),
+        incarnation: manifest.incarnation,
+    };
+    Ok(Some(FirstOpening {
+        manifest,
+        store: recovered.store,
+        end,
+        report: recovered.report,
+        custody,
+        lock,
+    }))
+}
+
+/// Joins those who share the database. The caller holds [`lock_opening`], and compares the
+/// manifest's incarnation with [`SharedLogState::incarnation`] of the shared memory that it finds: if
+/// they differ, the others went and somebody opened the database alone meanwhile. Then it drops the
+/// lock and begins again with [`open_first`]. If they are the same, it may go on even if the others
+/// went just now.
+///
+/// # Errors
+/// [`OpenError::Locked`] if somebody has it open alone; [`OpenError::Absent`] if there is none.
+pub fn join(disk: &Arc<dyn Disk>) -> Result<(Manifest, SharedLock), OpenError> {
+    let lock = disk.lock_shared(LOCK_FILE)?.ok_or_else(|| locked(disk))?;
+    match Manifest::read(&**disk) {
+        Ok(manifest) => Ok((manifest, SharedLock { _lock: lock })),
+        Err(ManifestError::Absent { file }) => Err(OpenError::Absent { file }),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn locked(disk: &Arc<dyn Disk>) -> OpenError {
+    OpenError::Locked {
+        file: disk.display_name(LOCK_FILE),
+    }
+}
