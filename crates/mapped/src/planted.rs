@@ -72,6 +72,10 @@ steps! {
     ProcessRegistered,
     /// A slot of a dead process is free, others of it are not.
     Burying,
+    /// A group is about to be written for all.
+    Leading,
+    /// The group is on stable storage, and nobody was told.
+    GroupWritten,
     /// A shared memory is complete and has no name.
     BeforeName,
 }

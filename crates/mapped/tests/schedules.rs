@@ -189,7 +189,11 @@ impl World {
             55..68 => (0..12).for_each(|_| running.fill(random)),
             68..72 => running.touch(random),
             72..76 => running.save(),
-            76..80 => running.go_back(random),
+            76..80 => {
+                if !running.go_back(random) {
+                    self.actors[actor].running = None;
+                }
+            }
             80 => running.grow(random),
             81..84 => self.actors[actor].running = None,
             84..86 => running.read_all(),
@@ -325,20 +329,26 @@ impl Running {
     }
 
     /// Goes back to one of the savepoints; those made since are void.
-    fn go_back(&mut self, random: &mut Random) {
+    /// Not if the transaction can no longer commit anyway; it is then over.
+    fn go_back(&mut self, random: &mut Random) -> bool {
         if self.savepoints.is_empty() {
-            return;
+            return true;
         }
         let n = random.below(self.savepoints.len() as u64) as usize;
         self.savepoints.truncate(n + 1);
         let (savepoint, sees) = &self.savepoints[n];
-        self.transaction.roll_back_to(savepoint).unwrap();
+        match self.transaction.roll_back_to(savepoint) {
+            Ok(()) => (),
+            Err(SegmentError::Conflict { .. }) => return false,
+            Err(error) => panic!("roll back: {error}"),
+        }
         self.sees = sees.clone();
         // Pages that are now as they were still count as used.
         let back = |page: &u64| content_of(&self.sees, *page) == content_of(&self.first, *page);
         let (same, written) = self.written.iter().partition(|page| back(page));
         self.written = written;
         self.read.append(&mut { same });
+        true
     }
 
     fn grow(&mut self, random: &mut Random) {
