@@ -7,6 +7,7 @@ extern crate self as sardonyx_mapped;
 mod difference;
 mod error;
 mod group;
+pub mod heap;
 pub mod mechanism;
 pub mod memory;
 mod opening;
@@ -22,6 +23,7 @@ mod transaction;
 mod view;
 
 pub use error::SegmentError;
+pub use heap::Heap;
 pub use mechanism::{Access, MechanismKind};
 pub use memory::{Memory, MemoryAccess};
 pub use options::Options;
