@@ -40,6 +40,33 @@ pub enum FloorError {
         #[source]
         source: io::Error,
     },
+    /// The kernel refused a change of a mapping, or the handler of a signal.
+    #[error("the kernel refused to {operation}: {source}")]
+    Kernel {
+        /// What was asked of it.
+        operation: &'static str,
+        /// What it said.
+        #[source]
+        source: io::Error,
+    },
+    /// A transaction was to touch more pages than are mapped, or none.
+    #[error("{asked} pages were to be touched, but 1 to {mapped} are possible here")]
+    Pages {
+        /// How many pages the transaction was to touch.
+        asked: usize,
+        /// How many pages there are.
+        mapped: usize,
+    },
+    /// A page held another value than was last committed to it, so the time means nothing.
+    #[error("the {what} is {found} after the transaction, but {expected} was committed")]
+    PageTouch {
+        /// `value of a page` or `sum of the pages`.
+        what: &'static str,
+        /// What was committed.
+        expected: i64,
+        /// What was found.
+        found: i64,
+    },
     /// The loop computed wrong balances, so its time means nothing.
     #[error("the four sums differ after the loop: {sums}")]
     Sums {
@@ -49,6 +76,13 @@ pub enum FloorError {
 }
 
 impl FloorError {
+    pub(crate) fn kernel(operation: &'static str, source: impl Into<io::Error>) -> Self {
+        FloorError::Kernel {
+            operation,
+            source: source.into(),
+        }
+    }
+
     pub(crate) fn file(
         operation: &'static str,
         directory: &Path,

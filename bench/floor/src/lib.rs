@@ -7,6 +7,10 @@
 //! write ([`sync_latency`]) and a stream of them ([`sequential_writes`]). The ratio to these
 //! carries from machine to machine.
 //!
+//! For transactions on mapped memory the comparison is an older one's recipe, built again
+//! ([`libxac::Recipe`]), and what each of its steps, and of the steps that kernels offer since,
+//! costs by itself ([`decomposition::decompose`]).
+//!
 //! None of this is an engine: there is no recovery, no abort, no client. What it claims to have
 //! written durably, it has (write-through, or an error).
 //!
@@ -23,18 +27,25 @@
 
 mod bank;
 mod bare_loop;
+pub mod decomposition;
+mod distribution;
 mod durable;
 mod error;
+mod fault_handler;
+pub mod libxac;
+mod mapping;
 mod pipeline;
 mod prefetch;
 mod region;
 mod ring_file;
 mod spinner;
+mod write_tracking;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 pub use bare_loop::{BareLoop, bare_loop};
+pub use distribution::Distribution;
 pub use durable::{Face, Latency, SequentialWrites, SyncLatency, sequential_writes, sync_latency};
 pub use error::FloorError;
 pub use pipeline::{BarePipeline, bare_pipeline};

@@ -15,14 +15,19 @@
 //! whether its cores idle ([`sardonyx_floor::Spinner`]), so all peers run in the same face of the
 //! disk, the table says in which, and bare durable writes of the same run stand above it.
 //!
+//! A second comparison, [`tree_inserts`], is of ordered trees alone: durable random inserts, one
+//! transaction each, by threads or processes.
+//!
 //! # Building
 //!
 //! This crate is no member by default and nobody's dependency: it compiles SQLite, LMDB and RocksDB
 //! from source, which takes a C++ compiler, libclang (Debian: `apt install libclang-dev`) and, for
-//! RocksDB, some quarter of an hour of one core.
+//! RocksDB, some quarter of an hour of one core. Berkeley DB is the system's (Debian: `apt install
+//! libdb5.3-dev`).
 //!
 //! ```text
 //! cargo run --release -p sardonyx-peers -- --seconds 2
+//! cargo run --release -p sardonyx-peers --bin tree-inserts -- --seconds 2
 //! ```
 //!
 //! # Adding an engine
@@ -40,6 +45,7 @@ mod run;
 mod sardonyx;
 mod sqlite;
 mod table;
+pub mod tree_inserts;
 
 pub use peer::{Engine, Failure, OpenBank, Peer, PeerError};
 pub use run::{Cell, Options, PeerReport, Report, run};

@@ -152,7 +152,12 @@ impl DurableLog for SharedLog {
                 tv_nsec: LOOK_AFTER.subsec_nanos().into(),
             };
             // Whatever ends the wait, we look again.
-            let _ = futex::wait(&control.groups, futex::Flags::empty(), groups, Some(&timeout));
+            let _ = futex::wait(
+                &control.groups,
+                futex::Flags::empty(),
+                groups,
+                Some(&timeout),
+            );
             control.waiting.fetch_sub(1, Ordering::SeqCst);
         }
     }

@@ -6,10 +6,12 @@
 //! Every access is checked against the memory's bounds and the type's alignment, so a link that
 //! was damaged on disk is a [`PlaceError`], never undefined behaviour.
 
+mod plain;
+
+pub use plain::PlainMemory;
+
 use crate::place::{P, Slice};
 use crate::resident::{self, Resident};
-use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::store::{PageStore, StoreError};
 use std::any::type_name;
 
 /// A range of bytes that grows in place. The first byte's address is a multiple of 4096, so that
@@ -230,6 +232,26 @@ pub trait MemoryAccess: Memory {
         Ok(())
     }
 
+    /// Copies the values of a slice to another place, which may overlap it.
+    ///
+    /// # Errors
+    /// As the trait says.
+    fn copy<T: Resident>(&mut self, from: Slice<T>, to: P<T>) -> Result<(), PlaceError> {
+        // Each is asked for by its range, for whoever wants to be told what is read and changed.
+        let bytes = size_of_val(self.slice(from)?);
+        self.slice_mut(Slice {
+            start: to,
+            length: from.length,
+        })?;
+        if bytes > 0 {
+            // Both are within the memory, so their ends are offsets.
+            let start = from.start.offset() as usize;
+            self.bytes_mut()
+                .copy_within(start..start + bytes, to.offset() as usize);
+        }
+        Ok(())
+    }
+
     /// Two values at once, to change: what a `Box`-less structure needs to relink two nodes.
     ///
     /// # Errors
@@ -310,58 +332,6 @@ fn refusal<M: Memory + ?Sized, T>(memory: &M, place: P<T>, length: u64) -> Place
             align: align_of::<T>(),
             type_name,
         }
-    }
-}
-
-/// Private memory of this process, page-aligned and growable: for tests, and for the same code
-/// without transactions.
-#[derive(Debug)]
-pub struct PlainMemory {
-    store: PageStore,
-}
-
-impl PlainMemory {
-    /// Empty memory that may grow to `bytes_max`, which is rounded up to whole pages. Only address
-    /// space is taken.
-    ///
-    /// # Errors
-    /// [`GrowError::Refused`] if the process cannot have so much address space.
-    pub fn new(bytes_max: u64) -> Result<Self, GrowError> {
-        let store = PageStore::reserve(bytes_max).map_err(|source| refused(bytes_max, source))?;
-        Ok(PlainMemory { store })
-    }
-}
-
-impl Memory for PlainMemory {
-    fn bytes(&self) -> &[u8] {
-        self.store.bytes()
-    }
-
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        self.store.bytes_mut()
-    }
-
-    fn grow_to(&mut self, bytes: u64) -> Result<(), GrowError> {
-        let pages = bytes.div_ceil(PAGE_SIZE as u64);
-        self.store
-            .grow_to(pages)
-            .map_err(|source| refused(bytes, source))
-    }
-}
-
-fn refused(asked_bytes: u64, source: StoreError) -> GrowError {
-    match source {
-        StoreError::Full {
-            asked_bytes,
-            limit_bytes,
-        } => GrowError::Full {
-            asked_bytes,
-            limit_bytes,
-        },
-        other => GrowError::Refused {
-            asked_bytes,
-            source: Box::new(other),
-        },
     }
 }
 
@@ -477,6 +447,25 @@ mod tests {
     }
 
     #[test]
+    fn slices_are_copied_also_onto_themselves() {
+        let mut memory = memory(1);
+        let slice = |start, length| Slice::<u16> {
+            start: P::from_offset(start),
+            length,
+        };
+        let values = memory.slice_mut(slice(8, 4)).unwrap();
+        values.copy_from_slice(&[1, 2, 3, 4]);
+        memory.copy(slice(8, 4), P::from_offset(10)).unwrap();
+        assert_eq!(memory.slice(slice(8, 5)).unwrap(), [1, 1, 2, 3, 4]);
+        memory.copy(slice(0, 0), P::null()).unwrap();
+        for (from, to) in [(4090, 8), (8, 4090), (8, 9)] {
+            let before = memory.bytes().to_vec();
+            assert!(memory.copy(slice(from, 4), P::from_offset(to)).is_err());
+            assert!(memory.bytes() == before);
+        }
+    }
+
+    #[test]
     fn a_pair_that_overlaps_is_refused() {
         let mut memory = memory(1);
         for (a, b) in [(8, 8), (8, 12), (12, 8)] {
@@ -490,23 +479,5 @@ mod tests {
         }
         let null = memory.get_pair_mut(P::<u32>::from_offset(8), P::<u32>::null());
         assert!(matches!(null, Err(PlaceError::Null { .. })));
-    }
-
-    #[test]
-    fn growth_is_in_whole_pages_and_bounded() {
-        let mut memory = PlainMemory::new(8192).unwrap();
-        memory.grow_to(1).unwrap();
-        assert_eq!(memory.bytes().len(), 4096);
-        match memory.grow_to(8193) {
-            Err(GrowError::Full {
-                asked_bytes: 12288,
-                limit_bytes: 8192,
-            }) => {}
-            other => panic!("{other:?}"),
-        }
-        assert!(matches!(
-            PlainMemory::new(u64::MAX),
-            Err(GrowError::Refused { .. })
-        ));
     }
 }

@@ -43,12 +43,11 @@ impl Opening<'_> {
     /// Opens the database, or makes it.
     pub(crate) fn open(self) -> Result<Arc<Participant>, SegmentError> {
         let disk = RealDisk::open(self.directory).map_err(OpenError::from)?;
-        let directory = std::fs::canonicalize(self.directory).map_err(|source| {
-            SegmentError::System {
+        let directory =
+            std::fs::canonicalize(self.directory).map_err(|source| SegmentError::System {
                 operation: "find the database's directory",
                 source,
-            }
-        })?;
+            })?;
         let mut open = OPEN.lock();
         let open = open.get_or_insert_default();
         if let Some(participant) = open.get(&directory).and_then(Weak::upgrade)
@@ -70,7 +69,11 @@ impl Opening<'_> {
             };
             if let Some((region, durable)) = parts {
                 drop(opening);
-                return Ok(Participant::new(region, Some(Box::new(durable)), self.policies));
+                return Ok(Participant::new(
+                    region,
+                    Some(Box::new(durable)),
+                    self.policies,
+                ));
             }
         }
         Err(SegmentError::Incompatible {
@@ -155,7 +158,9 @@ struct Durable {
 
 impl std::fmt::Debug for Durable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Durable").field("disk", &self.disk).finish_non_exhaustive()
+        f.debug_struct("Durable")
+            .field("disk", &self.disk)
+            .finish_non_exhaustive()
     }
 }
 
@@ -206,7 +211,11 @@ impl Drop for Durable {
             return;
         }
         // What is published is made durable while there is still someone who makes room for it.
-        let tail = self.region.control().tail.load(std::sync::atomic::Ordering::SeqCst);
+        let tail = self
+            .region
+            .control()
+            .tail
+            .load(std::sync::atomic::Ordering::SeqCst);
         if let Err(error) = self.log.wait(&self.region, tail) {
             tracing::error!(%error, "what was committed last may not be durable");
         }
@@ -231,7 +240,10 @@ impl DurableLog for Durable {
     }
 
     fn checkpoint(&self, region: &Region) -> Result<(), SegmentError> {
-        let tail = region.control().tail.load(std::sync::atomic::Ordering::SeqCst);
+        let tail = region
+            .control()
+            .tail
+            .load(std::sync::atomic::Ordering::SeqCst);
         self.log.wait(region, tail)?;
         region.control().log.take_checkpoint().map_err(log_error)
     }

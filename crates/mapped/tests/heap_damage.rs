@@ -26,10 +26,9 @@ fn sample() -> (PlainMemory, Heap, Things) {
         let heap = heap.in_arena(number % 2);
         things.push((heap.allocate_bytes(&mut memory, bytes, 8).unwrap(), bytes));
     }
-    for number in 0..20 {
+    for (number, (place, _)) in things.iter().enumerate().take(20) {
         let name = format!("{number:0>200}");
-        let (place, _) = things[number];
-        heap.set_root(&mut memory, &name, place, "bytes").unwrap();
+        heap.set_root(&mut memory, &name, *place, "bytes").unwrap();
     }
     let mut number = 0;
     things.retain(|(place, bytes)| {
@@ -91,7 +90,7 @@ fn own_data(memory: &PlainMemory) -> Vec<usize> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_bytes_are_errors(

@@ -214,3 +214,27 @@ fn a_full_memory_is_a_typed_error_that_leaves_the_heap_whole() {
     heap.allocate(&mut memory, &[7u64; 100]).unwrap();
     heap.check(&memory).unwrap();
 }
+
+/// Pages of slabs that have become empty serve other classes, other arenas and large things.
+#[test]
+fn memory_of_small_things_comes_back() {
+    let mut memory = PlainMemory::new(8 << 20).unwrap();
+    let heap = Heap::format(&mut memory).unwrap();
+    for bytes in [16, 100, 2000] {
+        let mut places = Vec::new();
+        while let Ok(place) = heap.allocate_bytes(&mut memory, bytes, 8) {
+            places.push(place);
+        }
+        assert!(heap.allocate_bytes(&mut memory, 4096, 8).is_err());
+        for place in places {
+            heap.free_bytes(&mut memory, place, bytes, 8).unwrap();
+        }
+        let report = heap.check(&memory).unwrap();
+        assert!(report.small == 0 && report.arena_pages < 130, "{report:?}");
+        let large = heap
+            .in_arena(1)
+            .allocate_bytes(&mut memory, 6 << 20, 8)
+            .unwrap();
+        heap.free_bytes(&mut memory, large, 6 << 20, 8).unwrap();
+    }
+}

@@ -119,7 +119,7 @@ pub enum HeapError {
 
 impl HeapError {
     /// The damage at an offset.
-    pub(super) fn damaged(offset: u64, what: &'static str) -> Self {
+    pub(crate) fn damaged(offset: u64, what: &'static str) -> Self {
         HeapError::Damaged { offset, what }
     }
 }

@@ -7,7 +7,7 @@
 //! Kept true (and proved by [`Heap::check`]): every page below the high water is of exactly one
 //! kind; no two things overlap; no page is lost.
 //!
-//! Small things, up to 2016 bytes, stand in slabs ([`class`], `slabs`); larger ones take whole
+//! Small things, up to 2016 bytes, stand in slabs (`class`, `slabs`); larger ones take whole
 //! pages (`runs`), so that a large array starts at a page. Sessions that work at the same time
 //! should use different arenas ([`Heap::in_arena`]), because two that change one page conflict.
 

@@ -294,7 +294,6 @@ fn give_back<M: Memory + ?Sized>(memory: &mut M, page: u64, arena: u64) -> Resul
             "the map does not know a slab as its arena's",
         ));
     }
-    memory.get_mut(page_place::<Slab>(page))?.tag = 0;
     runs::give(memory, page, 1)?;
     let arena = memory.get_mut(arena_place(arena))?;
     arena.owned_pages = arena.owned_pages.wrapping_sub(1);

@@ -15,8 +15,8 @@
 //!   algorithm: a session that registers later sees them and registers anew.
 
 use super::robust::RobustLock;
-use sardonyx_storage::shared::SharedLogState;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::shared::SharedLogState;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Marks a shared memory of this layout.

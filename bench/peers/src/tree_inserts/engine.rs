@@ -1,0 +1,175 @@
+//! What an ordered tree must do to take part, and which keys and values go into it.
+//!
+//! Keys are a bijection of counters, so they are as good as random and never the same twice,
+//! whichever worker draws them; values are drawn from their key. So what a tree must hold is known
+//! without keeping it (invariant I11: the same seed, the same entries).
+
+use std::path::Path;
+
+use crate::peer::Failure;
+
+/// The most streams of keys a run has: the entries made beforehand, and one for each worker.
+const STREAM_BITS: u32 = 40;
+
+/// Who else uses a tree while it is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sharing {
+    /// Nobody: one session.
+    Alone,
+    /// Threads of this process, each with a session.
+    Threads,
+    /// Other processes may follow; this is the first to open it.
+    Processes,
+    /// Another process has it open, and has recovered it.
+    Joining,
+}
+
+/// An open tree of entries: a key of 64 bits and a value of bytes.
+pub trait TreePeer: Send + Sync {
+    /// The engine's name, as its makers write it.
+    fn name() -> &'static str
+    where
+        Self: Sized;
+
+    /// The settings that matter for durability and speed, on one line.
+    fn settings() -> &'static str
+    where
+        Self: Sized;
+
+    /// Whether several processes may have the tree open at once.
+    fn processes() -> bool
+    where
+        Self: Sized;
+
+    /// Opens the tree in `directory`, an existing directory of its own; makes one if there is none.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn open(directory: &Path, sharing: Sharing) -> Result<Self, Failure>
+    where
+        Self: Sized;
+
+    /// A place for one thread to work from. With [`Sharing::Alone`] there is one at a time.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn session(&self) -> Result<Box<dyn Session + '_>, Failure>;
+}
+
+/// What one thread does with a tree.
+pub trait Session {
+    /// Inserts an entry whose key is not there yet, in a transaction of its own; returns when it is
+    /// on stable storage.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn insert(&mut self, key: u64, value: &[u8]) -> Result<(), Failure>;
+
+    /// Inserts an entry for each key, its value drawn by [`value`], however is fastest; returns when
+    /// all are on stable storage.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn load(
+        &mut self,
+        keys: &mut dyn Iterator<Item = u64>,
+        value_bytes: usize,
+    ) -> Result<(), Failure>;
+
+    /// The value of a key, of which it is known that it is no longer than `value_bytes`.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn get(&mut self, key: u64, value_bytes: usize) -> Result<Option<Vec<u8>>, Failure>;
+
+    /// How many entries the tree holds.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn count(&mut self) -> Result<u64, Failure>;
+}
+
+/// Opens or makes a tree in an engine: see [`TreePeer::open`].
+pub type OpenTree = fn(&Path, Sharing) -> Result<Box<dyn TreePeer>, Failure>;
+
+/// An engine of the registry.
+#[derive(Clone, Copy)]
+pub struct TreeEngine {
+    /// See [`TreePeer::name`].
+    pub name: &'static str,
+    /// See [`TreePeer::settings`].
+    pub settings: &'static str,
+    /// See [`TreePeer::processes`].
+    pub processes: bool,
+    /// See [`TreePeer::open`].
+    pub open: OpenTree,
+}
+
+impl TreeEngine {
+    /// The engine that `T` adapts.
+    pub fn of<T: TreePeer + 'static>() -> Self {
+        TreeEngine {
+            name: T::name(),
+            settings: T::settings(),
+            processes: T::processes(),
+            open: |directory, sharing| Ok(Box::new(T::open(directory, sharing)?)),
+        }
+    }
+}
+
+/// The `index`-th key of a stream: 0 for the entries made beforehand, then one for each worker.
+pub fn key(seed: u64, stream: u64, index: u64) -> u64 {
+    let counter = (stream << STREAM_BITS) + index;
+    mix(mix(seed).wrapping_add(counter))
+}
+
+/// The value of a key.
+pub fn value(key: u64, bytes: usize) -> Vec<u8> {
+    let mut value = vec![0; bytes];
+    fill_value(key, &mut value);
+    value
+}
+
+/// Fills `value` with the value of a key.
+pub fn fill_value(key: u64, value: &mut [u8]) {
+    for (counter, chunk) in (1..).zip(value.chunks_mut(8)) {
+        let word = mix(key.wrapping_add(counter)).to_le_bytes();
+        chunk.copy_from_slice(&word[..chunk.len()]);
+    }
+}
+
+/// The finishing steps of splitmix64: each can be undone, so no two numbers become one.
+fn mix(number: u64) -> u64 {
+    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_streams_share_a_key_and_seeds_differ() {
+        let keys =
+            |seed| (0..5).flat_map(move |stream| (0..2_000).map(move |i| key(seed, stream, i)));
+        let one: HashSet<_> = keys(1).collect();
+        assert_eq!(one.len(), 10_000);
+        assert!(keys(2).all(|key| !one.contains(&key)));
+        let upper = one.iter().filter(|&&key| key >> 63 == 1).count();
+        assert!(
+            (4_700..5_300).contains(&upper),
+            "{upper} of 10000 in the upper half"
+        );
+    }
+
+    #[test]
+    fn values_differ_by_key_and_a_shorter_one_is_a_prefix() {
+        assert_ne!(value(1, 100), value(2, 100));
+        assert_eq!(value(7, 100)[..13], value(7, 13));
+        assert_eq!(value(7, 0), []);
+    }
+}

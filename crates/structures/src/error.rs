@@ -1,0 +1,51 @@
+//! What can go wrong with a structure in plain memory.
+
+/// A failed operation on a structure.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The area has too few pages for this operation. Nothing was changed: make the area at least
+    /// `pages_needed` pages large and repeat the operation.
+    #[error("the area is full: enlarge it to {pages_needed} pages and repeat the operation")]
+    Full {
+        /// How many pages the area must have in all.
+        pages_needed: usize,
+    },
+    /// A page holds what this structure never writes. See the crate's page for what an operation
+    /// that changes the structure may have done before.
+    #[error(
+        "page {page} of the area is damaged: {reason}; abort the transaction or recover the area"
+    )]
+    Damaged {
+        /// The page's number within the area.
+        page: usize,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The area holds this kind of structure, but made with another parameter.
+    #[error("the structure in this area has {what} {found}, but it is opened with {declared}")]
+    LayoutDiffers {
+        /// Which parameter.
+        what: &'static str,
+        /// What the area has.
+        found: u64,
+        /// What the program declares.
+        declared: u64,
+    },
+    /// Bytes cannot be seen as pages.
+    #[error(
+        "{length} bytes at an address that is {excess} bytes beyond a multiple of 4096 are not \
+         whole pages: give page-aligned memory with a length that is a multiple of 4096"
+    )]
+    NotPages {
+        /// The length of the bytes.
+        length: usize,
+        /// How far the first byte is from the page boundary before it, in bytes.
+        excess: usize,
+    },
+}
+
+/// Shorthand for damage found.
+pub(crate) fn damaged<T>(page: usize, reason: &'static str) -> Result<T, Error> {
+    Err(Error::Damaged { page, reason })
+}
