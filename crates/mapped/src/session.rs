@@ -181,6 +181,27 @@ impl Session {
         begun
     }
 
+    /// As [`begin`](Self::begin), for a session whose memory was lent to code that the borrow checker
+    /// does not watch (C, NumPy): first looks for pages that were written while no transaction was
+    /// running. Costs a scan of the chunks that are open for writing.
+    ///
+    /// # Errors
+    /// As `begin`; [`SegmentError::WrittenOutside`] if there were such pages. They are committed
+    /// ones again then, no transaction is running, and the next call begins one.
+    pub fn begin_checked(&mut self, begin: Begin) -> Result<(), SegmentError> {
+        if self.running.is_none() && !self.shared.region.was_forked() {
+            self.mechanism.written(&self.view, &mut self.written)?;
+            let first = self.written.iter().copied().min();
+            self.written.clear();
+            if let Some(page) = first {
+                self.mechanism.reset(&self.view)?;
+                self.dropped = true;
+                return Err(SegmentError::WrittenOutside { page });
+            }
+        }
+        self.begin(begin)
+    }
+
     fn try_begin(&mut self, begin: Begin) -> Result<(), SegmentError> {
         let (pin, snapshot) = self.register(begin.read_only);
         let folded = self.shared.region.control().folded.load(Ordering::SeqCst);
