@@ -11,6 +11,7 @@
 
 use crate::error::SegmentError;
 use crate::participant::DurableLog;
+use crate::planted::{self, Step};
 use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
 use crate::shared::ring::Frames;
@@ -69,8 +70,10 @@ impl SharedLog {
             end = frame.end;
         }
         let count = records.len() as u32;
+        planted::step(Step::Leading);
         let mut leader = self.leader.lock();
         leader.write_group(&control.log, count, &records, end)?;
+        planted::step(Step::GroupWritten);
         control.durable.store(end, Ordering::SeqCst);
         for (word, writers) in control.last_writers.iter().zip(writers) {
             word.store(writers, Ordering::Relaxed);
@@ -160,6 +163,14 @@ impl DurableLog for SharedLog {
             );
             control.waiting.fetch_sub(1, Ordering::SeqCst);
         }
+    }
+
+    fn poll(&self, region: &Region, position: u64) -> Option<Result<(), SegmentError>> {
+        let control = region.control();
+        if control.durable.load(Ordering::SeqCst) >= position {
+            return Some(Ok(()));
+        }
+        control.log.check().err().map(|error| Err(log_error(error)))
     }
 
     fn admit(&self, region: &Region, records: usize) -> Result<(), SegmentError> {

@@ -4,6 +4,7 @@
 // The derive names this crate by its name, here too.
 extern crate self as sardonyx_mapped;
 
+mod awaiting;
 pub mod collections;
 mod difference;
 mod error;
@@ -15,6 +16,11 @@ mod opening;
 mod options;
 mod participant;
 pub mod place;
+#[cfg(feature = "planted-faults")]
+#[doc(hidden)]
+pub mod planted;
+#[cfg(not(feature = "planted-faults"))]
+mod planted;
 pub mod resident;
 mod segment;
 mod session;
@@ -22,6 +28,7 @@ mod shared;
 mod ticket;
 mod transaction;
 mod view;
+mod warden;
 
 pub use error::SegmentError;
 pub use heap::Heap;

@@ -82,6 +82,12 @@ impl<'a> Transaction<'a> {
         self.session.roll_back_to(savepoint)
     }
 
+    /// Whether it can no longer commit, whatever it does, because its snapshot was in the way for too
+    /// long. It sees its snapshot still.
+    pub fn is_doomed(&self) -> bool {
+        self.session.is_doomed()
+    }
+
     /// Bytes of the segment.
     pub fn length(&self) -> u64 {
         self.session.length()

@@ -16,6 +16,7 @@
 use super::control::{CONTROL_BYTES, Control, PROCESSES, Process, layout_mark};
 use super::control::{IDLE, MAGIC, SLOTS};
 use crate::error::SegmentError;
+use crate::planted::{self, Step};
 use rustix::fs::{CWD, FallocateFlags, MemfdFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
@@ -122,6 +123,7 @@ impl Region {
         control.magic.store(MAGIC, Ordering::Release);
         region.register()?;
         if let Some(path) = path {
+            planted::step(Step::BeforeName);
             // The lock on the process' place was taken by this file, whatever its name.
             let (old, flags) = (
                 temporary(path),
@@ -264,6 +266,7 @@ impl Region {
             control.processes[n]
                 .pid
                 .store(std::process::id(), Ordering::SeqCst);
+            planted::step(Step::ProcessRegistered);
         }
         control.growth.unlock();
         self.process = found.ok_or(SegmentError::TooMany {
@@ -301,6 +304,7 @@ impl Region {
                 found = true;
                 slot.snapshot.store(IDLE, Ordering::SeqCst);
                 slot.process.store(0, Ordering::SeqCst);
+                planted::step(Step::Burying);
             }
         }
         control.processes[n].pid.store(0, Ordering::SeqCst);
@@ -342,9 +346,11 @@ impl Region {
             let slot = &control.slots[n];
             slot.snapshot.store(IDLE, Ordering::SeqCst);
             slot.generation.fetch_add(1, Ordering::SeqCst);
+            planted::step(Step::SlotCounted);
             slot.process
                 .store(self.process as u32 + 1, Ordering::SeqCst);
             control.slots_used.fetch_max(n as u32 + 1, Ordering::SeqCst);
+            planted::step(Step::SlotTaken);
         }
         control.growth.unlock();
         found.ok_or(SegmentError::TooMany {
@@ -438,6 +444,7 @@ impl Region {
         }
         let control = self.control();
         control.growth.lock();
+        planted::step(Step::GrowthLocked);
         let have = control.pages.load(Ordering::SeqCst);
         let bytes = (pages * PAGE_SIZE as u64).next_multiple_of(GROW_BYTES);
         let want = (bytes / PAGE_SIZE as u64).min(self.size.pages_max);
@@ -449,7 +456,9 @@ impl Region {
             Ok(())
         };
         if grown.is_ok() && want > have {
+            planted::step(Step::Allocated);
             control.pages.store(want, Ordering::SeqCst);
+            planted::step(Step::Grown);
         }
         control.growth.unlock();
         grown
@@ -595,7 +604,7 @@ pub(crate) fn forks() -> u32 {
 }
 
 /// Counts forks, so that a child knows that it is one.
-fn notice_forks() {
+pub(crate) fn notice_forks() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     extern "C" fn in_the_child() {
         FORKS.fetch_add(1, Ordering::Relaxed);

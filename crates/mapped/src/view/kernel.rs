@@ -5,10 +5,12 @@
 //! `linux/fs.h`, `asm-generic/mman-common.h`); the crates in use do not have them.
 
 use crate::error::SegmentError;
+use crate::shared::region;
 use rustix::fs::{Mode, OFlags};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 const UFFD_USER_MODE_ONLY: i32 = 1;
 const UFFD_API: u64 = 0xAA;
@@ -89,11 +91,45 @@ pub struct Kernel {
     pagemap: OwnedFd,
 }
 
-/// The kernel's mechanisms, if this one has them all; else why not. Asked once for the process.
+/// What one process was told.
+struct Asked {
+    forks: u32,
+    kernel: Result<Kernel, String>,
+}
+
+impl Asked {
+    fn answer(&self) -> Result<&Kernel, &str> {
+        self.kernel.as_ref().map_err(String::as_str)
+    }
+}
+
+/// The kernel's mechanisms, if this one has them all; else why not. Asked once for the process: what
+/// a forked child has of its parent's files works on the parent's memory.
 pub fn kernel() -> Result<&'static Kernel, &'static str> {
-    static KERNEL: OnceLock<Result<Kernel, String>> = OnceLock::new();
-    let kernel = KERNEL.get_or_init(|| Kernel::open().map_err(|error| error.to_string()));
-    kernel.as_ref().map_err(String::as_str)
+    static ASKED: AtomicPtr<Asked> = AtomicPtr::new(std::ptr::null_mut());
+    let known = ASKED.load(Ordering::Acquire);
+    // SAFETY: null, or leaked below.
+    if let Some(asked) = unsafe { known.as_ref() }
+        && asked.forks == region::forks()
+    {
+        return asked.answer();
+    }
+    region::notice_forks();
+    let asked = Box::into_raw(Box::new(Asked {
+        forks: region::forks(),
+        kernel: Kernel::open().map_err(|error| error.to_string()),
+    }));
+    let order = (Ordering::AcqRel, Ordering::Acquire);
+    let asked = match ASKED.compare_exchange(known, asked, order.0, order.1) {
+        Ok(_) => asked,
+        Err(faster) => {
+            // SAFETY: made above, and known to nobody else.
+            drop(unsafe { Box::from_raw(asked) });
+            faster
+        }
+    };
+    // SAFETY: what is stored is never dropped.
+    unsafe { &*asked }.answer()
 }
 
 fn last(operation: &'static str) -> SegmentError {
@@ -289,6 +325,59 @@ impl Kernel {
             _ => Err(io::Error::last_os_error()),
         }
     }
+}
+
+/// Whether the kernel may take pages away that were read, so that they look as if they were not: it
+/// does so to shared memory if there is somewhere to swap it to. Then views are locked.
+pub fn has_swap() -> bool {
+    static SWAP: OnceLock<bool> = OnceLock::new();
+    // The first line is a heading. Where this cannot be read, better be careful.
+    *SWAP.get_or_init(|| {
+        std::fs::read_to_string("/proc/swaps").map_or(true, |swaps| swaps.lines().count() > 1)
+    })
+}
+
+/// Keeps pages of a range in memory, once they are there.
+///
+/// The caller owns the range.
+pub fn lock_on_fault(start: *mut u8, bytes: usize) -> Result<(), SegmentError> {
+    const MLOCK_ONFAULT: u32 = 1;
+    // SAFETY: locking changes nothing about what the memory holds; the caller owns it.
+    match unsafe { libc::mlock2(start.cast(), bytes, MLOCK_ONFAULT) } {
+        0 => Ok(()),
+        _ => Err(last(
+            "lock a view in memory, as is needed where there is swap: raise the limit on locked memory \
+             (`ulimit -l unlimited`), or choose the mechanism `signal`",
+        )),
+    }
+}
+
+/// Whether this process may lock any amount of memory.
+pub fn can_lock() -> bool {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the structure is valid.
+    let asked = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } == 0;
+    if asked && limit.rlim_cur == libc::RLIM_INFINITY {
+        return true;
+    }
+    // Address space counts, not memory; so more than the limit of it can be locked only with the right
+    // to ignore the limit.
+    let bytes = (limit.rlim_cur as usize).saturating_add(sardonyx_storage::page::PAGE_SIZE);
+    let flags = rustix::mm::MapFlags::PRIVATE | rustix::mm::MapFlags::NORESERVE;
+    let nowhere = std::ptr::null_mut();
+    // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
+    let start = unsafe {
+        rustix::mm::mmap_anonymous(nowhere, bytes, rustix::mm::ProtFlags::empty(), flags)
+    };
+    start.is_ok_and(|start| {
+        let locked = lock_on_fault(start.cast(), bytes).is_ok();
+        // SAFETY: mapped above, and nobody else's.
+        let _ = unsafe { rustix::mm::munmap(start, bytes) };
+        locked
+    })
 }
 
 /// # Safety
