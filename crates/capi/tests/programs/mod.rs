@@ -6,6 +6,7 @@ use tempfile::TempDir;
 
 /// How a program gets the library.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[allow(dead_code, reason = "each test uses its part")]
 pub enum Link {
     /// From the shared library, when it is started.
     Shared,
