@@ -135,9 +135,12 @@ impl Mechanism for Asynchronous {
                 outcome = kernel.written(view.page(first), bytes, |from, to| {
                     let page = |address: u64| (address - base) / PAGE_SIZE as u64;
                     for page in page(from)..page(to) {
-                        view.private.set(page);
                         view.protected.set(page);
-                        pages.push(page);
+                        // A new guard looks as if it was written, once.
+                        if !view.guarded.has(page) {
+                            view.private.set(page);
+                            pages.push(page);
+                        }
                     }
                 });
             }
