@@ -2,6 +2,7 @@
 //! by its sessions.
 
 use crate::error::SegmentError;
+use crate::planted::{self, Step};
 use crate::shared::region::Region;
 use crate::shared::ring;
 use crate::shared::robust::Got;
@@ -101,6 +102,7 @@ impl Participant {
             self.region.bury_the_dead();
         }
         HOLDS.with_borrow_mut(|holds| holds.push(this));
+        planted::step(Step::CommitLocked);
         Ok(())
     }
 
@@ -108,6 +110,7 @@ impl Participant {
     pub(crate) fn unlock_commit(&self) {
         let this: *const Participant = self;
         HOLDS.with_borrow_mut(|holds| holds.retain(|held| *held != this));
+        planted::step(Step::BeforeUnlock);
         self.region.control().commit.unlock();
     }
 

@@ -4,6 +4,7 @@ use crate::error::SegmentError;
 use crate::mechanism::Access;
 use crate::memory::{GrowError, Memory};
 use crate::session::{Begin, Savepoint, Session};
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 
 /// A running transaction: the segment's memory, to be read and written by ordinary loads and stores.
@@ -27,6 +28,18 @@ impl<'a> Transaction<'a> {
     pub fn begin(session: &'a mut Session, begin: Begin) -> Result<Self, SegmentError> {
         session.begin(begin)?;
         Ok(Transaction { session })
+    }
+
+    /// The one that was begun in a session by [`Session::begin`], for as long as it is looked at. It
+    /// is ended there; dropping this does not end it.
+    ///
+    /// # Errors
+    /// [`SegmentError::NoTransaction`].
+    pub fn of(session: &'a mut Session) -> Result<ManuallyDrop<Self>, SegmentError> {
+        match session.is_running() {
+            true => Ok(ManuallyDrop::new(Transaction { session })),
+            false => Err(SegmentError::NoTransaction),
+        }
     }
 
     /// Ends it and makes what it did visible to all. See [`Session::commit`].

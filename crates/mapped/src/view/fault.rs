@@ -170,11 +170,15 @@ impl View {
         let Some(page) = self.page_of(address) else {
             return false;
         };
+        // Children do not have the mapping; nothing can make such an access right.
+        if self.region().was_forked() {
+            return false;
+        }
         // SAFETY: always succeeds.
         let thread = unsafe { libc::gettid() };
         let owner = self.owner.load(Ordering::Relaxed);
         if owner == 0 {
-            return self.kind() == ViewKind::Asynchronous && self.resolve_idle(page);
+            return self.resolve_idle(page);
         }
         // The transaction's thread may have lent the memory to others, and the warden may be at work;
         // one at a time comes in here.
@@ -234,14 +238,51 @@ impl View {
     }
 
     /// Outside of a transaction nothing is promised but that a page can be read; what is read is some
-    /// committed state of it. The next transaction makes the view anew.
+    /// committed state of it. A write goes to the view alone. The next transaction makes the view anew,
+    /// and [`Session::begin_checked`](crate::Session::begin_checked) reports the write.
     fn resolve_idle(&self, page: u64) -> bool {
-        let guarded = self.guarded.has(page);
-        if let (true, Ok(kernel)) = (guarded, kernel()) {
+        let outcome = match self.kind() {
+            ViewKind::Asynchronous => self.resolve_idle_asynchronous(page),
+            ViewKind::Signal => self.resolve_idle_signal(page),
+            ViewKind::Explicit => Ok(false),
+        };
+        let handled = outcome.unwrap_or(false);
+        if handled {
             self.stale.store(true, Ordering::Relaxed);
-            return kernel.unguard(self.page(page), PAGE_SIZE).is_ok();
         }
-        false
+        handled
+    }
+
+    fn resolve_idle_asynchronous(&self, page: u64) -> std::io::Result<bool> {
+        if self.guarded.has(page) {
+            let kernel = kernel().map_err(std::io::Error::other)?;
+            // Still noted as guarded, which the next transaction's reset clears.
+            kernel.unguard(self.page(page), PAGE_SIZE)?;
+            if !self.is_open(page) {
+                return self.open_chunk(page).map(|()| true);
+            }
+            return Ok(true);
+        }
+        if self.is_open(page) {
+            return Ok(false);
+        }
+        self.open_chunk(page)?;
+        Ok(true)
+    }
+
+    fn resolve_idle_signal(&self, page: u64) -> std::io::Result<bool> {
+        if self.writable.has(page) {
+            return Ok(false);
+        }
+        if self.readable.has(page) {
+            self.let_write(page)?;
+        } else {
+            // As `let_read`, but the ring is not pinned: the base page must do.
+            self.protect(page, 1, MprotectFlags::READ)?;
+            self.readable.set(page);
+            self.note_touched(page);
+        }
+        Ok(true)
     }
 
     /// The first fault on a page lets it be read, the second lets it be written.
