@@ -367,7 +367,7 @@ impl Session {
         self.running = None;
         self.written.clear();
         if self.conflicts >= CONFLICTS_BEFORE_EXACT {
-            self.exact = EXACT_AFTER_CONFLICTS;
+            self.exact = self.exact.max(EXACT_AFTER_CONFLICTS);
         }
         let ended = ended.and_then(|()| self.mechanism.end(&self.view, self.exact > 0));
         match ended {
