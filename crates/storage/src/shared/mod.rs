@@ -30,6 +30,8 @@ mod opening;
 mod preparing;
 mod state;
 mod text;
+#[cfg(test)]
+mod world;
 
 pub use custodian::{Custodian, SharedMemory};
 pub use custody::{Custody, CustodyError};

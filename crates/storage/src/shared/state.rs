@@ -82,6 +82,8 @@ pub struct SharedLogState {
     complete_from: AtomicU64,
     /// How often somebody became custodian.
     custodians: AtomicU32,
+    /// Nobody becomes custodian any more.
+    custody_ended: AtomicU32,
     /// Set by the first failure, before its text.
     poisoned: AtomicU32,
     poison: SharedText,
@@ -106,6 +108,7 @@ impl SharedLogState {
             served: AtomicU64::new(0),
             complete_from: AtomicU64::new(0),
             custodians: AtomicU32::new(0),
+            custody_ended: AtomicU32::new(0),
             poisoned: AtomicU32::new(0),
             poison: SharedText::new(),
             failure: SharedText::new(),
@@ -368,9 +371,18 @@ impl SharedLogState {
         Some(SharedLogError::Custodian { reason })
     }
 
-    pub(super) fn fail_custody(&self, reason: &str) {
+    /// Says why the custodian stopped, and whether it is of use that another one tries.
+    pub(super) fn fail_custody(&self, reason: &str, for_good: bool) {
+        if for_good {
+            self.custody_ended.store(1, Ordering::Release);
+        }
         self.failure.set(reason);
         self.notify();
+    }
+
+    /// Whether nobody becomes custodian any more, until the database is opened anew.
+    pub fn custody_has_ended(&self) -> bool {
+        self.custody_ended.load(Ordering::Acquire) != 0
     }
 
     /// The number that [`SharedLogState::wait`] takes; read it before looking at what is waited for.
