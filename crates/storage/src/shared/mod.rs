@@ -23,6 +23,8 @@ mod custody;
 mod error;
 #[cfg(test)]
 mod exploration;
+#[cfg(test)]
+mod failures;
 mod leader;
 #[cfg(test)]
 mod mortal;
