@@ -39,6 +39,8 @@ pub trait SharedMemory: Send + Sync {
     fn log_state(&self) -> &SharedLogState;
 
     /// Makes durable what is published and nobody waits for; returns at once if there is nothing.
+    /// Called every ten milliseconds while the log grows; after a quiet time it may be ten times
+    /// that, unless whoever commits without waiting calls [`SharedLogState::notify`] once.
     /// Must not wait for room in the log: its caller is the one who makes it.
     ///
     /// # Errors

@@ -142,6 +142,36 @@ fn open_alone_and_shared_exclude_each_other() {
 }
 
 #[test]
+fn i10_a_log_at_its_limit_has_a_checkpoint_taken_although_none_is_due() {
+    let mut world = World::new(7, "at the limit".into());
+    world.options.checkpoint_interval_bytes = Some(u64::MAX);
+    let mut life = world.open_safely().unwrap();
+    for group in 0..300 {
+        world.submit();
+        world.lead(&mut life, group % 2, usize::MAX).unwrap();
+    }
+    let end = life.state.end().position;
+    assert!(end.lsn.0 > 4 * world.options.log_bytes_max, "{end:?}");
+    drop(life);
+    world.restart(Faults::default());
+    world.check();
+}
+
+#[test]
+fn who_opened_alone_between_the_first_lock_and_the_shared_one_is_noticed() {
+    let world = World::new(6, "slipped in".into());
+    let disk: Arc<dyn Disk> = Arc::new(world.simulated.clone());
+    let first = open_first(&disk, &world.options).unwrap().unwrap();
+    // It would have counted the incarnation up.
+    let mut manifest = first.manifest.clone();
+    manifest.incarnation += 1;
+    manifest.write(&*disk).unwrap();
+    let refused = first.lock.share().unwrap_err();
+    assert!(matches!(refused, OpenError::Locked { .. }), "{refused}");
+    assert!(open_first(&disk, &world.options).unwrap().is_some());
+}
+
+#[test]
 fn i7_a_failed_write_or_sync_poisons_for_all_and_reopening_keeps_what_was_acknowledged() {
     let (mut poisoned, mut failed_custodians) = (0, 0);
     for seed in 40..44 {

@@ -134,24 +134,30 @@ impl SharedLogState {
     }
 
     /// Where the durable log ends.
+    #[inline]
     pub fn end(&self) -> SharedEnd {
+        self.read_end(|| {})
+    }
+
+    /// Reads the end; `meanwhile` is called in the middle of each attempt.
+    #[inline(always)]
+    fn read_end(&self, mut meanwhile: impl FnMut()) -> SharedEnd {
         loop {
             let published = self.published.load(Ordering::Acquire);
             let slot = &self.ends[(published % 2) as usize];
-            let end = SharedEnd {
-                position: LogPosition {
-                    lsn: Lsn(slot.lsn.load(Ordering::Relaxed)),
-                    group: slot.group.load(Ordering::Relaxed),
-                    transactions: slot.transactions.load(Ordering::Relaxed),
-                    incarnation: slot.incarnation.load(Ordering::Relaxed),
-                },
-                tail: slot.tail.load(Ordering::Relaxed),
+            let position = LogPosition {
+                lsn: Lsn(slot.lsn.load(Ordering::Relaxed)),
+                group: slot.group.load(Ordering::Relaxed),
+                transactions: slot.transactions.load(Ordering::Relaxed),
+                incarnation: slot.incarnation.load(Ordering::Relaxed),
             };
+            meanwhile();
+            let tail = slot.tail.load(Ordering::Relaxed);
             // The slot is changed only after the next end was published from the other one: had we
             // seen any of that change, we would see that one, too.
             fence(Ordering::Acquire);
             if self.published.load(Ordering::Relaxed) == published {
-                return end;
+                return SharedEnd { position, tail };
             }
         }
     }
@@ -452,23 +458,44 @@ mod tests {
 
     #[test]
     fn readers_without_a_lock_never_see_a_mixture_of_two_ends() {
-        const ENDS: u64 = 200_000;
+        for publications in 0..5 {
+            let state = SharedLogState::zeroed();
+            state.initialise(end(1).position, 1);
+            state.publish(end(2));
+            let mut left = publications;
+            let mut attempts = 0;
+            let seen = state.read_end(|| {
+                attempts += 1;
+                // All of them while the first attempt is halfway.
+                for n in (0..std::mem::take(&mut left)).map(|k| 3 + k) {
+                    state.publish(end(n));
+                }
+            });
+            assert_eq!(seen, end(2 + publications));
+            assert_eq!(attempts, if publications == 0 { 1 } else { 2 });
+        }
+    }
+
+    #[test]
+    fn who_reads_while_another_publishes_sees_whole_ends_in_order() {
+        const ENDS: u64 = 20_000;
         let state = SharedLogState::zeroed();
         state.initialise(end(0).position, 1);
+        let start = std::sync::Barrier::new(2);
         std::thread::scope(|scope| {
-            let read = || {
-                let mut last = 0;
-                while last < ENDS {
-                    let seen = state.end();
-                    let n = seen.position.group - 1;
-                    assert_eq!(seen, end(n));
-                    assert!(n >= last, "{n} after {last}");
-                    last = n;
-                }
-            };
-            scope.spawn(read);
-            scope.spawn(read);
-            (1..=ENDS).for_each(|n| state.publish(end(n)));
+            scope.spawn(|| {
+                start.wait();
+                (1..=ENDS).for_each(|n| state.publish(end(n)));
+            });
+            start.wait();
+            let mut last = 0;
+            while last < ENDS {
+                let seen = state.end();
+                let n = seen.position.group - 1;
+                assert_eq!(seen, end(n));
+                assert!(n >= last, "{n} after {last}");
+                last = n;
+            }
         });
     }
 
