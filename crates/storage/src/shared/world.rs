@@ -188,9 +188,16 @@ impl World {
         Ok(())
     }
 
-    /// What was recovered must be everything acknowledged, each once, and nothing but what was
-    /// submitted.
+    /// What was recovered, and made stable, must be everything acknowledged, each once, and nothing
+    /// but what was submitted.
     fn check_recovered(&mut self, transactions: usize, pages: &[u8]) {
+        self.compare(transactions, pages);
+        // What is beyond the recovered end is lost for good; what is before it is now durable.
+        self.changes.truncate(transactions);
+        self.acknowledged = transactions;
+    }
+
+    fn compare(&self, transactions: usize, pages: &[u8]) {
         let (what, acknowledged) = (&self.what, self.acknowledged);
         assert!(
             transactions >= acknowledged,
@@ -205,9 +212,6 @@ impl World {
             pages == self.model_pages(transactions),
             "{what}: other pages"
         );
-        // What is beyond the recovered end is lost for good; what is before it is now durable.
-        self.changes.truncate(transactions);
-        self.acknowledged = transactions;
     }
 
     fn model_pages(&self, transactions: usize) -> Vec<u8> {
@@ -222,7 +226,7 @@ impl World {
     }
 
     /// Recovers without changing anything, and compares, the journal's rows included.
-    pub(super) fn check(&mut self) {
+    pub(super) fn check(&self) {
         let disk: Arc<dyn Disk> = Arc::new(self.simulated.clone());
         let manifest = Manifest::read(&*disk).unwrap();
         let options = RecoveryOptions {
@@ -232,13 +236,15 @@ impl World {
         };
         let recovered = recover(&disk, &manifest, options);
         let recovered = recovered.unwrap_or_else(|error| panic!("{}: {error}", self.what));
-        self.check_recovered(recovered.end.transactions as usize, recovered.store.bytes());
+        let transactions = recovered.end.transactions as usize;
+        self.compare(transactions, recovered.store.bytes());
         let mut reader = JournalReader::open(&disk, &manifest, None, None).unwrap();
         let mut rows = Vec::new();
         while let Some(row) = reader.next_row().unwrap() {
             rows.push(row.bytes.to_vec());
         }
-        let expected = self.changes.iter().map(|change| change.row.clone());
+        let expected = self.changes[..transactions].iter();
+        let expected = expected.map(|change| change.row.clone());
         let expected: Vec<_> = expected.filter(|row| !row.is_empty()).collect();
         assert!(rows == expected, "{}: other journal rows", self.what);
     }
