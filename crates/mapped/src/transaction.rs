@@ -4,6 +4,7 @@ use crate::error::SegmentError;
 use crate::mechanism::Access;
 use crate::memory::{GrowError, Memory};
 use crate::session::{Begin, Savepoint, Session};
+use std::mem::ManuallyDrop;
 use std::ops::Range;
 
 /// A running transaction: the segment's memory, to be read and written by ordinary loads and stores.
@@ -77,6 +78,24 @@ impl<'a> Transaction<'a> {
     /// Which mechanism finds out what it touches.
     pub fn mechanism(&self) -> &'static str {
         self.session.mechanism()
+    }
+}
+
+impl Session {
+    /// Lends the running transaction to a part of it, for who begins and ends it by hand. It goes on
+    /// afterwards.
+    ///
+    /// # Errors
+    /// [`SegmentError::NoTransaction`].
+    pub fn with_running<R>(
+        &mut self,
+        part: impl FnOnce(&mut Transaction<'_>) -> R,
+    ) -> Result<R, SegmentError> {
+        if !self.is_running() {
+            return Err(SegmentError::NoTransaction);
+        }
+        // Not dropped, since that would end it.
+        Ok(part(&mut ManuallyDrop::new(Transaction { session: self })))
     }
 }
 
