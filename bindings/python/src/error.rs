@@ -84,7 +84,10 @@ impl From<Failure> for PyErr {
 fn of_segment(error: &SegmentError, message: String) -> PyErr {
     match error {
         SegmentError::Conflict { .. } => python::Conflict::new_err(message),
-        SegmentError::WrittenOutside { .. } => python::WrittenOutside::new_err(message),
+        SegmentError::WrittenOutside { page } => python::WrittenOutside::new_err(format!(
+            "page {page} was written outside of a transaction, through a slice that was kept; the \
+             write was undone: write inside of `with segment.transaction():`"
+        )),
         SegmentError::InsideTransaction => python::InsideTransaction::new_err(
             "this thread is inside of a transaction on this segment; use `segment.nested()` for a \
              part that can fail alone",
