@@ -17,8 +17,11 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Of `nanoseconds`, of which there is at least one; percentiles are by nearest rank.
-    pub(crate) fn of(mut nanoseconds: Vec<f64>) -> Self {
+    /// Of `nanoseconds`; percentiles are by nearest rank.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn of(mut nanoseconds: Vec<f64>) -> Self {
         nanoseconds.sort_unstable_by(f64::total_cmp);
         let count = nanoseconds.len();
         let percentile = |percent: usize| nanoseconds[(count * percent).div_ceil(100) - 1];

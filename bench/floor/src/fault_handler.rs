@@ -58,8 +58,8 @@ pub(crate) fn install() -> Result<(), FloorError> {
         handle as extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) as usize;
     // On the alternate stack, since the handler before may need it: stacks overflow.
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-    // SAFETY: `handle` has the signature that SA_SIGINFO asks for, and does only what a handler of a
-    // fault in its own thread may: system calls, atomics, thread-local cells.
+    // SAFETY: `handle` has the signature that SA_SIGINFO asks for, and does only what a handler of
+    // a fault in its own thread may: system calls, atomics, thread-local cells.
     if unsafe { libc::sigaction(libc::SIGSEGV, &action, null_mut()) } != 0 {
         return Err(refused());
     }

@@ -4,8 +4,8 @@
 //! load from a page raises SIGSEGV; the handler maps the page read-only with `mmap` and notes it in
 //! the read set. The first store raises another; the handler copies the page and maps the *copy*,
 //! read and write, in the same place. At the end every page touched is mapped without rights again,
-//! by one `mmap` each. With the advisory function (`setPageAccess`) a call replaces the signals, and
-//! a page to be written is not mapped read-only first (equation 4.2).
+//! by one `mmap` each. With the advisory function (`setPageAccess`) a call replaces the signals,
+//! and a page to be written is not mapped read-only first (equation 4.2).
 //!
 //! What the library did besides is left out, to its advantage as a baseline: no version table, no
 //! consistency tree, no control file, one process, nothing durable. The thesis leaves copying
@@ -13,8 +13,8 @@
 //! how long that took, so that it may be taken off.
 //!
 //! The transactions are those of Figures 4-1 and 4-3: an integer of each of n consecutive pages is
-//! loaded, or stored. Loads are summed and compared with what was committed last; a transaction that
-//! read something else has no figure.
+//! loaded, or stored. Loads are summed and compared with what was committed last; a transaction
+//! that read something else has no figure.
 //!
 //! ```
 //! use sardonyx_floor::libxac::{Access, Recipe};
@@ -27,16 +27,15 @@
 //! # Ok::<(), sardonyx_floor::FloorError>(())
 //! ```
 
-use std::hint::black_box;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+mod runtime;
 
-use rustix::io::Errno;
+use std::hint::black_box;
+use std::time::Duration;
 
 use crate::distribution::Distribution;
 use crate::error::FloorError;
-use crate::fault_handler::{Watcher, install, watch};
-use crate::mapping::{Mapping, MemoryFile, Rights, Sharing};
+use crate::fault_handler::install;
+use runtime::Runtime;
 
 /// What a transaction does to its pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -140,8 +139,23 @@ impl Recipe {
         self.write(n, true)
     }
 
-    /// Runs one of the four transactions `repetitions` times (at least once), after two that are not
-    /// counted, and compares all pages with what was committed.
+    /// Loads from the first `reads` pages and stores into the `writes` pages behind them, in one
+    /// transaction: what the additive model of section 4.2.1 is about.
+    ///
+    /// # Errors
+    /// As for [`Recipe::read_transaction`].
+    pub fn mixed_transaction(
+        &mut self,
+        reads: usize,
+        writes: usize,
+        advised: bool,
+    ) -> Result<Transaction, FloorError> {
+        self.enough_pages(reads + writes)?;
+        self.touch(reads, reads + writes, advised)
+    }
+
+    /// Runs one of the four transactions `repetitions` times (at least once), after two that are
+    /// not counted, and compares all pages with what was committed.
     ///
     /// # Errors
     /// As for [`Recipe::read_transaction`].
@@ -180,28 +194,34 @@ impl Recipe {
 
     fn read(&mut self, n: usize, advised: bool) -> Result<Transaction, FloorError> {
         self.enough_pages(n)?;
+        self.touch(n, n, advised)
+    }
+
+    fn write(&mut self, n: usize, advised: bool) -> Result<Transaction, FloorError> {
+        self.enough_pages(n)?;
+        self.touch(0, n, advised)
+    }
+
+    /// Loads from the pages before `reads`, stores into those from there to `end`.
+    fn touch(
+        &mut self,
+        reads: usize,
+        end: usize,
+        advised: bool,
+    ) -> Result<Transaction, FloorError> {
+        if reads < end {
+            self.writes = self.writes.wrapping_add(1);
+        }
         let runtime = &self.runtime;
         let mut sum = 0;
         let transaction = runtime.transaction(|| {
-            for page in 0..n {
+            for page in 0..reads {
                 if advised {
                     runtime.set_page_access(page, Access::Read)?;
                 }
                 sum += i64::from(black_box(runtime.view.read(page)));
             }
-            Ok(())
-        })?;
-        let expected = self.committed[..n].iter().copied().map(i64::from).sum();
-        equal("sum of the pages", expected, sum)?;
-        Ok(transaction)
-    }
-
-    fn write(&mut self, n: usize, advised: bool) -> Result<Transaction, FloorError> {
-        self.enough_pages(n)?;
-        self.writes = self.writes.wrapping_add(1);
-        let runtime = &self.runtime;
-        let transaction = runtime.transaction(|| {
-            for page in 0..n {
+            for page in reads..end {
                 if advised {
                     runtime.set_page_access(page, Access::Write)?;
                 }
@@ -209,9 +229,11 @@ impl Recipe {
             }
             Ok(())
         })?;
-        for (page, committed) in self.committed[..n].iter_mut().enumerate() {
-            *committed = value(page, self.writes);
+        for page in reads..end {
+            self.committed[page] = value(page, self.writes);
         }
+        let read = &self.committed[..reads];
+        equal("sum of the pages", read.iter().copied().map(i64::from).sum(), sum)?;
         Ok(transaction)
     }
 
@@ -252,186 +274,11 @@ fn equal(what: &'static str, expected: i64, found: i64) -> Result<(), FloorError
     }
 }
 
-/// Pages in the order of their first touch, in room for all. Atomic because a handler of the same
-/// thread adds to it.
-struct PageSet {
-    pages: Box<[AtomicU32]>,
-    length: AtomicUsize,
-}
-
-impl PageSet {
-    fn new(pages: usize) -> Self {
-        PageSet {
-            pages: (0..pages).map(|_| AtomicU32::new(0)).collect(),
-            length: AtomicUsize::new(0),
-        }
-    }
-
-    /// Returns the page's place in the set.
-    fn add(&self, page: usize) -> usize {
-        let place = self.length.load(Relaxed);
-        self.pages[place].store(page as u32, Relaxed);
-        self.length.store(place + 1, Relaxed);
-        place
-    }
-
-    fn clear(&self) {
-        self.length.store(0, Relaxed);
-    }
-
-    fn is_empty(&self) -> bool {
-        self.length.load(Relaxed) == 0
-    }
-
-    fn iter(&self) -> impl Iterator<Item = usize> {
-        let pages = &self.pages[..self.length.load(Relaxed)];
-        pages.iter().map(|page| page.load(Relaxed) as usize)
-    }
-}
-
-/// How far the running transaction has come with a page.
-const UNTOUCHED: u32 = 0;
-const READ: u32 = 1;
-const WRITTEN: u32 = 2;
-
-/// What the transaction and the handler share.
-struct Runtime {
-    /// Where the program loads and stores.
-    view: Mapping,
-    data_file: MemoryFile,
-    /// The committed pages as the runtime sees them.
-    data: Mapping,
-    copies_file: MemoryFile,
-    /// The copies of written pages: the n-th page of the write set is the n-th here.
-    copies: Mapping,
-    states: Box<[AtomicU32]>,
-    /// Every page with rights: read, or written.
-    touched: PageSet,
-    written: PageSet,
-    signals: AtomicUsize,
-}
-
-impl Runtime {
-    fn new(pages: usize) -> Result<Self, FloorError> {
-        let data_file = MemoryFile::create(pages)?;
-        let copies_file = MemoryFile::create(pages)?;
-        let runtime = Runtime {
-            view: Mapping::new(&data_file, Sharing::Shared, Rights::None)?,
-            data: Mapping::new(&data_file, Sharing::Shared, Rights::ReadWrite)?,
-            copies: Mapping::new(&copies_file, Sharing::Shared, Rights::ReadWrite)?,
-            data_file,
-            copies_file,
-            states: (0..pages).map(|_| AtomicU32::new(UNTOUCHED)).collect(),
-            touched: PageSet::new(pages),
-            written: PageSet::new(pages),
-            signals: AtomicUsize::new(0),
-        };
-        // The files' memory exists from now on, and the runtime's own mappings never fault again.
-        for page in 0..pages {
-            runtime.data.write(page, 0);
-            runtime.copies.write(page, 0);
-        }
-        Ok(runtime)
-    }
-
-    /// `xbegin`, `body`, `xend`.
-    fn transaction(
-        &self,
-        body: impl FnOnce() -> Result<(), FloorError>,
-    ) -> Result<Transaction, FloorError> {
-        let start = Instant::now();
-        self.signals.store(0, Relaxed);
-        let ran = watch(self, body);
-        self.take_rights()?;
-        if let Err(error) = ran {
-            self.written.clear();
-            return Err(error);
-        }
-        let copy_back = self.copy_back();
-        Ok(Transaction {
-            total: start.elapsed(),
-            copy_back,
-            signals: self.signals.load(Relaxed),
-        })
-    }
-
-    /// The advisory function.
-    #[inline(never)]
-    fn set_page_access(&self, page: usize, access: Access) -> Result<(), FloorError> {
-        let state = self.states[page].load(Relaxed);
-        let mapped = match access {
-            Access::Read if state == UNTOUCHED => self.give_read(page),
-            Access::Write if state != WRITTEN => self.give_write(page, state),
-            _ => Ok(()),
-        };
-        mapped.map_err(|source| FloorError::kernel("map a page", source))
-    }
-
-    fn give_read(&self, page: usize) -> Result<(), Errno> {
-        self.view
-            .map_page(page, &self.data_file, page, Rights::Read)?;
-        self.states[page].store(READ, Relaxed);
-        self.touched.add(page);
-        Ok(())
-    }
-
-    fn give_write(&self, page: usize, state: u32) -> Result<(), Errno> {
-        let copy = self.written.add(page);
-        self.copies.copy_page(copy, &self.data, page);
-        self.view
-            .map_page(page, &self.copies_file, copy, Rights::ReadWrite)?;
-        self.states[page].store(WRITTEN, Relaxed);
-        if state == UNTOUCHED {
-            self.touched.add(page);
-        }
-        Ok(())
-    }
-
-    /// Maps every page touched without rights again.
-    fn take_rights(&self) -> Result<(), FloorError> {
-        for page in self.touched.iter() {
-            self.view
-                .map_page(page, &self.data_file, page, Rights::None)
-                .map_err(|source| FloorError::kernel("take the rights to a page", source))?;
-            self.states[page].store(UNTOUCHED, Relaxed);
-        }
-        self.touched.clear();
-        Ok(())
-    }
-
-    /// Makes the copies the committed pages; returns how long that took.
-    fn copy_back(&self) -> Duration {
-        if self.written.is_empty() {
-            return Duration::ZERO;
-        }
-        let start = Instant::now();
-        for (copy, page) in self.written.iter().enumerate() {
-            self.data.copy_page(page, &self.copies, copy);
-        }
-        self.written.clear();
-        start.elapsed()
-    }
-}
-
-impl Watcher for Runtime {
-    fn fault(&self, address: usize) -> bool {
-        let Some(page) = self.view.page_of(address) else {
-            return false;
-        };
-        self.signals.store(self.signals.load(Relaxed) + 1, Relaxed);
-        let mapped = match self.states[page].load(Relaxed) {
-            UNTOUCHED => self.give_read(page),
-            READ => self.give_write(page, READ),
-            // It has all rights: the fault is not for want of them.
-            _ => return false,
-        };
-        mapped.is_ok()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::io::Errno;
+    use std::sync::atomic::Ordering::Relaxed;
 
     #[test]
     fn a_read_raises_one_signal_a_page_and_a_write_two_every_time() {
@@ -443,6 +290,17 @@ mod tests {
         }
         assert_eq!(recipe.runtime.data.read(5), 5 + 3);
         assert_eq!(recipe.runtime.data.read(19), 0);
+    }
+
+    #[test]
+    fn a_mixed_transaction_reads_the_first_pages_and_writes_the_next() {
+        let mut recipe = Recipe::new(20).unwrap();
+        assert_eq!(recipe.mixed_transaction(5, 3, false).unwrap().signals, 5 + 2 * 3);
+        assert_eq!(recipe.mixed_transaction(5, 3, true).unwrap().signals, 0);
+        recipe.check().unwrap();
+        assert_eq!(recipe.runtime.data.read(4), 0);
+        assert_eq!(recipe.runtime.data.read(7), 7 + 2);
+        assert!(recipe.mixed_transaction(15, 6, false).is_err());
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What Linux tells about writes without a signal: userfaultfd's asynchronous write-protection, and
 //! the scan that lists what was written since and protects it again.
 //!
-//! userfaultfd(2) with `UFFD_FEATURE_WP_ASYNC` (Linux 6.7), for faults of user code only, so that no
-//! privilege is needed; `PAGEMAP_SCAN` (Linux 6.7). The kernel's headers are written out here, since
-//! neither libc nor rustix has these parts.
+//! userfaultfd(2) with `UFFD_FEATURE_WP_ASYNC` (Linux 6.7), for faults of user code only, so that
+//! no privilege is needed; `PAGEMAP_SCAN` (Linux 6.7). The kernel's headers are written out here,
+//! since neither libc nor rustix has these parts.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -98,8 +98,9 @@ impl<'a> WriteTracking<'a> {
             mode: REGISTER_MODE_WP,
             ioctls: 0,
         };
-        // SAFETY: the request reads and writes one struct uffdio_register, whose layout this is. The
-        // range is the mapping's; asynchronous protection changes no byte, nor who may access it.
+        // SAFETY: the request reads and writes one struct uffdio_register, whose layout this is.
+        // The range is the mapping's; asynchronous protection changes no byte, nor who may access
+        // it.
         check(unsafe { libc::ioctl(descriptor.as_raw_fd(), UFFDIO_REGISTER, &raw mut register) })?;
         let pagemap = File::open("/proc/self/pagemap")
             .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
@@ -113,7 +114,8 @@ impl<'a> WriteTracking<'a> {
         Ok(tracking)
     }
 
-    /// How many pages were written since the last call, or since the beginning; protects them again.
+    /// How many pages were written since the last call, or since the beginning; protects them
+    /// again.
     pub(crate) fn written_since(&mut self) -> Result<usize, Errno> {
         let start = self.mapping.address() as u64;
         let mut arguments = ScanArguments {

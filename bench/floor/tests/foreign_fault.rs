@@ -49,6 +49,13 @@ fn closed_page() -> *mut i32 {
 #[ignore = "a child process: started by the tests below"]
 fn child() {
     let with_host = std::env::var_os("SARDONYX_HOST_HANDLER").is_some();
+    // A signal that nobody answers comes back for ever; that must fail, not hang.
+    let limit = libc::rlimit {
+        rlim_cur: 10,
+        rlim_max: 10,
+    };
+    // SAFETY: the call reads one struct rlimit.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_CPU, &limit) }, 0);
     let page = closed_page();
     FOREIGN_PAGE.store(page.addr(), SeqCst);
     if with_host {

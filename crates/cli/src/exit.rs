@@ -7,7 +7,9 @@ use sardonyx::storage::log::LogError;
 use sardonyx::storage::manifest::ManifestError;
 use sardonyx::storage::recovery::RecoveryError;
 use sardonyx::{Error, SerialError};
+use sardonyx_experiments::ExperimentError;
 use sardonyx_floor::FloorError;
+use sardonyx_mapped::SegmentError;
 use sardonyx_simulation::experiment::SimulationError;
 use sardonyx_simulation::figures::UnknownFigure;
 use sardonyx_simulation::load::LoadError;
@@ -122,6 +124,12 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(error) = cause.downcast_ref::<TraceError>() {
         return Some(of_trace(error));
     }
+    if let Some(error) = cause.downcast_ref::<ExperimentError>() {
+        return Some(of_experiment(error));
+    }
+    if let Some(SegmentError::Open(error)) = cause.downcast_ref::<SegmentError>() {
+        return Some(of_open(error));
+    }
     cause.is::<DiskError>().then_some(Exit::Failed)
 }
 
@@ -144,6 +152,15 @@ fn of_simulation(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
             SearchError::Target { .. } => Exit::Usage,
             _ => Exit::Found,
         })
+}
+
+fn of_experiment(error: &ExperimentError) -> Exit {
+    match error {
+        ExperimentError::Argument { .. } => Exit::Usage,
+        ExperimentError::Wrong { .. } => Exit::Found,
+        ExperimentError::Segment(SegmentError::Open(error)) => of_open(error),
+        _ => Exit::Failed,
+    }
 }
 
 fn of_database(error: &Error) -> Exit {

@@ -11,6 +11,7 @@ mod exit;
 mod history;
 mod inspect;
 mod output;
+mod page_touch;
 mod recover;
 mod recovery_figures;
 mod simulate;
@@ -45,6 +46,7 @@ enum Command {
     History(history::Arguments),
     Checkpoint(checkpoint::Arguments),
     Checkpointer(checkpointer::Arguments),
+    PageTouch(page_touch::Arguments),
     Simulate(Box<simulate::Arguments>),
     Trace(trace::Arguments),
 }
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Command::History(verb) => verb.run(&mut output),
         Command::Checkpoint(verb) => verb.run(&mut output),
         Command::Checkpointer(verb) => verb.run(&mut output),
+        Command::PageTouch(verb) => verb.run(&mut output),
         Command::Simulate(verb) => verb.run(&mut output),
         Command::Trace(verb) => verb.run(&mut output),
     };

@@ -11,6 +11,7 @@
 
 use crate::error::SegmentError;
 use crate::participant::DurableLog;
+use crate::planted::{self, Step};
 use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
 use crate::shared::ring::Frames;
@@ -69,8 +70,10 @@ impl SharedLog {
             end = frame.end;
         }
         let count = records.len() as u32;
+        planted::step(Step::Leading);
         let mut leader = self.leader.lock();
         leader.write_group(&control.log, count, &records, end)?;
+        planted::step(Step::GroupWritten);
         control.durable.store(end, Ordering::SeqCst);
         for (word, writers) in control.last_writers.iter().zip(writers) {
             word.store(writers, Ordering::Relaxed);

@@ -15,6 +15,11 @@ mod opening;
 mod options;
 mod participant;
 pub mod place;
+#[cfg(feature = "planted-faults")]
+#[doc(hidden)]
+pub mod planted;
+#[cfg(not(feature = "planted-faults"))]
+mod planted;
 pub mod resident;
 mod segment;
 mod session;
@@ -22,6 +27,7 @@ mod shared;
 mod ticket;
 mod transaction;
 mod view;
+mod warden;
 
 pub use error::SegmentError;
 pub use heap::Heap;

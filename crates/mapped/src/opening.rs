@@ -35,9 +35,26 @@ pub(crate) struct Opening<'a> {
     pub policies: Policies,
 }
 
-/// The databases that this process has open: a second opening is another handle of the first, since
+/// The shared segments that this process has open: a second opening is another handle of the first, since
 /// a process' advisory locks cannot tell two openings apart.
 static OPEN: Mutex<Option<HashMap<PathBuf, Weak<Participant>>>> = Mutex::new(None);
+
+/// What this process has open under a path, or else what `open` opens.
+pub(crate) fn once(
+    path: &Path,
+    open: impl FnOnce() -> Result<Participant, SegmentError>,
+) -> Result<Arc<Participant>, SegmentError> {
+    let mut known = OPEN.lock();
+    let known = known.get_or_insert_default();
+    if let Some(participant) = known.get(path).and_then(Weak::upgrade)
+        && !participant.region.was_forked()
+    {
+        return Ok(participant);
+    }
+    let participant = Arc::new(open()?);
+    known.insert(path.to_owned(), Arc::downgrade(&participant));
+    Ok(participant)
+}
 
 impl Opening<'_> {
     /// Opens the database, or makes it.
@@ -48,16 +65,7 @@ impl Opening<'_> {
                 operation: "find the database's directory",
                 source,
             })?;
-        let mut open = OPEN.lock();
-        let open = open.get_or_insert_default();
-        if let Some(participant) = open.get(&directory).and_then(Weak::upgrade)
-            && !participant.region.was_forked()
-        {
-            return Ok(participant);
-        }
-        let participant = Arc::new(self.open_anew(Arc::new(disk), &directory)?);
-        open.insert(directory, Arc::downgrade(&participant));
-        Ok(participant)
+        once(&directory, || self.open_anew(Arc::new(disk), &directory))
     }
 
     fn open_anew(self, disk: Arc<dyn Disk>, directory: &Path) -> Result<Participant, SegmentError> {

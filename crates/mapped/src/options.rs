@@ -2,7 +2,7 @@
 
 use crate::error::SegmentError;
 use crate::mechanism::MechanismKind;
-use crate::opening::Opening;
+use crate::opening::{Opening, once};
 use crate::participant::{Participant, Policies, SlowReaderCallback};
 use crate::segment::Segment;
 use crate::shared::region::{Region, RegionSize};
@@ -133,12 +133,11 @@ impl Options {
     pub fn open_volatile(&self, name: &str) -> Result<Segment, SegmentError> {
         let mechanism = self.mechanism.resolve()?;
         let path = self.shared_memory.join(name);
-        let region = match Region::attach(&path)? {
-            Some(region) => region,
-            None => Region::create(Some(&path), self.size(), false)?,
-        };
-        let participant = Participant::new(Arc::new(region), None, self.policies());
-        Ok(Segment::assemble(Arc::new(participant), mechanism))
+        let participant = once(&path, || {
+            let region = Region::attach_or_create(&path, self.size())?;
+            Ok(Participant::new(Arc::new(region), None, self.policies()))
+        })?;
+        Ok(Segment::assemble(participant, mechanism))
     }
 
     /// The database in a directory, which is made if there is none. Several processes can have it open

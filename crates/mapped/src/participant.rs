@@ -2,14 +2,16 @@
 //! by its sessions.
 
 use crate::error::SegmentError;
+use crate::planted::{self, Step};
 use crate::shared::region::Region;
 use crate::shared::ring;
 use crate::shared::robust::Got;
 use crate::shared::versions::{self, SlowReader};
-use std::cell::Cell;
+use crate::warden::Warden;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// What a transaction's records may take of the ring, at most: so that there is always room for one
@@ -20,8 +22,8 @@ const RING_PART: u64 = 4;
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
 thread_local! {
-    /// The participant whose commit lock this thread holds; null if none.
-    static HOLDS: Cell<*const Participant> = const { Cell::new(std::ptr::null()) };
+    /// The participants whose commit locks this thread holds.
+    static HOLDS: RefCell<Vec<*const Participant>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What is told when a reader keeps old versions from being freed.
@@ -58,8 +60,8 @@ pub struct Participant {
     /// The shared memory.
     pub(crate) region: Arc<Region>,
     policies: Policies,
-    /// Times that a writer had to wait for a reader.
-    waits_for_readers: AtomicU64,
+    /// Lets writers go on when a session here is slow.
+    pub(crate) warden: Warden,
 }
 
 impl fmt::Debug for Participant {
@@ -78,28 +80,37 @@ impl Participant {
     ) -> Self {
         Participant {
             log,
+            warden: Warden::new(region.clone()),
             region,
             policies,
-            waits_for_readers: AtomicU64::new(0),
         }
     }
 
-    /// Takes the commit lock.
-    pub(crate) fn lock_commit(&self) -> Result<(), SegmentError> {
-        if HOLDS.get() == std::ptr::from_ref(self) {
+    /// Takes the commit lock. If that takes long, calls `waiting` first.
+    pub(crate) fn lock_commit(&self, waiting: impl FnOnce()) -> Result<(), SegmentError> {
+        let this: *const Participant = self;
+        if HOLDS.with_borrow(|holds| holds.contains(&this)) {
             return Err(SegmentError::InsideTransaction);
         }
-        if self.region.control().commit.lock() == Got::FromTheDead {
+        let lock = &self.region.control().commit;
+        let got = lock.lock_soon().unwrap_or_else(|| {
+            waiting();
+            lock.lock()
+        });
+        if got == Got::FromTheDead {
             tracing::warn!("a process died while it was committing; nothing is to be repaired");
             self.region.bury_the_dead();
         }
-        HOLDS.set(self);
+        HOLDS.with_borrow_mut(|holds| holds.push(this));
+        planted::step(Step::CommitLocked);
         Ok(())
     }
 
     /// Gives the commit lock back.
     pub(crate) fn unlock_commit(&self) {
-        HOLDS.set(std::ptr::null());
+        let this: *const Participant = self;
+        HOLDS.with_borrow_mut(|holds| holds.retain(|held| *held != this));
+        planted::step(Step::BeforeUnlock);
         self.region.control().commit.unlock();
     }
 
@@ -132,51 +143,59 @@ impl Participant {
         self.log.is_some()
     }
 
-    /// Returns when there is room for a transaction's records; the caller holds the commit lock, and
-    /// `slot` is its session's.
-    pub(crate) fn make_room(&self, records: usize, slot: usize) -> Result<(), SegmentError> {
+    /// Whether there is room for a transaction's records, now or after tidying up. Waits for the log if
+    /// that is what is behind. The caller holds the commit lock.
+    pub(crate) fn has_room(&self, records: usize) -> Result<bool, SegmentError> {
         let region = &*self.region;
         if let Some(log) = &self.log {
             log.admit(region, records)?;
         }
-        if ring::has_room(region, records) {
-            return Ok(());
-        }
-        let began = Instant::now();
-        let mut told = false;
-        loop {
+        while !ring::has_room(region, records) {
             ring::fold(region);
             ring::reclaim(region);
             if ring::has_room(region, records) {
-                return Ok(());
+                break;
             }
-            if self.log.is_some() && self.log_lags() {
-                let tail = region.control().tail.load(Ordering::SeqCst);
-                self.wait_durable(tail)?;
-                continue;
+            if self.log.is_none() || !self.log_lags() {
+                return Ok(false);
             }
-            let Some(reader) = versions::slowest(region, slot) else {
-                // Nobody else: this transaction's own snapshot is what keeps the ring.
-                return Err(SegmentError::Conflict { page: 0 });
-            };
-            if region.bury_the_dead() {
-                continue;
-            }
-            if !told {
-                told = true;
-                self.waits_for_readers.fetch_add(1, Ordering::Relaxed);
+            let tail = region.control().tail.load(Ordering::SeqCst);
+            self.wait_durable(tail)?;
+        }
+        Ok(true)
+    }
+
+    /// Waits a moment for those whose snapshots keep the ring, and asks them to let go of it. Called
+    /// again and again, with the same `waiting`, by a session that has itself let go.
+    pub(crate) fn wait_for_readers(
+        &self,
+        waiting: &mut Option<Instant>,
+        slot: usize,
+    ) -> Result<(), SegmentError> {
+        let Some(reader) = versions::slowest(&self.region, slot) else {
+            return Ok(());
+        };
+        if self.region.bury_the_dead() {
+            return Ok(());
+        }
+        let began = match *waiting {
+            Some(began) => began,
+            None => {
                 if let Some(callback) = &self.policies.slow_reader {
                     callback(&reader);
                 }
+                *waiting.insert(Instant::now())
             }
-            if began.elapsed() >= self.policies.slow_reader_wait {
-                return Err(SegmentError::SlowReader {
-                    process: reader.process,
-                    seconds: reader.milliseconds / 1000,
-                });
-            }
-            std::thread::sleep(LOOK_AGAIN);
+        };
+        versions::ask_to_copy(&self.region, slot);
+        if began.elapsed() >= self.policies.slow_reader_wait {
+            return Err(SegmentError::SlowReader {
+                process: reader.process,
+                seconds: reader.milliseconds / 1000,
+            });
         }
+        std::thread::sleep(LOOK_AGAIN);
+        Ok(())
     }
 
     fn log_lags(&self) -> bool {

@@ -156,9 +156,9 @@ impl Segment {
         let _inside = Inside::enter(&self.inner)?;
         let mut session = self.session()?;
         let totals = &self.inner.totals;
-        let mut attempt = 0;
+        let mut attempts = 0;
         loop {
-            let priority = attempt >= ATTEMPTS_BEFORE_PRIORITY;
+            let priority = attempts >= ATTEMPTS_BEFORE_PRIORITY;
             if priority && !begin.exclusive {
                 totals.priorities.fetch_add(1, Ordering::Relaxed);
             }
@@ -166,21 +166,18 @@ impl Segment {
                 exclusive: begin.exclusive || priority,
                 ..begin
             };
-            let mut transaction = Transaction::begin(&mut session, begin)?;
-            let result = body(&mut transaction).map_err(RunError::Refused)?;
-            match transaction.commit() {
-                Ok(position) => {
+            match attempt(&mut session, begin, &mut body)? {
+                Some((result, position)) => {
                     totals.commits.fetch_add(1, Ordering::Relaxed);
                     self.give_back(session);
                     let participant = self.inner.participant.clone();
                     return Ok((result, Ticket::new(participant, position)));
                 }
-                Err(SegmentError::Conflict { .. }) => {
+                None => {
                     totals.conflicts.fetch_add(1, Ordering::Relaxed);
-                    back_off(attempt);
-                    attempt += 1;
+                    back_off(attempts);
+                    attempts += 1;
                 }
-                Err(error) => return Err(error.into()),
             }
         }
     }
@@ -245,6 +242,25 @@ impl Segment {
             conflicts: totals.conflicts.load(Ordering::Relaxed),
             priorities: totals.priorities.load(Ordering::Relaxed),
         }
+    }
+}
+
+/// Runs a transaction once; `None` if it is to be run again.
+fn attempt<R, E>(
+    session: &mut Session,
+    begin: Begin,
+    body: &mut impl FnMut(&mut Transaction<'_>) -> Result<R, E>,
+) -> Result<Option<(R, Option<u64>)>, RunError<E>> {
+    let mut transaction = Transaction::begin(session, begin)?;
+    let result = match body(&mut transaction) {
+        // A doomed transaction may have failed because it is one.
+        Err(_) if transaction.is_doomed() => return Ok(None),
+        result => result.map_err(RunError::Refused)?,
+    };
+    match transaction.commit() {
+        Ok(position) => Ok(Some((result, position))),
+        Err(SegmentError::Conflict { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

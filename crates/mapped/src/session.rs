@@ -16,18 +16,23 @@ use crate::difference::{PageBytes, differences};
 use crate::error::SegmentError;
 use crate::mechanism::{Access, Mechanism, MechanismKind};
 use crate::participant::Participant;
+use crate::planted::{self, Step};
 use crate::shared::control::{IDLE, Slot};
 use crate::shared::ring::{self, Frames, changes};
 use crate::shared::versions;
 use crate::view::{View, fault};
+use parking_lot::lock_api::RawMutex as _;
 use sardonyx_storage::log::record::{append_write, encoded_bytes, mark_end};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
-/// After a conflict, so many transactions have exact sets of pages read.
-const EXACT_AFTER_CONFLICT: u32 = 32;
+/// After so many conflicts in a row the sets of pages read are to be exact,
+const CONFLICTS_BEFORE_EXACT: u32 = 2;
+
+/// for so many transactions.
+const EXACT_AFTER_CONFLICTS: u32 = 8;
 
 /// How a transaction is begun.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,7 +49,7 @@ pub struct Session {
     shared: Arc<Participant>,
     // Before the view: the handler must not know a view that is gone.
     _registered: fault::Registered,
-    view: Box<View>,
+    view: Arc<View>,
     mechanism: Box<dyn Mechanism>,
     slot: usize,
     writer: (u32, u32),
@@ -57,6 +62,8 @@ pub struct Session {
     written: Vec<u64>,
     redo: Vec<u8>,
     scratch: Box<PageBytes>,
+    /// Conflicts since a transaction of this session committed.
+    conflicts: u32,
     /// Transactions that are to have exact sets.
     exact: u32,
 }
@@ -74,13 +81,14 @@ impl Session {
     /// A session with a mechanism that was [resolved](MechanismKind::resolve).
     pub(crate) fn new(shared: Arc<Participant>, kind: MechanismKind) -> Result<Self, SegmentError> {
         let (view_kind, mechanism) = kind.make();
-        let view = Box::new(View::new(shared.region.clone(), view_kind)?);
-        // SAFETY: the view is boxed, and dropped after the entry.
+        let view = Arc::new(View::new(shared.region.clone(), view_kind)?);
+        // SAFETY: the view does not move, and is dropped after the entry.
         let registered = unsafe { fault::register(&view) }.ok_or(SegmentError::TooMany {
             what: "views in a process",
             limit: fault::VIEWS_MAX,
         })?;
         let slot = shared.region.take_slot()?;
+        shared.warden.watch(slot, &view);
         let generation = shared.region.control().slots[slot]
             .generation
             .load(Ordering::Relaxed);
@@ -97,8 +105,20 @@ impl Session {
             written: Vec::new(),
             redo: Vec::new(),
             scratch: Box::new([0; PAGE_SIZE]),
+            conflicts: 0,
             exact: 0,
         })
+    }
+
+    /// Does something during which the warden must not change the view.
+    #[inline]
+    fn steadily<R>(&mut self, something: impl FnOnce(&mut Self) -> R) -> R {
+        self.view.steady.lock();
+        let result = something(self);
+        // SAFETY: locked above, by this thread. If something panicked, it stays locked, and only the
+        // warden would ever notice.
+        unsafe { self.view.steady.unlock() };
+        result
     }
 
     fn slot(&self) -> &Slot {
@@ -126,6 +146,15 @@ impl Session {
         self.view.mapped() * PAGE_SIZE as u64
     }
 
+    /// The next so many transactions know exactly which pages they read: what the one before them
+    /// read is forgotten, and so has to be found out again, page by page. Otherwise pages that were
+    /// read once stay known as read until others change them, which costs nothing and may make a
+    /// transaction be run again that need not. After a conflict a session does this by itself for a
+    /// while. Only the asynchronous mechanism makes a difference; the others are always exact.
+    pub fn read_exactly(&mut self, transactions: u32) {
+        self.exact = transactions;
+    }
+
     /// Begins a transaction.
     ///
     /// # Errors
@@ -139,9 +168,9 @@ impl Session {
             return Err(SegmentError::InsideTransaction);
         }
         if begin.exclusive {
-            self.shared.lock_commit()?;
+            self.shared.lock_commit(|| ())?;
         }
-        let begun = self.try_begin(begin);
+        let begun = self.steadily(|session| session.try_begin(begin));
         if begun.is_err() {
             self.slot().snapshot.store(IDLE, Ordering::SeqCst);
             self.view.leave();
@@ -193,6 +222,7 @@ impl Session {
         let control = self.shared.region.control();
         let slot = self.slot();
         slot.immune.store(0, Ordering::Relaxed);
+        slot.copy_until.store(0, Ordering::Relaxed);
         slot.doomed.store(0, Ordering::Relaxed);
         slot.read_only
             .store(u32::from(read_only), Ordering::Relaxed);
@@ -201,8 +231,10 @@ impl Session {
         loop {
             let pin = control.reclaim_limit.load(Ordering::SeqCst);
             slot.pin.store(pin, Ordering::SeqCst);
+            planted::step(Step::Pinned);
             let snapshot = control.tail.load(Ordering::SeqCst);
             slot.snapshot.store(snapshot, Ordering::SeqCst);
+            planted::step(Step::Registered);
             fence(Ordering::SeqCst);
             let kept = control.reclaim_limit.load(Ordering::SeqCst) <= pin;
             if kept && control.fold_limit.load(Ordering::SeqCst) <= snapshot {
@@ -244,11 +276,13 @@ impl Session {
     pub fn grow_to(&mut self, bytes: u64) -> Result<(), SegmentError> {
         self.running()?;
         self.shared.region.grow(bytes.div_ceil(PAGE_SIZE as u64))?;
-        let added = self.view.map_more()?;
-        if !added.is_empty() {
-            self.mechanism.mapped(&self.view, added)?;
-        }
-        Ok(())
+        self.steadily(|session| {
+            let added = session.view.map_more()?;
+            if !added.is_empty() {
+                session.mechanism.mapped(&session.view, added)?;
+            }
+            Ok(())
+        })
     }
 
     /// Says that a range is going to be touched: cheaper than finding out page by page.
@@ -262,7 +296,9 @@ impl Session {
         let pages = range.start / page..range.end.div_ceil(page);
         match pages.is_empty() {
             true => Ok(()),
-            false => self.mechanism.advise(&self.view, pages, access),
+            false => {
+                self.steadily(|session| session.mechanism.advise(&session.view, pages, access))
+            }
         }
     }
 
@@ -299,51 +335,66 @@ impl Session {
     /// it again.
     pub fn commit(&mut self) -> Result<Option<u64>, SegmentError> {
         let begin = self.running()?;
-        let committed = self.try_commit(begin);
-        match committed {
-            Ok(position) => {
-                // The slot is free already if anything was published.
-                self.slot().snapshot.store(IDLE, Ordering::SeqCst);
-                self.exact = self.exact.saturating_sub(1);
-                self.finish(begin)?;
-                Ok(position)
+        self.steadily(|session| {
+            let committed = session.try_commit(begin);
+            let mut ended = Ok(());
+            if committed.is_ok() {
+                session.exact = session.exact.saturating_sub(1);
+            } else {
+                ended = session.undo();
             }
-            Err(error) => {
-                if let SegmentError::Conflict { page } = error {
-                    self.exact = EXACT_AFTER_CONFLICT;
-                    self.undo()?;
-                    self.mechanism.invalidate(&self.view, page)?;
-                } else {
-                    self.undo()?;
-                }
-                self.slot().snapshot.store(IDLE, Ordering::SeqCst);
-                self.finish(begin)?;
-                Err(error)
+            if let Err(SegmentError::Conflict { page }) = committed {
+                session.conflicts += 1;
+                ended = ended.and_then(|()| session.mechanism.invalidate(&session.view, page));
+            } else {
+                session.conflicts = 0;
             }
-        }
+            session.end(begin, ended);
+            committed
+        })
     }
 
-    fn finish(&mut self, begin: Begin) -> Result<(), SegmentError> {
+    /// The end of a transaction, however it ended. What fails here does not change how it ended; the
+    /// view is then made anew.
+    fn end(&mut self, begin: Begin, ended: Result<(), SegmentError>) {
+        // Published transactions have done so already.
+        self.slot().snapshot.store(IDLE, Ordering::SeqCst);
         if begin.exclusive {
             self.shared.unlock_commit();
         }
         self.running = None;
         self.written.clear();
+        if self.conflicts >= CONFLICTS_BEFORE_EXACT {
+            self.exact = EXACT_AFTER_CONFLICTS;
+        }
+        let ended = ended.and_then(|()| self.mechanism.end(&self.view, self.exact > 0));
+        match ended {
+            Ok(dropped) => self.dropped |= dropped,
+            Err(error) => {
+                tracing::warn!(%error, "a view is made anew");
+                self.view.mark_stale();
+            }
+        }
         self.view.leave();
-        self.dropped |= self.mechanism.end(&self.view, self.exact > 0)?;
-        Ok(())
     }
 
     /// Ends the transaction without effect.
     ///
     /// # Errors
-    /// What the operating system refuses; the session is then not to be used further.
+    /// [`SegmentError::NoTransaction`].
     pub fn abort(&mut self) -> Result<(), SegmentError> {
         let begin = self.running()?;
-        let undone = self.undo();
-        self.slot().snapshot.store(IDLE, Ordering::SeqCst);
-        self.finish(begin)?;
-        undone
+        self.steadily(|session| {
+            let undone = session.undo();
+            session.end(begin, undone);
+        });
+        Ok(())
+    }
+
+    /// Whether the transaction can no longer commit, whatever it does: its snapshot was in the way for
+    /// too long.
+    pub fn is_doomed(&self) -> bool {
+        self.slot().doomed.load(Ordering::SeqCst) != 0
     }
 
     fn try_commit(&mut self, begin: Begin) -> Result<Option<u64>, SegmentError> {
@@ -354,6 +405,9 @@ impl Session {
         if begin.read_only {
             return Ok(None);
         }
+        if self.is_doomed() {
+            return Err(SegmentError::Conflict { page: 0 });
+        }
         self.gather()?;
         if self.redo.is_empty() {
             return Ok(None);
@@ -363,15 +417,16 @@ impl Session {
             let bytes = self.redo.len() as u64;
             return Err(SegmentError::TransactionTooLarge { bytes, limit });
         }
+        planted::step(Step::Gathered);
         let control = self.shared.region.control();
         let snapshot = self.view.unfolded().1;
         // What was committed until now is judged before the lock is taken.
         let until = control.tail.load(Ordering::SeqCst);
         self.validate(snapshot, until)?;
         if !begin.exclusive {
-            self.shared.lock_commit()?;
+            self.shared.lock_commit(|| self.let_go(until))?;
         }
-        let published = self.publish(snapshot, until);
+        let published = self.publish(begin, snapshot, until);
         if !begin.exclusive {
             self.shared.unlock_commit();
         }
@@ -379,26 +434,60 @@ impl Session {
     }
 
     /// The part of a commit that one does at a time.
-    fn publish(&mut self, snapshot: u64, validated: u64) -> Result<u64, SegmentError> {
+    fn publish(
+        &mut self,
+        begin: Begin,
+        snapshot: u64,
+        mut validated: u64,
+    ) -> Result<u64, SegmentError> {
         let shared = self.shared.clone();
-        let control = shared.region.control();
-        let before = control.tail.load(Ordering::SeqCst);
-        self.validate(validated, before)?;
-        shared.make_room(self.redo.len(), self.slot)?;
+        let tail = &shared.region.control().tail;
+        let mut waiting = None;
+        loop {
+            let before = tail.load(Ordering::SeqCst);
+            self.validate(validated, before)?;
+            validated = before;
+            if shared.has_room(self.redo.len())? {
+                break;
+            }
+            self.let_go(validated);
+            if begin.exclusive {
+                shared.wait_for_readers(&mut waiting, self.slot)?;
+                continue;
+            }
+            shared.unlock_commit();
+            let waited = shared.wait_for_readers(&mut waiting, self.slot);
+            shared.lock_commit(|| ())?;
+            waited?;
+        }
         let end = ring::publish(&shared.region, self.writer, &self.redo);
-        if before == snapshot {
+        if validated == snapshot {
             self.seen = end;
         }
         // This transaction needs its snapshot no more, and should not keep itself from folding.
         self.slot().snapshot.store(IDLE, Ordering::SeqCst);
+        planted::step(Step::SlotFree);
         ring::fold(&shared.region);
         Ok(end)
+    }
+
+    /// What this transaction used was found unchanged up to `validated`: before that it needs no old
+    /// versions any more, for its records are made. Others may need the room.
+    fn let_go(&self, validated: u64) {
+        // Should it not commit after all, what it wrote cannot be put back page by page.
+        self.view.mark_stale();
+        let slot = self.slot();
+        slot.pin.fetch_max(validated, Ordering::SeqCst);
+        slot.immune.store(IDLE, Ordering::SeqCst);
     }
 
     /// Whether nothing that this transaction used was changed by what was committed from `from` to
     /// `to`.
     fn validate(&self, from: u64, to: u64) -> Result<(), SegmentError> {
-        if self.slot().doomed.load(Ordering::SeqCst) != 0 {
+        if planted::skips_validation() {
+            return Ok(());
+        }
+        if self.is_doomed() {
             return Err(SegmentError::Conflict { page: 0 });
         }
         let mut last = None;
@@ -418,7 +507,8 @@ impl Session {
     }
 
     fn was_used(&self, page: u64) -> Result<bool, SegmentError> {
-        Ok(self.written.contains(&page) || self.mechanism.was_read(&self.view, page)?)
+        Ok(self.written.binary_search(&page).is_ok()
+            || self.mechanism.was_read(&self.view, page)?)
     }
 
     /// Makes redo records of what was written.
@@ -470,6 +560,10 @@ impl Session {
 
     /// Puts everything back as it was when the transaction began.
     fn undo(&mut self) -> Result<(), SegmentError> {
+        if self.slot().immune.load(Ordering::SeqCst) != 0 {
+            // The view is made anew when the next one begins.
+            return Ok(());
+        }
         self.mechanism.roll_back(&self.view, 0);
         self.mechanism.written(&self.view, &mut self.written)?;
         let written = std::mem::take(&mut self.written);
@@ -482,6 +576,10 @@ impl Session {
     /// A place to go back to.
     pub fn savepoint(&mut self) -> Result<Savepoint, SegmentError> {
         self.running()?;
+        self.steadily(Self::take_savepoint)
+    }
+
+    fn take_savepoint(&mut self) -> Result<Savepoint, SegmentError> {
         self.mechanism.written(&self.view, &mut self.written)?;
         let mut pages = self.written.clone();
         pages.sort_unstable();
@@ -503,6 +601,14 @@ impl Session {
     /// Goes back to a savepoint of the running transaction. Savepoints made since are void.
     pub fn roll_back_to(&mut self, savepoint: &Savepoint) -> Result<(), SegmentError> {
         self.running()?;
+        self.steadily(|session| session.go_back_to(savepoint))
+    }
+
+    fn go_back_to(&mut self, savepoint: &Savepoint) -> Result<(), SegmentError> {
+        if self.is_doomed() {
+            // What was committed in the snapshot is not known any more.
+            return Err(SegmentError::Conflict { page: 0 });
+        }
         self.mechanism.roll_back(&self.view, savepoint.mark);
         self.mechanism.written(&self.view, &mut self.written)?;
         let since = self

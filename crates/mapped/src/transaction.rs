@@ -30,6 +30,18 @@ impl<'a> Transaction<'a> {
         Ok(Transaction { session })
     }
 
+    /// The one that was begun in a session by [`Session::begin`], for as long as it is looked at. It
+    /// is ended there; dropping this does not end it.
+    ///
+    /// # Errors
+    /// [`SegmentError::NoTransaction`].
+    pub fn of(session: &'a mut Session) -> Result<ManuallyDrop<Self>, SegmentError> {
+        match session.is_running() {
+            true => Ok(ManuallyDrop::new(Transaction { session })),
+            false => Err(SegmentError::NoTransaction),
+        }
+    }
+
     /// Ends it and makes what it did visible to all. See [`Session::commit`].
     pub fn commit(self) -> Result<Option<u64>, SegmentError> {
         self.session.commit()
@@ -68,6 +80,12 @@ impl<'a> Transaction<'a> {
     /// Goes back: what was written since is undone. Savepoints made since must not be used any more.
     pub fn roll_back_to(&mut self, savepoint: &Savepoint) -> Result<(), SegmentError> {
         self.session.roll_back_to(savepoint)
+    }
+
+    /// Whether it can no longer commit, whatever it does, because its snapshot was in the way for too
+    /// long. It sees its snapshot still.
+    pub fn is_doomed(&self) -> bool {
+        self.session.is_doomed()
     }
 
     /// Bytes of the segment.

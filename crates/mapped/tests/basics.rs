@@ -130,3 +130,38 @@ fn every_other_page_of_much_memory_in_one_transaction() {
         assert_eq!(snapshot.read(place(page)).unwrap(), expected);
     }
 }
+
+#[test]
+fn a_named_segment_is_one_for_all_handles_and_gone_with_the_last() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options::new()
+        .shared_memory(directory.path())
+        .address_space_bytes(1 << 30);
+    let first = options.open_volatile("shared").unwrap();
+    first.run(|tx| tx.grow_to(4096)).unwrap();
+    let second = options.open_volatile("shared").unwrap();
+    first.run(|tx| tx.write(place(0), 7)).unwrap();
+    drop(first);
+    assert_eq!(second.snapshot().unwrap().read(place(0)).unwrap(), 7);
+    assert!(directory.path().join("shared").exists());
+    drop(second);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    let anew = options.open_volatile("shared").unwrap();
+    assert_eq!(anew.length(), 0);
+}
+
+#[test]
+fn threads_that_make_a_named_segment_at_once_get_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = Options::new()
+        .shared_memory(directory.path())
+        .address_space_bytes(1 << 30);
+    let options = &options;
+    let segments: Vec<Segment> = std::thread::scope(|scope| {
+        let open = || scope.spawn(|| options.open_volatile("shared").unwrap());
+        let threads: Vec<_> = std::iter::repeat_with(open).take(4).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    segments[0].run(|tx| tx.grow_to(4096)).unwrap();
+    assert!(segments.iter().all(|segment| segment.length() >= 4096));
+}

@@ -139,11 +139,11 @@ proptest! {
         let (mut memory, _, things) = sample();
         let header = memory.bytes()[..24].to_vec();
         let mut state = seed | 1;
-        for byte in memory.bytes_mut() {
+        for word in memory.bytes_mut().chunks_exact_mut(8) {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            *byte = state as u8;
+            word.copy_from_slice(&state.to_le_bytes());
         }
         if keep_header {
             memory.bytes_mut()[..24].copy_from_slice(&header);
@@ -207,4 +207,28 @@ fn slab_tag(page: u64) -> u64 {
 
 fn free_tag(page: u64) -> u64 {
     tag(b"SDXfreer", page)
+}
+
+/// A chain of names that leads back to itself ends in an error, whoever follows it.
+#[test]
+fn a_ring_of_names_ends() {
+    let (mut memory, heap, _) = sample();
+    let second = u64::from_le_bytes(memory.bytes()[NAMES + 8..NAMES + 16].try_into().unwrap());
+    let next_of_second = second as usize * 4096 + 8;
+    for (at, next) in [
+        (NAMES + 8, 2),
+        (next_of_second, 2),
+        (next_of_second, second),
+    ] {
+        let before = memory.bytes()[at..at + 8].to_vec();
+        memory.bytes_mut()[at..at + 8].copy_from_slice(&next.to_le_bytes());
+        assert!(heap.check(&memory).is_err());
+        assert!(heap.roots(&memory).is_err());
+        assert!(heap.root::<u8, _>(&memory, "none", "").is_err());
+        assert!(heap.remove_root(&mut memory, "none").is_err());
+        let set = heap.set_root(&mut memory, "none", P::<u8>::null(), "");
+        assert!(set.is_err());
+        memory.bytes_mut()[at..at + 8].copy_from_slice(&before);
+    }
+    heap.check(&memory).unwrap();
 }

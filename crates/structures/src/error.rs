@@ -11,6 +11,14 @@ pub enum Error {
         /// How many pages the area must have in all.
         pages_needed: usize,
     },
+    /// The structure cannot grow any further, however large the area is. Nothing was changed.
+    #[error("the structure needs {pages_needed} pages, and can have {limit} at most")]
+    TooLarge {
+        /// How many pages the operation needs in all.
+        pages_needed: usize,
+        /// The most pages that this kind of structure can have.
+        limit: usize,
+    },
     /// A page holds what this structure never writes. See the crate's page for what an operation
     /// that changes the structure may have done before.
     #[error(

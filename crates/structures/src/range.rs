@@ -1,9 +1,9 @@
 //! Iterating over a range of keys, from either end.
 //!
 //! Both structures give the same iterator. It remembers the bounds that are left and, for each end,
-//! a place. The bounds shrink with every entry that is given out, so the two ends meet by themselves
-//! and no key comes twice. On damaged memory this also bounds the work: keys that do not go on in
-//! the direction of the walk are damage, reported once, and the iterator ends.
+//! a place. The bounds shrink with every entry that is given out, so the two ends meet by
+//! themselves and no key comes twice. On damaged memory this also bounds the work: keys that do not
+//! go on in the direction of the walk are damage, reported once, and the iterator ends.
 
 use std::ops::Bound;
 

@@ -51,7 +51,7 @@ fn same<K: Key + std::fmt::Debug, const V: usize, const F: usize>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(common::configuration())]
 
     #[test]
     fn every_step_is_as_in_the_model(steps in steps(400)) {
@@ -110,7 +110,8 @@ proptest! {
             if remove {
                 prop_assert_eq!(tree.remove(key).unwrap(), model.remove(&key));
             } else {
-                prop_assert_eq!(insert(&mut tree, key, [key[2]; 200]), model.insert(key, [key[2]; 200]));
+                let value = [key[2]; 200];
+                prop_assert_eq!(insert(&mut tree, key, value), model.insert(key, value));
             }
             tree.check().unwrap();
         }
@@ -174,11 +175,15 @@ fn whole_pages_hold_many_entries() {
 #[test]
 fn ascending_keys_fill_their_leaves() {
     let mut tree = BPlusTree::<_, u64, 8>::create(vec![Page::zeroed(); 2]).unwrap();
-    for key in 0..24_000 {
+    for key in 0..240_000 {
         insert(&mut tree, key, [1; 8]);
     }
     let figures = tree.check().unwrap();
-    assert_eq!(figures.leaves, 100, "240 entries fit in a leaf");
+    assert_eq!(figures.leaves, 1_000, "240 entries fit in a leaf");
+    assert_eq!(
+        figures.inner_nodes, 4,
+        "340 children fit in an inner node, and a root above"
+    );
 }
 
 #[test]
@@ -290,4 +295,97 @@ fn another_layout_is_refused() {
     ));
     let nothing = BPlusTree::<_, u64, 8>::open(vec![Page::zeroed(); 2]).map(|_| ());
     assert!(matches!(nothing, Err(Error::Damaged { page: 1, .. })));
+}
+
+/// A tree that is one leaf, with `keys` entries and the values 0.
+fn one_leaf(keys: std::ops::Range<u64>) -> Vec<Page> {
+    let mut tree = BPlusTree::<_, u64, 8>::create(vec![Page::zeroed(); 2]).unwrap();
+    for key in keys {
+        tree.insert(key, &[0; 8]).unwrap();
+    }
+    tree.into_pages()
+}
+
+fn damaged<T: std::fmt::Debug>(result: Result<T, Error>, at: usize, part: &str) {
+    match result {
+        Err(Error::Damaged { page, reason }) => {
+            assert!(page == at && reason.contains(part), "page {page}: {reason}");
+        }
+        other => panic!("{other:?} instead of damage: {part}"),
+    }
+}
+
+#[test]
+fn a_damaged_order_is_noticed() {
+    // The order of the root's entries begins behind its header of 16 bytes.
+    let open = |pages: &Vec<Page>| BPlusTree::<_, u64, 8>::open(pages.clone()).unwrap();
+    let mut beyond = one_leaf(0..6);
+    beyond[1].bytes[16 + 2] = 255;
+    damaged(open(&beyond).get(5), 1, "beyond the last");
+    damaged(open(&beyond).insert(7, &[0; 8]), 1, "beyond the last");
+    damaged(open(&beyond).check(), 1, "no permutation");
+    let mut twice = one_leaf(0..6);
+    twice[1].bytes[16 + 6] = twice[1].bytes[16];
+    damaged(open(&twice).check(), 1, "no permutation");
+    let mut swapped = one_leaf(0..6);
+    swapped[1].bytes.swap(16 + 2, 16 + 3);
+    damaged(open(&swapped).check(), 1, "out of order");
+    let walk: Vec<_> = open(&swapped)
+        .range(..)
+        .map(|entry| entry.map(|e| e.0))
+        .collect();
+    assert_eq!(walk[..3], [Ok(0), Ok(1), Ok(3)]);
+    assert_eq!(walk.len(), 4, "the iterator ends after an error");
+    damaged(walk[3].clone(), 1, "out of order");
+    let back: Vec<_> = open(&swapped)
+        .range(..)
+        .rev()
+        .map(|entry| entry.map(|e| e.0))
+        .collect();
+    damaged(back.last().unwrap().clone(), 1, "out of order");
+}
+
+#[test]
+fn a_free_list_that_runs_in_a_circle_is_noticed() {
+    let mut tree = Narrow::<u64, 8>::create_with_fan_out(vec![Page::zeroed(); 2]).unwrap();
+    for key in 0..100 {
+        insert(&mut tree, key, [0; 8]);
+    }
+    for key in 0..100 {
+        tree.remove(key).unwrap();
+    }
+    for key in 0..4 {
+        insert(&mut tree, key, [0; 8]);
+    }
+    assert_eq!(tree.check().unwrap().levels, 1);
+    let first = tree.pages_mut()[0].bytes[8];
+    tree.pages_mut()[usize::from(first)].bytes[4] = first;
+    let before = tree.clone().into_pages();
+    damaged(tree.insert(4, &[0; 8]), first.into(), "circle");
+    assert!(common::equal(&before, tree.pages_mut()));
+    damaged(tree.check(), first.into(), "twice");
+}
+
+#[test]
+fn a_page_in_use_is_not_taken_as_free() {
+    // The root and two leaves, of which page 0 says that the second was never used.
+    let mut tree = Narrow::<u64, 8>::create_with_fan_out(vec![Page::zeroed(); 4]).unwrap();
+    for key in [10, 20, 30, 40, 35] {
+        assert_eq!(tree.insert(key, &[0; 8]), Ok(None));
+    }
+    assert_eq!(tree.check().unwrap().leaves, 2);
+    tree.pages_mut()[0].bytes[12] = 3;
+    damaged(tree.check(), 3, "never used");
+    let mut noticed = 0;
+    for keys in [11..14, 41..44] {
+        let mut tree = tree.clone();
+        for key in keys {
+            if let Err(error) = tree.insert(key, &[0; 8]) {
+                damaged::<()>(Err(error), 3, "counted as free");
+                noticed += 1;
+                break;
+            }
+        }
+    }
+    assert_eq!(noticed, 1, "one of the two leaves is page 3");
 }

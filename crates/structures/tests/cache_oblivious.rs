@@ -55,7 +55,7 @@ fn same<K: Key + std::fmt::Debug, const V: usize, const F: usize>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(common::configuration())]
 
     #[test]
     fn every_step_is_as_in_the_model(steps in steps(400)) {
@@ -105,7 +105,8 @@ proptest! {
     fn byte_keys_and_long_values_are_as_in_the_model(
         steps in proptest::collection::vec((any::<[u8; 3]>(), any::<bool>()), 0..300)
     ) {
-        let mut tree = CacheObliviousTree::<_, [u8; 3], 200>::create(vec![Page::zeroed(); 2]).unwrap();
+        let area = vec![Page::zeroed(); 2];
+        let mut tree = CacheObliviousTree::<_, [u8; 3], 200>::create(area).unwrap();
         let mut model = Model::new();
         for (mut key, remove) in steps {
             key[0] %= 4;
@@ -169,7 +170,7 @@ fn whole_segments_are_a_quarter_full_or_more() {
 
 #[test]
 fn inserts_move_few_bytes_on_average() {
-    for (name, keys) in common::sequences(4_000) {
+    for (name, keys) in common::sequences(1_200) {
         let mut tree = CacheObliviousTree::<_, u64, 8>::create(vec![Page::zeroed(); 2]).unwrap();
         let (mut pages, mut bytes) = (0, 0);
         for key in &keys {

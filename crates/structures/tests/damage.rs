@@ -154,7 +154,7 @@ fn every_byte<T: Structure>(sound: &[Page]) -> usize {
             if sound[page].bytes[at] == 0 && (at > 64 || page % 4 > 0) {
                 continue;
             }
-            for flip in [0x01, 0x80, 0xFF] {
+            for flip in [0x04, 0x09, 0x80, 0xFF] {
                 let mut damaged = sound.to_vec();
                 damaged[page].bytes[at] ^= flip;
                 let context = format!("byte {at} of page {page} xor {flip:#x}");
@@ -170,7 +170,7 @@ fn every_exchange<T: Structure>(sound: &[Page]) -> usize {
     let mut found = 0;
     let mut random = common::random(11);
     let mut below = |end: usize| (random.next().unwrap() % end as u64) as usize;
-    for turn in 0..3_000 {
+    for turn in 0..1_500 {
         let mut damaged = sound.to_vec();
         for _ in 0..=below(3) {
             let (to, from) = (below(sound.len()), below(sound.len()));
@@ -195,7 +195,7 @@ fn every_byte_of_a_b_plus_tree() {
 
 #[test]
 fn exchanged_pages_of_a_b_plus_tree() {
-    assert!(every_exchange::<Tree>(&tree_pages()) > 1_000);
+    assert!(every_exchange::<Tree>(&tree_pages()) > 500);
 }
 
 #[test]
@@ -205,5 +205,5 @@ fn every_byte_of_a_cache_oblivious_tree() {
 
 #[test]
 fn exchanged_pages_of_a_cache_oblivious_tree() {
-    assert!(every_exchange::<Array>(&array_pages()) > 1_000);
+    assert!(every_exchange::<Array>(&array_pages()) > 500);
 }

@@ -33,13 +33,15 @@ int sardonyx_berkeley_close(struct sardonyx_berkeley *self) {
     return result;
 }
 
-static int open_all(struct sardonyx_berkeley *self, const char *directory, int recover, int shared) {
+static int open_all(struct sardonyx_berkeley *self, const char *directory, int recover,
+                    int shared) {
     int failed;
     DB_ENV *environment;
     if ((failed = db_env_create(&environment, 0)) != 0) return failed;
     self->environment = environment;
     environment->set_errfile(environment, NULL);
-    u_int32_t flags = DB_CREATE | DB_INIT_LOCK | DB_INIT_LOG | DB_INIT_MPOOL | DB_INIT_TXN | DB_THREAD;
+    u_int32_t flags =
+        DB_CREATE | DB_INIT_LOCK | DB_INIT_LOG | DB_INIT_MPOOL | DB_INIT_TXN | DB_THREAD;
     if (recover) flags |= DB_RECOVER;
     if (!shared) flags |= DB_PRIVATE;
     if ((failed = environment->set_cachesize(environment, 0, CACHE_BYTES, 1)) != 0
@@ -78,7 +80,8 @@ int sardonyx_berkeley_insert(struct sardonyx_berkeley *self, const void *key, u_
         if (failed != 0) return failed;
         DBT key_dbt = bytes(key, key_bytes), value_dbt = bytes(value, value_bytes);
         failed = self->tree->put(self->tree, transaction, &key_dbt, &value_dbt, DB_NOOVERWRITE);
-        if (failed == 0) return transaction->commit(transaction, sync ? DB_TXN_SYNC : DB_TXN_NOSYNC);
+        if (failed == 0)
+            return transaction->commit(transaction, sync ? DB_TXN_SYNC : DB_TXN_NOSYNC);
         int not_aborted = transaction->abort(transaction);
         if (not_aborted != 0) return not_aborted;
         if (failed != DB_LOCK_DEADLOCK) return failed;

@@ -1,9 +1,9 @@
 //! Berkeley DB 5.3, the peer of the thesis: a B-tree in a transactional environment.
 //!
-//! Every commit is `DB_TXN_SYNC`. Log files are filled with zeros when they are made, so that a sync
-//! writes data only. Keys are big-endian, so that their order is that of the default comparison,
-//! which needs no call back. The cache holds the whole tree; no checkpoint runs while it is
-//! measured, which spares it work that an application would have to do now and then.
+//! Every commit is `DB_TXN_SYNC`. Log files are filled with zeros when they are made, so that a
+//! sync writes data only. Keys are big-endian, so that their order is that of the default
+//! comparison, which needs no call back. The cache holds the whole tree; no checkpoint runs while
+//! it is measured, which spares it work that an application would have to do now and then.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;

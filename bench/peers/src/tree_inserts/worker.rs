@@ -1,7 +1,7 @@
 //! One worker: draws keys, inserts them, and says how long each insert took.
 //!
-//! A worker is a thread, or a process that speaks one line at a time with the one that measures:
-//! it is told its task (JSON), answers `ready` when the tree is open, is told `go`, and answers with
+//! A worker is a thread, or a process that speaks one line at a time with the one that measures: it
+//! is told its task (JSON), answers `ready` when the tree is open, is told `go`, and answers with
 //! its outcome (JSON). So no worker's opening is measured, and all begin together.
 
 use std::io::{BufRead, BufReader, Write};

@@ -8,10 +8,10 @@
 mod measurement;
 mod memory;
 mod paper;
-mod place;
+pub mod place;
 mod plan;
 mod present;
-mod progress;
+pub mod progress;
 mod report;
 mod standby;
 

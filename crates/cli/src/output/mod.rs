@@ -4,6 +4,8 @@
 //! an error that the caller can pass on rather than in a panic. There are no colours, so a file and
 //! a terminal get the same.
 
+pub mod csv;
+pub mod files;
 pub mod table;
 pub mod units;
 

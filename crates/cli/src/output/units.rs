@@ -52,6 +52,15 @@ pub fn time(seconds: f64) -> String {
     }
 }
 
+/// Nanoseconds for a column of them: no more digits than mean something.
+pub fn nanoseconds(nanoseconds: f64) -> String {
+    if nanoseconds.abs() < 99.95 {
+        return format!("{nanoseconds:.1}");
+    }
+    let sign = if nanoseconds < 0.0 { "-" } else { "" };
+    format!("{sign}{}", count(nanoseconds.abs().round() as u64))
+}
+
 /// A share from 0 to 1 as a percentage. Only what is all is shown as 100.
 pub fn percent(share: f64) -> String {
     let text = format!("{:.2}%", share * 100.0);
@@ -119,6 +128,9 @@ mod tests {
         assert_eq!(time(2.5), "2.50 s");
         assert_eq!(time(0.004), "4.00 ms");
         assert_eq!(time(0.0000253), "25.3 us");
+        assert_eq!(nanoseconds(17.26), "17.3");
+        assert_eq!(nanoseconds(99.97), "100");
+        assert_eq!(nanoseconds(-1234.5), "-1,235");
         assert_eq!(percent(1.0), "100.00%");
         assert_eq!(percent(0.999_999), "99.99%");
     }

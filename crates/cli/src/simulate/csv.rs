@@ -4,8 +4,8 @@
 //! `replications,section,name,unit,mean,half_width`. Numbers have as many digits as it takes to read
 //! the same number back.
 
+use crate::output::csv::line;
 use sardonyx_simulation::outcome::Outcome;
-use std::fmt::Write;
 
 /// The outcomes of points as CSV; `varied` are the names of the points' own columns.
 pub fn text<'a>(
@@ -40,20 +40,6 @@ pub fn text<'a>(
         }
     }
     text
-}
-
-fn line<'a>(text: &mut String, cells: impl Iterator<Item = &'a str>) {
-    for (number, cell) in cells.enumerate() {
-        if number > 0 {
-            text.push(',');
-        }
-        if cell.contains([',', '"', '\n', '\r']) {
-            write!(text, "\"{}\"", cell.replace('"', "\"\"")).expect("a String takes all");
-        } else {
-            text.push_str(cell);
-        }
-    }
-    text.push('\n');
 }
 
 #[cfg(test)]

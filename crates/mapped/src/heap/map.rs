@@ -1,8 +1,8 @@
 //! The map: what every page is, and the high water above which no page was handed out.
 //!
 //! An entry of 8 bytes for each page, 512 in a page of the map (a leaf), found through a page of
-//! 512 leaves (a directory) and the root of 16384 directories. A leaf is there where an entry in
-//! it was ever needed: the inside of a run has none, so a run of a GiB needs two leaves.
+//! 512 leaves (a directory) and the root of 16384 directories. The inside of a run has no entries
+//! and so needs no leaf: a run of a GiB has two.
 //!
 //! Kept true: the entry of a run stands at its first page, that of a free run at its last page too,
 //! and all entries inside of runs are empty; the leaf of the page at the high water is there, and
@@ -20,6 +20,8 @@ const FAN_OUT: u64 = PAGE / 8;
 /// Pages that the map may need at once: for each end of a run, for the high water and for where
 /// the map's own pages then end, a leaf and a directory.
 const MAP_PAGES_AT_ONCE: u64 = 8;
+/// Leaves that are added before they are needed: as many as there are, up to this (128 MiB).
+const LEAVES_AHEAD_MAX: u64 = 64;
 
 /// What the map says of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -181,24 +183,46 @@ pub(super) fn leaf_slots(first: u64, leaf: u64) -> impl Iterator<Item = (u64, P<
     (first..first + FAN_OUT).map(move |page| (page, leaf_slot(leaf, page)))
 }
 
-/// Adds the leaves for some pages and for the page at the high water, where they are missing.
+/// Adds the leaves for some pages and for the page at the high water, where they are missing. With
+/// the latter those for some time to come, so that the map's pages, which never move, stand
+/// together and leave long runs between them.
 pub(super) fn ensure_leaves<M: Memory + ?Sized>(
     memory: &mut M,
     pages: &[u64],
 ) -> Result<(), HeapError> {
-    let mut missing = false;
-    for page in pages.iter().copied().chain([commons(memory)?.high_water]) {
-        missing |= slot(memory, page)?.is_none();
+    let start = commons(memory)?.high_water;
+    let at_high_water = slot(memory, start)?.is_none();
+    let mut missing = at_high_water;
+    for page in pages {
+        missing |= slot(memory, *page)?.is_none();
     }
     if !missing {
         return Ok(());
     }
-    let start = commons(memory)?.high_water;
-    let end = start + MAP_PAGES_AT_ONCE;
-    reserve_memory(memory, end)?;
+    let ahead = if at_high_water {
+        (start / FAN_OUT).min(LEAVES_AHEAD_MAX)
+    } else {
+        0
+    };
+    let mut end = start + MAP_PAGES_AT_ONCE + ahead;
+    if let Err(HeapError::Grow(_)) = reserve_memory(memory, end) {
+        end = start + MAP_PAGES_AT_ONCE;
+        reserve_memory(memory, end)?;
+    }
     for page in pages {
         add_leaf(memory, *page, end)?;
     }
+    while slot(memory, commons(memory)?.high_water)?.is_none() {
+        add_leaf(memory, commons(memory)?.high_water, end)?;
+    }
+    for group in 1..=end - start - MAP_PAGES_AT_ONCE {
+        let page = start + group * FAN_OUT;
+        // Not beyond the directory: it would be one more page, and its own leaf's place another.
+        if page / (FAN_OUT * FAN_OUT) == start / (FAN_OUT * FAN_OUT) {
+            add_leaf(memory, page, end)?;
+        }
+    }
+    // The leaves ahead may end where the leaf that comes next is still missing.
     while slot(memory, commons(memory)?.high_water)?.is_none() {
         add_leaf(memory, commons(memory)?.high_water, end)?;
     }

@@ -335,7 +335,7 @@ impl<M: Memory + ?Sized> Iterator for Chain<'_, M> {
         if self.left == 0 || (page != NAMES_PAGE && page < FIRST_HEAP_PAGE) {
             return Some(Err(HeapError::damaged(
                 at,
-                "the chain of the roots' names is a ring",
+                "the chain of the roots' names leads back or astray",
             )));
         }
         self.left -= 1;

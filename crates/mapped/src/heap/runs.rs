@@ -85,17 +85,16 @@ pub(super) fn give<M: Memory + ?Sized>(
     if let Entry::Free { pages: run } = behind {
         check_free(memory, end, run)?;
     }
+    // What comes to lie inside is cleared; the new ends are written over the old ones.
     map::set_entry(memory, page, Entry::Inside)?;
     if let Entry::Free { pages: run } = before {
         unlink(memory, start, run)?;
         map::set_entry(memory, page - 1, Entry::Inside)?;
-        map::set_entry(memory, start, Entry::Inside)?;
     }
     if let Entry::Free { pages: run } = behind {
         unlink(memory, end, run)?;
         map::set_entry(memory, end, Entry::Inside)?;
         end += run;
-        map::set_entry(memory, end - 1, Entry::Inside)?;
     }
     put(memory, start, end - start)
 }

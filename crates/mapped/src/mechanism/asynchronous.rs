@@ -11,7 +11,7 @@
 use super::{Access, Mechanism};
 use crate::error::SegmentError;
 use crate::shared::ring::Change;
-use crate::view::kernel::{Kernel, kernel};
+use crate::view::kernel::{Kernel, has_swap, kernel, lock_on_fault};
 use crate::view::{CHUNK_PAGES, View};
 use rustix::mm::Advice;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -59,6 +59,9 @@ impl Mechanism for Asynchronous {
     fn mapped(&mut self, view: &View, pages: Range<u64>) -> Result<(), SegmentError> {
         let bytes = (pages.end - pages.start) as usize * PAGE_SIZE;
         the_kernel()?.register(view.page(pages.start), bytes)?;
+        if has_swap() {
+            lock_on_fault(view.page(pages.start), bytes)?;
+        }
         // A chunk that was open and is longer now.
         if view.is_open(pages.start) {
             let end = pages.end.min((pages.start / CHUNK_PAGES + 1) * CHUNK_PAGES);

@@ -55,6 +55,9 @@ impl MechanismKind {
     /// [`SegmentError::MechanismUnavailable`] if one was named that the kernel does not offer.
     pub fn resolve(self) -> Result<MechanismKind, SegmentError> {
         match (self, kernel::kernel()) {
+            (MechanismKind::Best, Ok(_)) if kernel::has_swap() && !kernel::can_lock() => {
+                Ok(MechanismKind::Signal)
+            }
             (MechanismKind::Best, Ok(_)) => Ok(MechanismKind::Asynchronous),
             (MechanismKind::Best, Err(_)) => Ok(MechanismKind::Signal),
             (MechanismKind::Asynchronous, Err(reason)) => Err(SegmentError::MechanismUnavailable {

@@ -72,6 +72,8 @@ pub struct Control {
     pub last_writers: [AtomicU64; SLOTS / 64],
     /// What the processes know of the log.
     pub log: Line<SharedLogState>,
+    /// Counted up when a session is to copy what keeps versions: the wardens wait for it.
+    pub alarm: Line<AtomicU32>,
     /// Pages that the segment has.
     pub pages: Line<AtomicU64>,
     /// The processes.
@@ -114,6 +116,8 @@ pub struct Slot {
     /// Records up to here may be folded although the snapshot is older: what they change was copied
     /// into the session's own view.
     pub immune: AtomicU64,
+    /// A writer has no room: all that is to be folded up to here should be copied.
+    pub copy_until: AtomicU64,
     /// Whether a session on a snapshot that is kept for reading only.
     pub read_only: AtomicU32,
     /// Set when the transaction can no longer commit.

@@ -16,7 +16,8 @@
 use super::control::{CONTROL_BYTES, Control, PROCESSES, Process, layout_mark};
 use super::control::{IDLE, MAGIC, SLOTS};
 use crate::error::SegmentError;
-use rustix::fs::{FallocateFlags, MemfdFlags, Mode, OFlags};
+use crate::planted::{self, Step};
+use rustix::fs::{CWD, FallocateFlags, MemfdFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use sardonyx_storage::page::PAGE_SIZE;
@@ -122,11 +123,69 @@ impl Region {
         control.magic.store(MAGIC, Ordering::Release);
         region.register()?;
         if let Some(path) = path {
+            planted::step(Step::BeforeName);
             // The lock on the process' place was taken by this file, whatever its name.
-            rustix::fs::rename(temporary(path), path)
-                .map_err(SegmentError::system("name the file of the shared memory"))?;
+            let (old, flags) = (
+                temporary(path),
+                match durable {
+                    // Whoever opens a database holds its lock, so what is there is a leftover.
+                    true => RenameFlags::empty(),
+                    false => RenameFlags::NOREPLACE,
+                },
+            );
+            let named = rustix::fs::renameat_with(CWD, &old, CWD, path, flags);
+            if let Err(error) = named {
+                let _ = rustix::fs::unlink(&old);
+                return Err(SegmentError::system("name the file of the shared memory")(
+                    error,
+                ));
+            }
         }
         Ok(region)
+    }
+
+    /// The shared memory of this name, which is made if there is none. Of several processes that come
+    /// at once, one makes it; whoever attaches to one that its last user removes just then does it
+    /// again.
+    pub fn attach_or_create(path: &Path, size: RegionSize) -> Result<Self, SegmentError> {
+        loop {
+            if let Some(region) = Self::attach(path)? {
+                if region.has_its_name() {
+                    return Ok(region);
+                }
+                continue;
+            }
+            match Self::create(Some(path), size, false) {
+                Err(SegmentError::System { source, .. })
+                    if source.kind() == std::io::ErrorKind::AlreadyExists => {}
+                made => return made,
+            }
+        }
+    }
+
+    /// Whether the path still leads to this file.
+    fn has_its_name(&self) -> bool {
+        let found = self.path.as_deref().map(rustix::fs::stat);
+        match (found, rustix::fs::fstat(&self.file)) {
+            (Some(Ok(named)), Ok(own)) => (named.st_dev, named.st_ino) == (own.st_dev, own.st_ino),
+            _ => false,
+        }
+    }
+
+    /// The last one out removes a shared memory that nothing durable belongs to. The lock keeps
+    /// others from taking a place meanwhile; who comes later sees that the name is gone.
+    fn remove_if_last(&self) {
+        let control = self.control();
+        control.growth.lock();
+        let volatile = control.durable_segment.load(Ordering::Relaxed) == 0;
+        if volatile
+            && !self.has_others()
+            && self.has_its_name()
+            && let Some(path) = &self.path
+        {
+            let _ = rustix::fs::unlink(path);
+        }
+        control.growth.unlock();
     }
 
     /// Attaches to a shared memory that another process made. `None` if there is none.
@@ -207,6 +266,7 @@ impl Region {
             control.processes[n]
                 .pid
                 .store(std::process::id(), Ordering::SeqCst);
+            planted::step(Step::ProcessRegistered);
         }
         control.growth.unlock();
         self.process = found.ok_or(SegmentError::TooMany {
@@ -244,6 +304,7 @@ impl Region {
                 found = true;
                 slot.snapshot.store(IDLE, Ordering::SeqCst);
                 slot.process.store(0, Ordering::SeqCst);
+                planted::step(Step::Burying);
             }
         }
         control.processes[n].pid.store(0, Ordering::SeqCst);
@@ -285,9 +346,11 @@ impl Region {
             let slot = &control.slots[n];
             slot.snapshot.store(IDLE, Ordering::SeqCst);
             slot.generation.fetch_add(1, Ordering::SeqCst);
+            planted::step(Step::SlotCounted);
             slot.process
                 .store(self.process as u32 + 1, Ordering::SeqCst);
             control.slots_used.fetch_max(n as u32 + 1, Ordering::SeqCst);
+            planted::step(Step::SlotTaken);
         }
         control.growth.unlock();
         found.ok_or(SegmentError::TooMany {
@@ -381,6 +444,7 @@ impl Region {
         }
         let control = self.control();
         control.growth.lock();
+        planted::step(Step::GrowthLocked);
         let have = control.pages.load(Ordering::SeqCst);
         let bytes = (pages * PAGE_SIZE as u64).next_multiple_of(GROW_BYTES);
         let want = (bytes / PAGE_SIZE as u64).min(self.size.pages_max);
@@ -392,7 +456,9 @@ impl Region {
             Ok(())
         };
         if grown.is_ok() && want > have {
+            planted::step(Step::Allocated);
             control.pages.store(want, Ordering::SeqCst);
+            planted::step(Step::Grown);
         }
         control.growth.unlock();
         grown
@@ -426,6 +492,7 @@ impl Drop for Region {
             // The mappings did not come along; something else may be in their place.
             return;
         }
+        self.remove_if_last();
         self.bury(self.process);
         let ring = self.size.ring_bytes as usize;
         let parts = [

@@ -6,6 +6,7 @@
 
 use super::control::IDLE;
 use super::region::Region;
+use crate::planted::{self, Step};
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::atomic::{Ordering, fence};
@@ -127,12 +128,16 @@ pub fn publish(region: &Region, writer: (u32, u32), records: &[u8]) -> u64 {
         place.cast::<[u32; 4]>().write(head);
         std::ptr::copy_nonoverlapping(records.as_ptr(), place.add(FRAME_HEAD_BYTES), records.len());
     }
+    planted::step(Step::FrameWritten);
     // Before the tail: who sees a record finds the page's number high enough to look for it. If this
     // thread dies in between, some numbers are too high, and someone looks in vain.
     for change in changes(records) {
         region.sequence(change.page).store(end, Ordering::Relaxed);
+        planted::step(Step::SequencesHalfStored);
     }
+    planted::step(Step::BeforeTail);
     control.tail.store(end, Ordering::SeqCst);
+    planted::step(Step::AfterTail);
     end
 }
 
@@ -149,6 +154,7 @@ pub fn fold(region: &Region) {
     // Announced first, then the slots are looked at: a session registers first, then looks at the
     // announcement. One of the two sees the other.
     control.fold_limit.fetch_max(to, Ordering::SeqCst);
+    planted::step(Step::FoldAnnounced);
     fence(Ordering::SeqCst);
     let used = control.slots_used.load(Ordering::SeqCst) as usize;
     for slot in &control.slots[..used] {
@@ -173,9 +179,12 @@ pub fn fold(region: &Region) {
                 let to = base.add(change.offset);
                 std::ptr::copy_nonoverlapping(change.bytes.as_ptr(), to, change.bytes.len());
             }
+            planted::step(Step::FoldHalfDone);
         }
     }
+    planted::step(Step::BeforeFolded);
     control.folded.store(to, Ordering::SeqCst);
+    planted::step(Step::AfterFolded);
 }
 
 /// Makes the ring's part that nobody needs any more free for use. The caller holds the commit lock.
@@ -186,6 +195,7 @@ pub fn reclaim(region: &Region) {
         to = to.min(control.durable.load(Ordering::SeqCst));
     }
     control.reclaim_limit.fetch_max(to, Ordering::SeqCst);
+    planted::step(Step::ReclaimAnnounced);
     fence(Ordering::SeqCst);
     let used = control.slots_used.load(Ordering::SeqCst) as usize;
     for slot in &control.slots[..used] {
@@ -194,6 +204,7 @@ pub fn reclaim(region: &Region) {
         }
     }
     control.reclaimed.fetch_max(to, Ordering::SeqCst);
+    planted::step(Step::Reclaimed);
 }
 
 /// Whether a transaction with so many bytes of records has room. The caller holds the commit lock.

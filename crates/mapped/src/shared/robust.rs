@@ -82,6 +82,35 @@ impl RobustLock {
         }
     }
 
+    /// Takes the lock unless that takes longer than about a millisecond.
+    pub fn lock_soon(&self) -> Option<Got> {
+        for _ in 0..SPINS {
+            if let Some(got) = self.try_lock() {
+                return Some(got);
+            }
+            hint::spin_loop();
+        }
+        let mut until = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: as in `try_lock`; the clock is the one that the call takes.
+        let outcome = unsafe {
+            libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut until);
+            until.tv_nsec += 1_000_000;
+            if until.tv_nsec >= 1_000_000_000 {
+                until.tv_nsec -= 1_000_000_000;
+                until.tv_sec += 1;
+            }
+            libc::pthread_mutex_timedlock(self.raw(), &raw const until)
+        };
+        match outcome {
+            0 => Some(Got::Free),
+            libc::EOWNERDEAD => Some(self.make_consistent()),
+            _ => None,
+        }
+    }
+
     fn make_consistent(&self) -> Got {
         // SAFETY: this thread has just got the mutex with EOWNERDEAD.
         unsafe { libc::pthread_mutex_consistent(self.raw()) };

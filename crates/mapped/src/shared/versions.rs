@@ -2,6 +2,7 @@
 
 use super::control::IDLE;
 use super::region::Region;
+use rustix::thread::futex;
 use std::sync::atomic::Ordering;
 
 /// The system's monotonic clock, coarsely: milliseconds. The same in all processes.
@@ -36,14 +37,8 @@ pub fn slowest(region: &Region, but: usize) -> Option<SlowReader> {
     let slots = control.slots[..used].iter().enumerate();
     let kept = |slot: &super::control::Slot| {
         let snapshot = slot.snapshot.load(Ordering::SeqCst);
-        (snapshot != IDLE).then(|| {
-            let needs = snapshot.max(slot.immune.load(Ordering::SeqCst));
-            needs.min(
-                slot.pin
-                    .load(Ordering::SeqCst)
-                    .max(slot.immune.load(Ordering::SeqCst)),
-            )
-        })
+        let pin = slot.pin.load(Ordering::SeqCst);
+        (snapshot != IDLE).then(|| pin.min(snapshot).max(slot.immune.load(Ordering::SeqCst)))
     };
     let (slot, from) = slots
         .filter(|(n, _)| *n != but)
@@ -56,4 +51,20 @@ pub fn slowest(region: &Region, but: usize) -> Option<SlowReader> {
         milliseconds: now_milliseconds().saturating_sub(began),
         bytes: control.tail.load(Ordering::SeqCst).saturating_sub(from),
     })
+}
+
+/// Asks all sessions that keep versions to let go of them: their processes' wardens copy what their
+/// transactions may still want to see. Such a transaction cannot commit any more if it writes.
+pub fn ask_to_copy(region: &Region, but: usize) {
+    let control = region.control();
+    let tail = control.tail.load(Ordering::SeqCst);
+    let used = control.slots_used.load(Ordering::SeqCst) as usize;
+    for (n, slot) in control.slots[..used].iter().enumerate() {
+        let snapshot = slot.snapshot.load(Ordering::SeqCst);
+        if n != but && snapshot != IDLE && snapshot < tail {
+            slot.copy_until.store(tail, Ordering::SeqCst);
+        }
+    }
+    control.alarm.fetch_add(1, Ordering::SeqCst);
+    let _ = futex::wake(&control.alarm, futex::Flags::empty(), i32::MAX as u32);
 }

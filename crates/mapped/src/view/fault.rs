@@ -19,9 +19,26 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 /// Views in a process at once.
 pub const VIEWS_MAX: usize = 1024;
 
-static VIEWS: [AtomicPtr<View>; VIEWS_MAX] = [const { AtomicPtr::new(ptr::null_mut()) }; VIEWS_MAX];
+static VIEWS: [Entry; VIEWS_MAX] = [const { Entry::empty() }; VIEWS_MAX];
 static VIEWS_USED: AtomicUsize = AtomicUsize::new(0);
 static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::zeroed()));
+
+/// Where a view is, so that the handler need not look at it to know that a fault is none of its.
+struct Entry {
+    start: AtomicUsize,
+    bytes: AtomicUsize,
+    view: AtomicPtr<View>,
+}
+
+impl Entry {
+    const fn empty() -> Self {
+        Entry {
+            start: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+            view: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+}
 
 /// What handled the signal before us.
 struct Before(UnsafeCell<MaybeUninit<libc::sigaction>>);
@@ -39,14 +56,18 @@ pub struct Registered(usize);
 /// The view stays where it is until the entry is dropped.
 pub unsafe fn register(view: &View) -> Option<Registered> {
     install();
+    let (start, bytes) = (view.base().addr(), view.reserved_bytes());
     let view: *const View = view;
     for (n, entry) in VIEWS.iter().enumerate() {
         let empty = ptr::null_mut();
         let order = Ordering::SeqCst;
         if entry
+            .view
             .compare_exchange(empty, view.cast_mut(), order, order)
             .is_ok()
         {
+            entry.start.store(start, Ordering::SeqCst);
+            entry.bytes.store(bytes, Ordering::SeqCst);
             VIEWS_USED.fetch_max(n + 1, Ordering::SeqCst);
             return Some(Registered(n));
         }
@@ -56,7 +77,10 @@ pub unsafe fn register(view: &View) -> Option<Registered> {
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        VIEWS[self.0].store(ptr::null_mut(), Ordering::SeqCst);
+        let entry = &VIEWS[self.0];
+        entry.bytes.store(0, Ordering::SeqCst);
+        entry.start.store(0, Ordering::SeqCst);
+        entry.view.store(ptr::null_mut(), Ordering::SeqCst);
     }
 }
 
@@ -84,15 +108,17 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     let errno = unsafe { *libc::__errno_location() };
     // SAFETY: the kernel passes valid information with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() }.addr();
-    let handled = VIEWS[..VIEWS_USED.load(Ordering::SeqCst)]
-        .iter()
-        .any(|entry| {
-            let view = entry.load(Ordering::SeqCst);
-            // SAFETY: a registered view lives. Should another thread's view be dropped just now, the
-            // address is not in it, since its owner does not touch it while dropping it; and its memory
-            // is looked at by this thread only if it is the owner.
-            !view.is_null() && unsafe { (*view).resolve(address) }
-        });
+    let used = VIEWS_USED.load(Ordering::SeqCst);
+    let found = VIEWS[..used].iter().find(|entry| {
+        let offset = address.wrapping_sub(entry.start.load(Ordering::SeqCst));
+        offset < entry.bytes.load(Ordering::SeqCst)
+    });
+    let handled = found.is_some_and(|entry| {
+        let view = entry.view.load(Ordering::SeqCst);
+        // SAFETY: whoever touches an address in a view has borrowed the session it belongs to, or the
+        // like, so that it is not dropped meanwhile.
+        !view.is_null() && unsafe { (*view).resolve(address) }
+    });
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
     if !handled {
@@ -129,6 +155,15 @@ unsafe fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c
     }
 }
 
+/// That no other thread changes pages' states.
+pub(crate) struct Resolving<'a>(&'a View);
+
+impl Drop for Resolving<'_> {
+    fn drop(&mut self) {
+        self.0.resolving.store(false, Ordering::Release);
+    }
+}
+
 impl View {
     /// Handles a fault, if it is this view's.
     fn resolve(&self, address: usize) -> bool {
@@ -145,16 +180,15 @@ impl View {
         if owner == 0 {
             return self.resolve_idle(page);
         }
-        // The transaction's thread may have lent the memory to others; one at a time comes in here.
-        while self.resolving.swap(true, Ordering::Acquire) {
-            std::hint::spin_loop();
-        }
+        // The transaction's thread may have lent the memory to others, and the warden may be at work;
+        // one at a time comes in here.
+        let resolving = self.resolve_alone();
         let outcome = match self.kind() {
             ViewKind::Asynchronous => self.resolve_asynchronous(page),
             ViewKind::Signal => self.resolve_signal(page),
             ViewKind::Explicit => Ok(false),
         };
-        self.resolving.store(false, Ordering::Release);
+        drop(resolving);
         // Another thread may have been faster, so that there was nothing left to do.
         let outcome = outcome.map(|handled| handled || owner != thread);
         match outcome {
@@ -165,6 +199,15 @@ impl View {
                 false
             }
         }
+    }
+
+    /// Keeps other threads from changing pages' states. Usable in the fault handler, since whoever has
+    /// it does not fault.
+    pub(crate) fn resolve_alone(&self) -> Resolving<'_> {
+        while self.resolving.swap(true, Ordering::Acquire) {
+            std::hint::spin_loop();
+        }
+        Resolving(self)
     }
 
     fn resolve_asynchronous(&self, page: u64) -> std::io::Result<bool> {
@@ -259,7 +302,7 @@ impl View {
 
     /// Lets a page be read (`Signal`), as it is in the snapshot.
     pub fn let_read(&self, page: u64) -> std::io::Result<()> {
-        if self.is_unfolded(page) {
+        if !self.private.has(page) && self.is_unfolded(page) {
             self.protect(page, 1, MprotectFlags::READ | MprotectFlags::WRITE)?;
             self.apply_unfolded(page);
         }

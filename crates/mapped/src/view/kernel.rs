@@ -291,6 +291,59 @@ impl Kernel {
     }
 }
 
+/// Whether the kernel may take pages away that were read, so that they look as if they were not: it
+/// does so to shared memory if there is somewhere to swap it to. Then views are locked.
+pub fn has_swap() -> bool {
+    static SWAP: OnceLock<bool> = OnceLock::new();
+    // The first line is a heading. Where this cannot be read, better be careful.
+    *SWAP.get_or_init(|| {
+        std::fs::read_to_string("/proc/swaps").map_or(true, |swaps| swaps.lines().count() > 1)
+    })
+}
+
+/// Keeps pages of a range in memory, once they are there.
+///
+/// The caller owns the range.
+pub fn lock_on_fault(start: *mut u8, bytes: usize) -> Result<(), SegmentError> {
+    const MLOCK_ONFAULT: u32 = 1;
+    // SAFETY: locking changes nothing about what the memory holds; the caller owns it.
+    match unsafe { libc::mlock2(start.cast(), bytes, MLOCK_ONFAULT) } {
+        0 => Ok(()),
+        _ => Err(last(
+            "lock a view in memory, as is needed where there is swap: raise the limit on locked memory \
+             (`ulimit -l unlimited`), or choose the mechanism `signal`",
+        )),
+    }
+}
+
+/// Whether this process may lock any amount of memory.
+pub fn can_lock() -> bool {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the structure is valid.
+    let asked = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } == 0;
+    if asked && limit.rlim_cur == libc::RLIM_INFINITY {
+        return true;
+    }
+    // Address space counts, not memory; so more than the limit of it can be locked only with the right
+    // to ignore the limit.
+    let bytes = (limit.rlim_cur as usize).saturating_add(sardonyx_storage::page::PAGE_SIZE);
+    let flags = rustix::mm::MapFlags::PRIVATE | rustix::mm::MapFlags::NORESERVE;
+    let nowhere = std::ptr::null_mut();
+    // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
+    let start = unsafe {
+        rustix::mm::mmap_anonymous(nowhere, bytes, rustix::mm::ProtFlags::empty(), flags)
+    };
+    start.is_ok_and(|start| {
+        let locked = lock_on_fault(start.cast(), bytes).is_ok();
+        // SAFETY: mapped above, and nobody else's.
+        let _ = unsafe { rustix::mm::munmap(start, bytes) };
+        locked
+    })
+}
+
 /// # Safety
 /// The argument is the structure that the request takes.
 unsafe fn ioctl<T>(file: &OwnedFd, number: u64, argument: &mut T) -> i32 {

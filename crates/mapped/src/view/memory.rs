@@ -18,6 +18,8 @@ use super::bitmap::PageBits;
 use crate::error::SegmentError;
 use crate::shared::region::{Region, keep_from_children};
 use crate::shared::ring::{Frames, changes};
+use parking_lot::RawMutex;
+use parking_lot::lock_api::RawMutex as _;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use sardonyx_storage::page::PAGE_SIZE;
 use std::ptr::{self, NonNull};
@@ -43,7 +45,6 @@ pub enum ViewKind {
 }
 
 /// A view. See the [module](self).
-#[derive(Debug)]
 pub struct View {
     region: Arc<Region>,
     base: NonNull<u8>,
@@ -60,6 +61,8 @@ pub struct View {
     pub(super) read_only: AtomicBool,
     /// A guarded page was touched outside of a transaction: the view is not to be trusted.
     pub(super) stale: AtomicBool,
+    /// Held by the session while it begins, ends or looks at the ring, and by the warden.
+    pub(crate) steady: RawMutex,
     /// Held while a fault is handled.
     pub(super) resolving: AtomicBool,
     /// What the operating system refused in the fault handler; 0 if nothing.
@@ -83,6 +86,16 @@ pub struct View {
     touched_count: AtomicUsize,
 }
 
+impl std::fmt::Debug for View {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("View");
+        shown
+            .field("kind", &self.kind)
+            .field("mapped", &self.mapped)
+            .finish_non_exhaustive()
+    }
+}
+
 impl View {
     /// A view of all pages of the segment.
     pub fn new(region: Arc<Region>, kind: ViewKind) -> Result<Self, SegmentError> {
@@ -102,6 +115,7 @@ impl View {
             folded: AtomicU64::new(0),
             read_only: AtomicBool::new(false),
             stale: AtomicBool::new(false),
+            steady: RawMutex::INIT,
             resolving: AtomicBool::new(false),
             refused: AtomicI32::new(0),
             guarded,
@@ -143,6 +157,16 @@ impl View {
     #[inline]
     pub fn mapped(&self) -> u64 {
         self.mapped.load(Ordering::Relaxed)
+    }
+
+    /// Bytes reserved from the base.
+    pub(super) fn reserved_bytes(&self) -> usize {
+        space(self.region.pages_max())
+    }
+
+    /// The view must be made anew before the next transaction.
+    pub fn mark_stale(&self) {
+        self.stale.store(true, Ordering::Relaxed);
     }
 
     /// How its faults are understood.
@@ -256,6 +280,12 @@ impl View {
         (folded, self.snapshot.load(Ordering::Relaxed))
     }
 
+    /// No record of the snapshot need be applied any more.
+    pub(crate) fn forget_unfolded(&self) {
+        let snapshot = self.snapshot.load(Ordering::Relaxed);
+        self.folded.store(snapshot, Ordering::Relaxed);
+    }
+
     /// Whether there are such records on a page. May be wrongly true.
     #[inline]
     pub fn is_unfolded(&self, page: u64) -> bool {
@@ -284,6 +314,58 @@ impl View {
             }
         }
         scratch.as_ptr()
+    }
+
+    /// Makes a page the session's own copy, of what it shows now: base pages may then go on. The
+    /// caller has [`View::resolve_alone`].
+    pub(crate) fn make_private(&self, page: u64) -> std::io::Result<()> {
+        if page >= self.mapped() {
+            return Ok(());
+        }
+        let rights = MprotectFlags::READ | MprotectFlags::WRITE;
+        match self.kind {
+            ViewKind::Asynchronous if self.guarded.has(page) => return self.unguard_private(page),
+            ViewKind::Asynchronous => self.open_chunk(page)?,
+            ViewKind::Signal if self.private.has(page) => return Ok(()),
+            ViewKind::Signal => {
+                let readable = self.readable.has(page);
+                self.protect(page, 1, rights)?;
+                if !readable && self.is_unfolded(page) {
+                    self.apply_unfolded(page);
+                }
+                self.copy_in_place(page);
+                let before = match readable {
+                    true => MprotectFlags::READ,
+                    false => MprotectFlags::empty(),
+                };
+                return self.protect(page, 1, before);
+            }
+            ViewKind::Explicit => (),
+        }
+        self.copy_in_place(page);
+        Ok(())
+    }
+
+    fn unguard_private(&self, page: u64) -> std::io::Result<()> {
+        self.open_chunk(page)?;
+        self.unguard(page)?;
+        self.copy_in_place(page);
+        Ok(())
+    }
+
+    /// Writes a byte of a page that may be written, without changing it: the kernel makes a copy.
+    fn copy_in_place(&self, page: u64) {
+        // SAFETY: the byte is in the mapped view. The session's user may read or write it at the same
+        // time; the processor's atomic access leaves what he stored.
+        let byte = unsafe { std::sync::atomic::AtomicU8::from_ptr(self.page(page)) };
+        // An exchange, since a compiler may make a load of an addition of nothing.
+        let mut value = byte.load(Ordering::Relaxed);
+        while let Err(now) =
+            byte.compare_exchange(value, value, Ordering::SeqCst, Ordering::Relaxed)
+        {
+            value = now;
+        }
+        self.private.set(page);
     }
 
     /// Changes the rights to a range of pages. Usable in the fault handler.

@@ -7,7 +7,7 @@
 
 use super::chunk::{CHUNK_HEADER_BYTES, ChunkHeader};
 use super::{JOURNAL_DIRECTORY, JournalError, journal_file, number_of_file};
-use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskFile};
+use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile};
 use crate::log::LogPosition;
 use std::sync::Arc;
 
@@ -205,6 +205,17 @@ pub fn find_end(disk: &dyn Disk, identity: u64) -> Result<ArchiveEnd, JournalErr
         stop,
         ..ArchiveEnd::EMPTY
     })
+}
+
+/// Makes stable what [`find_end`] found: its writer may have been killed before it did so, and whoever
+/// goes on takes it for durable. The files before the last are.
+pub(crate) fn make_stable(disk: &dyn Disk, end: &ArchiveEnd) -> Result<(), DiskError> {
+    if end.position == LogPosition::START {
+        return Ok(());
+    }
+    let name = journal_file(end.file);
+    disk.open(&name, Access::Direct, Create::No)?.sync()?;
+    disk.sync_directory(JOURNAL_DIRECTORY)
 }
 
 const NOT_NEXT: &str = "a chunk that does not continue the one before";

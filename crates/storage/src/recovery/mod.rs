@@ -2,8 +2,9 @@
 //! positions to the log's end, then a copy for the checkpointer.
 //!
 //! It changes nothing in the log and the backup, so it may be killed at any instruction and
-//! repeated. It does make the log stable before it believes it, since whoever wrote it may have been
-//! killed before doing so, and what is recovered will be acknowledged and checkpointed (I1, I2). It
+//! repeated. It does make the log and the archive stable before it believes them, since whoever wrote
+//! them may have been killed before doing so, and what is recovered will be acknowledged,
+//! checkpointed and freed from the log (I1, I2, I6). It
 //! writes the journal rows that the archive lacks, which is idempotent.
 //!
 //! Invariants: I2, I3, I4 (in the log's reader), I8.
@@ -27,7 +28,7 @@ use crate::checkpoint::checkpointer::Resume;
 use crate::checkpoint::shadow::Shadow;
 use crate::checkpoint::{Checkpointer, InstallError, StripeLayout, Whole, install};
 use crate::disk::{Access, Create, Disk};
-use crate::journal::archive::{ArchiveEnd, find_end};
+use crate::journal::archive::{ArchiveEnd, find_end, make_stable};
 use crate::journal::{Archiver, JournalError, Retention, journal_file};
 use crate::log::reader::LogReader;
 use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
@@ -127,6 +128,9 @@ fn recover_bounded(
         Retention::Nothing => None,
         _ => Some(find_end(&**disk, manifest.identity)?),
     };
+    if let Some(end) = archive.filter(|_| !options.dry_run) {
+        make_stable(&**disk, &end)?;
+    }
     let mut archiver = archive
         .filter(|_| !options.dry_run)
         .and_then(|end| Archiver::new(disk.clone(), manifest.identity, manifest.journal, end));

@@ -63,12 +63,12 @@ impl LogLeader {
         self.layout
     }
 
-    /// The most bytes of records that fit into one group, and so the most that one transaction may
-    /// have. All that is published and not yet durable should not be more, either, or what was
+    /// The most bytes of records that one group can have, and so the most that one transaction may
+    /// have: a little less than a segment, so that a group never fills one. All that is published and not yet durable should not be more, either, or what was
     /// admitted might find no room ([`SharedLogState::admits`]).
     pub fn transaction_bytes_max(&self) -> usize {
         let segment = usize::try_from(self.layout.segment_bytes).unwrap_or(usize::MAX);
-        segment.min(u32::MAX as usize) - GROUP_HEADER_BYTES
+        segment.min(u32::MAX as usize) - GROUP_ALIGNMENT - GROUP_HEADER_BYTES
     }
 
     /// Writes one commit group durably at the log's end, and moves the end. `records`: encoded redo
@@ -80,8 +80,8 @@ impl LogLeader {
     /// [`SharedLogState::end`], read under that lock.
     ///
     /// # Errors
-    /// [`SharedLogError::NoRoom`] or [`SharedLogError::Full`] if the group's segment is not
-    /// prepared; [`SharedLogError::TooLarge`]; [`SharedLogError::OtherIncarnation`];
+    /// [`SharedLogError::NoRoom`] or [`SharedLogError::Full`] if the group's segment, or the one in
+    /// which the log ends after it, is not prepared; [`SharedLogError::TooLarge`]; [`SharedLogError::OtherIncarnation`];
     /// [`SharedLogError::Log`] if its file cannot be opened: in all of these nothing was written.
     /// [`SharedLogError::Poisoned`] if a write failed, now or before.
     pub fn write_group(
@@ -96,10 +96,13 @@ impl LogLeader {
         let payload_bytes = records.iter().map(|piece| piece.len()).sum();
         let next = state.end().position;
         let lsn = self.place_of(next.lsn, payload_bytes)?;
-        let segment = self.layout.segment_of(lsn);
-        if state.prepared_end() < self.layout.segment_start(segment + 1) {
+        // The segment of the log's end is always there, also when the group ends with its own:
+        // recovery looks for it.
+        let on_disk = group_bytes_on_disk(payload_bytes) as u64;
+        if state.prepared_end().0 <= lsn.0 + on_disk {
             return Err(state.refusal().unwrap_or(SharedLogError::NoRoom));
         }
+        let segment = self.layout.segment_of(lsn);
         let header = self.build(next, lsn, transactions, records, payload_bytes);
         if let Some(elsewhere) = state.placed(next.group).filter(|placed| *placed != lsn) {
             self.open(self.layout.segment_of(elsewhere))?;

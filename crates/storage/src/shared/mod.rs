@@ -21,7 +21,11 @@
 mod custodian;
 mod custody;
 mod error;
+#[cfg(test)]
+mod exploration;
 mod leader;
+#[cfg(test)]
+mod mortal;
 mod opening;
 mod preparing;
 mod state;

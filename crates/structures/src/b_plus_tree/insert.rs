@@ -14,7 +14,8 @@ impl<S: PagesMut, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, 
     /// value before.
     ///
     /// # Errors
-    /// [`Error::Full`] before anything is changed; [`Error::Damaged`].
+    /// [`Error::Full`] before anything is changed; [`Error::TooLarge`] beyond 2^32 pages;
+    /// [`Error::Damaged`].
     pub fn insert(&mut self, key: K, value: &[u8; V]) -> Result<Option<[u8; V]>, Error> {
         let (page, leaf) = self.leaf_of(key)?;
         let at = match leaf.find(key)? {

@@ -18,6 +18,9 @@ pub(super) const SPACE: usize = 0;
 /// The page that is always the root, so that no operation must ask where it is.
 pub(super) const ROOT: usize = 1;
 
+/// The most pages of a tree: their numbers have 32 bits.
+const LIMIT: usize = u32::MAX as usize;
+
 const MAGIC: &[u8; 8] = b"SdxBTree";
 const FREE: &[u8; 4] = b"Free";
 
@@ -98,7 +101,7 @@ pub(super) fn following<S: Pages>(pages: &S, page: usize, used: usize) -> Result
 /// Finds `needed` pages without taking them.
 ///
 /// # Errors
-/// [`Error::Full`] if there are not as many.
+/// [`Error::Full`] if there are not as many; [`Error::TooLarge`] if there cannot be.
 pub(super) fn reserve<S: Pages>(pages: &S, needed: usize) -> Result<Reserved, Error> {
     let mut after = read(pages)?;
     let mut found = [0; MAX_LEVELS + 1];
@@ -113,6 +116,12 @@ pub(super) fn reserve<S: Pages>(pages: &S, needed: usize) -> Result<Reserved, Er
     }
     let missing = needed - count;
     let pages_needed = after.used + missing;
+    if pages_needed > LIMIT {
+        return Err(Error::TooLarge {
+            pages_needed,
+            limit: LIMIT,
+        });
+    }
     if pages_needed > pages.count() {
         return Err(Error::Full { pages_needed });
     }

@@ -151,7 +151,8 @@ impl<S: Pages, K: Key, const V: usize, const SEGMENT: usize> CacheObliviousTree<
     /// value before.
     ///
     /// # Errors
-    /// [`Error::Full`] before anything is changed; [`Error::Damaged`].
+    /// [`Error::Full`] before anything is changed; [`Error::TooLarge`] beyond 2^40 segments;
+    /// [`Error::Damaged`].
     pub fn insert(&mut self, key: K, value: &[u8; V]) -> Result<Option<[u8; V]>, Error>
     where
         S: PagesMut,

@@ -160,31 +160,24 @@ impl<S: PagesMut, K: Key, const V: usize, const SEGMENT: usize>
         overflow: Option<&Overflow<'_, K, V>>,
     ) -> Result<(), Error> {
         let pages_needed = Layout::<K, V, SEGMENT>::pages(levels);
+        if levels > MAX_LEVELS {
+            let limit = Layout::<K, V, SEGMENT>::pages(MAX_LEVELS);
+            return Err(Error::TooLarge {
+                pages_needed,
+                limit,
+            });
+        }
         if pages_needed > self.pages.count() {
             return Err(Error::Full { pages_needed });
         }
-        if levels > MAX_LEVELS {
-            return damaged(0, "the array has the greatest number of segments already");
-        }
-        let entries = self.gather(
-            Window {
-                first: 0,
-                level: self.levels,
-            },
-            overflow,
-        )?;
+        let whole = |level| Window { first: 0, level };
+        let entries = self.gather(whole(self.levels), overflow)?;
         if entries.len() > Self::CAPACITY << levels {
             return damaged(0, "its segments hold more than they were counted to hold");
         }
         Layout::<K, V, SEGMENT>::write(&mut self.pages, levels)?;
         self.levels = levels;
-        self.spread(
-            Window {
-                first: 0,
-                level: levels,
-            },
-            &entries,
-        )
+        self.spread(whole(levels), &entries)
     }
 
     /// Writes entries evenly into the segments of a window, and the separators between them.

@@ -4,6 +4,7 @@
 use std::ops::Bound;
 
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use sardonyx_structures::{PAGE_SIZE, Page};
 
 pub mod step {
@@ -18,6 +19,15 @@ pub mod step {
     }
 }
 use step::Step;
+
+/// How the property tests run: always on the same cases.
+pub fn configuration() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(4),
+        ..ProptestConfig::with_cases(96)
+    }
+}
 
 /// Histories that insert more in some phases and remove more in others, on few keys.
 pub fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {

@@ -1,0 +1,15 @@
+//! The experiments of the thesis on memory-mapped transactions (paper 002, sections 4.2 to 4.4), on
+//! mapped segments and, beside them, on that thesis' own recipe built again.
+//!
+//! - [`page_touch`]: what it costs that a transaction's pages are found out (Figures 4-1 to 4-4,
+//!   Tables 4.2 to 4.7), the additive model, and the steps that the cost consists of;
+//! - [`least_squares`]: how the model is fitted.
+//!
+//! All that is timed is checked: what a transaction read is compared with what was committed last,
+//! and what was written is read again by others. An experiment whose memory is wrong has no figure.
+
+mod error;
+pub mod least_squares;
+pub mod page_touch;
+
+pub use error::ExperimentError;

@@ -1,0 +1,122 @@
+//! Faults that the tests plant: dying at a chosen instruction of a critical section, and leaving
+//! validation out. Only with the feature `planted-faults`, which the tests of this crate turn on and
+//! nothing else does; without it every call here is nothing.
+//!
+//! A proof needs them: a checker that never sees an anomaly may be blind, and a death between two
+//! particular stores is met by random kills once in a million.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+static SKIP_VALIDATION: AtomicBool = AtomicBool::new(false);
+static DIE_AT: AtomicU32 = AtomicU32::new(0);
+static LET_PASS: AtomicU32 = AtomicU32::new(0);
+
+macro_rules! steps {
+    ($($(#[$meta:meta])* $name:ident),* $(,)?) => {
+        /// A place at which a process can be made to die.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Step { $($(#[$meta])* $name),* }
+
+        impl Step {
+            /// All of them.
+            #[cfg(feature = "planted-faults")]
+            pub const ALL: &'static [Step] = &[$(Step::$name),*];
+        }
+    };
+}
+
+steps! {
+    /// A session took the commit lock.
+    CommitLocked,
+    /// The frame is in the ring, and nothing points to it.
+    FrameWritten,
+    /// Some sequence numbers are raised.
+    SequencesHalfStored,
+    /// All are raised; the tail is not.
+    BeforeTail,
+    /// The transaction has happened; the session's slot still says that it runs.
+    AfterTail,
+    /// The slot is free, the commit lock held.
+    SlotFree,
+    /// It is announced how far is folded.
+    FoldAnnounced,
+    /// Some records are in the base pages.
+    FoldHalfDone,
+    /// All are, and `folded` does not say so.
+    BeforeFolded,
+    /// It does.
+    AfterFolded,
+    /// It is announced how far the ring is used again.
+    ReclaimAnnounced,
+    /// The ring may be used again.
+    Reclaimed,
+    /// The commit lock is held for the last instruction.
+    BeforeUnlock,
+    /// A transaction's pin is known, its snapshot is not.
+    Pinned,
+    /// A transaction's snapshot is known.
+    Registered,
+    /// A transaction runs and has written.
+    Gathered,
+    /// Growing: the lock is held.
+    GrowthLocked,
+    /// Growing: the memory is there, the length is the old one.
+    Allocated,
+    /// Growing: the length is the new one, the lock is held.
+    Grown,
+    /// A session's slot is being given out: counted up, not taken.
+    SlotCounted,
+    /// The slot is taken, the lock held.
+    SlotTaken,
+    /// A process has its place among the processes.
+    ProcessRegistered,
+    /// A slot of a dead process is free, others of it are not.
+    Burying,
+    /// A group is about to be written for all.
+    Leading,
+    /// The group is on stable storage, and nobody was told.
+    GroupWritten,
+    /// A shared memory is complete and has no name.
+    BeforeName,
+}
+
+/// Dies here if that was asked for.
+#[inline]
+pub(crate) fn step(step: Step) {
+    if cfg!(feature = "planted-faults") && DIE_AT.load(Ordering::Relaxed) == step as u32 + 1 {
+        die();
+    }
+}
+
+/// Whether validation is left out.
+#[inline]
+pub(crate) fn skips_validation() -> bool {
+    cfg!(feature = "planted-faults") && SKIP_VALIDATION.load(Ordering::Relaxed)
+}
+
+#[cold]
+fn die() {
+    let pass = |left: u32| left.checked_sub(1);
+    if LET_PASS
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, pass)
+        .is_ok()
+    {
+        return;
+    }
+    // SAFETY: sends a signal to this process, which is gone before the call returns: as by `kill -9`,
+    // nothing is cleaned up.
+    unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+}
+
+/// From now on this process dies at a step, after it was passed so many times.
+#[cfg(feature = "planted-faults")]
+pub fn die_at(step: Step, passes: u32) {
+    LET_PASS.store(passes, Ordering::Relaxed);
+    DIE_AT.store(step as u32 + 1, Ordering::Relaxed);
+}
+
+/// From now on transactions of this process commit whatever others changed.
+#[cfg(feature = "planted-faults")]
+pub fn skip_validation() {
+    SKIP_VALIDATION.store(true, Ordering::Relaxed);
+}

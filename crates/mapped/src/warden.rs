@@ -1,0 +1,178 @@
+//! The warden: a thread of each process that lets writers go on when one of its process' sessions keeps
+//! old versions for too long.
+//!
+//! A snapshot keeps base pages from being brought up to date, and so the ring of redo records from
+//! being used again. When a writer finds no room, it asks. The warden of the slow session's process
+//! then copies, into that session's own view, every page that is about to change; after that the
+//! session depends on nothing that is shared. So a slow reader costs its own process memory, at most
+//! one copy of each page that others change, and never another process any, beyond the ring (I10).
+//!
+//! A transaction that may write is treated alike, and cannot commit any more: what it has read was
+//! changed, or cannot be judged. It sees its consistent snapshot to its end, and is then run again.
+
+use crate::shared::control::{IDLE, Slot};
+use crate::shared::region::Region;
+use crate::shared::ring::{Frames, changes};
+use crate::view::View;
+use parking_lot::Mutex;
+use parking_lot::lock_api::RawMutex as _;
+use rustix::thread::futex;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::JoinHandle;
+
+/// A warden looks around so often even if nobody asks, since it may not have been there when asked.
+const LOOK_AROUND: rustix::fs::Timespec = rustix::fs::Timespec {
+    tv_sec: 0,
+    tv_nsec: 100_000_000,
+};
+
+/// A view of this process, and the slot of its session.
+#[derive(Debug)]
+struct Ward {
+    slot: usize,
+    view: Weak<View>,
+}
+
+#[derive(Debug)]
+struct Office {
+    region: Arc<Region>,
+    wards: Mutex<Vec<Ward>>,
+    stopping: AtomicBool,
+}
+
+/// The warden of a process. See the [module](self).
+#[derive(Debug)]
+pub(crate) struct Warden {
+    office: Arc<Office>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Warden {
+    pub(crate) fn new(region: Arc<Region>) -> Self {
+        Warden {
+            office: Arc::new(Office {
+                region,
+                wards: Mutex::default(),
+                stopping: AtomicBool::new(false),
+            }),
+            thread: Mutex::new(None),
+        }
+    }
+
+    /// Takes care of a session from now on, as long as its view lives.
+    pub(crate) fn watch(&self, slot: usize, view: &Arc<View>) {
+        let mut wards = self.office.wards.lock();
+        wards.retain(|ward| ward.view.strong_count() > 0);
+        wards.push(Ward {
+            slot,
+            view: Arc::downgrade(view),
+        });
+        drop(wards);
+        let mut thread = self.thread.lock();
+        if thread.is_none() {
+            let office = self.office.clone();
+            let builder = std::thread::Builder::new().name("warden".into());
+            match builder.spawn(move || office.run()) {
+                Ok(handle) => *thread = Some(handle),
+                // Writers then wait for slow readers, as for a process that is stopped.
+                Err(error) => tracing::warn!(%error, "there is no warden"),
+            }
+        }
+    }
+}
+
+impl Drop for Warden {
+    fn drop(&mut self) {
+        let thread = self.thread.lock().take();
+        if self.office.region.was_forked() {
+            // The thread is the parent's.
+            std::mem::forget(thread);
+            return;
+        }
+        self.office.stopping.store(true, Ordering::SeqCst);
+        let control = self.office.region.control();
+        control.alarm.fetch_add(1, Ordering::SeqCst);
+        let _ = futex::wake(&control.alarm, futex::Flags::empty(), i32::MAX as u32);
+        if let Some(thread) = thread
+            && thread.join().is_err()
+        {
+            tracing::error!("the warden panicked");
+        }
+    }
+}
+
+impl Office {
+    fn run(&self) {
+        let control = self.region.control();
+        let mut seen = control.alarm.load(Ordering::SeqCst);
+        while !self.stopping.load(Ordering::SeqCst) {
+            self.look_after_all();
+            // Whatever ends the wait, we look again.
+            let _ = futex::wait(
+                &control.alarm,
+                futex::Flags::empty(),
+                seen,
+                Some(&LOOK_AROUND),
+            );
+            seen = control.alarm.load(Ordering::SeqCst);
+        }
+    }
+
+    fn look_after_all(&self) {
+        let control = self.region.control();
+        let asked = |ward: &&Ward| {
+            let slot = &control.slots[ward.slot];
+            slot.copy_until.load(Ordering::SeqCst) > slot.immune.load(Ordering::SeqCst)
+        };
+        let wards = self.wards.lock();
+        let wards: Vec<_> = wards
+            .iter()
+            .filter(asked)
+            .filter_map(|ward| Some((ward.slot, ward.view.upgrade()?)))
+            .collect();
+        for (slot, view) in wards {
+            // A session that is just beginning, committing or ending need not be looked after.
+            if view.steady.try_lock() {
+                self.look_after(&control.slots[slot], &view);
+                // SAFETY: locked just above.
+                unsafe { view.steady.unlock() };
+            }
+        }
+    }
+
+    /// Makes a session independent of everything that is to be folded.
+    fn look_after(&self, slot: &Slot, view: &View) {
+        let until = slot.copy_until.load(Ordering::SeqCst);
+        if slot.snapshot.load(Ordering::SeqCst) == IDLE {
+            return;
+        }
+        let from = slot
+            .pin
+            .load(Ordering::SeqCst)
+            .max(slot.immune.load(Ordering::SeqCst));
+        // First of all, so that what the session reads from now on is not judged by its commit.
+        slot.doomed.store(1, Ordering::SeqCst);
+        let mut pages = BTreeSet::new();
+        // SAFETY: the slot pins the ring from `pin` on, or from where it is immune; the session does
+        // not end meanwhile, because we hold `steady`; `until` was published.
+        for frame in unsafe { Frames::new(&self.region, from, until.max(from)) } {
+            pages.extend(changes(frame.records).map(|change| change.page));
+        }
+        for page in pages {
+            let _resolving = view.resolve_alone();
+            if let Err(error) = view.make_private(page) {
+                tracing::warn!(%error, page, "a slow reader's page could not be copied");
+                return;
+            }
+        }
+        view.mark_stale();
+        // All records of the snapshot that base pages lacked were applied.
+        let resolving = view.resolve_alone();
+        view.forget_unfolded();
+        drop(resolving);
+        slot.immune.store(until, Ordering::SeqCst);
+        slot.pin.fetch_max(until, Ordering::SeqCst);
+    }
+}

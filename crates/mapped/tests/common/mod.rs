@@ -1,0 +1,175 @@
+//! What the proofs share: the mechanisms, words in pages, and other processes.
+//!
+//! Another process is this test binary again, with one test named: `child`, which does nothing unless
+//! it is told by the environment what to be.
+
+// Each test binary uses a part of it.
+#![allow(dead_code)]
+
+use sardonyx_mapped::{MechanismKind, MemoryAccess, Options, P, Segment};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// Bytes of a page.
+pub const PAGE: u64 = 4096;
+
+/// The three, all under the same tests.
+pub const MECHANISMS: [MechanismKind; 3] = [
+    MechanismKind::Asynchronous,
+    MechanismKind::Signal,
+    MechanismKind::Explicit,
+];
+
+/// What a test returns.
+pub type Fallible<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// The word in a page.
+pub fn word(page: u64, index: u64) -> P<u64> {
+    P::from_offset(page * PAGE + index * 8)
+}
+
+/// Options with the smallest ring.
+pub fn options(mechanism: MechanismKind) -> Options {
+    Options::new()
+        .mechanism(mechanism)
+        .versions_bytes(1)
+        .address_space_bytes(256 << 20)
+}
+
+/// A segment of this process' own, of so many pages.
+pub fn private(mechanism: MechanismKind, pages: u64) -> Segment {
+    let segment = options(mechanism).open_private().expect("a segment");
+    segment
+        .run(|tx| sardonyx_mapped::Memory::grow_to(tx, pages * PAGE))
+        .expect("it grows");
+    segment
+}
+
+/// A mechanism by the name that its `Debug` gives.
+pub fn mechanism_of(name: &str) -> MechanismKind {
+    MECHANISMS
+        .into_iter()
+        .find(|mechanism| format!("{mechanism:?}") == name)
+        .expect("a mechanism")
+}
+
+/// A name for a shared segment that no other run has.
+pub fn unique(name: &str) -> String {
+    format!("sardonyx-proof-{name}-{}", std::process::id())
+}
+
+/// A segment shared by name, whose file is removed in the end.
+pub struct Shared {
+    pub segment: Segment,
+    pub name: String,
+}
+
+impl Shared {
+    pub fn new(mechanism: MechanismKind, name: &str, pages: u64) -> Self {
+        let name = unique(&format!("{name}-{mechanism:?}"));
+        remove(&name);
+        let segment = options(mechanism).open_volatile(&name).expect("a segment");
+        segment
+            .run(|tx| sardonyx_mapped::Memory::grow_to(tx, pages * PAGE))
+            .expect("it grows");
+        Shared { segment, name }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        remove(&self.name);
+    }
+}
+
+fn remove(name: &str) {
+    let _ = std::fs::remove_file(format!("/dev/shm/{name}"));
+}
+
+/// How many runs: few in CI, more where the environment says so.
+pub fn runs(default: u64) -> u64 {
+    std::env::var("SARDONYX_RUNS").map_or(default, |runs| runs.parse().expect("a number"))
+}
+
+/// What this process is to be, if it is one that a test started.
+pub fn role() -> Option<Vec<String>> {
+    let role = std::env::var("SARDONYX_ROLE").ok()?;
+    Some(role.split(',').map(str::to_owned).collect())
+}
+
+/// Starts this test binary as another process.
+pub fn spawn(role: &[&str]) -> Process {
+    let mut command = command(role);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("a process");
+    let told = Told(BufReader::new(child.stdout.take().expect("a pipe")));
+    Process { child, told }
+}
+
+/// The command that starts this test binary as another process.
+pub fn command(role: &[&str]) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("a path"));
+    command
+        .args(["--exact", "child", "--nocapture", "--test-threads=1"])
+        .env("SARDONYX_ROLE", role.join(","));
+    command
+}
+
+/// A process that a test started.
+pub struct Process {
+    pub child: Child,
+    told: Told,
+}
+
+/// What a process says.
+pub struct Told(BufReader<ChildStdout>);
+
+impl Told {
+    /// The next line that it said by [`say`]; `None` when it is gone.
+    pub fn hear(&mut self) -> Option<String> {
+        loop {
+            let mut line = String::new();
+            if self.0.read_line(&mut line).expect("a line") == 0 {
+                return None;
+            }
+            // A line that was not ended was not said.
+            let said = line
+                .find('@')
+                .and_then(|at| line[at + 1..].strip_suffix('\n'));
+            if let Some(said) = said {
+                return Some(said.to_owned());
+            }
+        }
+    }
+}
+
+impl Process {
+    /// As [`Told::hear`].
+    pub fn hear(&mut self) -> Option<String> {
+        self.told.hear()
+    }
+
+    /// Everything else that it says, until it ends.
+    pub fn hear_all(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.hear()).collect()
+    }
+
+    /// To be waited for by one and listened to by another.
+    pub fn apart(self) -> (Child, Told) {
+        (self.child, self.told)
+    }
+}
+
+/// Says a line to the test that started this process.
+pub fn say(line: impl std::fmt::Display) {
+    let mut out = std::io::stdout().lock();
+    out.write_all(format!("@{line}\n").as_bytes())
+        .and_then(|()| out.flush())
+        .expect("someone listens");
+}
+
+/// The sum of the first words of pages.
+pub fn sum(memory: &impl MemoryAccess, pages: std::ops::Range<u64>) -> u64 {
+    pages
+        .map(|page| memory.read(word(page, 0)).expect("a word"))
+        .fold(0, u64::wrapping_add)
+}

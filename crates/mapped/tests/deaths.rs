@@ -1,0 +1,243 @@
+//! `kill -9`: whoever dies, when ever, the others go on, and the dead one's transaction is there whole
+//! or not at all (I9). Processes move money between accounts on pages of their own, so that the sum
+//! stays, and count what they did on a page of their own in the same transaction.
+
+mod common;
+
+use common::{
+    Fallible, MECHANISMS, PAGE, Shared, mechanism_of, options, role, say, spawn, sum, word,
+};
+use sardonyx_mapped::planted::{self, Step};
+use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Segment, Transaction};
+use sardonyx_workload::random::Random;
+use std::collections::BTreeSet;
+use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+/// Pages with an account each: from the first page on, across the bound of a chunk.
+const ACCOUNTS: std::ops::Range<u64> = 500..524;
+/// What all accounts have together.
+const MONEY: u64 = 24_000;
+/// Pages of counters follow.
+const COUNTERS: u64 = 600;
+const PAGES: u64 = 1024;
+
+/// The other process.
+#[test]
+fn child() {
+    let Some(role) = role() else { return };
+    let mechanism = mechanism_of(&role[1]);
+    let number = |n: usize| role[n].parse::<u64>().unwrap();
+    match role[0].as_str() {
+        "transfer" => forever(&role[2], mechanism, number(3), number(4)),
+        "die" => die(&role[2], mechanism, number(3) as usize, number(4)),
+        other => panic!("no role {other}"),
+    }
+}
+
+/// Moves money until killed, and says how often it did.
+fn forever(name: &str, mechanism: MechanismKind, number: u64, seed: u64) {
+    let segment = options(mechanism).open_volatile(name).unwrap();
+    let mut random = Random::new(seed);
+    for done in 1.. {
+        transfer(&segment, number, &mut random).unwrap();
+        say(done);
+    }
+}
+
+/// As that, but dies at a step that was planted.
+fn die(name: &str, mechanism: MechanismKind, step: usize, passes: u64) {
+    let step = Step::ALL[step];
+    planted::die_at(step, passes as u32);
+    let segment = options(mechanism).open_volatile(name).unwrap();
+    let mut random = Random::new(step as u64);
+    for done in 1..2000 {
+        transfer(&segment, 0, &mut random).unwrap();
+        say(done);
+        if done % 8 == 0 {
+            // Slots are taken and freed, and the segment grows.
+            let other = segment.session().unwrap();
+            let bytes = segment.length() + PAGE;
+            let _ = segment.run(|tx| tx.grow_to(bytes));
+            drop(other);
+        }
+    }
+}
+
+fn transfer(segment: &Segment, number: u64, random: &mut Random) -> Fallible {
+    let mut account = || ACCOUNTS.start + random.below(ACCOUNTS.end - ACCOUNTS.start);
+    let (from, to) = (account(), account());
+    let counter = word(COUNTERS + number, 0);
+    segment.run(|tx| -> Fallible {
+        *tx.get_mut(word(from, 0))? -= 1;
+        *tx.get_mut(word(to, 0))? += 1;
+        // Much of a page, so that the ring wraps.
+        let count = tx.read(counter)? + 1;
+        for index in 0..512 {
+            tx.write(word(COUNTERS + number, index), count)?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn bank(mechanism: MechanismKind, name: &str) -> Shared {
+    let shared = Shared::new(mechanism, name, PAGES);
+    let each = MONEY / (ACCOUNTS.end - ACCOUNTS.start);
+    let deposit = |tx: &mut Transaction<'_>| -> Fallible {
+        for page in ACCOUNTS {
+            tx.write(word(page, 0), each)?;
+        }
+        Ok(())
+    };
+    shared.segment.run(deposit).unwrap();
+    shared
+}
+
+/// The sum is right, and a process has done what it said, or one transaction more.
+fn check(segment: &Segment, number: u64, said: u64) {
+    let snapshot = segment.snapshot().unwrap();
+    assert_eq!(
+        sum(&snapshot, ACCOUNTS),
+        MONEY,
+        "money appeared or vanished"
+    );
+    let page = COUNTERS + number;
+    let counts: Vec<u64> = (0..512)
+        .map(|index| snapshot.read(word(page, index)).unwrap())
+        .collect();
+    assert!(
+        counts.iter().all(|count| *count == counts[0]),
+        "a transaction is there in part"
+    );
+    let done = counts[0];
+    assert!(
+        done == said || done == said + 1,
+        "process {number} said {said} transactions, and {done} are there"
+    );
+}
+
+/// A process that moves money; a thread listens to it.
+struct Worker {
+    number: u64,
+    child: Child,
+    said: Arc<AtomicU64>,
+    listener: JoinHandle<()>,
+}
+
+impl Worker {
+    fn start(role: &[&str], number: u64) -> Self {
+        let (child, mut told) = spawn(role).apart();
+        let said = Arc::new(AtomicU64::new(0));
+        let counted = said.clone();
+        let listener = std::thread::spawn(move || {
+            while let Some(line) = told.hear() {
+                counted.store(line.parse().unwrap(), Ordering::SeqCst);
+            }
+        });
+        Worker {
+            number,
+            child,
+            said,
+            listener,
+        }
+    }
+
+    /// Returns when it has done so many more.
+    fn goes_on(&self, more: u64) {
+        let until = self.said.load(Ordering::SeqCst) + more;
+        let began = Instant::now();
+        while self.said.load(Ordering::SeqCst) < until {
+            assert!(!self.listener.is_finished(), "a process ended by itself");
+            assert!(began.elapsed().as_secs() < 120, "a process hangs");
+            std::thread::yield_now();
+        }
+    }
+
+    /// Returns when it is gone: what it has said.
+    fn end(mut self, kill: bool) -> u64 {
+        if kill {
+            self.child.kill().unwrap();
+        }
+        self.child.wait().unwrap();
+        self.listener.join().unwrap();
+        self.said.load(Ordering::SeqCst)
+    }
+}
+
+#[test]
+fn one_of_four_processes_is_killed_again_and_again() {
+    for mechanism in MECHANISMS {
+        let shared = bank(mechanism, "killed");
+        let mut random = Random::new(7);
+        let mut next = 0;
+        let mut start = || {
+            let (number, seed) = (next.to_string(), (next + 100).to_string());
+            let kind = format!("{mechanism:?}");
+            next += 1;
+            Worker::start(&["transfer", &kind, &shared.name, &number, &seed], next - 1)
+        };
+        let mut workers: Vec<Worker> = (0..4).map(|_| start()).collect();
+        for _ in 0..common::runs(10) {
+            let victim = random.below(4) as usize;
+            // Not by the clock: after so many transactions, wherever it is then.
+            workers[victim].goes_on(random.below(60));
+            let victim = std::mem::replace(&mut workers[victim], start());
+            let number = victim.number;
+            check(&shared.segment, number, victim.end(true));
+            for survivor in &workers {
+                survivor.goes_on(1);
+            }
+            transfer(&shared.segment, 399, &mut random).unwrap();
+        }
+        for worker in workers {
+            let number = worker.number;
+            check(&shared.segment, number, worker.end(true));
+        }
+    }
+}
+
+#[test]
+fn a_process_dies_at_each_step_of_every_critical_section() {
+    for mechanism in MECHANISMS {
+        let mut died = BTreeSet::new();
+        for (n, step) in Step::ALL.iter().enumerate() {
+            for passes in [0, 40] {
+                if die_and_go_on(mechanism, n, passes) {
+                    died.insert(n);
+                }
+            }
+            println!("{mechanism:?} {step:?}: {}", died.contains(&n));
+        }
+        let alive = |n: &usize| !died.contains(n);
+        let never: Vec<Step> = (0..Step::ALL.len())
+            .filter(alive)
+            .map(|n| Step::ALL[n])
+            .collect();
+        assert!(never.is_empty(), "{mechanism:?}: never died at {never:?}");
+    }
+}
+
+/// Whether it died at the step, and did not just end.
+fn die_and_go_on(mechanism: MechanismKind, step: usize, passes: u64) -> bool {
+    let shared = bank(mechanism, "steps");
+    let kind = format!("{mechanism:?}");
+    let (step, passes) = (step.to_string(), passes.to_string());
+    // Someone who runs a transaction meanwhile, so that folding stops at its snapshot.
+    let reader = shared.segment.snapshot().unwrap();
+    let survivor = Worker::start(&["transfer", &kind, &shared.name, "1", "5"], 1);
+    survivor.goes_on(1);
+    let mut victim = Worker::start(&["die", &kind, &shared.name, &step, &passes], 0);
+    let status = victim.child.wait().unwrap();
+    assert_eq!(sum(&reader, ACCOUNTS), MONEY, "a snapshot changed");
+    drop(reader);
+    check(&shared.segment, 0, victim.end(false));
+    survivor.goes_on(20);
+    transfer(&shared.segment, 2, &mut Random::new(1)).unwrap();
+    // What the dead one held is free again: all sessions and processes can be had.
+    check(&shared.segment, 1, survivor.end(true));
+    !status.success()
+}

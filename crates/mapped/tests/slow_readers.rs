@@ -1,0 +1,112 @@
+//! I10: a reader that keeps its snapshot does not keep writers from going on, and sees it unchanged.
+
+use sardonyx_mapped::{
+    Begin, MechanismKind, Memory, MemoryAccess, Options, P, SegmentError, Transaction,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+fn place(page: u64) -> P<u64> {
+    P::from_offset(page * 4096 + 8)
+}
+
+const MECHANISMS: [MechanismKind; 3] = [
+    MechanismKind::Asynchronous,
+    MechanismKind::Signal,
+    MechanismKind::Explicit,
+];
+
+#[test]
+fn i10_writers_go_on_while_a_snapshot_is_kept_and_it_stays_as_it_is() {
+    for mechanism in MECHANISMS {
+        let told = Arc::new(AtomicU32::new(0));
+        let count = told.clone();
+        let segment = Options::new()
+            .mechanism(mechanism)
+            .address_space_bytes(1 << 30)
+            .versions_bytes(2 << 20)
+            .on_slow_reader(move |_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            })
+            .open_private()
+            .unwrap();
+        segment
+            .run(|tx| {
+                tx.grow_to(1 << 20)?;
+                (0..256)
+                    .try_for_each(|page| tx.write(place(page), page))
+                    .map_err(|_| unreachable!())
+            })
+            .map_err(|error: sardonyx_mapped::RunError<sardonyx_mapped::memory::GrowError>| error)
+            .unwrap();
+        let old = segment.snapshot().unwrap();
+        assert_eq!(old.read(place(7)).unwrap(), 7);
+        // Many times what the ring holds.
+        for round in 1..200u64 {
+            segment
+                .run(|tx| {
+                    for page in (round % 2..256).step_by(2) {
+                        tx.range_mut(page * 4096, 512).unwrap().fill(round as u8);
+                        tx.write(place(page), round)?;
+                    }
+                    Ok::<_, sardonyx_mapped::memory::PlaceError>(())
+                })
+                .unwrap();
+        }
+        for page in 0..256 {
+            assert_eq!(old.read(place(page)).unwrap(), page, "{mechanism:?}");
+            assert_eq!(
+                old.read(P::<u8>::from_offset(page * 4096 + 400)).unwrap(),
+                0,
+                "{mechanism:?} {page}"
+            );
+        }
+        assert!(told.load(Ordering::Relaxed) > 0, "nobody was told");
+        drop(old);
+        let new = segment.snapshot().unwrap();
+        for page in 0..256 {
+            assert_eq!(
+                new.read(place(page)).unwrap(),
+                198 + page % 2,
+                "{mechanism:?} {page}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_slow_writer_is_doomed_sees_its_snapshot_and_commits_when_run_again() {
+    for mechanism in MECHANISMS {
+        let options = Options::new()
+            .mechanism(mechanism)
+            .address_space_bytes(1 << 30);
+        let segment = options.versions_bytes(2 << 20).open_private().unwrap();
+        segment.run(|tx| tx.grow_to(1 << 20)).unwrap();
+        let mut session = segment.session().unwrap();
+        let mut slow = Transaction::begin(&mut session, Begin::default()).unwrap();
+        slow.write(place(200), 1).unwrap();
+        assert_eq!(slow.read(place(3)).unwrap(), 0);
+        for round in 1..100u64 {
+            segment
+                .run(|tx| {
+                    for page in 0..128 {
+                        tx.range_mut(page * 4096, 512).unwrap().fill(round as u8);
+                    }
+                    Ok::<_, sardonyx_mapped::memory::PlaceError>(())
+                })
+                .unwrap();
+        }
+        for page in 0..128 {
+            assert_eq!(slow.read(place(page)).unwrap(), 0, "{mechanism:?} {page}");
+        }
+        assert_eq!(slow.read(place(200)).unwrap(), 1);
+        assert!(slow.is_doomed());
+        assert!(matches!(slow.commit(), Err(SegmentError::Conflict { .. })));
+        let mut again = Transaction::begin(&mut session, Begin::default()).unwrap();
+        assert_eq!(again.read(P::<u8>::from_offset(1)).unwrap(), 99);
+        assert_eq!(again.read(place(200)).unwrap(), 0);
+        again.write(place(200), 2).unwrap();
+        again.commit().unwrap();
+        assert_eq!(segment.snapshot().unwrap().read(place(200)).unwrap(), 2);
+    }
+}
