@@ -29,16 +29,16 @@ def test_element_types_come_back(segment, dtype):
     dtype = np.dtype(dtype)
     made = segment.array("a", shape=(3, 5), dtype=dtype)
     values = np.zeros(15, dtype)
-    if dtype.kind != "U":
-        values.view("u1")[:] = np.arange(15 * dtype.itemsize) % 2
-    else:
-        values[:] = "ab"
+    if dtype.names is None:
+        values[:] = np.arange(15).astype("u1").astype("V3" if dtype.kind == "V" else dtype)
+    for n, field in enumerate(dtype.names or ()):
+        values[field][n:] = 1
     with segment.transaction():
         made[:] = values.reshape(3, 5)
     with segment.snapshot() as snapshot:
         seen = snapshot["a"]
         assert seen.dtype == dtype and seen.shape == (3, 5) and seen.flags.c_contiguous
-        assert seen.tobytes() == values.tobytes()
+        assert (seen == values.reshape(3, 5)).all() and values[1:].tobytes().strip(b"\0")
     assert segment.array("a", (3, 5), dtype) is made
 
 
