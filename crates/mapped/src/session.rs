@@ -191,7 +191,9 @@ impl Session {
     /// As `begin`; [`SegmentError::WrittenOutside`] if there were such pages. They are committed
     /// ones again then, no transaction is running, and the next call begins one.
     pub fn begin_checked(&mut self, begin: Begin) -> Result<(), SegmentError> {
-        if self.running.is_none() && !self.shared.region.was_forked() {
+        // After a transaction for which pages were copied into the view, it is made anew anyway.
+        let copied = self.slot().immune.load(Ordering::SeqCst) != 0;
+        if self.running.is_none() && !self.shared.region.was_forked() && !copied {
             self.mechanism.written(&self.view, &mut self.written)?;
             let first = self.written.iter().copied().min();
             self.written.clear();

@@ -135,9 +135,12 @@ impl Mechanism for Asynchronous {
                 outcome = kernel.written(view.page(first), bytes, |from, to| {
                     let page = |address: u64| (address - base) / PAGE_SIZE as u64;
                     for page in page(from)..page(to) {
-                        view.private.set(page);
                         view.protected.set(page);
-                        pages.push(page);
+                        // The scan finds guards, too, which hold nothing.
+                        if !view.guarded.has(page) {
+                            view.private.set(page);
+                            pages.push(page);
+                        }
                     }
                 });
             }

@@ -294,11 +294,8 @@ impl View {
     fn resolve_idle_asynchronous(&self, page: u64) -> std::io::Result<bool> {
         if self.guarded.has(page) {
             let kernel = kernel().map_err(std::io::Error::other)?;
-            // Still noted as guarded, which the next transaction's reset clears.
             kernel.unguard(self.page(page), PAGE_SIZE)?;
-            if !self.is_open(page) {
-                return self.open_chunk(page).map(|()| true);
-            }
+            self.guarded.clear(page);
             return Ok(true);
         }
         if self.is_open(page) {
