@@ -191,7 +191,9 @@ impl Session {
     /// As `begin`; [`SegmentError::WrittenOutside`] if there were such pages. They are committed
     /// ones again then, no transaction is running, and the next call begins one.
     pub fn begin_checked(&mut self, begin: Begin) -> Result<(), SegmentError> {
-        if self.running.is_none() && !self.shared.region.was_forked() {
+        // After a transaction for which pages were copied into the view, it is made anew anyway.
+        let copied = self.slot().immune.load(Ordering::SeqCst) != 0;
+        if self.running.is_none() && !self.shared.region.was_forked() && !copied {
             self.mechanism.written(&self.view, &mut self.written)?;
             let first = self.written.iter().copied().min();
             self.written.clear();
@@ -367,7 +369,7 @@ impl Session {
         self.running = None;
         self.written.clear();
         if self.conflicts >= CONFLICTS_BEFORE_EXACT {
-            self.exact = EXACT_AFTER_CONFLICTS;
+            self.exact = self.exact.max(EXACT_AFTER_CONFLICTS);
         }
         let ended = ended.and_then(|()| self.mechanism.end(&self.view, self.exact > 0));
         match ended {

@@ -199,10 +199,7 @@ impl View {
         if self.region().was_forked() {
             return false;
         }
-        // SAFETY: always succeeds.
-        let thread = unsafe { libc::gettid() };
-        let owner = self.owner.load(Ordering::Relaxed);
-        if owner == 0 {
+        if self.owner.load(Ordering::Relaxed) == 0 {
             return self.resolve_idle(page);
         }
         if is_write && self.read_only.load(Ordering::Relaxed) {
@@ -216,9 +213,14 @@ impl View {
             ViewKind::Signal => self.resolve_signal(page),
             ViewKind::Explicit => Ok(false),
         };
+        let outcome = outcome.map(|handled| match handled {
+            true => {
+                self.note_resolved();
+                true
+            }
+            false => self.try_again(page),
+        });
         drop(resolving);
-        // Another thread may have been faster, so that there was nothing left to do.
-        let outcome = outcome.map(|handled| handled || owner != thread);
         match outcome {
             Ok(handled) => handled,
             Err(error) => {
@@ -227,6 +229,14 @@ impl View {
                 false
             }
         }
+    }
+
+    /// Another thread, or the warden, may have been faster, so that there was nothing left to do: then
+    /// the access succeeds when it is tried again. If it fails once more and nothing was resolved
+    /// in between, it is a fault of the program.
+    fn try_again(&self, page: u64) -> bool {
+        let now = self.resolved.load(Ordering::Relaxed) << 36 | page;
+        self.tried_again.swap(now, Ordering::Relaxed) != now
     }
 
     /// Keeps other threads from changing pages' states. Usable in the fault handler, since whoever has
@@ -284,11 +294,8 @@ impl View {
     fn resolve_idle_asynchronous(&self, page: u64) -> std::io::Result<bool> {
         if self.guarded.has(page) {
             let kernel = kernel().map_err(std::io::Error::other)?;
-            // Still noted as guarded, which the next transaction's reset clears.
             kernel.unguard(self.page(page), PAGE_SIZE)?;
-            if !self.is_open(page) {
-                return self.open_chunk(page).map(|()| true);
-            }
+            self.guarded.clear(page);
             return Ok(true);
         }
         if self.is_open(page) {
