@@ -424,9 +424,12 @@ impl Region {
         self.size.pages_max
     }
 
-    /// Pages that the segment has.
+    /// Pages that the segment has; none in a forked child, which has no mapping of it.
     #[inline]
     pub fn pages(&self) -> u64 {
+        if self.was_forked() {
+            return 0;
+        }
         self.control().pages.load(Ordering::Acquire)
     }
 
@@ -596,6 +599,12 @@ pub(crate) fn keep_from_children(start: *mut u8, bytes: usize) {
     // SAFETY: the advice changes what a later fork copies, nothing here. It fails only for ranges
     // that are not mapped.
     let _ = unsafe { rustix::mm::madvise(start.cast(), bytes, Advice::LinuxDontFork) };
+}
+
+/// How many forks made this process since it first asked.
+pub(crate) fn forks() -> u32 {
+    notice_forks();
+    FORKS.load(Ordering::Relaxed)
 }
 
 /// Counts forks, so that a child knows that it is one.

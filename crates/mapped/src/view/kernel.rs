@@ -5,11 +5,13 @@
 //! `linux/fs.h`, `asm-generic/mman-common.h`); the crates in use do not have them.
 
 use crate::error::SegmentError;
+use crate::shared::region::forks;
 use rustix::fs::{Mode, OFlags};
 use sardonyx_storage::page::PAGE_SIZE;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 const UFFD_USER_MODE_ONLY: i32 = 1;
 const UFFD_API: u64 = 0xAA;
@@ -100,11 +102,38 @@ pub struct Kernel {
     pagemap: OwnedFd,
 }
 
-/// The kernel's mechanisms, if this one has them all; else why not. Asked once for the process.
+/// What came of opening the files, after so many forks.
+struct Opened {
+    forks: u32,
+    kernel: Result<Kernel, String>,
+}
+
+/// The kernel's mechanisms, if this one has them all; else why not. Asked once for the process: the
+/// files that a forked child inherits are about its parent's memory. Usable in a signal handler,
+/// where it has been asked before.
 pub fn kernel() -> Result<&'static Kernel, &'static str> {
-    static KERNEL: OnceLock<Result<Kernel, String>> = OnceLock::new();
-    let kernel = KERNEL.get_or_init(|| Kernel::open().map_err(|error| error.to_string()));
-    kernel.as_ref().map_err(String::as_str)
+    static OPENED: AtomicPtr<Opened> = AtomicPtr::new(std::ptr::null_mut());
+    let forks = forks();
+    loop {
+        let known = OPENED.load(Ordering::Acquire);
+        // SAFETY: what was stored there is never freed.
+        if let Some(opened) = unsafe { known.as_ref() }
+            && opened.forks == forks
+        {
+            return opened.kernel.as_ref().map_err(String::as_str);
+        }
+        let kernel = Kernel::open().map_err(|error| error.to_string());
+        let opened = Box::into_raw(Box::new(Opened { forks, kernel }));
+        let order = Ordering::AcqRel;
+        if OPENED
+            .compare_exchange(known, opened, order, Ordering::Acquire)
+            .is_err()
+        {
+            // Another thread was first.
+            // SAFETY: made above, and nobody else's.
+            drop(unsafe { Box::from_raw(opened) });
+        }
+    }
 }
 
 fn last(operation: &'static str) -> SegmentError {
