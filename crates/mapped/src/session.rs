@@ -18,12 +18,14 @@ use crate::mechanism::{Access, Mechanism, MechanismKind};
 use crate::participant::Participant;
 use crate::planted::{self, Step};
 use crate::shared::control::{IDLE, Slot};
+use crate::shared::region;
 use crate::shared::ring::{self, Frames, changes};
 use crate::shared::versions;
 use crate::view::{View, fault};
 use parking_lot::lock_api::RawMutex as _;
 use sardonyx_storage::log::record::{append_write, encoded_bytes, mark_end};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -192,7 +194,9 @@ impl Session {
     /// As `begin`; [`SegmentError::WrittenOutside`] if there were such pages. They are committed
     /// ones again then, no transaction is running, and the next call begins one.
     pub fn begin_checked(&mut self, begin: Begin) -> Result<(), SegmentError> {
-        if self.running.is_none() && !self.shared.region.was_forked() {
+        // After a transaction for which pages were copied into the view, it is made anew anyway.
+        let copied = self.slot().immune.load(Ordering::SeqCst) != 0;
+        if self.running.is_none() && !self.shared.region.was_forked() && !copied {
             self.mechanism.written(&self.view, &mut self.written)?;
             let first = self.written.iter().copied().min();
             self.written.clear();
@@ -371,7 +375,7 @@ impl Session {
         self.running = None;
         self.written.clear();
         if self.conflicts >= CONFLICTS_BEFORE_EXACT {
-            self.exact = EXACT_AFTER_CONFLICTS;
+            self.exact = self.exact.max(EXACT_AFTER_CONFLICTS);
         }
         let ended = ended.and_then(|()| self.mechanism.end(&self.view, self.exact > 0));
         match ended {
@@ -679,8 +683,17 @@ impl Drop for Session {
 /// The calling thread, as the kernel numbers it.
 fn current_thread() -> i32 {
     thread_local! {
-        // SAFETY: always succeeds.
-        static THREAD: i32 = unsafe { libc::gettid() };
+        /// Its number, and how many forks ago that was asked: a child's thread has another one.
+        static THREAD: Cell<(u32, i32)> = const { Cell::new((0, 0)) };
     }
-    THREAD.with(|thread| *thread)
+    let forks = region::forks();
+    match THREAD.get() {
+        (asked, thread) if thread != 0 && asked == forks => thread,
+        _ => {
+            // SAFETY: always succeeds.
+            let thread = unsafe { libc::gettid() };
+            THREAD.set((forks, thread));
+            thread
+        }
+    }
 }

@@ -99,6 +99,24 @@ impl<'a> Transaction<'a> {
     }
 }
 
+impl Session {
+    /// Lends the running transaction to a part of it, for who begins and ends it by hand. It goes on
+    /// afterwards.
+    ///
+    /// # Errors
+    /// [`SegmentError::NoTransaction`].
+    pub fn with_running<R>(
+        &mut self,
+        part: impl FnOnce(&mut Transaction<'_>) -> R,
+    ) -> Result<R, SegmentError> {
+        if !self.is_running() {
+            return Err(SegmentError::NoTransaction);
+        }
+        // Not dropped, since that would end it.
+        Ok(part(&mut ManuallyDrop::new(Transaction { session: self })))
+    }
+}
+
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if self.session.is_running() && self.session.abort().is_err() {

@@ -139,11 +139,11 @@ proptest! {
         let (mut memory, _, things) = sample();
         let header = memory.bytes()[..24].to_vec();
         let mut state = seed | 1;
-        for byte in memory.bytes_mut() {
+        for word in memory.bytes_mut().chunks_exact_mut(8) {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
-            *byte = state as u8;
+            word.copy_from_slice(&state.to_le_bytes());
         }
         if keep_header {
             memory.bytes_mut()[..24].copy_from_slice(&header);

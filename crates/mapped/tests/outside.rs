@@ -99,3 +99,30 @@ fn reading_outside_sees_what_is_committed_and_is_no_offence() {
         }
     }
 }
+
+#[test]
+fn a_conflict_leaves_nothing_that_looks_like_a_write() {
+    for mechanism in MECHANISMS {
+        let segment = segment(mechanism);
+        let mut session = segment.session().unwrap();
+        for round in 0..3 {
+            session.begin_checked(Begin::default()).unwrap();
+            // SAFETY: within the view, of which nobody else knows.
+            unsafe {
+                at(&session, 3).write(at(&session, 4).read() + 1);
+            }
+            segment.run(|tx| tx.write(place(4), round + 1)).unwrap();
+            let refused = session.commit();
+            assert!(
+                matches!(refused, Err(SegmentError::Conflict { page: 4 })),
+                "{mechanism:?}: {refused:?}"
+            );
+        }
+        session.begin_checked(Begin::default()).unwrap();
+        // SAFETY: as above.
+        assert_eq!(
+            unsafe { [at(&session, 3).read(), at(&session, 4).read()] },
+            [0, 3]
+        );
+    }
+}

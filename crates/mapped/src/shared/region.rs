@@ -69,6 +69,8 @@ pub struct Region {
     base: NonNull<u8>,
     process: usize,
     forks: u32,
+    /// Base pages that this process keeps in memory.
+    kept: AtomicU64,
 }
 
 impl std::fmt::Debug for Region {
@@ -252,6 +254,7 @@ impl Region {
             base,
             process: 0,
             forks: FORKS.load(Ordering::Relaxed),
+            kept: AtomicU64::new(0),
         })
     }
 
@@ -467,6 +470,18 @@ impl Region {
         grown
     }
 
+    /// Keeps the first pages in memory for as long as this process is on the segment.
+    pub fn keep(&self, pages: u64) -> Result<(), SegmentError> {
+        let kept = self.kept.load(Ordering::SeqCst);
+        if pages <= kept {
+            return Ok(());
+        }
+        crate::view::kernel::lock(self.base(kept), ((pages - kept) as usize) * PAGE_SIZE)?;
+        // Another thread may have kept as many; locking twice is locking.
+        self.kept.fetch_max(pages, Ordering::SeqCst);
+        Ok(())
+    }
+
     /// Whether this process was forked after the region was mapped.
     #[inline]
     pub fn was_forked(&self) -> bool {
@@ -601,14 +616,13 @@ pub(crate) fn keep_from_children(start: *mut u8, bytes: usize) {
     let _ = unsafe { rustix::mm::madvise(start.cast(), bytes, Advice::LinuxDontFork) };
 }
 
-/// How many forks made this process since it first asked.
+/// How many forks made this process and its ancestors since a segment was first opened.
 pub(crate) fn forks() -> u32 {
-    notice_forks();
     FORKS.load(Ordering::Relaxed)
 }
 
 /// Counts forks, so that a child knows that it is one.
-fn notice_forks() {
+pub(crate) fn notice_forks() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     extern "C" fn in_the_child() {
         FORKS.fetch_add(1, Ordering::Relaxed);

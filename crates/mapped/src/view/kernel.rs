@@ -5,7 +5,7 @@
 //! `linux/fs.h`, `asm-generic/mman-common.h`); the crates in use do not have them.
 
 use crate::error::SegmentError;
-use crate::shared::region::forks;
+use crate::shared::region;
 use rustix::fs::{Mode, OFlags};
 use sardonyx_storage::page::PAGE_SIZE;
 use std::io;
@@ -102,38 +102,45 @@ pub struct Kernel {
     pagemap: OwnedFd,
 }
 
-/// What came of opening the files, after so many forks.
-struct Opened {
+/// What one process was told.
+struct Asked {
     forks: u32,
     kernel: Result<Kernel, String>,
 }
 
-/// The kernel's mechanisms, if this one has them all; else why not. Asked once for the process: the
-/// files that a forked child inherits are about its parent's memory. Usable in a signal handler,
-/// where it has been asked before.
-pub fn kernel() -> Result<&'static Kernel, &'static str> {
-    static OPENED: AtomicPtr<Opened> = AtomicPtr::new(std::ptr::null_mut());
-    let forks = forks();
-    loop {
-        let known = OPENED.load(Ordering::Acquire);
-        // SAFETY: what was stored there is never freed.
-        if let Some(opened) = unsafe { known.as_ref() }
-            && opened.forks == forks
-        {
-            return opened.kernel.as_ref().map_err(String::as_str);
-        }
-        let kernel = Kernel::open().map_err(|error| error.to_string());
-        let opened = Box::into_raw(Box::new(Opened { forks, kernel }));
-        let order = Ordering::AcqRel;
-        if OPENED
-            .compare_exchange(known, opened, order, Ordering::Acquire)
-            .is_err()
-        {
-            // Another thread was first.
-            // SAFETY: made above, and nobody else's.
-            drop(unsafe { Box::from_raw(opened) });
-        }
+impl Asked {
+    fn answer(&self) -> Result<&Kernel, &str> {
+        self.kernel.as_ref().map_err(String::as_str)
     }
+}
+
+/// The kernel's mechanisms, if this one has them all; else why not. Asked once for the process: what
+/// a forked child has of its parent's files works on the parent's memory.
+pub fn kernel() -> Result<&'static Kernel, &'static str> {
+    static ASKED: AtomicPtr<Asked> = AtomicPtr::new(std::ptr::null_mut());
+    let known = ASKED.load(Ordering::Acquire);
+    // SAFETY: null, or leaked below.
+    if let Some(asked) = unsafe { known.as_ref() }
+        && asked.forks == region::forks()
+    {
+        return asked.answer();
+    }
+    region::notice_forks();
+    let asked = Box::into_raw(Box::new(Asked {
+        forks: region::forks(),
+        kernel: Kernel::open().map_err(|error| error.to_string()),
+    }));
+    let order = (Ordering::AcqRel, Ordering::Acquire);
+    let asked = match ASKED.compare_exchange(known, asked, order.0, order.1) {
+        Ok(_) => asked,
+        Err(faster) => {
+            // SAFETY: made above, and known to nobody else.
+            drop(unsafe { Box::from_raw(asked) });
+            faster
+        }
+    };
+    // SAFETY: what is stored is never dropped.
+    unsafe { &*asked }.answer()
 }
 
 fn last(operation: &'static str) -> SegmentError {
@@ -355,33 +362,47 @@ impl Kernel {
     }
 }
 
-/// Whether the kernel may take pages away that were read, so that they look as if they were not: it
-/// does so to shared memory if there is somewhere to swap it to. Then views are locked.
-pub fn has_swap() -> bool {
-    static SWAP: OnceLock<bool> = OnceLock::new();
-    // The first line is a heading. Where this cannot be read, better be careful.
-    *SWAP.get_or_init(|| {
-        std::fs::read_to_string("/proc/swaps").map_or(true, |swaps| swaps.lines().count() > 1)
+/// Whether the kernel may unmap pages of shared memory that were read, so that they look as if they were
+/// not. It does so if there is somewhere to swap them to, or if it looks for cold pages on its own
+/// account (DAMON).
+pub fn pages_may_vanish() -> bool {
+    static VANISH: OnceLock<bool> = OnceLock::new();
+    *VANISH.get_or_init(|| {
+        // The first line is a heading. Where this cannot be read, better be careful.
+        let swaps = std::fs::read_to_string("/proc/swaps");
+        swaps.map_or(true, |swaps| swaps.lines().count() > 1) || has_kernel_thread("kdamond")
     })
 }
 
-/// Keeps pages of a range in memory, once they are there.
+fn has_kernel_thread(name: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let names = processes.filter_map(|p| std::fs::read_to_string(p.path().join("comm")).ok());
+    names.into_iter().any(|found| found.starts_with(name))
+}
+
+/// Keeps the memory of a range where it is, and maps all of it. Other mappings of the same file are
+/// kept by that, too.
 ///
 /// The caller owns the range.
-pub fn lock_on_fault(start: *mut u8, bytes: usize) -> Result<(), SegmentError> {
-    const MLOCK_ONFAULT: u32 = 1;
+pub fn lock(start: *mut u8, bytes: usize) -> Result<(), SegmentError> {
     // SAFETY: locking changes nothing about what the memory holds; the caller owns it.
-    match unsafe { libc::mlock2(start.cast(), bytes, MLOCK_ONFAULT) } {
+    match unsafe { libc::mlock(start.cast(), bytes) } {
         0 => Ok(()),
         _ => Err(last(
-            "lock a view in memory, as is needed where there is swap: raise the limit on locked memory \
-             (`ulimit -l unlimited`), or choose the mechanism `signal`",
+            "lock the segment in memory, as is needed where there is swap or DAMON: raise the limit on \
+             locked memory (`ulimit -l unlimited`), or choose the mechanism `signal`",
         )),
     }
 }
 
 /// Whether this process may lock any amount of memory.
 pub fn can_lock() -> bool {
+    static CAN: OnceLock<bool> = OnceLock::new();
+    *CAN.get_or_init(try_to_lock)
+}
+
+fn try_to_lock() -> bool {
+    const MLOCK_ONFAULT: u32 = 1;
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
@@ -401,7 +422,8 @@ pub fn can_lock() -> bool {
         rustix::mm::mmap_anonymous(nowhere, bytes, rustix::mm::ProtFlags::empty(), flags)
     };
     start.is_ok_and(|start| {
-        let locked = lock_on_fault(start.cast(), bytes).is_ok();
+        // SAFETY: the range was mapped above; nothing is touched.
+        let locked = unsafe { libc::mlock2(start, bytes, MLOCK_ONFAULT) } == 0;
         // SAFETY: mapped above, and nobody else's.
         let _ = unsafe { rustix::mm::munmap(start, bytes) };
         locked

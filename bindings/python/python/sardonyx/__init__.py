@@ -1,0 +1,51 @@
+"""NumPy arrays that live in a segment: transactions on plain memory, shared by processes, durable.
+
+>>> import sardonyx
+>>> segment = sardonyx.private()
+>>> prices = segment.array("prices", shape=(4,), dtype="f8")
+>>> with segment.transaction():
+...     prices[1:3] += 1
+>>> prices
+array([0., 1., 1., 0.])
+"""
+
+from ._exceptions import (
+    Conflict,
+    Damaged,
+    Error,
+    Forked,
+    Full,
+    InsideTransaction,
+    Mismatch,
+    NoTransaction,
+    NotFound,
+    Poisoned,
+    SlowReader,
+    TransactionTooLarge,
+    WrittenOutside,
+)
+from ._native import Nested, Segment, Snapshot, Ticket, Transaction, open, private, volatile
+
+__all__ = [
+    "Conflict",
+    "Damaged",
+    "Error",
+    "Forked",
+    "Full",
+    "InsideTransaction",
+    "Mismatch",
+    "Nested",
+    "NoTransaction",
+    "NotFound",
+    "Poisoned",
+    "Segment",
+    "SlowReader",
+    "Snapshot",
+    "Ticket",
+    "Transaction",
+    "TransactionTooLarge",
+    "WrittenOutside",
+    "open",
+    "private",
+    "volatile",
+]

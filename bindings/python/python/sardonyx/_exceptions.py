@@ -1,0 +1,53 @@
+"""What can go wrong. The messages come from the engine and say what to do."""
+
+
+class Error(Exception):
+    """Any failure of a segment."""
+
+
+class Conflict(Error):
+    """Another transaction changed what this one used. It has no effect: run it again."""
+
+
+class WrittenOutside(Error):
+    """An array was written while no transaction was running. The write was undone."""
+
+
+class InsideTransaction(Error):
+    """This thread is inside of a transaction on this segment already."""
+
+
+class NoTransaction(Error):
+    """This needs a running transaction, or the one meant is over."""
+
+
+class Forked(Error):
+    """The segment was opened before this process was forked. Open it again in the child."""
+
+
+class TransactionTooLarge(Error):
+    """The transaction changed more than the versions kept in memory, or the log, have room for."""
+
+
+class SlowReader(Error):
+    """A snapshot keeps so many old versions that there is no room for new ones."""
+
+
+class Full(Error):
+    """No memory, no address space, no room in the log, or no place for another session."""
+
+
+class Poisoned(Error):
+    """The log failed. What was not acknowledged may or may not be there when it is opened again."""
+
+
+class Damaged(Error):
+    """The segment's bytes contradict each other, or are not those of a segment with arrays."""
+
+
+class NotFound(Error, LookupError):
+    """There is no array of this name."""
+
+
+class Mismatch(Error, ValueError):
+    """The array of this name has another shape or another type."""

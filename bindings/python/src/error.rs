@@ -1,0 +1,118 @@
+//! What went wrong, and which Python exception says so.
+
+use crate::directory::ArrayError;
+use pyo3::PyErr;
+use sardonyx_mapped::SegmentError;
+use sardonyx_mapped::heap::HeapError;
+use sardonyx_mapped::memory::{GrowError, PlaceError};
+
+mod python {
+    pyo3::import_exception!(sardonyx._exceptions, Conflict);
+    pyo3::import_exception!(sardonyx._exceptions, Damaged);
+    pyo3::import_exception!(sardonyx._exceptions, Error);
+    pyo3::import_exception!(sardonyx._exceptions, Forked);
+    pyo3::import_exception!(sardonyx._exceptions, Full);
+    pyo3::import_exception!(sardonyx._exceptions, InsideTransaction);
+    pyo3::import_exception!(sardonyx._exceptions, Mismatch);
+    pyo3::import_exception!(sardonyx._exceptions, NoTransaction);
+    pyo3::import_exception!(sardonyx._exceptions, NotFound);
+    pyo3::import_exception!(sardonyx._exceptions, Poisoned);
+    pyo3::import_exception!(sardonyx._exceptions, SlowReader);
+    pyo3::import_exception!(sardonyx._exceptions, TransactionTooLarge);
+    pyo3::import_exception!(sardonyx._exceptions, WrittenOutside);
+}
+
+/// Anything that can go wrong here.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The engine said so.
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
+    /// The heap in the segment said so.
+    #[error(transparent)]
+    Heap(#[from] HeapError),
+    /// A place in the segment is none.
+    #[error(transparent)]
+    Place(#[from] PlaceError),
+    /// What was asked of an array cannot be.
+    #[error(transparent)]
+    Array(#[from] ArrayError),
+    /// Python said so.
+    #[error(transparent)]
+    Python(#[from] PyErr),
+    /// The handle was closed.
+    #[error("this segment was closed; open it again")]
+    Closed,
+    /// The snapshot was closed.
+    #[error("this snapshot is over; take another")]
+    SnapshotOver,
+    /// A transaction belongs to the thread that began it.
+    #[error("this transaction was begun by another thread, which must end it")]
+    OtherThread,
+}
+
+impl Failure {
+    /// Whether the transaction is to be run again.
+    pub fn is_conflict(&self) -> bool {
+        matches!(self, Failure::Segment(SegmentError::Conflict { .. }))
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(failure: Failure) -> PyErr {
+        let message = failure.to_string();
+        match failure {
+            Failure::Python(error) => error,
+            Failure::Segment(error) => of_segment(&error, message),
+            Failure::Heap(error) => of_heap(&error, message),
+            Failure::Place(_) => python::Damaged::new_err(message),
+            Failure::Array(error) => match error {
+                ArrayError::NotFound { .. } => python::NotFound::new_err(message),
+                ArrayError::Mismatch { .. } => python::Mismatch::new_err(message),
+                ArrayError::Shape { .. } | ArrayError::Reserved { .. } => {
+                    pyo3::exceptions::PyValueError::new_err(message)
+                }
+                ArrayError::Damaged { .. } => python::Damaged::new_err(message),
+            },
+            Failure::Closed => python::Error::new_err(message),
+            Failure::SnapshotOver => python::NoTransaction::new_err(message),
+            Failure::OtherThread => python::Error::new_err(message),
+        }
+    }
+}
+
+fn of_segment(error: &SegmentError, message: String) -> PyErr {
+    match error {
+        SegmentError::Conflict { .. } => python::Conflict::new_err(message),
+        SegmentError::WrittenOutside { page } => python::WrittenOutside::new_err(format!(
+            "page {page} was written outside of a transaction, through a slice that was kept; the \
+             write was undone: write inside of `with segment.transaction():`"
+        )),
+        SegmentError::InsideTransaction => python::InsideTransaction::new_err(
+            "this thread is inside of a transaction on this segment; use `segment.nested()` for a \
+             part that can fail alone",
+        ),
+        SegmentError::NoTransaction => python::NoTransaction::new_err(
+            "no transaction is running in this thread: use `with segment.transaction():`",
+        ),
+        SegmentError::Forked => python::Forked::new_err(message),
+        SegmentError::TransactionTooLarge { .. } => python::TransactionTooLarge::new_err(message),
+        SegmentError::SlowReader { .. } => python::SlowReader::new_err(message),
+        SegmentError::SharedMemoryFull { .. }
+        | SegmentError::AddressSpaceFull { .. }
+        | SegmentError::TooMany { .. }
+        | SegmentError::LogFull { .. } => python::Full::new_err(message),
+        SegmentError::Poisoned { .. } => python::Poisoned::new_err(message),
+        _ => python::Error::new_err(message),
+    }
+}
+
+fn of_heap(error: &HeapError, message: String) -> PyErr {
+    match error {
+        HeapError::Grow(GrowError::Full { .. } | GrowError::Refused { .. })
+        | HeapError::Impossible { .. } => python::Full::new_err(message),
+        HeapError::RootName { .. } => pyo3::exceptions::PyValueError::new_err(message),
+        HeapError::RootType { .. } => python::Mismatch::new_err(message),
+        _ => python::Damaged::new_err(message),
+    }
+}

@@ -1,0 +1,39 @@
+//! NumPy arrays that live in a segment.
+//!
+//! An array handed out is an ordinary `numpy.ndarray` whose memory is the view of the calling
+//! thread's session: what NumPy does with it are the ordinary loads and stores of which the engine
+//! finds out by itself. It is writable only inside of a transaction of that thread.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | `segment` | what a program opens |
+//! | `thread_session` | the session of a Python thread, and the arrays handed out on it |
+//! | `transaction` | `with segment.transaction()`, `with segment.nested()` |
+//! | `snapshot` | `with segment.snapshot()` |
+//! | `lent` | the memory of a session, and the buffers on it |
+//! | `directory` | arrays by name in the segment's heap |
+
+mod directory;
+mod error;
+mod lent;
+mod record;
+mod segment;
+mod snapshot;
+mod thread_session;
+mod ticket;
+mod transaction;
+
+use pyo3::prelude::*;
+
+/// The compiled part of `sardonyx`.
+#[pymodule(gil_used = false)]
+mod _native {
+    #[pymodule_export]
+    use crate::segment::{Segment, open, private, volatile};
+    #[pymodule_export]
+    use crate::snapshot::Snapshot;
+    #[pymodule_export]
+    use crate::ticket::Ticket;
+    #[pymodule_export]
+    use crate::transaction::{Nested, Transaction};
+}
