@@ -82,6 +82,9 @@ pub struct Savepoint {
 impl Session {
     /// A session with a mechanism that was [resolved](MechanismKind::resolve).
     pub(crate) fn new(shared: Arc<Participant>, kind: MechanismKind) -> Result<Self, SegmentError> {
+        if shared.region.was_forked() {
+            return Err(SegmentError::Forked);
+        }
         let (view_kind, mechanism) = kind.make();
         let view = Arc::new(View::new(shared.region.clone(), view_kind)?);
         // SAFETY: the view does not move, and is dropped after the entry.
@@ -273,6 +276,9 @@ impl Session {
     }
 
     fn running(&self) -> Result<Begin, SegmentError> {
+        if self.shared.region.was_forked() {
+            return Err(SegmentError::Forked);
+        }
         self.running.ok_or(SegmentError::NoTransaction)
     }
 
