@@ -107,32 +107,6 @@ pub enum PeerError {
         /// The sum of their amounts.
         amount: i64,
     },
-    /// A tree does not hold what was inserted.
-    #[error("{engine}: the {what} is {found} after the inserts, but should be {expected}")]
-    WrongTree {
-        /// Its name.
-        engine: &'static str,
-        /// What was compared.
-        what: String,
-        /// What should be there.
-        expected: String,
-        /// What is there.
-        found: String,
-    },
-    /// A worker's process failed, or could not be started.
-    #[error("a process that inserts into {engine}: {message}")]
-    Worker {
-        /// The engine's name.
-        engine: &'static str,
-        /// What went wrong, with what the process wrote to its standard error.
-        message: String,
-    },
-    /// A task for a worker's process is not one, or names an engine that is not here.
-    #[error("not a task for a worker: {message}")]
-    Task {
-        /// What is wrong with it.
-        message: String,
-    },
     /// The directory for the banks cannot be made or removed.
     #[error("the directory for {engine}'s bank: {source}")]
     Directory {

@@ -6,10 +6,9 @@ use std::sync::Mutex;
 
 use sardonyx_floor::Face;
 use sardonyx_peers::tree_inserts::{
-    Budget, Options, Session, Sharing, TreeEngine, TreePeer, Workers, key, registry, run, table,
-    value,
+    Budget, ExperimentError, Failure, Options, Program, Session, Sharing, TreeEngine, TreePeer,
+    Workers, key, registry, run, table, value,
 };
-use sardonyx_peers::{Failure, PeerError};
 
 fn options(directory: &Path, engines: Vec<TreeEngine>) -> Options {
     Options {
@@ -22,7 +21,10 @@ fn options(directory: &Path, engines: Vec<TreeEngine>) -> Options {
         face: Face::Busy,
         directory: directory.to_path_buf(),
         seed: 6,
-        program: env!("CARGO_BIN_EXE_tree-inserts").into(),
+        program: Program {
+            path: env!("CARGO_BIN_EXE_tree-inserts").into(),
+            arguments: vec!["worker".into()],
+        },
     }
 }
 
@@ -152,7 +154,10 @@ fn an_engine_that_loses_tears_or_invents_an_entry_has_no_figure() {
         let directory = tempfile::tempdir().unwrap();
         let engines = vec![TreeEngine::of::<Faulty>()];
         let error = run(&options(directory.path(), engines), |_| {}).unwrap_err();
-        assert!(matches!(error, PeerError::WrongTree { .. }), "{error}");
+        assert!(
+            matches!(error, ExperimentError::WrongTree { .. }),
+            "{error}"
+        );
         assert!(error.to_string().contains(expected), "{error}");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
     }
@@ -173,7 +178,10 @@ fn a_worker_that_fails_says_why() {
     let error = run(&by_processes, |_| {}).unwrap_err().to_string();
     assert!(error.contains("there is no engine Nobody's"), "{error}");
     let missing = Options {
-        program: directory.path().join("missing"),
+        program: Program {
+            path: directory.path().join("missing"),
+            arguments: Vec::new(),
+        },
         ..by_processes
     };
     let error = run(&missing, |_| {}).unwrap_err().to_string();
@@ -199,7 +207,7 @@ fn nothing_to_run_is_refused() {
             ..good.clone()
         },
     ] {
-        assert!(matches!(run(&bad, |_| {}), Err(PeerError::Nothing)));
+        assert!(matches!(run(&bad, |_| {}), Err(ExperimentError::Nothing)));
     }
     assert_ne!(key(1, 0, 0), key(2, 0, 0));
 }

@@ -5,6 +5,9 @@ use sardonyx_mapped::memory::{GrowError, PlaceError};
 use sardonyx_mapped::{RunError, SegmentError};
 use std::path::PathBuf;
 
+/// What an engine says went wrong, in its own words.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
 /// Why an experiment has no figures.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -37,6 +40,55 @@ pub enum ExperimentError {
         /// What was found.
         found: i64,
     },
+    /// An engine that holds a tree failed.
+    #[error("{engine} could not {operation}: {source}")]
+    Engine {
+        /// Its name.
+        engine: &'static str,
+        /// `open the tree`, `insert` and the like.
+        operation: &'static str,
+        /// What it said.
+        #[source]
+        source: Failure,
+    },
+    /// A tree does not hold what was inserted.
+    #[error("{engine}: the {what} is {found} after the inserts, but should be {expected}")]
+    WrongTree {
+        /// The engine's name.
+        engine: &'static str,
+        /// What was compared.
+        what: String,
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// The directory for the trees cannot be made or removed.
+    #[error("the directory for {engine}'s tree: {source}")]
+    Directory {
+        /// The engine's name.
+        engine: &'static str,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A worker's process failed, or could not be started.
+    #[error("a process ({who}): {message}")]
+    Worker {
+        /// What it was to do.
+        who: String,
+        /// What went wrong, with what the process wrote to its standard error.
+        message: String,
+    },
+    /// A task for a worker's process is not one.
+    #[error("not a task for a worker: {message}")]
+    Task {
+        /// What is wrong with it.
+        message: String,
+    },
+    /// Nothing was asked for.
+    #[error("nothing to run: name at least one engine, and at least one insert for each worker")]
+    Nothing,
     /// A number that cannot work.
     #[error("{what} {given}: {limits}")]
     Argument {

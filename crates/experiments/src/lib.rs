@@ -3,13 +3,20 @@
 //!
 //! - [`page_touch`]: what it costs that a transaction's pages are found out (Figures 4-1 to 4-4,
 //!   Tables 4.2 to 4.7), the additive model, and the steps that the cost consists of;
-//! - [`least_squares`]: how the model is fitted.
+//! - [`least_squares`]: how the model is fitted;
+//! - [`concurrency`]: independent transactions of several processes (Figures 4-5 and 4-6, Tables 4.9
+//!   and 4.10);
+//! - [`tree_inserts`]: durable random inserts into trees that were written for plain memory.
 //!
 //! All that is timed is checked: what a transaction read is compared with what was committed last,
 //! and what was written is read again by others. An experiment whose memory is wrong has no figure.
 
+pub mod concurrency;
+mod crew;
 mod error;
 pub mod least_squares;
 pub mod page_touch;
+pub mod tree_inserts;
 
-pub use error::ExperimentError;
+pub use crew::Program;
+pub use error::{ExperimentError, Failure};

@@ -165,6 +165,14 @@ impl DurableLog for SharedLog {
         }
     }
 
+    fn poll(&self, region: &Region, position: u64) -> Option<Result<(), SegmentError>> {
+        let control = region.control();
+        if control.durable.load(Ordering::SeqCst) >= position {
+            return Some(Ok(()));
+        }
+        control.log.check().err().map(|error| Err(log_error(error)))
+    }
+
     fn admit(&self, region: &Region, records: usize) -> Result<(), SegmentError> {
         let control = region.control();
         loop {

@@ -4,6 +4,7 @@
 // The derive names this crate by its name, here too.
 extern crate self as sardonyx_mapped;
 
+mod awaiting;
 pub mod collections;
 mod difference;
 mod error;

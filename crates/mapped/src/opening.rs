@@ -239,6 +239,10 @@ impl DurableLog for Durable {
         self.log.wait(region, position)
     }
 
+    fn poll(&self, region: &Region, position: u64) -> Option<Result<(), SegmentError>> {
+        self.log.poll(region, position)
+    }
+
     fn admit(&self, region: &Region, records: usize) -> Result<(), SegmentError> {
         self.log.admit(region, records)
     }

@@ -1,6 +1,7 @@
 //! This process' part in a segment: the shared memory, the log below it, and what is held in common
 //! by its sessions.
 
+use crate::awaiting::Awaiting;
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use crate::shared::region::Region;
@@ -34,6 +35,10 @@ pub(crate) trait DurableLog: Send + Sync + fmt::Debug {
     /// Returns when everything up to this position of the ring is on stable storage.
     fn wait(&self, region: &Region, position: u64) -> Result<(), SegmentError>;
 
+    /// Whether everything up to this position is on stable storage, or why it never will be known to
+    /// be. Does not wait.
+    fn poll(&self, region: &Region, position: u64) -> Option<Result<(), SegmentError>>;
+
     /// Returns when a transaction with so many bytes of records may be published: it will find room.
     fn admit(&self, region: &Region, records: usize) -> Result<(), SegmentError>;
 
@@ -62,6 +67,14 @@ pub struct Participant {
     policies: Policies,
     /// Lets writers go on when a session here is slow.
     pub(crate) warden: Warden,
+    /// Waits for durability on behalf of tasks.
+    awaiting: Arc<Awaiting>,
+}
+
+impl Drop for Participant {
+    fn drop(&mut self) {
+        self.awaiting.close();
+    }
 }
 
 impl fmt::Debug for Participant {
@@ -83,6 +96,19 @@ impl Participant {
             warden: Warden::new(region.clone()),
             region,
             policies,
+            awaiting: Arc::default(),
+        }
+    }
+
+    pub(crate) fn awaiting(&self) -> &Arc<Awaiting> {
+        &self.awaiting
+    }
+
+    /// Whether what was committed up to this position is durable, or never will be known to be.
+    pub(crate) fn is_durable_now(&self, position: u64) -> Option<Result<(), SegmentError>> {
+        match &self.log {
+            Some(log) => log.poll(&self.region, position),
+            None => Some(Ok(())),
         }
     }
 

@@ -18,12 +18,14 @@ use crate::mechanism::{Access, Mechanism, MechanismKind};
 use crate::participant::Participant;
 use crate::planted::{self, Step};
 use crate::shared::control::{IDLE, Slot};
+use crate::shared::region;
 use crate::shared::ring::{self, Frames, changes};
 use crate::shared::versions;
 use crate::view::{View, fault};
 use parking_lot::lock_api::RawMutex as _;
 use sardonyx_storage::log::record::{append_write, encoded_bytes, mark_end};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -384,7 +386,7 @@ impl Session {
         self.running = None;
         self.written.clear();
         if self.conflicts >= CONFLICTS_BEFORE_EXACT {
-            self.exact = EXACT_AFTER_CONFLICTS;
+            self.exact = self.exact.max(EXACT_AFTER_CONFLICTS);
         }
         self.unended = self.lent;
         let ended = ended.and_then(|()| match self.lent {
@@ -696,8 +698,17 @@ impl Drop for Session {
 /// The calling thread, as the kernel numbers it.
 fn current_thread() -> i32 {
     thread_local! {
-        // SAFETY: always succeeds.
-        static THREAD: i32 = unsafe { libc::gettid() };
+        /// Its number, and how many forks ago that was asked: a child's thread has another one.
+        static THREAD: Cell<(u32, i32)> = const { Cell::new((0, 0)) };
     }
-    THREAD.with(|thread| *thread)
+    let forks = region::forks();
+    match THREAD.get() {
+        (asked, thread) if thread != 0 && asked == forks => thread,
+        _ => {
+            // SAFETY: always succeeds.
+            let thread = unsafe { libc::gettid() };
+            THREAD.set((forks, thread));
+            thread
+        }
+    }
 }

@@ -1,11 +1,17 @@
 //! A committed transaction's claim to durability.
 
+use crate::awaiting::Awaiting;
 use crate::error::SegmentError;
 use crate::participant::Participant;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 /// A committed transaction's claim to be on stable storage: to be waited for now, later or never. It
 /// will be durable anyway, after all that was committed before it.
+///
+/// It can be awaited: it is a future, of any runtime.
 #[derive(Clone, Debug)]
 #[must_use = "a transaction is durable only once its ticket was waited for"]
 pub struct Ticket {
@@ -31,6 +37,23 @@ impl Ticket {
         match self.position {
             Some(position) => self.participant.wait_durable(position),
             None => Ok(()),
+        }
+    }
+}
+
+impl Future for Ticket {
+    type Output = Result<(), SegmentError>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(position) = self.position else {
+            return Poll::Ready(Ok(()));
+        };
+        if let Some(outcome) = self.participant.is_durable_now(position) {
+            return Poll::Ready(outcome);
+        }
+        match Awaiting::ask(&self.participant, position, context.waker()) {
+            Ok(()) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error)),
         }
     }
 }

@@ -5,12 +5,11 @@
 mod common;
 
 use common::{
-    Fallible, MECHANISMS, PAGE, Shared, mechanism_of, options, role, say, spawn, sum, word,
+    Fallible, MECHANISMS, PAGE, Shared, mechanism_of, options, role, say, spawn, sum, unique, word,
 };
 use sardonyx_mapped::planted::{self, Step};
-use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Segment, Transaction};
+use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Segment, SegmentError, Transaction};
 use sardonyx_workload::random::Random;
-use std::collections::BTreeSet;
 use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -147,11 +146,17 @@ impl Worker {
     }
 
     /// Returns when it has done so many more.
-    fn goes_on(&self, more: u64) {
+    fn goes_on(&mut self, more: u64) {
         let until = self.said.load(Ordering::SeqCst) + more;
         let began = Instant::now();
         while self.said.load(Ordering::SeqCst) < until {
-            assert!(!self.listener.is_finished(), "a process ended by itself");
+            if self.listener.is_finished() {
+                panic!(
+                    "process {} ended by itself: {:?}",
+                    self.number,
+                    self.child.wait()
+                );
+            }
             assert!(began.elapsed().as_secs() < 120, "a process hangs");
             std::thread::yield_now();
         }
@@ -188,7 +193,7 @@ fn one_of_four_processes_is_killed_again_and_again() {
             let victim = std::mem::replace(&mut workers[victim], start());
             let number = victim.number;
             check(&shared.segment, number, victim.end(true));
-            for survivor in &workers {
+            for survivor in &mut workers {
                 survivor.goes_on(1);
             }
             transfer(&shared.segment, 399, &mut random).unwrap();
@@ -200,24 +205,28 @@ fn one_of_four_processes_is_killed_again_and_again() {
     }
 }
 
+/// Steps that a process comes to only when it makes a segment, or one with a log.
+const ELSEWHERE: [Step; 3] = [Step::BeforeName, Step::Leading, Step::GroupWritten];
+
 #[test]
 fn a_process_dies_at_each_step_of_every_critical_section() {
     for mechanism in MECHANISMS {
-        let mut died = BTreeSet::new();
+        let passes: &[u64] = match mechanism {
+            MechanismKind::Asynchronous => &[0, 40],
+            _ => &[1],
+        };
         for (n, step) in Step::ALL.iter().enumerate() {
-            for passes in [0, 40] {
-                if die_and_go_on(mechanism, n, passes) {
-                    died.insert(n);
-                }
+            if ELSEWHERE.contains(step) {
+                continue;
             }
-            println!("{mechanism:?} {step:?}: {}", died.contains(&n));
+            let mut died = false;
+            for passes in passes {
+                // A process is buried, and a place is taken, once.
+                let once = matches!(step, Step::Burying | Step::ProcessRegistered);
+                died |= die_and_go_on(mechanism, n, if once { 0 } else { *passes });
+            }
+            assert!(died, "{mechanism:?}: nobody died at {step:?}");
         }
-        let alive = |n: &usize| !died.contains(n);
-        let never: Vec<Step> = (0..Step::ALL.len())
-            .filter(alive)
-            .map(|n| Step::ALL[n])
-            .collect();
-        assert!(never.is_empty(), "{mechanism:?}: never died at {never:?}");
     }
 }
 
@@ -225,19 +234,60 @@ fn a_process_dies_at_each_step_of_every_critical_section() {
 fn die_and_go_on(mechanism: MechanismKind, step: usize, passes: u64) -> bool {
     let shared = bank(mechanism, "steps");
     let kind = format!("{mechanism:?}");
-    let (step, passes) = (step.to_string(), passes.to_string());
-    // Someone who runs a transaction meanwhile, so that folding stops at its snapshot.
-    let reader = shared.segment.snapshot().unwrap();
-    let survivor = Worker::start(&["transfer", &kind, &shared.name, "1", "5"], 1);
+    let (step_number, passes) = (step.to_string(), passes.to_string());
+    let mut survivor = Worker::start(&["transfer", &kind, &shared.name, "1", "5"], 1);
     survivor.goes_on(1);
-    let mut victim = Worker::start(&["die", &kind, &shared.name, &step, &passes], 0);
+    if Step::ALL[step] == Step::Burying {
+        // Somebody whom the victim finds dead.
+        let mut dead = Worker::start(&["transfer", &kind, &shared.name, "2", "6"], 2);
+        dead.goes_on(1);
+        check(&shared.segment, 2, dead.end(true));
+    }
+    let mut victim = Worker::start(&["die", &kind, &shared.name, &step_number, &passes], 0);
     let status = victim.child.wait().unwrap();
-    assert_eq!(sum(&reader, ACCOUNTS), MONEY, "a snapshot changed");
-    drop(reader);
     check(&shared.segment, 0, victim.end(false));
     survivor.goes_on(20);
-    transfer(&shared.segment, 2, &mut Random::new(1)).unwrap();
-    // What the dead one held is free again: all sessions and processes can be had.
+    transfer(&shared.segment, 3, &mut Random::new(1)).unwrap();
     check(&shared.segment, 1, survivor.end(true));
     !status.success()
+}
+
+#[test]
+fn who_dies_while_making_a_segment_leaves_none() {
+    let name = unique("unnamed");
+    let step = Step::ALL.iter().position(|step| *step == Step::BeforeName);
+    let step = step.unwrap().to_string();
+    let mechanism = MechanismKind::Asynchronous;
+    let mut victim = Worker::start(&["die", "Asynchronous", &name, &step, "0"], 0);
+    assert!(!victim.child.wait().unwrap().success());
+    let left = std::path::Path::new("/dev/shm").join(format!("{name}.{}.new", victim.child.id()));
+    victim.end(false);
+    // Under another name, which the next one does not take for a segment.
+    assert!(std::fs::remove_file(left).is_ok());
+    let segment = options(mechanism).open_volatile(&name).unwrap();
+    segment.run(|tx| tx.grow_to(PAGE)).unwrap();
+    drop(segment);
+    let _ = std::fs::remove_file(format!("/dev/shm/{name}"));
+}
+
+#[test]
+fn the_places_of_the_dead_are_given_out_again() {
+    let shared = bank(MechanismKind::Asynchronous, "places");
+    for n in 0..20 {
+        let mut worker = Worker::start(&["transfer", "Asynchronous", &shared.name, "7", "1"], 7);
+        worker.goes_on(1);
+        worker.end(true);
+        let snapshot = shared.segment.snapshot().unwrap();
+        assert_eq!(sum(&snapshot, ACCOUNTS), MONEY, "life {n}");
+    }
+    // All but this one's own can be had.
+    let mut sessions = Vec::new();
+    let refused = loop {
+        match shared.segment.session() {
+            Ok(session) => sessions.push(session),
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(refused, SegmentError::TooMany { limit: 1024, .. }));
+    assert!(sessions.len() >= 1020, "{} sessions", sessions.len());
 }

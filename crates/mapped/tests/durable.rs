@@ -102,3 +102,28 @@ fn much_more_than_the_log_holds_is_written_with_checkpoints_in_between() {
     let segment = open(directory.path());
     assert_eq!(segment.snapshot().unwrap().read(place(0)).unwrap(), 300);
 }
+
+#[test]
+fn a_ticket_is_awaited() {
+    use std::task::{Context, Poll, Wake, Waker};
+    struct Unpark(std::thread::Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let segment = open(directory.path());
+    segment.run(|tx| tx.grow_to(1 << 20)).unwrap();
+    let tickets = (0..20).map(|page| segment.run_later(|tx| tx.write(place(page), 1)).unwrap().1);
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    for ticket in tickets.collect::<Vec<_>>() {
+        let mut ticket = std::pin::pin!(ticket);
+        loop {
+            match ticket.as_mut().poll(&mut Context::from_waker(&waker)) {
+                Poll::Ready(outcome) => break outcome.unwrap(),
+                Poll::Pending => std::thread::park(),
+            }
+        }
+    }
+}

@@ -37,6 +37,9 @@
 //!   disk, is shared by all that commit together.
 //! - An error or a panic inside a transaction undoes it.
 //!
+//! Another way to run transactions is [`mapped`]: ordinary loads and stores in memory that several
+//! processes share.
+//!
 //! How it works inside: `docs/architecture.md` in the repository.
 
 mod database;
@@ -46,6 +49,36 @@ mod options;
 pub use database::{Database, Statistics};
 pub use error::Error;
 pub use options::Options;
+/// Transactions by ordinary loads and stores, for several processes at once.
+///
+/// ```
+/// use sardonyx::mapped::{Heap, MemoryAccess, Options, P, Resident};
+///
+/// #[derive(Clone, Copy, Resident)]
+/// #[resident(crate = sardonyx::mapped)]
+/// #[repr(C)]
+/// struct Account {
+///     id: u64,
+///     balance: i64,
+/// }
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("bank.sdx");
+/// let bank = Options::new().open(&path)?;
+/// let account: P<Account> = bank.run(|tx| {
+///     let heap = Heap::open_or_format(tx)?;
+///     let account = heap.allocate(tx, &Account { id: 1, balance: 100 })?;
+///     heap.set_root(tx, "account", account, "Account")?;
+///     Ok::<_, sardonyx::mapped::heap::HeapError>(account)
+/// })?;
+/// bank.run(|tx| {
+///     tx.get_mut(account)?.balance -= 30;
+///     Ok::<_, sardonyx::mapped::memory::PlaceError>(())
+/// })?; // on stable storage when this returns
+/// assert_eq!(bank.snapshot()?.get(account)?.balance, 70);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub use sardonyx_mapped as mapped;
 pub use sardonyx_serial::{
     BatchTicket, Durability, Procedure, ProcedureError, Registered, SerialError, Shape, StageTimes,
     Ticket,

@@ -250,6 +250,53 @@ fn a_lock_has_one_holder() {
 }
 
 #[test]
+fn a_shared_lock_has_many_holders_and_goes_with_no_exclusive_one() {
+    on_both(|disk| {
+        let first = disk.lock_shared("LOCK").unwrap().expect("it is free");
+        let second = disk.lock_shared("LOCK").unwrap().expect("it is shared");
+        assert!(disk.lock("LOCK").unwrap().is_none());
+        drop(first);
+        assert!(disk.lock("LOCK").unwrap().is_none(), "one holder is left");
+        drop(second);
+        let alone = disk.lock("LOCK").unwrap().expect("it is free again");
+        assert!(disk.lock_shared("LOCK").unwrap().is_none());
+        drop(alone);
+        assert!(disk.lock_shared("LOCK").unwrap().is_some());
+    });
+}
+
+#[test]
+fn an_exclusive_lock_becomes_a_shared_one() {
+    on_both(|disk| {
+        let mut lock = disk.lock("LOCK").unwrap().expect("it is free");
+        assert!(lock.share().unwrap());
+        let other = disk.lock_shared("LOCK").unwrap().expect("it is shared");
+        drop(lock);
+        assert!(disk.lock("LOCK").unwrap().is_none(), "the other holds it");
+        drop(other);
+        assert!(disk.lock("LOCK").unwrap().is_some());
+    });
+}
+
+#[test]
+fn who_waits_for_a_lock_gets_it_when_it_is_given_back() {
+    on_both(|disk| {
+        let held = disk.lock_waiting("LOCK").unwrap();
+        assert!(disk.lock("LOCK").unwrap().is_none());
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                let lock = disk.lock_waiting("LOCK").unwrap();
+                assert!(disk.lock("LOCK").unwrap().is_none(), "the waiter has it");
+                drop(lock);
+            });
+            drop(held);
+            waiting.join().unwrap();
+        });
+        assert!(disk.lock("LOCK").unwrap().is_some());
+    });
+}
+
+#[test]
 fn errors_name_the_operation_the_file_and_the_offset() {
     on_both(|disk| {
         disk.create_directory("log").unwrap();

@@ -33,6 +33,9 @@ pub const CATALOGUE_PAGES: u64 = 25;
 const FIRST_DEFINITION_PAGE: u64 = 1;
 const FIRST_EXTENT_PAGE: u64 = 9;
 const MAGIC: [u8; 8] = *b"SdxTable";
+
+/// What stands there if the database was made by the mapped way of running transactions.
+const SEGMENT_MAGIC: [u8; 8] = *b"SDXSEGMT";
 const VERSION: u32 = 1;
 const KIND_TABLE: u8 = 1;
 const KIND_JOURNAL: u8 = 2;
@@ -313,6 +316,11 @@ impl Catalogue {
                 true => Ok(Catalogue::default()),
                 false => wrong("the root is empty, but what it should list is there"),
             };
+        }
+        if root.magic == SEGMENT_MAGIC {
+            return wrong(
+                "these pages hold the heap of a mapped segment, not tables; open it as one",
+            );
         }
         if root.magic != MAGIC {
             return wrong("these pages hold no tables");

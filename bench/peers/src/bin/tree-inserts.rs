@@ -6,7 +6,7 @@ use anyhow::{Context, bail, ensure};
 use clap::{Parser, Subcommand, ValueEnum};
 use sardonyx_floor::Face;
 use sardonyx_peers::tree_inserts::{
-    Budget, Options, TreeEngine, Workers, registry, run, serve, table,
+    Budget, Options, Program, TreeEngine, Workers, registry, run, serve, table,
 };
 
 /// Durable random inserts into ordered trees, one transaction each.
@@ -134,7 +134,10 @@ fn options(arguments: &Arguments, face: Face) -> anyhow::Result<Options> {
             None => std::env::temp_dir(),
         },
         seed: arguments.seed,
-        program: std::env::current_exe().context("the program's own path, for its workers")?,
+        program: Program {
+            path: std::env::current_exe().context("the program's own path, for its workers")?,
+            arguments: vec!["worker".into()],
+        },
     })
 }
 

@@ -10,8 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr::{NonNull, null_mut};
 
-use super::engine::{Session, Sharing, TreePeer, value};
-use crate::peer::Failure;
+use sardonyx_experiments::Failure;
+use sardonyx_experiments::tree_inserts::{Session, Sharing, TreePeer, value};
 
 /// The C side's handle.
 #[repr(C)]

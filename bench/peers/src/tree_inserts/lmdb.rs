@@ -7,8 +7,8 @@ use heed::byteorder::NativeEndian;
 use heed::types::{Bytes, U64};
 use heed::{Database, Env, EnvOpenOptions, IntegerComparator, PutFlags};
 
-use super::engine::{Session, Sharing, TreePeer, value};
-use crate::peer::Failure;
+use sardonyx_experiments::Failure;
+use sardonyx_experiments::tree_inserts::{Session, Sharing, TreePeer, value};
 
 type Entries = Database<'static, U64<NativeEndian>, Bytes, IntegerComparator>;
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinition};
 
-use super::engine::{Session, Sharing, TreePeer, value};
-use crate::peer::Failure;
+use sardonyx_experiments::Failure;
+use sardonyx_experiments::tree_inserts::{Session, Sharing, TreePeer, value};
 
 const ENTRIES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("tree");
 

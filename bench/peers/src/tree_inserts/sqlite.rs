@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::engine::{Session, Sharing, TreePeer, value};
-use crate::peer::Failure;
+use sardonyx_experiments::Failure;
+use sardonyx_experiments::tree_inserts::{Session, Sharing, TreePeer, value};
 
 /// How often a connection that waits for another only yields, and how long it pauses from then on.
 const YIELDS: i32 = 4;

@@ -10,7 +10,8 @@
 //! - How long opening a large snapshot takes of which nothing has changed: [`SnapshotOpening`].
 //!
 //! Each [`Subject`] runs the same transactions in the same run, one after the other for each number
-//! of pages, so that what the machine does meanwhile meets all of them.
+//! of pages, so that what the machine does meanwhile meets all of them. Each kind of transaction has
+//! memory of its own: what others wrote before does not matter to it.
 
 mod estimate;
 mod model;
@@ -63,6 +64,16 @@ impl Advice {
         }
     }
 }
+
+/// The transactions of the page-touch experiment, in order.
+const KINDS: [(Access, Advice); 6] = [
+    (Access::Read, Advice::None),
+    (Access::Write, Advice::None),
+    (Access::Read, Advice::Page),
+    (Access::Write, Advice::Page),
+    (Access::Read, Advice::Range),
+    (Access::Write, Advice::Range),
+];
 
 /// What to measure.
 #[derive(Clone, Debug)]
@@ -177,15 +188,9 @@ pub fn run(options: &Options, tell: impl FnMut(Progress)) -> Result<Report, Expe
     let _face = options.face.enter()?;
     let decomposition = decompose(options.repetitions.min(DECOMPOSITION_REPETITIONS))?;
     run.step();
-    let mut runners = Vec::new();
-    for &subject in run.subjects() {
-        let directory = options.durable.as_deref();
-        runners.push((subject, Runner::new(subject, options.pages_max, directory)?));
-    }
-    let cells = run.page_touch(&mut runners)?;
-    let revisits = run.revisits(&mut runners)?;
-    let models = run.models(&mut runners)?;
-    drop(runners);
+    let cells = run.page_touch()?;
+    let revisits = run.with_runners("revisits", Run::revisits)?;
+    let models = run.with_runners("model", Run::models)?;
     let snapshot = match options.snapshot_bytes {
         0 => None,
         bytes => Some(snapshot::measure(bytes, options.repetitions)?),
@@ -247,14 +252,10 @@ impl<'a, F: FnMut(Progress)> Run<'a, F> {
             progress: Progress { done: 0, all: 0 },
             tell,
         };
-        let cells = run.plan().len() * run.subjects.len();
+        let cells = KINDS.len() * sizes(options.pages_max).count() * run.subjects.len();
         let others = 2 * run.subjects.len();
         run.progress.all = (cells + others + 2) as u64;
         run
-    }
-
-    fn subjects(&self) -> &[Subject] {
-        &self.subjects
     }
 
     fn step(&mut self) {
@@ -262,54 +263,88 @@ impl<'a, F: FnMut(Progress)> Run<'a, F> {
         (self.tell)(self.progress);
     }
 
-    /// The transactions of the page-touch experiment.
-    fn plan(&self) -> Vec<(Access, Advice, usize)> {
-        let mut plan = Vec::new();
-        for advice in [Advice::None, Advice::Page, Advice::Range] {
-            for access in [Access::Read, Access::Write] {
-                let sizes = sizes(self.options.pages_max);
-                plan.extend(sizes.map(|pages| (access, advice, pages)));
-            }
+    /// Makes new memory for all subjects, so that what was done before does not matter, and removes
+    /// its files afterwards.
+    fn with_runners<T>(
+        &mut self,
+        name: &str,
+        body: impl FnOnce(&mut Self, &mut Runners) -> Result<T, ExperimentError>,
+    ) -> Result<T, ExperimentError> {
+        let directory = self
+            .options
+            .durable
+            .as_ref()
+            .map(|directory| directory.join(name));
+        let mut runners = Vec::new();
+        for &subject in &self.subjects {
+            let runner = Runner::new(subject, self.options.pages_max, directory.as_deref())?;
+            runners.push((subject, runner));
         }
-        plan
-    }
-
-    fn page_touch(&mut self, runners: &mut Runners) -> Result<Vec<Cell>, ExperimentError> {
-        let mut cells = Vec::new();
-        for (access, advice, pages) in self.plan() {
-            for (subject, runner) in &mut *runners {
-                self.step();
-                if !subject.takes(advice) {
-                    continue;
-                }
-                let touch = match access {
-                    Access::Read => (pages, 0),
-                    Access::Write => (0, pages),
-                };
-                let (reads, writes) = touch;
-                let touch = Touch {
-                    reads,
-                    writes,
-                    advice,
-                };
-                let repetitions = self.options.repetitions;
-                let took = repeat(runner, touch, repetitions)?;
-                let copy_back = took.iter().map(|took| per_page(took.copy_back, pages));
-                cells.push(Cell {
-                    subject: *subject,
-                    access,
-                    advice,
-                    pages,
-                    repetitions,
-                    copy_back_nanoseconds: Distribution::of(copy_back.collect()).median_nanoseconds,
-                    per_page: distribution(&took, pages),
-                });
-            }
-        }
-        for (_, runner) in runners {
+        let outcome = body(self, &mut runners);
+        for (_, runner) in &mut runners {
             runner.check()?;
         }
+        drop(runners);
+        if let Some(directory) = directory {
+            // What is left goes with the directory around it.
+            let _ = std::fs::remove_dir_all(directory);
+        }
+        outcome
+    }
+
+    fn page_touch(&mut self) -> Result<Vec<Cell>, ExperimentError> {
+        let mut cells = Vec::new();
+        for (access, advice) in KINDS {
+            let verb = match access {
+                Access::Read => "read",
+                Access::Write => "write",
+            };
+            let name = format!("{verb}-{}", advice.name());
+            self.with_runners(&name, |run, runners| {
+                for pages in sizes(run.options.pages_max) {
+                    run.cells_of(runners, (access, advice), pages, &mut cells)?;
+                }
+                Ok(())
+            })?;
+        }
         Ok(cells)
+    }
+
+    fn cells_of(
+        &mut self,
+        runners: &mut Runners,
+        (access, advice): (Access, Advice),
+        pages: usize,
+        cells: &mut Vec<Cell>,
+    ) -> Result<(), ExperimentError> {
+        let repetitions = self.options.repetitions;
+        let (reads, writes) = match access {
+            Access::Read => (pages, 0),
+            Access::Write => (0, pages),
+        };
+        let touch = Touch {
+            reads,
+            writes,
+            advice,
+        };
+        for (subject, runner) in runners {
+            self.step();
+            if !subject.takes(advice) {
+                continue;
+            }
+            let took = repeat(runner, touch, repetitions)?;
+            let copy_back = took.iter().map(|took| per_page(took.copy_back, pages));
+            cells.push(Cell {
+                subject: *subject,
+                access,
+                advice,
+                pages,
+                repetitions,
+                copy_back_nanoseconds: Distribution::of(copy_back.collect()).median_nanoseconds,
+                per_page: distribution(&took, pages),
+            });
+        }
+        Ok(())
     }
 
     fn revisits(&mut self, runners: &mut Runners) -> Result<Vec<Revisit>, ExperimentError> {

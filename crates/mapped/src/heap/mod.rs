@@ -134,6 +134,19 @@ impl Heap {
         Ok(Heap { arena: 0 })
     }
 
+    /// Opens the heap that a memory holds; makes one if the memory is blank.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open) and [`format`](Self::format).
+    pub fn open_or_format<M: Memory + ?Sized>(memory: &mut M) -> Result<Heap, HeapError> {
+        let start = memory.range(0, PAGE.min(memory.bytes().len() as u64));
+        let blank = start.is_none_or(|bytes| bytes.iter().all(|byte| *byte == 0));
+        match blank {
+            true => Heap::format(memory),
+            false => Heap::open(memory),
+        }
+    }
+
     /// The same heap, allocating from the arena `hint % 64`. A session's number is a good hint.
     pub fn in_arena(self, hint: u64) -> Heap {
         Heap {

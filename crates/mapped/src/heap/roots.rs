@@ -73,14 +73,30 @@ impl Heap {
         place: P<T>,
         type_tag: &str,
     ) -> Result<(), HeapError> {
+        let kind = (type_tag, size_of::<T>() as u64, align_of::<T>() as u32);
+        self.set_root_as(memory, name, place.cast(), kind)
+    }
+
+    /// As [`set_root`](Self::set_root), for a type that Rust does not know: its tag, its bytes and its
+    /// alignment in bytes.
+    ///
+    /// # Errors
+    /// As for [`set_root`](Self::set_root).
+    pub fn set_root_as<M: Memory + ?Sized>(
+        self,
+        memory: &mut M,
+        name: &str,
+        place: P<u8>,
+        (type_tag, type_bytes, type_align): (&str, u64, u32),
+    ) -> Result<(), HeapError> {
         if !(1..=ROOT_NAME_BYTES_MAX).contains(&name.len()) {
             return Err(HeapError::RootName { bytes: name.len() });
         }
         let record = Record {
             offset: place.offset(),
             tag_hash: tag_hash(type_tag),
-            type_bytes: size_of::<T>() as u64,
-            type_align: align_of::<T>() as u32,
+            type_bytes,
+            type_align,
             name_bytes: name.len() as u16,
             reserved: 0,
         };
@@ -101,15 +117,27 @@ impl Heap {
         name: &str,
         type_tag: &str,
     ) -> Result<Option<P<T>>, HeapError> {
+        let kind = (type_tag, size_of::<T>() as u64, align_of::<T>() as u32);
+        let place = self.root_as(memory, name, kind)?;
+        Ok(place.map(P::cast))
+    }
+
+    /// As [`root`](Self::root), for a type that Rust does not know: its tag, its bytes and its
+    /// alignment in bytes.
+    ///
+    /// # Errors
+    /// As for [`root`](Self::root).
+    pub fn root_as<M: Memory + ?Sized>(
+        self,
+        memory: &M,
+        name: &str,
+        (type_tag, type_bytes, type_align): (&str, u64, u32),
+    ) -> Result<Option<P<u8>>, HeapError> {
         let Some((_, _, record)) = search(memory, name)?.found else {
             return Ok(None);
         };
         let stored = (record.tag_hash, record.type_bytes, record.type_align);
-        let asked = (
-            tag_hash(type_tag),
-            size_of::<T>() as u64,
-            align_of::<T>() as u32,
-        );
+        let asked = (tag_hash(type_tag), type_bytes, type_align);
         if stored != asked {
             return Err(HeapError::RootType {
                 name: name.to_string(),

@@ -41,7 +41,13 @@ impl Mechanism for Signal {
     }
 
     fn reset(&mut self, view: &View) -> Result<(), SegmentError> {
-        self.end(view, true).map(|_| ())
+        self.end(view, true)?;
+        // The warden copied pages that no transaction has touched.
+        if view.mapped() > 0 {
+            view.drop_pages(0, view.mapped())?;
+        }
+        view.private.clear_first(view.mapped());
+        Ok(())
     }
 
     fn advise(

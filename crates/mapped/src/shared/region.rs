@@ -598,8 +598,13 @@ pub(crate) fn keep_from_children(start: *mut u8, bytes: usize) {
     let _ = unsafe { rustix::mm::madvise(start.cast(), bytes, Advice::LinuxDontFork) };
 }
 
+/// How many forks made this process and its ancestors since a segment was first opened.
+pub(crate) fn forks() -> u32 {
+    FORKS.load(Ordering::Relaxed)
+}
+
 /// Counts forks, so that a child knows that it is one.
-fn notice_forks() {
+pub(crate) fn notice_forks() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     extern "C" fn in_the_child() {
         FORKS.fetch_add(1, Ordering::Relaxed);

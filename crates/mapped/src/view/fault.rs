@@ -8,13 +8,14 @@
 
 use super::kernel::kernel;
 use super::memory::{View, ViewKind};
+use crate::shared::region;
 use rustix::mm::MprotectFlags;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::Once;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 /// Views in a process at once.
 pub const VIEWS_MAX: usize = 1024;
@@ -28,6 +29,7 @@ struct Entry {
     start: AtomicUsize,
     bytes: AtomicUsize,
     view: AtomicPtr<View>,
+    forks: AtomicU32,
 }
 
 impl Entry {
@@ -36,6 +38,7 @@ impl Entry {
             start: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
             view: AtomicPtr::new(ptr::null_mut()),
+            forks: AtomicU32::new(0),
         }
     }
 }
@@ -66,6 +69,7 @@ pub unsafe fn register(view: &View) -> Option<Registered> {
             .compare_exchange(empty, view.cast_mut(), order, order)
             .is_ok()
         {
+            entry.forks.store(region::forks(), Ordering::SeqCst);
             entry.start.store(start, Ordering::SeqCst);
             entry.bytes.store(bytes, Ordering::SeqCst);
             VIEWS_USED.fetch_max(n + 1, Ordering::SeqCst);
@@ -109,7 +113,12 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     // SAFETY: the kernel passes valid information with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() }.addr();
     let used = VIEWS_USED.load(Ordering::SeqCst);
+    let forks = region::forks();
     let found = VIEWS[..used].iter().find(|entry| {
+        // A parent's view is not here; another one may be at its address.
+        if entry.forks.load(Ordering::SeqCst) != forks {
+            return false;
+        }
         let offset = address.wrapping_sub(entry.start.load(Ordering::SeqCst));
         offset < entry.bytes.load(Ordering::SeqCst)
     });
@@ -117,13 +126,29 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
         let view = entry.view.load(Ordering::SeqCst);
         // SAFETY: whoever touches an address in a view has borrowed the session it belongs to, or the
         // like, so that it is not dropped meanwhile.
-        !view.is_null() && unsafe { (*view).resolve(address) }
+        !view.is_null() && unsafe { (*view).resolve(address, is_write(context)) }
     });
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
     if !handled {
         // SAFETY: the arguments are those that the kernel gave us.
         unsafe { pass_on(signal, info, context) };
+    }
+}
+
+/// Whether the fault is certainly a store.
+fn is_write(context: *mut libc::c_void) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: the kernel passes a valid context with SA_SIGINFO.
+        let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+        // The second bit of a page fault's error code says so.
+        context.uc_mcontext.gregs[libc::REG_ERR as usize] & 2 != 0
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = context;
+        false
     }
 }
 
@@ -166,7 +191,7 @@ impl Drop for Resolving<'_> {
 
 impl View {
     /// Handles a fault, if it is this view's.
-    fn resolve(&self, address: usize) -> bool {
+    fn resolve(&self, address: usize, is_write: bool) -> bool {
         let Some(page) = self.page_of(address) else {
             return false;
         };
@@ -174,11 +199,11 @@ impl View {
         if self.region().was_forked() {
             return false;
         }
-        // SAFETY: always succeeds.
-        let thread = unsafe { libc::gettid() };
-        let owner = self.owner.load(Ordering::Relaxed);
-        if owner == 0 {
+        if self.owner.load(Ordering::Relaxed) == 0 {
             return self.resolve_idle(page);
+        }
+        if is_write && self.read_only.load(Ordering::Relaxed) {
+            return false;
         }
         // The transaction's thread may have lent the memory to others, and the warden may be at work;
         // one at a time comes in here.
@@ -188,9 +213,14 @@ impl View {
             ViewKind::Signal => self.resolve_signal(page),
             ViewKind::Explicit => Ok(false),
         };
+        let outcome = outcome.map(|handled| match handled {
+            true => {
+                self.note_resolved();
+                true
+            }
+            false => self.try_again(page),
+        });
         drop(resolving);
-        // Another thread may have been faster, so that there was nothing left to do.
-        let outcome = outcome.map(|handled| handled || owner != thread);
         match outcome {
             Ok(handled) => handled,
             Err(error) => {
@@ -199,6 +229,14 @@ impl View {
                 false
             }
         }
+    }
+
+    /// Another thread, or the warden, may have been faster, so that there was nothing left to do: then
+    /// the access succeeds when it is tried again. If it fails once more and nothing was resolved
+    /// in between, it is a fault of the program.
+    fn try_again(&self, page: u64) -> bool {
+        let now = self.resolved.load(Ordering::Relaxed) << 36 | page;
+        self.tried_again.swap(now, Ordering::Relaxed) != now
     }
 
     /// Keeps other threads from changing pages' states. Usable in the fault handler, since whoever has

@@ -5,10 +5,12 @@
 //! `linux/fs.h`, `asm-generic/mman-common.h`); the crates in use do not have them.
 
 use crate::error::SegmentError;
+use crate::shared::region;
 use rustix::fs::{Mode, OFlags};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 const UFFD_USER_MODE_ONLY: i32 = 1;
 const UFFD_API: u64 = 0xAA;
@@ -89,11 +91,45 @@ pub struct Kernel {
     pagemap: OwnedFd,
 }
 
-/// The kernel's mechanisms, if this one has them all; else why not. Asked once for the process.
+/// What one process was told.
+struct Asked {
+    forks: u32,
+    kernel: Result<Kernel, String>,
+}
+
+impl Asked {
+    fn answer(&self) -> Result<&Kernel, &str> {
+        self.kernel.as_ref().map_err(String::as_str)
+    }
+}
+
+/// The kernel's mechanisms, if this one has them all; else why not. Asked once for the process: what
+/// a forked child has of its parent's files works on the parent's memory.
 pub fn kernel() -> Result<&'static Kernel, &'static str> {
-    static KERNEL: OnceLock<Result<Kernel, String>> = OnceLock::new();
-    let kernel = KERNEL.get_or_init(|| Kernel::open().map_err(|error| error.to_string()));
-    kernel.as_ref().map_err(String::as_str)
+    static ASKED: AtomicPtr<Asked> = AtomicPtr::new(std::ptr::null_mut());
+    let known = ASKED.load(Ordering::Acquire);
+    // SAFETY: null, or leaked below.
+    if let Some(asked) = unsafe { known.as_ref() }
+        && asked.forks == region::forks()
+    {
+        return asked.answer();
+    }
+    region::notice_forks();
+    let asked = Box::into_raw(Box::new(Asked {
+        forks: region::forks(),
+        kernel: Kernel::open().map_err(|error| error.to_string()),
+    }));
+    let order = (Ordering::AcqRel, Ordering::Acquire);
+    let asked = match ASKED.compare_exchange(known, asked, order.0, order.1) {
+        Ok(_) => asked,
+        Err(faster) => {
+            // SAFETY: made above, and known to nobody else.
+            drop(unsafe { Box::from_raw(asked) });
+            faster
+        }
+    };
+    // SAFETY: what is stored is never dropped.
+    unsafe { &*asked }.answer()
 }
 
 fn last(operation: &'static str) -> SegmentError {

@@ -65,6 +65,10 @@ pub struct View {
     pub(crate) steady: RawMutex,
     /// Held while a fault is handled.
     pub(super) resolving: AtomicBool,
+    /// Counts what was resolved, so that a fault that comes too late is known.
+    pub(super) resolved: AtomicU64,
+    /// The last fault for which there was nothing to do.
+    pub(super) tried_again: AtomicU64,
     /// What the operating system refused in the fault handler; 0 if nothing.
     pub(super) refused: AtomicI32,
     /// Pages that hold nothing and fault.
@@ -117,6 +121,8 @@ impl View {
             stale: AtomicBool::new(false),
             steady: RawMutex::INIT,
             resolving: AtomicBool::new(false),
+            resolved: AtomicU64::new(0),
+            tried_again: AtomicU64::new(u64::MAX),
             refused: AtomicI32::new(0),
             guarded,
             private,
@@ -286,6 +292,11 @@ impl View {
         self.folded.store(snapshot, Ordering::Relaxed);
     }
 
+    /// A page's state was changed.
+    pub(super) fn note_resolved(&self) {
+        self.resolved.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Whether there are such records on a page. May be wrongly true.
     #[inline]
     pub fn is_unfolded(&self, page: u64) -> bool {
@@ -322,6 +333,7 @@ impl View {
         if page >= self.mapped() {
             return Ok(());
         }
+        self.note_resolved();
         let rights = MprotectFlags::READ | MprotectFlags::WRITE;
         match self.kind {
             ViewKind::Asynchronous if self.guarded.has(page) => return self.unguard_private(page),

@@ -35,6 +35,16 @@ impl BackupFile {
         })
     }
 
+    /// Makes stable what the file holds, if there is one: for whoever is going to believe it and
+    /// let the log go for which it stands.
+    pub fn make_stable(disk: &dyn Disk, layout: StripeLayout) -> Result<(), DiskError> {
+        if let Some(backup) = Self::open_for_reading(disk, layout)? {
+            backup.file.sync()?;
+            disk.sync_directory(super::BACKUP_DIRECTORY)?;
+        }
+        Ok(())
+    }
+
     /// Opens the file to read it; `None` if there is none.
     pub fn open_for_reading(
         disk: &dyn Disk,

@@ -9,7 +9,7 @@
 //! Source: Li & Naughton, sections 2 ("Recovery") and 3 (configuration C).
 
 use super::{Needs, Recovered, RecoveryError, RecoveryOptions, RecoveryReport, Redo, Totals};
-use super::{check_end, load, make_log_stable, open_log};
+use super::{check_end, load, make_backup_stable, make_log_stable, open_log};
 use crate::checkpoint::{Image, RemoteError, StripeLayout};
 use crate::disk::Disk;
 use crate::log::LogPosition;
@@ -33,6 +33,9 @@ pub fn recover_locally(
     let layouts: Vec<_> = (0..manifest.stripes)
         .map(|k| StripeLayout::of(manifest, k))
         .collect();
+    if !options.dry_run {
+        make_backup_stable(&**disk, &layouts)?;
+    }
     let stripes = load::load(&**disk, &layouts, &mut store, options.workers.max(1))?;
     let load_time = started.elapsed();
     let (reader, needs) = open_log(disk, manifest, options, &stripes, None)?;

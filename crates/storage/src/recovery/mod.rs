@@ -2,9 +2,9 @@
 //! positions to the log's end, then a copy for the checkpointer.
 //!
 //! It changes nothing in the log and the backup, so it may be killed at any instruction and
-//! repeated. It does make the log and the archive stable before it believes them, since whoever wrote
-//! them may have been killed before doing so, and what is recovered will be acknowledged,
-//! checkpointed and freed from the log (I1, I2, I6). It
+//! repeated. It does make the backup, the log and the archive stable before it believes them, since
+//! whoever wrote them may have been killed before doing so, and what is recovered will be
+//! acknowledged, checkpointed and freed from the log (I1, I2, I6). It
 //! writes the journal rows that the archive lacks, which is idempotent.
 //!
 //! Invariants: I2, I3, I4 (in the log's reader), I8.
@@ -26,7 +26,7 @@ pub use report::{RecoveryReport, StripeReport};
 
 use crate::checkpoint::checkpointer::Resume;
 use crate::checkpoint::shadow::Shadow;
-use crate::checkpoint::{Checkpointer, InstallError, StripeLayout, Whole, install};
+use crate::checkpoint::{BackupFile, Checkpointer, InstallError, StripeLayout, Whole, install};
 use crate::disk::{Access, Create, Disk};
 use crate::journal::archive::{ArchiveEnd, find_end, make_stable};
 use crate::journal::{Archiver, JournalError, Retention, journal_file};
@@ -121,6 +121,9 @@ fn recover_bounded(
         .collect();
 
     let started = Instant::now();
+    if !options.dry_run {
+        make_backup_stable(&**disk, &layouts)?;
+    }
     let stripes = load::load(&**disk, &layouts, &mut store, workers)?;
     let load_time = started.elapsed();
 
@@ -283,6 +286,14 @@ fn check_no_gap(disk: &dyn Disk, first: u64, needed: Lsn) -> Result<(), LogError
             needed,
         }),
     }
+}
+
+/// Syncs the stripes' files.
+fn make_backup_stable(disk: &dyn Disk, layouts: &[StripeLayout]) -> Result<(), RecoveryError> {
+    for &layout in layouts {
+        BackupFile::make_stable(disk, layout)?;
+    }
+    Ok(())
 }
 
 /// Syncs the log's segments from `first` on.

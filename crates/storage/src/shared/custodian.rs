@@ -2,9 +2,12 @@
 //! that holds the custodian's lock. Every process has a candidate; when the custodian's process
 //! ends or is killed, its lock goes, and one of the others takes over.
 //!
-//! A custodian that *fails* says why in the shared state and lets go of the lock, so that another
-//! process can try; it does not try again itself, so a cause that is everybody's (a broken disk)
-//! costs each process one recovery and no more. Transactions go on until the log is full.
+//! A custodian that *fails* says why in the shared state. If the disk failed, that is the end of
+//! custody until the database is opened anew, as it is for every other way: after a failed sync
+//! nobody knows what is stable of what can be read, and a successor would recover from just that.
+//! If it was its own trouble (memory), another process tries, but this one not again: so a cause that
+//! is everybody's costs each process one recovery and no more. Transactions go on until the log is
+//! full, and are then refused with that reason.
 //!
 //! Invariants: I6 and I9 (two custodians never write the backup: the lock goes only when the last
 //! thread of the process that holds it is gone), I10.
@@ -36,6 +39,8 @@ pub trait SharedMemory: Send + Sync {
     fn log_state(&self) -> &SharedLogState;
 
     /// Makes durable what is published and nobody waits for; returns at once if there is nothing.
+    /// Called every ten milliseconds while the log grows; after a quiet time it may be ten times
+    /// that, unless whoever commits without waiting calls [`SharedLogState::notify`] once.
     /// Must not wait for room in the log: its caller is the one who makes it.
     ///
     /// # Errors
@@ -148,23 +153,26 @@ impl Office {
         state.begin_custody();
         if let Err(error) = self.hold(custody) {
             tracing::error!(%error, "the custodian stopped");
-            state.fail_custody(&error.to_string());
+            state.fail_custody(&error.to_string(), !error.is_local());
         }
         drop(lock);
         // Whoever waits for the lock looks at it from time to time; this makes it soon.
         self.shared.log_state().notify();
     }
 
-    /// Waits for the custodian's lock; `None` if stopped meanwhile.
+    /// Waits for the custodian's lock; `None` if stopped meanwhile, or if custody has ended.
     fn enter(&self) -> Option<Box<dyn DiskLock>> {
-        let mut seen = self.shared.log_state().changes();
-        while !self.stopping() {
+        let state = self.shared.log_state();
+        let mut seen = state.changes();
+        while !self.stopping() && !state.custody_has_ended() {
             match self.disk.lock(CUSTODIAN_FILE) {
+                // It may have ended while we took the lock.
+                Ok(Some(_)) if state.custody_has_ended() => {}
                 Ok(Some(lock)) => return Some(lock),
                 Ok(None) => {}
                 Err(error) => tracing::warn!(%error, "cannot take the custodian's lock"),
             }
-            seen = self.shared.log_state().wait(seen, IDLE);
+            seen = state.wait(seen, IDLE);
         }
         None
     }

@@ -36,7 +36,7 @@ const BUFFERS_MAX: usize = 24;
 /// Buffers of groups of about this length are kept for the next ones.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// Why a custodian stopped. Nothing is lost: another process goes on, or the next opening does.
+/// Why a custodian stopped. Nothing is lost: the log is kept.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CustodyError {
@@ -52,6 +52,19 @@ pub enum CustodyError {
     /// A checkpoint failed.
     #[error(transparent)]
     Checkpoint(#[from] Arc<CheckpointError>),
+}
+
+impl CustodyError {
+    /// Whether it is this process's own trouble, so that another one may do better. It is not if the
+    /// disk failed: after a failed sync nobody knows what is stable of what can be read, and a
+    /// successor would recover from just that (I7).
+    pub(super) fn is_local(&self) -> bool {
+        match self {
+            CustodyError::Recovery(RecoveryError::Store(_)) => true,
+            CustodyError::Checkpoint(error) => matches!(**error, CheckpointError::Store(_)),
+            _ => false,
+        }
+    }
 }
 
 /// The checkpointers and the log's segments of a shared database. Whoever has it holds the

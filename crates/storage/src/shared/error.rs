@@ -50,8 +50,8 @@ pub enum SharedLogError {
     },
     /// The checkpointing of the shared database stopped.
     #[error(
-        "checkpointing stopped in the process that did it ({reason}); nothing is lost: another \
-         process goes on with it, or the next opening does"
+        "checkpointing stopped in the process that did it ({reason}); nothing is lost: close the \
+         database in every process and open it again when the cause is gone"
     )]
     Custodian {
         /// Why; cut off after [`super::TEXT_BYTES_MAX`] bytes.

@@ -132,6 +132,12 @@ impl LogLeader {
         self.write_group(state, 0, &[], tail)
     }
 
+    /// Where the buffer stands, and how large it is.
+    #[cfg(test)]
+    pub(super) fn buffer_place(&self) -> (*const u8, usize) {
+        (self.buffer.as_ptr(), self.buffer.capacity())
+    }
+
     fn check_incarnation(&self, state: &SharedLogState) -> Result<(), SharedLogError> {
         let (expected, found) = (self.incarnation, state.incarnation());
         if expected == found {

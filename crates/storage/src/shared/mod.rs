@@ -17,12 +17,47 @@
 //! standby: such a directory opens with [`crate::backbone::Backbone`], and the other way round.
 //!
 //! Invariants: I1, I2, I4, I5, I6, I7, I9, I10; each part says how.
+//!
+//! ```
+//! use sardonyx_storage::backbone::StorageOptions;
+//! use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+//! use sardonyx_storage::log::writer::GroupBuilder;
+//! use sardonyx_storage::page::Address;
+//! use sardonyx_storage::shared::{LogLeader, SharedLogState, join, lock_opening, open_first};
+//! use std::sync::Arc;
+//!
+//! let disk: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(1, Faults::default()));
+//! let options = StorageOptions { segment_bytes: 32 << 20, ..StorageOptions::default() };
+//!
+//! // The first process recovers, makes the shared memory, and lets the others in.
+//! let opening = lock_opening(&disk)?;
+//! let first = open_first(&disk, &options)?.expect("nobody has it open");
+//! let state = SharedLogState::zeroed();
+//! first.initialise(&state);
+//! let (incarnation, manifest) = (first.incarnation(), first.manifest);
+//! let _lock = first.lock.share()?;
+//! drop(opening);
+//!
+//! // Another one joins, and writes for all.
+//! let (joined, _other_lock) = join(&disk)?;
+//! assert_eq!(joined.incarnation, state.incarnation());
+//! let mut leader = LogLeader::new(disk.clone(), &joined, joined.incarnation);
+//! let mut records = GroupBuilder::with_capacity(4096);
+//! records.push_write(Address(0), b"durable");
+//! records.end_transaction();
+//! let end = leader.write_group(&state, 1, &[records.payload()], 1)?;
+//! assert_eq!((state.end().position, state.durable_tail()), (end, 1));
+//! # assert_eq!((incarnation, manifest), (joined.incarnation, joined.clone()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod custodian;
 mod custody;
 mod error;
 #[cfg(test)]
 mod exploration;
+#[cfg(test)]
+mod failures;
 mod leader;
 #[cfg(test)]
 mod mortal;
@@ -30,6 +65,8 @@ mod opening;
 mod preparing;
 mod state;
 mod text;
+#[cfg(test)]
+mod world;
 
 pub use custodian::{Custodian, SharedMemory};
 pub use custody::{Custody, CustodyError};

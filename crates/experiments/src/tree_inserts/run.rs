@@ -1,15 +1,15 @@
 //! The comparison: every engine, every number of workers, each in a new tree, checked afterwards.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Barrier;
 
 use sardonyx_floor::{Face, SyncLatency, sync_latency};
 use sardonyx_workload::responses::{Responses, Summary};
 
 use super::engine::{Session, Sharing, TreeEngine, TreePeer, key, value};
-use super::worker::{Budget, Outcome, Task, WorkerProcess, work};
-use crate::peer::{Failure, PeerError};
+use super::worker::{Budget, Outcome, Task, work};
+use crate::crew::{self, Program};
+use crate::error::{ExperimentError, Failure};
 
 /// How many bare durable writes are timed in each face of the disk.
 const SYNC_COUNT: usize = 200;
@@ -60,8 +60,8 @@ pub struct Options {
     pub directory: PathBuf,
     /// Where keys and values come from.
     pub seed: u64,
-    /// A program that, called with the one argument `worker`, calls [`super::serve`].
-    pub program: PathBuf,
+    /// What is started as a worker's process: it calls [`super::serve`].
+    pub program: Program,
 }
 
 /// All figures of one run.
@@ -108,16 +108,16 @@ pub struct Cell {
 /// Runs all cells and calls `progress` with what begins.
 ///
 /// # Errors
-/// [`PeerError`] at the first engine that fails, or that does not hold what it acknowledged; what
+/// [`ExperimentError`] at the first engine that fails, or that does not hold what it acknowledged; what
 /// was made in the directory is removed then too.
-pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, PeerError> {
+pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, ExperimentError> {
     let nothing = options.engines.is_empty()
         || options.worker_counts.is_empty()
         || options.worker_counts.contains(&0)
         || matches!(options.budget, Budget::Inserts(all)
             if options.worker_counts.iter().any(|&workers| all < workers));
     if nothing {
-        return Err(PeerError::Nothing);
+        return Err(ExperimentError::Nothing);
     }
     progress("bare durable writes");
     let sync_latency = sync_latency(&options.directory, SYNC_COUNT)?;
@@ -147,8 +147,8 @@ pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, 
     })
 }
 
-fn run_cell(engine: &TreeEngine, workers: u64, options: &Options) -> Result<Cell, PeerError> {
-    let in_directory = |source| PeerError::Directory {
+fn run_cell(engine: &TreeEngine, workers: u64, options: &Options) -> Result<Cell, ExperimentError> {
+    let in_directory = |source| ExperimentError::Directory {
         engine: engine.name,
         source,
     };
@@ -177,7 +177,11 @@ fn run_cell(engine: &TreeEngine, workers: u64, options: &Options) -> Result<Cell
     let tree = (engine.open)(path, sharing).map_err(|source| failed(engine, OPEN, source))?;
     load(tree.as_ref(), options).map_err(|source| failed(engine, "fill the tree", source))?;
     let outcomes = if by_processes {
-        run_processes(engine, &tasks, &options.program)?
+        crew::run_together(
+            &options.program,
+            &format!("inserting into {}", engine.name),
+            &tasks,
+        )?
     } else {
         run_threads(tree.as_ref(), &tasks).map_err(|source| failed(engine, "insert", source))?
     };
@@ -218,42 +222,13 @@ fn run_threads(tree: &dyn TreePeer, tasks: &[Task]) -> Result<Vec<Outcome>, Fail
     })
 }
 
-fn run_processes(
-    engine: &TreeEngine,
-    tasks: &[Task],
-    program: &Path,
-) -> Result<Vec<Outcome>, PeerError> {
-    let start = |task| {
-        let mut command = Command::new(program);
-        command.arg("worker");
-        WorkerProcess::start(command, engine.name, task)
-    };
-    let mut workers = tasks.iter().map(start).collect::<Result<Vec<_>, _>>()?;
-    for worker in &mut workers {
-        worker.go()?;
-    }
-    // Read at once by a thread each: one that has said all ends, and none waits for its reader.
-    std::thread::scope(|scope| {
-        let readers: Vec<_> = workers
-            .into_iter()
-            .map(|worker| scope.spawn(move || worker.outcome()))
-            .collect();
-        let join = |reader: std::thread::ScopedJoinHandle<'_, _>| {
-            reader
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        readers.into_iter().map(join).collect()
-    })
-}
-
 /// Opens the tree anew and compares it with all that was acknowledged.
 fn check(
     engine: &TreeEngine,
     directory: &Path,
     outcomes: &[Outcome],
     options: &Options,
-) -> Result<(), PeerError> {
+) -> Result<(), ExperimentError> {
     let failed = |source| failed(engine, "check the tree", source);
     let tree = (engine.open)(directory, Sharing::Alone).map_err(failed)?;
     let mut session = tree.session().map_err(failed)?;
@@ -295,7 +270,7 @@ fn compare(
     session: &mut dyn Session,
     key: u64,
     expected: Option<Vec<u8>>,
-) -> Result<(), PeerError> {
+) -> Result<(), ExperimentError> {
     // Room for more than should be there.
     let room = expected.as_ref().map_or(0, Vec::len) + 8;
     let found = session
@@ -335,8 +310,8 @@ fn cell(workers: u64, outcomes: &[Outcome]) -> Cell {
     }
 }
 
-fn failed(engine: &TreeEngine, operation: &'static str, source: Failure) -> PeerError {
-    PeerError::Engine {
+fn failed(engine: &TreeEngine, operation: &'static str, source: Failure) -> ExperimentError {
+    ExperimentError::Engine {
         engine: engine.name,
         operation,
         source,
@@ -348,8 +323,8 @@ fn wrong(
     what: String,
     expected: &dyn std::fmt::Display,
     found: &dyn std::fmt::Display,
-) -> PeerError {
-    PeerError::WrongTree {
+) -> ExperimentError {
+    ExperimentError::WrongTree {
         engine: engine.name,
         what,
         expected: expected.to_string(),

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use crate::peer::Failure;
+use crate::error::Failure;
 
 /// The most streams of keys a run has: the entries made beforehand, and one for each worker.
 const STREAM_BITS: u32 = 40;

@@ -1,0 +1,102 @@
+//! The boundary between C and Rust: nothing unwinds across it, and what went wrong is kept as the
+//! thread's last message.
+//!
+//! The `unsafe` for reading what C passes is here, behind functions that check what can be checked.
+
+use crate::status::{Failure, sdx_status};
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+thread_local! {
+    static MESSAGE: RefCell<CString> = RefCell::default();
+}
+
+/// Counts the forks that made this process since the library was first used.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// Runs a call's body.
+pub(crate) fn call(body: impl FnOnce() -> Result<(), Failure>) -> sdx_status {
+    match attempt(body) {
+        Ok(()) => sdx_status::SDX_OK,
+        Err(status) => status,
+    }
+}
+
+/// Runs a call's body, for calls that return something else than a status.
+pub(crate) fn attempt<T>(body: impl FnOnce() -> Result<T, Failure>) -> Result<T, sdx_status> {
+    // What a panic leaves half done is behind a handle, and the code says to close it.
+    let failure = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => return Ok(value),
+        Ok(Err(failure)) => failure,
+        Err(panic) => {
+            let said = (panic.downcast_ref::<String>().map(String::as_str))
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("a panic without a message");
+            let message = format!("a fault in the library, please report it: {said}");
+            // Dropping what was thrown could throw again.
+            std::mem::forget(panic);
+            Failure::new(sdx_status::SDX_PANICKED, message)
+        }
+    };
+    let mut message = failure.message.into_bytes();
+    message.retain(|byte| *byte != 0);
+    // A thread that ends has no message any more.
+    let _ = MESSAGE.try_with(|kept| *kept.borrow_mut() = CString::new(message).unwrap_or_default());
+    Err(failure.status)
+}
+
+pub(crate) fn last_message() -> *const c_char {
+    let message = MESSAGE.try_with(|kept| kept.borrow().as_ptr());
+    message.unwrap_or(c"".as_ptr())
+}
+
+/// How many forks made this process since the first call of this function.
+pub(crate) fn forks() -> u32 {
+    static ONCE: Once = Once::new();
+    extern "C" fn in_the_child() {
+        FORKS.fetch_add(1, Ordering::Relaxed);
+    }
+    ONCE.call_once(|| {
+        // SAFETY: the handler only adds to an atomic, which may be done after a fork.
+        unsafe { libc::pthread_atfork(None, None, Some(in_the_child)) };
+    });
+    FORKS.load(Ordering::Relaxed)
+}
+
+/// A string that C passes.
+///
+/// # Safety
+/// Null, or a string that ends with a zero byte and stays as it is while the result is used.
+pub(crate) unsafe fn text<'a>(what: &str, text: *const c_char) -> Result<&'a str, Failure> {
+    if text.is_null() {
+        return Err(Failure::argument(format!("{what} is null")));
+    }
+    // SAFETY: the caller's promise.
+    let text = unsafe { CStr::from_ptr(text) };
+    text.to_str()
+        .map_err(|_| Failure::argument(format!("{what} is not UTF-8")))
+}
+
+/// Stores a call's result where C wants it.
+///
+/// # Safety
+/// Null, or memory for a `T` that the caller of the call owns.
+pub(crate) unsafe fn store<T>(what: &str, place: *mut T, value: T) -> Result<(), Failure> {
+    check_place(what, place)?;
+    // SAFETY: not null and aligned; the caller's promise for the rest.
+    unsafe { place.write(value) };
+    Ok(())
+}
+
+/// Checks the place of a result before the work is done.
+pub(crate) fn check_place<T>(what: &str, place: *const T) -> Result<(), Failure> {
+    if place.is_null() || !place.is_aligned() {
+        return Err(Failure::argument(format!(
+            "the place for {what} is null or not aligned"
+        )));
+    }
+    Ok(())
+}

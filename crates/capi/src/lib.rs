@@ -1,0 +1,24 @@
+//! The C face of Sardonyx: transactions on plain memory for programs in C, and in whatever calls C.
+//!
+//! Two headers, both generated from this crate: `include/sardonyx.h`, with opaque handles and error
+//! codes, and `include/libxac.h`, with the names of the thesis' library, with which its figures 4-1,
+//! 4-3, 4-5 and 4-6 compile and run as printed.
+//!
+//! Invariants: no panic leaves the library (`boundary`); a null, closed, forked or wrong handle is an
+//! error code and never undefined behaviour, as long as the pointer is one that the library once
+//! gave out (`handle`); after an error that is not about the call itself the transaction is over, and
+//! the header says which errors those are.
+
+// The names are those of C.
+#![allow(non_camel_case_types, non_snake_case)]
+
+mod boundary;
+pub mod handle;
+pub mod heap;
+pub mod options;
+pub mod segment;
+pub mod session;
+pub mod snapshot;
+pub mod status;
+pub mod transaction;
+pub mod xac;

@@ -1,0 +1,172 @@
+//! How a segment is opened, as C says it.
+
+use crate::boundary::text;
+use crate::status::Failure;
+use sardonyx_mapped::{MechanismKind, Options, SlowReader};
+use std::ffi::{c_char, c_void};
+use std::time::Duration;
+
+/// The best mechanism that the kernel offers.
+pub const SDX_MECHANISM_BEST: u32 = 0;
+/// Page tables tell what was touched; no signal.
+pub const SDX_MECHANISM_ASYNCHRONOUS: u32 = 1;
+/// SIGSEGV and changes of protection tell, as in the thesis.
+pub const SDX_MECHANISM_SIGNAL: u32 = 2;
+/// The program tells, by `sdx_read` and `sdx_write`. Stores through pointers are lost.
+pub const SDX_MECHANISM_EXPLICIT: u32 = 3;
+
+/// A snapshot for which a writer waits.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sdx_slow_reader {
+    /// Process id of the reader.
+    pub process: u32,
+    /// Not used.
+    pub reserved: u32,
+    /// For how long it has kept its snapshot, in milliseconds.
+    pub milliseconds: u64,
+}
+
+/// How a segment is opened. All zero bytes but for `size` are the defaults: see `SDX_OPTIONS`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sdx_options {
+    /// `sizeof(sdx_options)`: tells the library which fields the program knows.
+    pub size: usize,
+    /// One of `SDX_MECHANISM_...`.
+    pub mechanism: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// Bytes of memory for versions that are older than the last commit, and for what is to be
+    /// logged. A transaction may take a quarter. 0: 64 MiB.
+    pub versions_bytes: u64,
+    /// The most bytes that the segment can have; address space only. 0: 256 GiB.
+    pub address_space_bytes: u64,
+    /// Directory in a memory file system for the file of the shared memory. Null: `/dev/shm`.
+    pub shared_memory: *const c_char,
+    /// How long a writer waits for a snapshot that keeps all versions there is room for, in
+    /// milliseconds. 0: ten seconds.
+    pub slow_reader_wait_milliseconds: u64,
+    /// Called by a writer that begins to wait for a snapshot, in its thread; may be null. It must be
+    /// quick, must not use the segment, and must return.
+    pub slow_reader:
+        Option<unsafe extern "C" fn(user: *mut c_void, reader: *const sdx_slow_reader)>,
+    /// Passed to `slow_reader`, in whatever thread calls it.
+    pub slow_reader_user: *mut c_void,
+}
+
+/// Bytes of the first version of the structure.
+const FIRST_SIZE: usize = size_of::<sdx_options>();
+
+impl sdx_options {
+    const DEFAULT: sdx_options = sdx_options {
+        size: size_of::<sdx_options>(),
+        mechanism: SDX_MECHANISM_BEST,
+        reserved: 0,
+        versions_bytes: 0,
+        address_space_bytes: 0,
+        shared_memory: std::ptr::null(),
+        slow_reader_wait_milliseconds: 0,
+        slow_reader: None,
+        slow_reader_user: std::ptr::null_mut(),
+    };
+}
+
+/// What C passes is the program's to call and to pass around.
+struct Callback {
+    function: unsafe extern "C" fn(*mut c_void, *const sdx_slow_reader),
+    user: *mut c_void,
+}
+
+// SAFETY: the header says that the function is called in whatever thread waits.
+unsafe impl Send for Callback {}
+// SAFETY: as above.
+unsafe impl Sync for Callback {}
+
+impl Callback {
+    fn tell(&self, reader: &SlowReader) {
+        let reader = sdx_slow_reader {
+            process: reader.process,
+            reserved: 0,
+            milliseconds: reader.milliseconds,
+        };
+        // SAFETY: the function is one with this signature, and the program's promise.
+        unsafe { (self.function)(self.user, &raw const reader) };
+    }
+}
+
+/// The options that C passes.
+///
+/// # Safety
+/// Null, or a structure of which `size` bytes are there, with valid strings.
+pub(crate) unsafe fn options(given: *const sdx_options) -> Result<Options, Failure> {
+    // SAFETY: the caller's promise.
+    let given = unsafe { known_part(given)? };
+    if given.reserved != 0 {
+        return Err(Failure::argument(
+            "a reserved field of the options is not zero",
+        ));
+    }
+    let mut options = Options::new().mechanism(match given.mechanism {
+        SDX_MECHANISM_BEST => MechanismKind::Best,
+        SDX_MECHANISM_ASYNCHRONOUS => MechanismKind::Asynchronous,
+        SDX_MECHANISM_SIGNAL => MechanismKind::Signal,
+        SDX_MECHANISM_EXPLICIT => MechanismKind::Explicit,
+        other => return Err(Failure::argument(format!("there is no mechanism {other}"))),
+    });
+    if given.versions_bytes != 0 {
+        options = options.versions_bytes(given.versions_bytes);
+    }
+    if given.address_space_bytes != 0 {
+        options = options.address_space_bytes(given.address_space_bytes);
+    }
+    if !given.shared_memory.is_null() {
+        // SAFETY: the caller's promise.
+        options = options.shared_memory(unsafe { text("`shared_memory`", given.shared_memory)? });
+    }
+    if given.slow_reader_wait_milliseconds != 0 {
+        let wait = Duration::from_millis(given.slow_reader_wait_milliseconds);
+        options = options.slow_reader_wait(wait);
+    }
+    if let Some(function) = given.slow_reader {
+        let user = given.slow_reader_user;
+        let callback = Callback { function, user };
+        options = options.on_slow_reader(move |reader| callback.tell(reader));
+    }
+    Ok(options)
+}
+
+/// The fields that both the program and this library know; the others as by default.
+unsafe fn known_part(given: *const sdx_options) -> Result<sdx_options, Failure> {
+    let mut known = sdx_options::DEFAULT;
+    if given.is_null() {
+        return Ok(known);
+    }
+    if !given.is_aligned() {
+        return Err(Failure::argument("the options are not aligned"));
+    }
+    // SAFETY: every version of the structure starts with its size.
+    let size = unsafe { (&raw const (*given).size).read() };
+    if size < FIRST_SIZE {
+        return Err(Failure::argument(format!(
+            "the options' `size` is {size}, less than it ever was: start with SDX_OPTIONS"
+        )));
+    }
+    let own = size_of::<sdx_options>();
+    // SAFETY: the caller's promise that `size` bytes are there.
+    let beyond = unsafe {
+        let start = given.cast::<u8>().add(own);
+        std::slice::from_raw_parts(start, size.saturating_sub(own))
+    };
+    if size > own && beyond.iter().any(|byte| *byte != 0) {
+        return Err(Failure::argument(
+            "the options ask for something that this version of the library does not know",
+        ));
+    }
+    // SAFETY: both have so many bytes, and any bytes that C stored there by its fields are valid.
+    unsafe {
+        let to: *mut u8 = (&raw mut known).cast();
+        std::ptr::copy_nonoverlapping(given.cast(), to, size.min(own));
+    }
+    Ok(known)
+}

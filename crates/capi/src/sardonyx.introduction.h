@@ -1,0 +1,41 @@
+/*
+ * Sardonyx: transactions on plain memory. Generated from the library's sources; do not edit.
+ *
+ *     sdx_segment *segment;
+ *     sdx_session *session;
+ *     void *memory;
+ *     sdx_open("bank.sdx", NULL, &segment);
+ *     sdx_session_open(segment, &session);
+ *     sdx_session_address(session, &memory);
+ *     uint64_t *balances = memory;
+ *     sdx_begin(session, 0);
+ *     sdx_grow(session, 8192);
+ *     balances[3] -= 10;
+ *     balances[512] += 10;
+ *     sdx_status status = sdx_commit(session, SDX_COMMIT_WAIT, NULL);   // SDX_CONFLICT: again
+ *
+ * Results. Every call returns a code; 0 is success, and then what the call was to store is stored.
+ * Otherwise sdx_error_message() says what is wrong, where, and what to do. There is no longjmp and no
+ * exception: a fault of the library's own is SDX_PANICKED.
+ *
+ * Pointers. Handles are null, or were given out by this library; closed ones, and those of another
+ * kind, are SDX_INVALID_HANDLE. Strings end with a zero byte and are UTF-8. Places for results are
+ * memory of the caller's. All this is the caller's promise where it cannot be checked.
+ *
+ * Threads. A segment, a snapshot and a ticket may be used by any number of threads. A session, and the
+ * memory at its address, is used by one thread at a time; it may go from one to another between calls,
+ * but for an exclusive transaction, which ends where it was begun. Not to be called from a signal
+ * handler.
+ *
+ * Processes. Any number may have the same segment open, and any of them may be killed at any time.
+ * After fork, the child's copies of handles are SDX_FORKED and the memory is not there: open the
+ * segment again in the child. After exec nothing of the segment is left in the process.
+ *
+ * Signals. The library handles SIGSEGV for its own memory and passes all other faults to the handler
+ * that was installed before. A program that installs one later must call the one it replaces for
+ * faults that are not its own.
+ *
+ * System calls. The kernel does not fault as programs do: with the mechanism "signal", and for pages
+ * that others changed, read(2) into the segment fails with EFAULT. Announce the range by sdx_touch
+ * first, or use sdx_write.
+ */

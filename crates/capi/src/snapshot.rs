@@ -1,0 +1,143 @@
+//! Snapshots, which are only read, and tickets, which are only waited for.
+
+use crate::boundary::{call, check_place, store};
+use crate::handle::{Kind, Pool, issue, shared};
+use crate::segment::{sdx_segment, state};
+use crate::status::sdx_status;
+use parking_lot::Mutex;
+use sardonyx_mapped::memory::Memory;
+use sardonyx_mapped::{Snapshot, Ticket};
+use std::collections::VecDeque;
+use std::ffi::c_void;
+
+/// The segment as it was at one moment. Any number of threads may read it.
+pub struct sdx_snapshot {
+    _private: [u8; 0],
+}
+
+/// A committed transaction's claim to be on stable storage.
+pub struct sdx_ticket {
+    _private: [u8; 0],
+}
+
+impl Kind for sdx_snapshot {
+    type State = Snapshot;
+    const MARK: u32 = u32::from_le_bytes(*b"sdxN");
+    const NAME: &'static str = "snapshot";
+
+    fn pool() -> &'static Pool<Snapshot> {
+        static POOL: Pool<Snapshot> = Mutex::new(VecDeque::new());
+        &POOL
+    }
+}
+
+impl Kind for sdx_ticket {
+    type State = Ticket;
+    const MARK: u32 = u32::from_le_bytes(*b"sdxT");
+    const NAME: &'static str = "ticket";
+
+    fn pool() -> &'static Pool<Ticket> {
+        static POOL: Pool<Ticket> = Mutex::new(VecDeque::new());
+        &POOL
+    }
+}
+
+pub(crate) fn issue_ticket(ticket: Ticket) -> *mut sdx_ticket {
+    issue(ticket)
+}
+
+/// Opens a snapshot of what is committed now. It never fails for what others do and holds nobody up,
+/// but old versions are kept for it: a writer that has no room for more waits, and gets
+/// `SDX_SLOW_READER` in the end.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_snapshot_open(
+    segment: *mut sdx_segment,
+    snapshot: *mut *mut sdx_snapshot,
+) -> sdx_status {
+    call(|| {
+        check_place("the snapshot", snapshot)?;
+        // SAFETY: the header's promise.
+        let opened = unsafe { state(segment)? }.segment.snapshot()?;
+        // SAFETY: the header's promise.
+        unsafe { store("the snapshot", snapshot, issue(opened)) }
+    })
+}
+
+/// The address of the snapshot's first byte, until it is closed. The memory is not to be written: a
+/// store is a SIGSEGV, or lost.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_snapshot_address(
+    snapshot: *mut sdx_snapshot,
+    address: *mut *const c_void,
+) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let found = unsafe { shared(snapshot)? }.address().cast();
+        // SAFETY: the header's promise.
+        unsafe { store("the address", address, found) }
+    })
+}
+
+/// Bytes of the snapshot.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_snapshot_length(
+    snapshot: *mut sdx_snapshot,
+    length: *mut u64,
+) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let found = unsafe { shared(snapshot)? }.bytes().len() as u64;
+        // SAFETY: the header's promise.
+        unsafe { store("the length", length, found) }
+    })
+}
+
+/// Closes a snapshot. Its memory must not be used any more.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_snapshot_close(snapshot: *mut sdx_snapshot) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let used = unsafe { shared(snapshot)? };
+        drop(used.close::<sdx_snapshot>());
+        Ok(())
+    })
+}
+
+/// Returns when the transaction is on stable storage. Any number of times, from any thread.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_ticket_wait(ticket: *mut sdx_ticket) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let claim = unsafe { shared(ticket)? }.clone();
+        Ok(claim.wait()?)
+    })
+}
+
+/// Gives a ticket back, waited for or not. The transaction will be durable anyway.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_ticket_close(ticket: *mut sdx_ticket) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let used = unsafe { shared(ticket)? };
+        drop(used.close::<sdx_ticket>());
+        Ok(())
+    })
+}

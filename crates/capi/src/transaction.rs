@@ -1,0 +1,267 @@
+//! Transactions: begin, commit, abort, savepoints, and what helps them.
+
+use crate::boundary::{call, check_place, store};
+use crate::session::{SessionState, sdx_session, used};
+use crate::snapshot::{issue_ticket, sdx_ticket};
+use crate::status::{Failure, sdx_status};
+use sardonyx_mapped::memory::Memory;
+use sardonyx_mapped::{Access, Begin, SegmentError, Transaction};
+use std::ffi::c_void;
+
+/// Nobody else commits while it runs, so that it cannot conflict. The same thread must end it.
+pub const SDX_BEGIN_EXCLUSIVE: u32 = 1;
+/// It only reads. It never conflicts and holds nobody up.
+pub const SDX_BEGIN_READ_ONLY: u32 = 2;
+
+/// The commit returns when the transaction is on stable storage.
+pub const SDX_COMMIT_WAIT: u32 = 0;
+/// The commit returns when the transaction is visible to all, with a ticket for its durability.
+pub const SDX_COMMIT_LATER: u32 = 1;
+
+/// The pages are going to be read.
+pub const SDX_READ: u32 = 0;
+/// The pages are going to be read and written.
+pub const SDX_READ_WRITE: u32 = 1;
+
+/// Runs something in a session's turn.
+///
+/// # Safety
+/// As for [`used`].
+unsafe fn with(
+    session: *mut sdx_session,
+    body: impl FnOnce(&mut SessionState) -> Result<(), Failure>,
+) -> sdx_status {
+    // SAFETY: the caller's promise.
+    call(|| body(&mut *unsafe { used(session)? }))
+}
+
+/// Begins a transaction. What it reads is the state of this moment and does not change, also if it
+/// cannot commit any more. `flags`: `SDX_BEGIN_...`, or 0.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_begin(session: *mut sdx_session, flags: u32) -> sdx_status {
+    let begin = Begin {
+        exclusive: flags & SDX_BEGIN_EXCLUSIVE != 0,
+        read_only: flags & SDX_BEGIN_READ_ONLY != 0,
+    };
+    // SAFETY: the header's promise.
+    unsafe {
+        with(session, |session| {
+            let known = SDX_BEGIN_EXCLUSIVE | SDX_BEGIN_READ_ONLY;
+            if flags & !known != 0 || begin.exclusive && begin.read_only {
+                let message = format!("{flags:#x} are no flags of sdx_begin");
+                return Err(Failure::argument(message));
+            }
+            session.begin(begin)
+        })
+    }
+}
+
+/// Ends the transaction and makes what it did visible to all.
+///
+/// `flags`: `SDX_COMMIT_WAIT` or `SDX_COMMIT_LATER`. With the latter, `ticket` may be given to wait
+/// for durability when that is wanted; null if it is not. With the former it must be null.
+///
+/// Unless the error is about the call itself (`SDX_INVALID_ARGUMENT`, `SDX_INVALID_HANDLE`,
+/// `SDX_BUSY`, `SDX_WRONG_THREAD`, `SDX_FORKED`, `SDX_NO_TRANSACTION`) the transaction is over. It
+/// then had no effect, but for `SDX_POISONED`: that it happened is visible, and whether it is there
+/// after a restart is not known. After `SDX_CONFLICT`, run it again.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_commit(
+    session: *mut sdx_session,
+    flags: u32,
+    ticket: *mut *mut sdx_ticket,
+) -> sdx_status {
+    // SAFETY: the header's promise.
+    unsafe {
+        with(session, |session| {
+            if flags > SDX_COMMIT_LATER {
+                let message = format!("{flags:#x} are no flags of sdx_commit");
+                return Err(Failure::argument(message));
+            }
+            if !ticket.is_null() {
+                check_place("the ticket", ticket)?;
+                if flags != SDX_COMMIT_LATER {
+                    let message = "only a commit with SDX_COMMIT_LATER has a ticket";
+                    return Err(Failure::argument(message));
+                }
+            }
+            let position = session.commit()?;
+            let claim = session.home.segment.ticket(position);
+            if flags == SDX_COMMIT_WAIT {
+                return Ok(claim.wait()?);
+            }
+            match ticket.is_null() {
+                true => Ok(()),
+                false => store("the ticket", ticket, issue_ticket(claim)),
+            }
+        })
+    }
+}
+
+/// Ends the transaction without effect.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_abort(session: *mut sdx_session) -> sdx_status {
+    // SAFETY: the header's promise.
+    unsafe { with(session, SessionState::abort) }
+}
+
+/// Makes a savepoint in the running transaction. It costs a copy of each page written so far.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_savepoint(
+    session: *mut sdx_session,
+    savepoint: *mut u64,
+) -> sdx_status {
+    // SAFETY: the header's promise.
+    unsafe {
+        with(session, |session| {
+            check_place("the savepoint", savepoint)?;
+            store("the savepoint", savepoint, session.savepoint()?)
+        })
+    }
+}
+
+/// Undoes what was written since a savepoint. It stays, so that one can go back to it again; those
+/// made after it are gone.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_roll_back_to(session: *mut sdx_session, savepoint: u64) -> sdx_status {
+    // SAFETY: the header's promise.
+    unsafe { with(session, |session| session.roll_back_to(savepoint)) }
+}
+
+/// Forgets a savepoint and those made after it. What was written stays.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_release(session: *mut sdx_session, savepoint: u64) -> sdx_status {
+    // SAFETY: the header's promise.
+    unsafe { with(session, |session| session.release(savepoint)) }
+}
+
+/// Gives the segment at least so many bytes; what is added is zero. It stays also if the transaction
+/// aborts.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_grow(session: *mut sdx_session, bytes: u64) -> sdx_status {
+    // SAFETY: the header's promise.
+    unsafe {
+        with(session, |session| {
+            session.writing()?;
+            Ok(session.session.grow_to(bytes)?)
+        })
+    }
+}
+
+/// Says that a range is going to be touched, which is cheaper than finding out page by page.
+/// `access`: `SDX_READ` or `SDX_READ_WRITE`. Only advice: what is not announced may be touched, too.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_touch(
+    session: *mut sdx_session,
+    offset: u64,
+    length: u64,
+    access: u32,
+) -> sdx_status {
+    // SAFETY: the header's promise.
+    unsafe {
+        with(session, |session| {
+            let access = match access {
+                SDX_READ => Access::Read,
+                SDX_READ_WRITE => Access::Write,
+                other => return Err(Failure::argument(format!("there is no access {other}"))),
+            };
+            session.session.check(offset, length)?;
+            Ok(session.session.touch(offset..offset + length, access)?)
+        })
+    }
+}
+
+/// Copies bytes out of the segment, as the transaction sees it.
+///
+/// # Safety
+/// As for `sdx_open`; `to` is memory for `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_read(
+    session: *mut sdx_session,
+    offset: u64,
+    to: *mut c_void,
+    length: usize,
+) -> sdx_status {
+    // SAFETY: the header's promise.
+    unsafe {
+        with(session, |session| {
+            check_data("the place for the bytes", to, length)?;
+            let transaction = Transaction::of(&mut session.session)?;
+            let found = transaction.range(offset, length as u64);
+            let found = found.ok_or_else(|| outside(offset, length, transaction.length()))?;
+            std::ptr::copy(found.as_ptr(), to.cast(), length);
+            Ok(())
+        })
+    }
+}
+
+/// Copies bytes into the segment: with the explicit mechanism the way to write, with the others the
+/// same as storing them at the session's address.
+///
+/// # Safety
+/// As for `sdx_open`; `data` is memory of `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_write(
+    session: *mut sdx_session,
+    offset: u64,
+    data: *const c_void,
+    length: usize,
+) -> sdx_status {
+    // SAFETY: the header's promise.
+    unsafe {
+        with(session, |session| {
+            check_data("the bytes", data, length)?;
+            session.writing()?;
+            let mut transaction = Transaction::of(&mut session.session)?;
+            let bytes = transaction.length();
+            let place = transaction.range_mut(offset, length as u64);
+            let place = place
+                .ok_or_else(|| outside(offset, length, bytes))?
+                .as_mut_ptr();
+            // What is copied may itself stand in the segment.
+            std::ptr::copy(data.cast(), place, length);
+            Ok(())
+        })
+    }
+}
+
+fn check_data(what: &str, data: *const c_void, length: usize) -> Result<(), Failure> {
+    match data.is_null() && length > 0 {
+        true => Err(Failure::argument(format!("{what} is null"))),
+        false => Ok(()),
+    }
+}
+
+fn outside(offset: u64, length: usize, bytes: u64) -> Failure {
+    let length = length as u64;
+    let outside = SegmentError::Outside {
+        offset,
+        length,
+        bytes,
+    };
+    outside.into()
+}

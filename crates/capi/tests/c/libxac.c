@@ -1,0 +1,162 @@
+/* The rest of libxac.h: what is returned, nesting, abort, misuse, conflicts between processes. */
+
+#include <libxac.h>
+#include <pthread.h>
+#include <sardonyx.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static int *x;
+
+static void misuse(void)
+{
+    CHECK(xbegin() == FAILED);
+    CHECK(strstr(xErrorMessage(), "xMmap"));
+    CHECK(xend() == FAILED && xabort() == FAILED);
+    CHECK(xMunmap(&x) == FAILED);
+    CHECK(setPageAccess(&x, READ) == FAILED);
+    CHECK(xMmap(NULL, 1) == NULL);
+    CHECK(xMmap("no/such/directory/input.db", 1) == NULL);
+    CHECK(xDurable(0) == 0);
+    x = xMmap("input.db", 4 * PAGESIZE);
+    CHECK(x != NULL);
+    CHECK(xMmap("input.db", 8 * PAGESIZE) == x);
+    CHECK(xMmap("other.db", PAGESIZE) == NULL);
+    CHECK(xDurable(1) == FAILED);
+    CHECK(xend() == FAILED);
+    CHECK(strstr(xErrorMessage(), "xbegin"));
+    CHECK(xabort() == FAILED);
+    CHECK(xMunmap(x + 1) == FAILED);
+    CHECK(xbegin() == 0);
+    CHECK(xMunmap(x) == FAILED);
+    CHECK(xMmap("input.db", PAGESIZE) == NULL);
+    CHECK(setPageAccess(x, 7) == FAILED);
+    CHECK(setPageAccess(x - 1, READ) == FAILED);
+    CHECK(setPageAccess((char *) x + (1L << 40), READ) == FAILED);
+    CHECK(xend() == COMMITTED);
+}
+
+static void nesting(void)
+{
+    CHECK(xbegin() == 0);
+    x[0] = 1;
+    CHECK(xbegin() == 0);
+    x[0] = 2;
+    x[1024] = 2;
+    CHECK(xbegin() == 0);
+    x[0] = 3;
+    x[2048] = 3;
+    CHECK(xend() == COMMITTED);
+    CHECK(x[0] == 3);
+    CHECK(xabort() == 0);
+    CHECK(x[0] == 1 && x[1024] == 0 && x[2048] == 0);
+    CHECK(xbegin() == 0);
+    x[3072] = 4;
+    CHECK(xend() == COMMITTED);
+    CHECK(xend() == COMMITTED);
+    CHECK(xend() == FAILED);
+    CHECK(xbegin() == 0);
+    CHECK(x[0] == 1 && x[1024] == 0 && x[2048] == 0 && x[3072] == 4);
+    x[0] = 9;
+    CHECK(xabort() == 0);
+    CHECK(xbegin() == 0);
+    CHECK(x[0] == 1);
+    CHECK(xend() == COMMITTED);
+}
+
+static void *from_another_thread(void *unused)
+{
+    (void) unused;
+    CHECK(xbegin() == FAILED && xend() == FAILED && xabort() == FAILED);
+    return NULL;
+}
+
+static void one_thread_at_a_time(void)
+{
+    pthread_t thread;
+    CHECK(xbegin() == 0);
+    CHECK(pthread_create(&thread, NULL, from_another_thread, NULL) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(xend() == COMMITTED);
+}
+
+/* A child changes in the midst of our transaction what it uses. */
+static void conflict(void)
+{
+    int go[2], done[2];
+    char byte = 0;
+    CHECK(pipe(go) == 0 && pipe(done) == 0);
+    pid_t child = fork();
+    if (child == 0) {
+        CHECK(xbegin() == FAILED);
+        CHECK(strstr(xErrorMessage(), "fork"));
+        CHECK(setPageAccess(x, READ) == FAILED && xMunmap(x) == FAILED);
+        int *mine = xMmap("input.db", PAGESIZE);
+        CHECK(mine != NULL);
+        CHECK(read(go[0], &byte, 1) == 1);
+        CHECK(xbegin() == 0);
+        mine[0] += 100;
+        CHECK(xend() == COMMITTED);
+        CHECK(write(done[1], &byte, 1) == 1);
+        exit(0);
+    }
+    CHECK(xbegin() == 0);
+    int before = x[0];
+    CHECK(write(go[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 1);
+    CHECK(x[0] == before);
+    x[0] = before + 1;
+    CHECK(xend() == ABORTED);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    do {
+        CHECK(xbegin() == 0);
+        x[0]++;
+    } while (xend() == ABORTED);
+    CHECK(xbegin() == 0);
+    CHECK(x[0] == before + 101);
+    CHECK(xend() == COMMITTED);
+}
+
+/* Two processes count on one page. */
+static void retried(void)
+{
+    CHECK(xbegin() == 0);
+    x[0] = 0;
+    CHECK(xend() == COMMITTED);
+    pid_t child = fork();
+    int *mine = child == 0 ? xMmap("input.db", PAGESIZE) : x;
+    CHECK(mine != NULL);
+    for (int i = 0; i < 2000; i++) {
+        int outcome;
+        do {
+            CHECK(xbegin() == 0);
+            mine[0]++;
+        } while ((outcome = xend()) == ABORTED);
+        CHECK(outcome == COMMITTED);
+    }
+    if (child == 0)
+        exit(0);
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(xbegin() == 0);
+    CHECK(x[0] == 4000);
+    CHECK(xend() == COMMITTED);
+}
+
+int main(void)
+{
+    misuse();
+    nesting();
+    one_thread_at_a_time();
+    conflict();
+    retried();
+    CHECK(xMunmap(x) == 0);
+    CHECK(xMunmap(x) == FAILED);
+    /* Nobody has it any more, so it is new. */
+    x = xMmap("input.db", PAGESIZE);
+    CHECK(x != NULL && xbegin() == 0 && x[0] == 0 && xend() == COMMITTED);
+    return 0;
+}

@@ -1,0 +1,41 @@
+//! sardonyx.h, used from C.
+
+mod programs;
+
+use programs::{Link, Program, in_directory};
+
+fn run(name: &str) {
+    let program = Program::compile(name);
+    in_directory(|directory| program.run(directory, "1", &[]));
+}
+
+#[test]
+fn transactions_savepoints_snapshots_under_every_mechanism() {
+    run("face");
+}
+
+#[test]
+fn what_a_program_does_wrong_is_an_error_code() {
+    run("misuse");
+}
+
+#[test]
+fn a_forked_child_gets_error_codes_and_can_open_anew() {
+    run("forks");
+}
+
+#[test]
+fn a_hosts_own_faults_go_to_its_own_handler() {
+    let program = Program::compile("faults");
+    for order in ["before", "after"] {
+        for mechanism in ["1", "2"] {
+            in_directory(|directory| program.run(directory, "1", &[order, mechanism]));
+        }
+    }
+}
+
+#[test]
+fn the_library_can_be_part_of_the_program() {
+    let program = Program::compile_with("face", Link::Static);
+    in_directory(|directory| program.run(directory, "1", &[]));
+}

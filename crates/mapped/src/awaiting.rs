@@ -1,0 +1,77 @@
+//! Tickets that are awaited: a thread that waits for durability on behalf of tasks that must not block.
+//!
+//! It is started by the first ticket that is awaited, and waits for the last position of all that were
+//! asked for meanwhile: tasks share commit groups as threads do.
+
+use crate::error::SegmentError;
+use crate::participant::Participant;
+use parking_lot::{Condvar, Mutex};
+use std::sync::{Arc, Weak};
+use std::task::Waker;
+
+/// What tasks wait for.
+#[derive(Debug, Default)]
+pub(crate) struct Awaiting {
+    state: Mutex<State>,
+    asked: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    tasks: Vec<(u64, Waker)>,
+    /// Whether the thread is there.
+    running: bool,
+    closed: bool,
+}
+
+impl Awaiting {
+    /// Wakes a task when a position is durable, or when the log has failed.
+    pub(crate) fn ask(
+        participant: &Arc<Participant>,
+        position: u64,
+        waker: &Waker,
+    ) -> Result<(), SegmentError> {
+        let awaiting = participant.awaiting();
+        let mut state = awaiting.state.lock();
+        state.tasks.push((position, waker.clone()));
+        if !state.running {
+            let (shared, weak) = (awaiting.clone(), Arc::downgrade(participant));
+            std::thread::Builder::new()
+                .name("awaiting".into())
+                .spawn(move || shared.run(&weak))
+                .map_err(|source| SegmentError::System {
+                    operation: "start a thread that waits for durability",
+                    source,
+                })?;
+            state.running = true;
+        }
+        awaiting.asked.notify_one();
+        Ok(())
+    }
+
+    fn run(&self, participant: &Weak<Participant>) {
+        loop {
+            let mut state = self.state.lock();
+            while state.tasks.is_empty() && !state.closed {
+                self.asked.wait(&mut state);
+            }
+            let tasks = std::mem::take(&mut state.tasks);
+            drop(state);
+            // Each task holds a ticket, and so the participant; without tasks it may be gone.
+            let Some(participant) = participant.upgrade() else {
+                return;
+            };
+            if let Some(last) = tasks.iter().map(|(position, _)| *position).max() {
+                // A failure is found again by the tasks themselves.
+                let _ = participant.wait_durable(last);
+            }
+            tasks.into_iter().for_each(|(_, waker)| waker.wake());
+        }
+    }
+
+    /// Ends the thread.
+    pub(crate) fn close(&self) {
+        self.state.lock().closed = true;
+        self.asked.notify_one();
+    }
+}
