@@ -86,6 +86,9 @@ pub struct Savepoint {
 impl Session {
     /// A session with a mechanism that was [resolved](MechanismKind::resolve).
     pub(crate) fn new(shared: Arc<Participant>, kind: MechanismKind) -> Result<Self, SegmentError> {
+        if shared.region.was_forked() {
+            return Err(SegmentError::Forked);
+        }
         let (view_kind, mechanism) = kind.make();
         let view = Arc::new(View::new(shared.region.clone(), view_kind)?);
         // SAFETY: the view does not move, and is dropped after the entry.
