@@ -11,7 +11,7 @@
 use super::{Access, Mechanism};
 use crate::error::SegmentError;
 use crate::shared::ring::Change;
-use crate::view::kernel::{Kernel, has_swap, kernel, lock_on_fault};
+use crate::view::kernel::{Kernel, can_lock, kernel, pages_may_vanish};
 use crate::view::{CHUNK_PAGES, View};
 use rustix::mm::Advice;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -59,8 +59,9 @@ impl Mechanism for Asynchronous {
     fn mapped(&mut self, view: &View, pages: Range<u64>) -> Result<(), SegmentError> {
         let bytes = (pages.end - pages.start) as usize * PAGE_SIZE;
         the_kernel()?.register(view.page(pages.start), bytes)?;
-        if has_swap() {
-            lock_on_fault(view.page(pages.start), bytes)?;
+        // What was read is known by its being mapped, so it must stay mapped.
+        if can_lock() || pages_may_vanish() {
+            view.region().keep(pages.end)?;
         }
         // A chunk that was open and is longer now.
         if view.is_open(pages.start) {

@@ -55,7 +55,7 @@ impl MechanismKind {
     /// [`SegmentError::MechanismUnavailable`] if one was named that the kernel does not offer.
     pub fn resolve(self) -> Result<MechanismKind, SegmentError> {
         match (self, kernel::kernel()) {
-            (MechanismKind::Best, Ok(_)) if kernel::has_swap() && !kernel::can_lock() => {
+            (MechanismKind::Best, Ok(_)) if kernel::pages_may_vanish() && !kernel::can_lock() => {
                 Ok(MechanismKind::Signal)
             }
             (MechanismKind::Best, Ok(_)) => Ok(MechanismKind::Asynchronous),

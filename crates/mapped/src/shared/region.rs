@@ -69,6 +69,8 @@ pub struct Region {
     base: NonNull<u8>,
     process: usize,
     forks: u32,
+    /// Base pages that this process keeps in memory.
+    kept: AtomicU64,
 }
 
 impl std::fmt::Debug for Region {
@@ -252,6 +254,7 @@ impl Region {
             base,
             process: 0,
             forks: FORKS.load(Ordering::Relaxed),
+            kept: AtomicU64::new(0),
         })
     }
 
@@ -462,6 +465,18 @@ impl Region {
         }
         control.growth.unlock();
         grown
+    }
+
+    /// Keeps the first pages in memory for as long as this process is on the segment.
+    pub fn keep(&self, pages: u64) -> Result<(), SegmentError> {
+        let kept = self.kept.load(Ordering::SeqCst);
+        if pages <= kept {
+            return Ok(());
+        }
+        crate::view::kernel::lock(self.base(kept), ((pages - kept) as usize) * PAGE_SIZE)?;
+        // Another thread may have kept as many; locking twice is locking.
+        self.kept.fetch_max(pages, Ordering::SeqCst);
+        Ok(())
     }
 
     /// Whether this process was forked after the region was mapped.

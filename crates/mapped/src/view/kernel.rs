@@ -327,33 +327,47 @@ impl Kernel {
     }
 }
 
-/// Whether the kernel may take pages away that were read, so that they look as if they were not: it
-/// does so to shared memory if there is somewhere to swap it to. Then views are locked.
-pub fn has_swap() -> bool {
-    static SWAP: OnceLock<bool> = OnceLock::new();
-    // The first line is a heading. Where this cannot be read, better be careful.
-    *SWAP.get_or_init(|| {
-        std::fs::read_to_string("/proc/swaps").map_or(true, |swaps| swaps.lines().count() > 1)
+/// Whether the kernel may unmap pages of shared memory that were read, so that they look as if they were
+/// not. It does so if there is somewhere to swap them to, or if it looks for cold pages on its own
+/// account (DAMON).
+pub fn pages_may_vanish() -> bool {
+    static VANISH: OnceLock<bool> = OnceLock::new();
+    *VANISH.get_or_init(|| {
+        // The first line is a heading. Where this cannot be read, better be careful.
+        let swaps = std::fs::read_to_string("/proc/swaps");
+        swaps.map_or(true, |swaps| swaps.lines().count() > 1) || has_kernel_thread("kdamond")
     })
 }
 
-/// Keeps pages of a range in memory, once they are there.
+fn has_kernel_thread(name: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let names = processes.filter_map(|p| std::fs::read_to_string(p.path().join("comm")).ok());
+    names.into_iter().any(|found| found.starts_with(name))
+}
+
+/// Keeps the memory of a range where it is, and maps all of it. Other mappings of the same file are
+/// kept by that, too.
 ///
 /// The caller owns the range.
-pub fn lock_on_fault(start: *mut u8, bytes: usize) -> Result<(), SegmentError> {
-    const MLOCK_ONFAULT: u32 = 1;
+pub fn lock(start: *mut u8, bytes: usize) -> Result<(), SegmentError> {
     // SAFETY: locking changes nothing about what the memory holds; the caller owns it.
-    match unsafe { libc::mlock2(start.cast(), bytes, MLOCK_ONFAULT) } {
+    match unsafe { libc::mlock(start.cast(), bytes) } {
         0 => Ok(()),
         _ => Err(last(
-            "lock a view in memory, as is needed where there is swap: raise the limit on locked memory \
-             (`ulimit -l unlimited`), or choose the mechanism `signal`",
+            "lock the segment in memory, as is needed where there is swap or DAMON: raise the limit on \
+             locked memory (`ulimit -l unlimited`), or choose the mechanism `signal`",
         )),
     }
 }
 
 /// Whether this process may lock any amount of memory.
 pub fn can_lock() -> bool {
+    static CAN: OnceLock<bool> = OnceLock::new();
+    *CAN.get_or_init(try_to_lock)
+}
+
+fn try_to_lock() -> bool {
+    const MLOCK_ONFAULT: u32 = 1;
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
@@ -373,7 +387,8 @@ pub fn can_lock() -> bool {
         rustix::mm::mmap_anonymous(nowhere, bytes, rustix::mm::ProtFlags::empty(), flags)
     };
     start.is_ok_and(|start| {
-        let locked = lock_on_fault(start.cast(), bytes).is_ok();
+        // SAFETY: the range was mapped above; nothing is touched.
+        let locked = unsafe { libc::mlock2(start, bytes, MLOCK_ONFAULT) } == 0;
         // SAFETY: mapped above, and nobody else's.
         let _ = unsafe { rustix::mm::munmap(start, bytes) };
         locked
