@@ -106,9 +106,14 @@ impl Segment {
 /// A coroutine would do its work when the transaction is over.
 fn refuse_coroutine(result: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     match result.hasattr("__await__")? {
-        true => Err(PyTypeError::new_err(
-            "the function is asynchronous and has done nothing yet: run one that is not",
-        )),
+        true => {
+            // A coroutine that is closed does not complain that nobody awaited it. Others need not
+            // have the method.
+            let _ = result.call_method0("close");
+            let message =
+                "the function is asynchronous and has done nothing yet: run one that is not";
+            Err(PyTypeError::new_err(message))
+        }
         false => Ok(result),
     }
 }

@@ -122,10 +122,11 @@ impl ThreadSession {
                     }
                     None => None,
                 };
-                match handed.doubtful {
-                    true => handed.look_up(transaction),
-                    false => Ok(handed.removals = now),
+                if handed.doubtful {
+                    return handed.look_up(transaction);
                 }
+                handed.removals = now;
+                Ok(())
             })
         })?
     }

@@ -208,9 +208,8 @@ def test_a_function_is_run_again_after_a_conflict(segment):
     async def asynchronous():
         prices[0] = 1
 
-    # It is never awaited, and says so by a warning.
 
-    with pytest.warns(RuntimeWarning), pytest.raises(TypeError, match="asynchronous"):
+    with pytest.raises(TypeError, match="asynchronous"):
         segment.run(asynchronous)
 
 
@@ -336,3 +335,12 @@ def test_a_thread_s_session_ends_with_it(segment):
 
         in_thread(add)
     assert segment["prices"][0] == 1100
+
+
+def test_a_thread_goes_on_seeing_what_it_committed(segment):
+    prices = segment.array("prices", shape=10)
+    with segment.snapshot():
+        for n in range(1, 4):
+            with segment.transaction():
+                prices[3] = n
+            assert prices[3] == n

@@ -151,6 +151,7 @@ impl Participant {
     /// Returns when what was committed up to this position is durable.
     pub(crate) fn wait_durable(&self, position: u64) -> Result<(), SegmentError> {
         match &self.log {
+            _ if self.region.was_forked() => Err(SegmentError::Forked),
             Some(log) => log.wait(&self.region, position),
             None => Ok(()),
         }
@@ -159,6 +160,7 @@ impl Participant {
     /// Takes a checkpoint; returns at once if there is no log.
     pub(crate) fn checkpoint(&self) -> Result<(), SegmentError> {
         match &self.log {
+            _ if self.region.was_forked() => Err(SegmentError::Forked),
             Some(log) => log.checkpoint(&self.region),
             None => Ok(()),
         }
@@ -231,6 +233,9 @@ impl Participant {
 
     /// The reader that keeps most old versions, if one does.
     pub(crate) fn slowest_reader(&self) -> Option<SlowReader> {
-        versions::slowest(&self.region, usize::MAX)
+        match self.region.was_forked() {
+            true => None,
+            false => versions::slowest(&self.region, usize::MAX),
+        }
     }
 }

@@ -68,6 +68,10 @@ pub struct Session {
     conflicts: u32,
     /// Transactions that are to have exact sets.
     exact: u32,
+    /// The transaction was begun checked: what it leaves in the view is looked at until the next one.
+    lent: bool,
+    /// The mechanism is to be told of the last transaction's end when the next one begins.
+    unended: bool,
 }
 
 /// A place in a transaction to which it can go back.
@@ -82,6 +86,9 @@ pub struct Savepoint {
 impl Session {
     /// A session with a mechanism that was [resolved](MechanismKind::resolve).
     pub(crate) fn new(shared: Arc<Participant>, kind: MechanismKind) -> Result<Self, SegmentError> {
+        if shared.region.was_forked() {
+            return Err(SegmentError::Forked);
+        }
         let (view_kind, mechanism) = kind.make();
         let view = Arc::new(View::new(shared.region.clone(), view_kind)?);
         // SAFETY: the view does not move, and is dropped after the entry.
@@ -109,6 +116,8 @@ impl Session {
             scratch: Box::new([0; PAGE_SIZE]),
             conflicts: 0,
             exact: 0,
+            lent: false,
+            unended: false,
         })
     }
 
@@ -172,6 +181,7 @@ impl Session {
         if begin.exclusive {
             self.shared.lock_commit(|| ())?;
         }
+        self.lent = false;
         let begun = self.steadily(|session| session.try_begin(begin));
         if begun.is_err() {
             self.slot().snapshot.store(IDLE, Ordering::SeqCst);
@@ -185,15 +195,19 @@ impl Session {
 
     /// As [`begin`](Self::begin), for a session whose memory was lent to code that the borrow checker
     /// does not watch (C, NumPy): first looks for pages that were written while no transaction was
-    /// running. Costs a scan of the chunks that are open for writing.
+    /// running. Costs a scan of the chunks that are open for writing. And until the next transaction
+    /// the view goes on showing what this one had read and written.
     ///
     /// # Errors
     /// As `begin`; [`SegmentError::WrittenOutside`] if there were such pages. They are committed
     /// ones again then, no transaction is running, and the next call begins one.
     pub fn begin_checked(&mut self, begin: Begin) -> Result<(), SegmentError> {
+        if self.shared.region.was_forked() {
+            return Err(SegmentError::Forked);
+        }
         // After a transaction for which pages were copied into the view, it is made anew anyway.
         let copied = self.slot().immune.load(Ordering::SeqCst) != 0;
-        if self.running.is_none() && !self.shared.region.was_forked() && !copied {
+        if self.running.is_none() && !copied {
             self.mechanism.written(&self.view, &mut self.written)?;
             let first = self.written.iter().copied().min();
             self.written.clear();
@@ -203,10 +217,16 @@ impl Session {
                 return Err(SegmentError::WrittenOutside { page });
             }
         }
-        self.begin(begin)
+        self.begin(begin)?;
+        self.lent = true;
+        Ok(())
     }
 
     fn try_begin(&mut self, begin: Begin) -> Result<(), SegmentError> {
+        if std::mem::take(&mut self.unended) {
+            let ended = self.mechanism.end(&self.view, self.exact > 0);
+            self.dropped |= ended.inspect_err(|_| self.view.mark_stale())?;
+        }
         let (pin, snapshot) = self.register(begin.read_only);
         let folded = self.shared.region.control().folded.load(Ordering::SeqCst);
         self.view
@@ -273,6 +293,9 @@ impl Session {
     }
 
     fn running(&self) -> Result<Begin, SegmentError> {
+        if self.shared.region.was_forked() {
+            return Err(SegmentError::Forked);
+        }
         self.running.ok_or(SegmentError::NoTransaction)
     }
 
@@ -371,7 +394,11 @@ impl Session {
         if self.conflicts >= CONFLICTS_BEFORE_EXACT {
             self.exact = self.exact.max(EXACT_AFTER_CONFLICTS);
         }
-        let ended = ended.and_then(|()| self.mechanism.end(&self.view, self.exact > 0));
+        self.unended = self.lent;
+        let ended = ended.and_then(|()| match self.lent {
+            true => Ok(false),
+            false => self.mechanism.end(&self.view, self.exact > 0),
+        });
         match ended {
             Ok(dropped) => self.dropped |= dropped,
             Err(error) => {

@@ -126,3 +126,33 @@ fn a_conflict_leaves_nothing_that_looks_like_a_write() {
         );
     }
 }
+
+#[test]
+fn a_session_goes_on_seeing_what_it_committed_though_a_snapshot_keeps_it_from_the_base() {
+    for mechanism in MECHANISMS {
+        let segment = segment(mechanism);
+        let _older = segment.snapshot().unwrap();
+        let mut session = segment.session().unwrap();
+        for round in 1..4 {
+            session.begin_checked(Begin::default()).unwrap();
+            // SAFETY: within the view, of which nobody else knows.
+            unsafe { at(&session, 3).write(round) };
+            session.commit().unwrap();
+            // SAFETY: as above.
+            let seen = unsafe {
+                [
+                    at(&session, 3).read_volatile(),
+                    at(&session, 9).read_volatile(),
+                ]
+            };
+            assert_eq!(seen, [round, 0], "{mechanism:?}");
+        }
+        // SAFETY: as above.
+        unsafe { at(&session, 3).write_volatile(99) };
+        let refused = session.begin_checked(Begin::default());
+        assert!(
+            matches!(refused, Err(SegmentError::WrittenOutside { page: 3 })),
+            "{mechanism:?}: {refused:?}"
+        );
+    }
+}

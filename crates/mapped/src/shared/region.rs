@@ -427,9 +427,12 @@ impl Region {
         self.size.pages_max
     }
 
-    /// Pages that the segment has.
+    /// Pages that the segment has; none in a forked child, which has no mapping of it.
     #[inline]
     pub fn pages(&self) -> u64 {
+        if self.was_forked() {
+            return 0;
+        }
         self.control().pages.load(Ordering::Acquire)
     }
 

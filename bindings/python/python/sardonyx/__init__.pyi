@@ -1,0 +1,151 @@
+"""NumPy arrays that live in a segment: transactions on plain memory, shared by processes, durable."""
+
+import os
+from collections.abc import Callable, Generator, Sequence
+from types import TracebackType
+from typing import Any, Literal, ParamSpec, Self, SupportsIndex, TypeVar, final
+
+from numpy.typing import DTypeLike, NDArray
+
+from ._exceptions import Conflict as Conflict
+from ._exceptions import Damaged as Damaged
+from ._exceptions import Error as Error
+from ._exceptions import Forked as Forked
+from ._exceptions import Full as Full
+from ._exceptions import InsideTransaction as InsideTransaction
+from ._exceptions import Mismatch as Mismatch
+from ._exceptions import NoTransaction as NoTransaction
+from ._exceptions import NotFound as NotFound
+from ._exceptions import Poisoned as Poisoned
+from ._exceptions import SlowReader as SlowReader
+from ._exceptions import TransactionTooLarge as TransactionTooLarge
+from ._exceptions import WrittenOutside as WrittenOutside
+
+__all__ = [
+    "Conflict",
+    "Damaged",
+    "Error",
+    "Forked",
+    "Full",
+    "InsideTransaction",
+    "Mismatch",
+    "Nested",
+    "NoTransaction",
+    "NotFound",
+    "Poisoned",
+    "Segment",
+    "SlowReader",
+    "Snapshot",
+    "Ticket",
+    "Transaction",
+    "TransactionTooLarge",
+    "WrittenOutside",
+    "open",
+    "private",
+    "volatile",
+]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+_Mechanism = Literal["best", "asynchronous", "signal"]
+
+@final
+class Ticket:
+    def wait(self) -> None: ...
+    def __await__(self) -> Generator[Any, None, None]: ...
+
+@final
+class Transaction:
+    @property
+    def ticket(self) -> Ticket | None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> Literal[False]: ...
+
+@final
+class Nested:
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> Literal[False]: ...
+
+@final
+class Snapshot:
+    def array(self, name: str) -> NDArray[Any]: ...
+    def names(self) -> list[str]: ...
+    def close(self) -> None: ...
+    def __getitem__(self, name: str, /) -> NDArray[Any]: ...
+    def __contains__(self, name: str, /) -> bool: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_exception: object) -> Literal[False]: ...
+
+@final
+class Segment:
+    @property
+    def mechanism(self) -> Literal["asynchronous", "signal"]: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def durable(self) -> bool: ...
+    def array(
+        self,
+        name: str,
+        shape: SupportsIndex | Sequence[SupportsIndex] | None = None,
+        dtype: DTypeLike | None = None,
+        *,
+        zeroed: bool = True,
+    ) -> NDArray[Any]: ...
+    def transaction(self, *, exclusive: bool = False, wait: bool = True) -> Transaction: ...
+    def nested(self) -> Nested: ...
+    def run(
+        self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> _R: ...
+    def run_later(
+        self, function: Callable[_P, _R], /, *args: _P.args, **kwargs: _P.kwargs
+    ) -> tuple[_R, Ticket]: ...
+    def snapshot(self) -> Snapshot: ...
+    def names(self) -> list[str]: ...
+    def remove(self, name: str) -> bool: ...
+    def touch(self, array: NDArray[Any], *, write: bool = False) -> None: ...
+    def checkpoint(self) -> None: ...
+    def close(self) -> None: ...
+    def __getitem__(self, name: str, /) -> NDArray[Any]: ...
+    def __delitem__(self, name: str, /) -> None: ...
+    def __contains__(self, name: str, /) -> bool: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_exception: object) -> Literal[False]: ...
+
+def open(
+    directory: str | os.PathLike[str],
+    *,
+    mechanism: _Mechanism = "best",
+    versions_bytes: int | None = None,
+    address_space_bytes: int | None = None,
+    shared_memory: str | os.PathLike[str] | None = None,
+    slow_reader_wait: float | None = None,
+) -> Segment: ...
+def volatile(
+    name: str,
+    *,
+    mechanism: _Mechanism = "best",
+    versions_bytes: int | None = None,
+    address_space_bytes: int | None = None,
+    shared_memory: str | os.PathLike[str] | None = None,
+    slow_reader_wait: float | None = None,
+) -> Segment: ...
+def private(
+    *,
+    mechanism: _Mechanism = "best",
+    versions_bytes: int | None = None,
+    address_space_bytes: int | None = None,
+    slow_reader_wait: float | None = None,
+) -> Segment: ...

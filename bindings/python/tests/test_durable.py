@@ -1,0 +1,95 @@
+"""What is there after a restart."""
+
+import asyncio
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+import workers
+
+import sardonyx
+
+SPAWN = multiprocessing.get_context("spawn")
+
+WRITE = """
+import os, signal, sys
+import sardonyx
+segment = sardonyx.open(sys.argv[1], mechanism=sys.argv[2], address_space_bytes=1 << 30)
+prices = segment.array("prices", shape=(3, 2000), dtype="i8")
+with segment.transaction():
+    prices[1] += 1
+    segment.array("made", shape=(), dtype="f8")[...] = 2.5
+with segment.transaction(wait=False) as later:
+    prices[2] += 1
+later.ticket.wait()
+if sys.argv[3] == "kill":
+    with segment.transaction():
+        prices[0] = 99
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("end", ["close", "kill"])
+def test_what_was_acknowledged_is_there_after_a_restart(tmp_path, mechanism, end):
+    directory = str(tmp_path / "bank.sdx")
+    for times in range(1, 4):
+        ended = subprocess.run([sys.executable, "-c", WRITE, directory, mechanism, end])
+        assert ended.returncode == (-signal.SIGKILL if end == "kill" else 0)
+        with sardonyx.open(directory, mechanism=mechanism, **workers.SMALL) as segment:
+            assert segment.durable and segment.names() == ["made", "prices"]
+            with segment.snapshot() as snapshot:
+                rows = [set(row.tolist()) for row in snapshot["prices"]]
+                assert rows == [{0}, {times}, {times}]
+                assert snapshot["made"][()] == 2.5
+        del segment, snapshot
+
+
+def test_a_ticket_can_be_awaited(tmp_path):
+    with sardonyx.open(tmp_path / "bank.sdx", **workers.SMALL) as segment:
+        prices = segment.array("prices", shape=10)
+
+        def add():
+            prices[0] += 1
+
+        async def work():
+            tickets = [segment.run_later(add)[1] for _ in range(10)]
+            await asyncio.gather(*tickets)
+
+        asyncio.run(work())
+        assert prices[0] == 10
+        segment.checkpoint()
+
+
+def test_a_directory_that_cannot_be_opened_is_an_error(tmp_path):
+    (tmp_path / "file").write_text("no directory")
+    with pytest.raises(sardonyx.Error) as refused:
+        sardonyx.open(tmp_path / "file", **workers.SMALL)
+    assert "file" in str(refused.value)
+
+
+def test_a_damaged_type_is_an_error(tmp_path, mechanism):
+    with sardonyx.private(mechanism=mechanism, **workers.SMALL) as segment:
+        segment.array("a", shape=3, dtype="f8")
+        # Through an array of bytes over the neighbours, as another program might.
+        from sardonyx import _types
+
+        for description in ["'f8", "__import__('os')", "[('a', 'f8'", "'f16x'", "(" * 200]:
+            with pytest.raises(sardonyx.Damaged, match="damaged"):
+                _types.restore(description)
+
+
+def test_two_handles_of_one_process_are_one_segment(tmp_path):
+    with sardonyx.open(tmp_path / "b.sdx", **workers.SMALL) as one:
+        with sardonyx.open(tmp_path / "b.sdx", **workers.SMALL) as two:
+            a = one.array("a", shape=3)
+            b = two["a"]
+            with one.transaction():
+                a[0] = 1
+            with two.transaction():
+                assert b[0] == 1
+                b[0] = 2
+            with one.transaction():
+                assert a[0] == 2
