@@ -156,8 +156,8 @@ fn of_simulation(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
 
 fn of_experiment(error: &ExperimentError) -> Exit {
     match error {
-        ExperimentError::Argument { .. } => Exit::Usage,
-        ExperimentError::Wrong { .. } => Exit::Found,
+        ExperimentError::Argument { .. } | ExperimentError::Nothing => Exit::Usage,
+        ExperimentError::Wrong { .. } | ExperimentError::WrongTree { .. } => Exit::Found,
         ExperimentError::Segment(SegmentError::Open(error)) => of_open(error),
         _ => Exit::Failed,
     }

@@ -6,8 +6,10 @@
 
 mod checkpoint;
 mod checkpointer;
+mod concurrency;
 mod debit_credit;
 mod exit;
+mod experiment_worker;
 mod history;
 mod inspect;
 mod output;
@@ -17,6 +19,7 @@ mod recovery_figures;
 mod simulate;
 mod target;
 mod trace;
+mod tree_inserts;
 mod verify;
 
 use clap::{Parser, Subcommand};
@@ -46,9 +49,13 @@ enum Command {
     History(history::Arguments),
     Checkpoint(checkpoint::Arguments),
     Checkpointer(checkpointer::Arguments),
-    PageTouch(page_touch::Arguments),
     Simulate(Box<simulate::Arguments>),
     Trace(trace::Arguments),
+    PageTouch(page_touch::Arguments),
+    Concurrency(concurrency::Arguments),
+    TreeInserts(tree_inserts::Arguments),
+    #[command(hide = true)]
+    ExperimentWorker(experiment_worker::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -62,9 +69,12 @@ fn main() -> ExitCode {
         Command::History(verb) => verb.run(&mut output),
         Command::Checkpoint(verb) => verb.run(&mut output),
         Command::Checkpointer(verb) => verb.run(&mut output),
-        Command::PageTouch(verb) => verb.run(&mut output),
         Command::Simulate(verb) => verb.run(&mut output),
         Command::Trace(verb) => verb.run(&mut output),
+        Command::PageTouch(verb) => verb.run(&mut output),
+        Command::Concurrency(verb) => verb.run(&mut output),
+        Command::TreeInserts(verb) => verb.run(&mut output),
+        Command::ExperimentWorker(verb) => verb.run(),
     };
     let outcome = outcome.and_then(|exit| Ok(output.finish().map(|()| exit)?));
     match outcome {

@@ -151,6 +151,7 @@ impl Participant {
     /// Returns when what was committed up to this position is durable.
     pub(crate) fn wait_durable(&self, position: u64) -> Result<(), SegmentError> {
         match &self.log {
+            _ if self.region.was_forked() => Err(SegmentError::Forked),
             Some(log) => log.wait(&self.region, position),
             None => Ok(()),
         }
@@ -159,6 +160,7 @@ impl Participant {
     /// Takes a checkpoint; returns at once if there is no log.
     pub(crate) fn checkpoint(&self) -> Result<(), SegmentError> {
         match &self.log {
+            _ if self.region.was_forked() => Err(SegmentError::Forked),
             Some(log) => log.checkpoint(&self.region),
             None => Ok(()),
         }
@@ -176,6 +178,8 @@ impl Participant {
         if let Some(log) = &self.log {
             log.admit(region, records)?;
         }
+        let tail = region.control().tail.load(Ordering::SeqCst);
+        region.allocate_ring(tail + ring::frame_bytes(records))?;
         while !ring::has_room(region, records) {
             ring::fold(region);
             ring::reclaim(region);
@@ -231,6 +235,9 @@ impl Participant {
 
     /// The reader that keeps most old versions, if one does.
     pub(crate) fn slowest_reader(&self) -> Option<SlowReader> {
-        versions::slowest(&self.region, usize::MAX)
+        match self.region.was_forked() {
+            true => None,
+            false => versions::slowest(&self.region, usize::MAX),
+        }
     }
 }

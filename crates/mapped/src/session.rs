@@ -293,6 +293,9 @@ impl Session {
     }
 
     fn running(&self) -> Result<Begin, SegmentError> {
+        if self.shared.region.was_forked() {
+            return Err(SegmentError::Forked);
+        }
         self.running.ok_or(SegmentError::NoTransaction)
     }
 

@@ -1,6 +1,8 @@
 //! What every mechanism must do, on a segment without a log.
 
-use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Options, P, Segment};
+use sardonyx_mapped::{
+    Begin, MechanismKind, Memory, MemoryAccess, Options, P, Segment, Session, Transaction,
+};
 
 const MECHANISMS: [MechanismKind; 3] = [
     MechanismKind::Asynchronous,
@@ -164,4 +166,25 @@ fn threads_that_make_a_named_segment_at_once_get_the_same() {
     });
     segments[0].run(|tx| tx.grow_to(4096)).unwrap();
     assert!(segments.iter().all(|segment| segment.length() >= 4096));
+}
+
+#[test]
+fn a_page_used_before_and_changed_by_others_since_is_no_conflict() {
+    for mechanism in MECHANISMS {
+        let segment = segment(mechanism, 1 << 20);
+        let mut session = segment.session().unwrap();
+        let write = |session: &mut Session, page: u64| {
+            session.begin(Begin::default()).unwrap();
+            Transaction::of(session)
+                .unwrap()
+                .write(place(page), 1)
+                .unwrap();
+        };
+        write(&mut session, 0);
+        session.commit().unwrap();
+        segment.run(|tx| tx.write(place(0), 2)).unwrap();
+        write(&mut session, 1);
+        segment.run(|tx| tx.write(place(0), 3)).unwrap();
+        assert!(session.commit().is_ok(), "{mechanism:?}");
+    }
 }

@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{PAGE, options, runs};
+use common::{PAGE, first_seed, options, runs};
 use sardonyx_mapped::{
     Access, Begin, MechanismKind, Memory, MemoryAccess, P, Savepoint, Segment, SegmentError,
     Session, Transaction,
@@ -389,7 +389,7 @@ fn run(mechanism: MechanismKind, seed: u64, sessions: usize, steps: u64) -> Tall
 
 fn programs(mechanism: MechanismKind) {
     let mut total = Tally::default();
-    for seed in 0..runs(30) {
+    for seed in first_seed()..first_seed() + runs(30) {
         let tally = run(
             mechanism,
             seed,

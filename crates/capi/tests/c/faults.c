@@ -3,6 +3,7 @@
  * for the host's own faults, and the library's memory works. `faults before|after mechanism`
  */
 
+#include <pthread.h>
 #include <sardonyx.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -48,6 +49,40 @@ static void own_fault(void)
     CHECK(mine == before + 1);
 }
 
+static volatile uint64_t *kept;
+
+static void *store_in_a_snapshot(void *unused)
+{
+    (void) unused;
+    int before = mine;
+    if (sigsetjmp(back, 1) == 0) {
+        kept[3] = 1;
+        CHECK(!"the store does not come back");
+    }
+    CHECK(mine == before + 1);
+    return NULL;
+}
+
+/* A store into a snapshot is the program's fault, whichever thread does it. */
+static void snapshots_are_not_written(sdx_segment *segment)
+{
+    sdx_snapshot *snapshot;
+    const void *address;
+    pthread_t thread;
+    OK(sdx_snapshot_open(segment, &snapshot));
+    OK(sdx_snapshot_address(snapshot, &address));
+    kept = (volatile uint64_t *) address;
+    CHECK(kept[3] == 0);
+    char *before = guarded;
+    guarded = (char *) address;
+    store_in_a_snapshot(NULL);
+    CHECK(pthread_create(&thread, NULL, store_in_a_snapshot, NULL) == 0);
+    CHECK(pthread_join(thread, NULL) == 0);
+    guarded = before;
+    CHECK(kept[3] == 0);
+    OK(sdx_snapshot_close(snapshot));
+}
+
 int main(int count, char **arguments)
 {
     CHECK(count == 3);
@@ -89,6 +124,8 @@ int main(int count, char **arguments)
         CHECK(words[64 * 512] == 64u + round);
         OK(sdx_commit(session, SDX_COMMIT_WAIT, NULL));
     }
+    if (!after)
+        snapshots_are_not_written(segment);
     OK(sdx_session_close(session));
     OK(sdx_session_close(other));
     OK(sdx_close(segment));

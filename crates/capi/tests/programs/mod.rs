@@ -20,6 +20,7 @@ pub struct Program {
     _directory: TempDir,
 }
 
+#[allow(dead_code, reason = "each test uses its part")]
 impl Program {
     /// Compiles `tests/c/<name>.c` with warnings as errors.
     pub fn compile(name: &str) -> Program {
@@ -29,7 +30,7 @@ impl Program {
     /// As [`compile`](Self::compile).
     pub fn compile_with(name: &str, link: Link) -> Program {
         let directory = tempfile::tempdir().unwrap();
-        let executable = directory.path().join(name);
+        let executable = directory.path().join("program");
         let home = Path::new(env!("CARGO_MANIFEST_DIR"));
         let library = library();
         let mut compiler = Command::new(std::env::var_os("CC").unwrap_or("cc".into()));
@@ -68,6 +69,11 @@ impl Program {
             executable,
             _directory: directory,
         }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.executable
     }
 
     /// Starts it in a directory.

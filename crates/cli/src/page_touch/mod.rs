@@ -5,7 +5,7 @@
 //! Source: the thesis on memory-mapped transactions (paper 002), sections 4.2 and 4.3.
 
 mod files;
-mod present;
+pub mod present;
 
 use crate::debit_credit::place::Place;
 use crate::debit_credit::progress;

@@ -68,6 +68,18 @@ impl MechanismKind {
         }
     }
 
+    /// The mechanisms that can be used on this machine.
+    pub fn available() -> Vec<MechanismKind> {
+        let all = [
+            MechanismKind::Asynchronous,
+            MechanismKind::Signal,
+            MechanismKind::Explicit,
+        ];
+        all.into_iter()
+            .filter(|kind| kind.resolve().is_ok())
+            .collect()
+    }
+
     /// The view that it needs, and the mechanism. The kind is a [resolved](Self::resolve) one.
     pub(crate) fn make(self) -> (ViewKind, Box<dyn Mechanism>) {
         match self {

@@ -54,6 +54,8 @@ pub struct Control {
     pub growth: Line<RobustLock>,
     /// Where the next transaction's records go.
     pub tail: Line<AtomicU64>,
+    /// Bytes of the ring that have memory.
+    pub ring_allocated: AtomicU64,
     /// The records before it are in the base pages.
     pub folded: Line<AtomicU64>,
     /// How far the records are being folded.

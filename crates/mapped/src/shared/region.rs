@@ -4,8 +4,8 @@
 //! control | ring of redo records | sequence numbers of the pages | base pages …
 //! ```
 //!
-//! The file is sparse: what nobody touched takes no memory. Base pages are allocated before anybody may
-//! touch them, so that a full file system is an error when growing and never a SIGBUS.
+//! The file is sparse: what nobody touched takes no memory. Whatever is touched is allocated before, so
+//! that a full file system is an error when growing or committing, and never a SIGBUS.
 //!
 //! The ring is mapped twice, one after the other, so that a transaction's records are contiguous also
 //! where they cross its end.
@@ -28,6 +28,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Base pages are allocated so many bytes at a time.
 const GROW_BYTES: u64 = 2 << 20;
+
+/// The ring gets memory so many bytes at a time.
+const RING_STEP_BYTES: u64 = 1 << 20;
 
 /// Where in the file the advisory locks of the processes are: far behind its contents.
 const LOCKS_AT: i64 = 1 << 60;
@@ -427,9 +430,12 @@ impl Region {
         self.size.pages_max
     }
 
-    /// Pages that the segment has.
+    /// Pages that the segment has; none in a forked child, which has no mapping of it.
     #[inline]
     pub fn pages(&self) -> u64 {
+        if self.was_forked() {
+            return 0;
+        }
         self.control().pages.load(Ordering::Acquire)
     }
 
@@ -454,7 +460,9 @@ impl Region {
         let grown = if want > have {
             let at = self.size.base_at() + have * PAGE_SIZE as u64;
             let bytes = (want - have) * PAGE_SIZE as u64;
-            allocate(&self.file, self.path.as_deref(), at, bytes)
+            let numbers = self.size.sequence_at() + have * 8;
+            self.allocate(numbers, (want - have) * 8)
+                .and_then(|()| self.allocate(at, bytes))
         } else {
             Ok(())
         };
@@ -465,6 +473,26 @@ impl Region {
         }
         control.growth.unlock();
         grown
+    }
+
+    /// Sees to it that the ring has memory up to a position. The caller holds the commit lock.
+    pub fn allocate_ring(&self, position: u64) -> Result<(), SegmentError> {
+        let control = self.control();
+        let have = control.ring_allocated.load(Ordering::SeqCst);
+        // From the second lap on it has.
+        if position <= have || have == self.size.ring_bytes {
+            return Ok(());
+        }
+        let want = position
+            .next_multiple_of(RING_STEP_BYTES)
+            .min(self.size.ring_bytes);
+        self.allocate(self.size.ring_at() + have, want - have)?;
+        control.ring_allocated.store(want, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn allocate(&self, at: u64, bytes: u64) -> Result<(), SegmentError> {
+        allocate(&self.file, self.path.as_deref(), at, bytes)
     }
 
     /// Keeps the first pages in memory for as long as this process is on the segment.

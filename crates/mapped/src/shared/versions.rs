@@ -61,7 +61,9 @@ pub fn ask_to_copy(region: &Region, but: usize) {
     let used = control.slots_used.load(Ordering::SeqCst) as usize;
     for (n, slot) in control.slots[..used].iter().enumerate() {
         let snapshot = slot.snapshot.load(Ordering::SeqCst);
-        if n != but && snapshot != IDLE && snapshot < tail {
+        // Also one that sees all there is: it may have begun when little was folded.
+        let keeps = slot.pin.load(Ordering::SeqCst).min(snapshot);
+        if n != but && snapshot != IDLE && keeps < tail {
             slot.copy_until.store(tail, Ordering::SeqCst);
         }
     }

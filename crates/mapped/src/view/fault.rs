@@ -265,13 +265,14 @@ impl View {
     pub fn unguard(&self, page: u64) -> std::io::Result<()> {
         let kernel = kernel().map_err(std::io::Error::other)?;
         if self.is_unfolded(page) {
-            self.open_chunk(page)?;
+            // Whole at once: the memory may be lent to other threads.
+            kernel.place(self.page(page), self.made_aside(page))?;
+            self.private.set(page);
+            self.protected.set(page);
+        } else {
+            kernel.unguard(self.page(page), PAGE_SIZE)?;
         }
-        kernel.unguard(self.page(page), PAGE_SIZE)?;
         self.guarded.clear(page);
-        if self.is_unfolded(page) {
-            self.apply_unfolded(page);
-        }
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 use crate::error::SegmentError;
 use crate::shared::region;
 use rustix::fs::{Mode, OFlags};
+use sardonyx_storage::page::PAGE_SIZE;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
@@ -16,6 +17,7 @@ const UFFD_USER_MODE_ONLY: i32 = 1;
 const UFFD_API: u64 = 0xAA;
 const UFFD_FEATURE_WP_ASYNC: u64 = 1 << 15;
 const UFFDIO_REGISTER_MODE_WP: u64 = 1 << 1;
+const UFFDIO_COPY_MODE_WP: u64 = 1 << 1;
 const MADV_GUARD_INSTALL: i32 = 102;
 const MADV_GUARD_REMOVE: i32 = 103;
 
@@ -51,6 +53,15 @@ struct WriteProtect {
     start: u64,
     length: u64,
     mode: u64,
+}
+
+#[repr(C)]
+struct Copy {
+    to: u64,
+    from: u64,
+    length: u64,
+    mode: u64,
+    copied: i64,
 }
 
 #[repr(C)]
@@ -168,7 +179,7 @@ impl Kernel {
     /// Uses everything once, on a page of a private file mapping.
     fn try_out(&self) -> Result<(), SegmentError> {
         use rustix::mm::{MapFlags, ProtFlags};
-        let bytes = sardonyx_storage::page::PAGE_SIZE;
+        let bytes = PAGE_SIZE;
         let file = rustix::fs::memfd_create("try", rustix::fs::MemfdFlags::CLOEXEC)
             .map_err(SegmentError::system("make shared memory"))?;
         rustix::fs::ftruncate(&file, bytes as u64)
@@ -188,6 +199,8 @@ impl Kernel {
             self.written(page, bytes, |from, _| found.push(from))?;
             let guarded = self.guard(page, bytes, true);
             guarded
+                .and_then(|()| self.place(page, &[1; PAGE_SIZE]))
+                .and_then(|()| self.guard(page, bytes, true))
                 .and_then(|()| self.unguard(page, bytes))
                 .map_err(|error| SegmentError::System {
                     operation: "use guard pages in a file mapping (Linux 6.15)",
@@ -317,6 +330,28 @@ impl Kernel {
         }
     }
 
+    /// Puts a page in the place of a guarded one, for all threads at once: who touches it faults, or
+    /// finds it whole. It is write-protected. Usable in a signal handler.
+    pub fn place(&self, to: *mut u8, page: &[u8; PAGE_SIZE]) -> io::Result<()> {
+        let mut copy = Copy {
+            to: to as u64,
+            from: page.as_ptr() as u64,
+            length: PAGE_SIZE as u64,
+            mode: UFFDIO_COPY_MODE_WP,
+            copied: 0,
+        };
+        let number = request(0xAA, 0x03, size_of::<Copy>());
+        // SAFETY: the argument is the structure that this request takes; it reads a page that is
+        // borrowed, and changes memory only where none was accessible.
+        while unsafe { ioctl(&self.userfault, number, &mut copy) } != 0 {
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::WouldBlock {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
     /// Makes a guarded range accessible again, with what the file holds. Usable in a signal handler.
     pub fn unguard(&self, start: *mut u8, bytes: usize) -> io::Result<()> {
         // SAFETY: guard pages hold nothing; what lies between them is left alone.
@@ -379,7 +414,7 @@ fn try_to_lock() -> bool {
     }
     // Address space counts, not memory; so more than the limit of it can be locked only with the right
     // to ignore the limit.
-    let bytes = (limit.rlim_cur as usize).saturating_add(sardonyx_storage::page::PAGE_SIZE);
+    let bytes = (limit.rlim_cur as usize).saturating_add(PAGE_SIZE);
     let flags = rustix::mm::MapFlags::PRIVATE | rustix::mm::MapFlags::NORESERVE;
     let nowhere = std::ptr::null_mut();
     // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.

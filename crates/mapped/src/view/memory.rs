@@ -88,6 +88,8 @@ pub struct View {
     /// Pages made readable since the transaction began (`Signal`), in memory that is not moved.
     touched: NonNull<u64>,
     touched_count: AtomicUsize,
+    /// Where a page is made before it is put in its place; of whoever resolves.
+    scratch: NonNull<u8>,
 }
 
 impl std::fmt::Debug for View {
@@ -108,6 +110,7 @@ impl View {
         let (guarded, private, protected) = (bits()?, bits()?, bits()?);
         let (readable, writable) = (bits()?, bits()?);
         let touched = reserve(touched_bytes(pages), ProtFlags::READ | ProtFlags::WRITE)?;
+        let scratch = reserve(PAGE_SIZE, ProtFlags::READ | ProtFlags::WRITE)?;
         let base = reserve(space(pages), ProtFlags::empty())?;
         Ok(View {
             region,
@@ -134,6 +137,7 @@ impl View {
             all_open: AtomicBool::new(kind == ViewKind::Explicit),
             touched: touched.cast(),
             touched_count: AtomicUsize::new(0),
+            scratch,
         })
     }
 
@@ -327,6 +331,17 @@ impl View {
         scratch.as_ptr()
     }
 
+    /// A page as it was committed in the snapshot, made where nobody sees it. The caller is alone
+    /// with the pages' states.
+    pub(super) fn made_aside(&self, page: u64) -> &[u8; PAGE_SIZE] {
+        // SAFETY: a page of our own, writable, used by one caller at a time.
+        let scratch = unsafe { &mut *self.scratch.cast::<[u8; PAGE_SIZE]>().as_ptr() };
+        let made = self.committed(page, scratch);
+        // SAFETY: a whole page. There are records that base pages may lack, so it is the scratch page,
+        // or a base page that does not change while this snapshot runs.
+        unsafe { &*made.cast() }
+    }
+
     /// Makes a page the session's own copy, of what it shows now: base pages may then go on. The
     /// caller has [`View::resolve_alone`].
     pub(crate) fn make_private(&self, page: u64) -> std::io::Result<()> {
@@ -518,6 +533,7 @@ impl Drop for View {
         unsafe {
             let _ = rustix::mm::munmap(self.base.as_ptr().cast(), space(pages));
             let _ = rustix::mm::munmap(self.touched.as_ptr().cast(), touched_bytes(pages));
+            let _ = rustix::mm::munmap(self.scratch.as_ptr().cast(), PAGE_SIZE);
         }
     }
 }

@@ -91,6 +91,11 @@ pub fn runs(default: u64) -> u64 {
     std::env::var("SARDONYX_RUNS").map_or(default, |runs| runs.parse().expect("a number"))
 }
 
+/// The first seed: to run a failing one again.
+pub fn first_seed() -> u64 {
+    std::env::var("SARDONYX_FIRST").map_or(0, |first| first.parse().expect("a number"))
+}
+
 /// What this process is to be, if it is one that a test started.
 pub fn role() -> Option<Vec<String>> {
     let role = std::env::var("SARDONYX_ROLE").ok()?;

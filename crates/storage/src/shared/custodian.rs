@@ -2,6 +2,9 @@
 //! that holds the custodian's lock. Every process has a candidate; when the custodian's process
 //! ends or is killed, its lock goes, and one of the others takes over.
 //!
+//! While a successor recovers DB', no segment is prepared; the leaders go on for as long as those last
+//! that were prepared ahead, and then wait. So `segment_bytes` bounds what can be written meanwhile.
+//!
 //! A custodian that *fails* says why in the shared state. If the disk failed, that is the end of
 //! custody until the database is opened anew, as it is for every other way: after a failed sync
 //! nobody knows what is stable of what can be read, and a successor would recover from just that.

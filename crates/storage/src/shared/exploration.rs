@@ -172,6 +172,39 @@ fn who_opened_alone_between_the_first_lock_and_the_shared_one_is_noticed() {
 }
 
 #[test]
+fn i9_processes_that_all_die_young_lose_nothing_and_log_nothing_twice() {
+    let mut killed = 0;
+    for seed in 600..660 {
+        let mut world = World::new(seed, format!("seed {seed}, all die young"));
+        for life in 0..4 {
+            world.mortal_within = Some(60 + seed % 30);
+            let opened = loop {
+                let mortal = world.mortal();
+                if let Some(opened) = world.open(mortal) {
+                    break opened;
+                }
+                // Later ones live longer, or none would ever finish opening.
+                world.mortal_within = world.mortal_within.map(|within| within + 4);
+            };
+            if let Ok(mut life) = opened {
+                world.run(&mut life, 50).unwrap();
+            }
+            // All processes end; the machine goes on, or crashes, too.
+            if life % 2 == 0 {
+                world.check();
+            } else {
+                world.restart(Faults::default());
+                world.check();
+            }
+        }
+        killed += world.killed;
+        world.mortal_within = None;
+        world.alone(2).unwrap();
+    }
+    assert!(killed > 400, "{killed} killed only");
+}
+
+#[test]
 fn i7_a_failed_write_or_sync_poisons_for_all_and_reopening_keeps_what_was_acknowledged() {
     let (mut poisoned, mut failed_custodians) = (0, 0);
     for seed in 40..44 {

@@ -8,6 +8,9 @@
 //!   waited for ([`lock_opening`]);
 //! - `CUSTODIAN`, see [`super::Custodian`].
 //!
+//! They belong to an opening of the file: a child that a process forks, and that does not run another
+//! program, keeps its parent's locks alive for as long as it lives.
+//!
 //! The first takes `LOCK` exclusively, recovers, makes the shared memory, and then makes its lock a
 //! shared one. That is not one step, so somebody may slip in between. Not another sharer, because of
 //! `OPENING`; but somebody who opens alone may, and then sharing fails with [`OpenError::Locked`]; if

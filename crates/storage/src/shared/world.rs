@@ -62,6 +62,10 @@ pub(super) struct World {
     pub faulty: bool,
     /// Custodians that failed.
     pub failed_custodians: u32,
+    /// Whoever joins is killed within so many operations.
+    pub mortal_within: Option<u64>,
+    /// Processes that were killed after they joined.
+    pub killed: u32,
 }
 
 /// One of the processes.
@@ -111,6 +115,8 @@ impl World {
             what,
             faulty: false,
             failed_custodians: 0,
+            mortal_within: None,
+            killed: 0,
         }
     }
 
@@ -121,6 +127,16 @@ impl World {
 
     fn immortal(&self) -> Mortal {
         Mortal::new(&self.simulated, None, Death::Before)
+    }
+
+    /// A process with as long a life as processes have here.
+    pub(super) fn mortal(&mut self) -> Mortal {
+        let Some(within) = self.mortal_within else {
+            return self.immortal();
+        };
+        let killed_at = 1 + self.random.below(within);
+        let death = Death::ALL[self.random.below(3) as usize];
+        Mortal::new(&self.simulated, Some(killed_at), death)
     }
 
     /// A first process opens the database. `None`: it was killed meanwhile.
@@ -170,7 +186,8 @@ impl World {
 
     /// One more process joins.
     pub(super) fn join(&mut self, life: &mut Life) -> Result<(), Over> {
-        let disk: Arc<dyn Disk> = Arc::new(self.immortal());
+        let mortal = self.mortal();
+        let disk: Arc<dyn Disk> = Arc::new(mortal);
         let (manifest, lock) = match join(&disk) {
             Ok(joined) => joined,
             Err(error) => {
@@ -381,6 +398,7 @@ impl World {
         if result.is_none() {
             // Its locks go with it. Whoever survives has the others.
             drop(life.processes.remove(process));
+            self.killed += 1;
             let _ = self.join(life);
         }
         result
