@@ -233,7 +233,11 @@ impl Recipe {
             self.committed[page] = value(page, self.writes);
         }
         let read = &self.committed[..reads];
-        equal("sum of the pages", read.iter().copied().map(i64::from).sum(), sum)?;
+        equal(
+            "sum of the pages",
+            read.iter().copied().map(i64::from).sum(),
+            sum,
+        )?;
         Ok(transaction)
     }
 
@@ -295,7 +299,10 @@ mod tests {
     #[test]
     fn a_mixed_transaction_reads_the_first_pages_and_writes_the_next() {
         let mut recipe = Recipe::new(20).unwrap();
-        assert_eq!(recipe.mixed_transaction(5, 3, false).unwrap().signals, 5 + 2 * 3);
+        assert_eq!(
+            recipe.mixed_transaction(5, 3, false).unwrap().signals,
+            5 + 2 * 3
+        );
         assert_eq!(recipe.mixed_transaction(5, 3, true).unwrap().signals, 0);
         recipe.check().unwrap();
         assert_eq!(recipe.runtime.data.read(4), 0);

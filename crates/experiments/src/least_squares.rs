@@ -104,10 +104,9 @@ fn solve(mut equations: Vec<Vec<f64>>) -> Option<Vec<f64>> {
         }
         for row in column + 1..unknowns {
             let factor = equations[row][column] / equations[column][column];
-            for at in column..=unknowns {
-                let above = equations[column][at];
-                equations[row][at] -= factor * above;
-            }
+            let (above, below) = equations.split_at_mut(row);
+            let terms = below[0].iter_mut().zip(&above[column]);
+            terms.for_each(|(term, over)| *term -= factor * over);
         }
     }
     let mut solution = vec![0.0; unknowns];

@@ -7,6 +7,9 @@ use sardonyx_structures::{BPlusTree, CacheObliviousTree, Error, Page};
 /// The most bytes of a value: with its length it is as long as a stored value may be.
 pub const VALUE_BYTES_MAX: usize = 255;
 
+type Insert = fn(&mut [Page], u64, &[u8]) -> Result<bool, Error>;
+type Get = fn(&[Page], u64) -> Result<Option<Vec<u8>>, Error>;
+
 /// A tree for values of up to so many bytes.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
@@ -14,8 +17,8 @@ pub(super) struct Shape {
     pub room: usize,
     create: fn(&mut [Page]) -> Result<(), Error>,
     open: fn(&[Page]) -> Result<(), Error>,
-    insert: fn(&mut [Page], u64, &[u8]) -> Result<bool, Error>,
-    get: fn(&[Page], u64) -> Result<Option<Vec<u8>>, Error>,
+    insert: Insert,
+    get: Get,
     count: fn(&[Page]) -> Result<u64, Error>,
 }
 
