@@ -237,3 +237,76 @@ pub(crate) fn log_error(error: SharedLogError) -> SegmentError {
         error => SegmentError::Log(error),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared::region::RegionSize;
+    use crate::shared::ring;
+    use sardonyx_storage::backbone::{Backbone, StorageOptions};
+    use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+    use sardonyx_storage::log::policy::GroupLimits;
+    use sardonyx_storage::log::record::{append_write, mark_end};
+    use sardonyx_storage::page::Address;
+    use sardonyx_storage::shared::{lock_opening, open_first};
+    use std::sync::Arc;
+
+    fn options() -> StorageOptions {
+        StorageOptions {
+            segment_bytes: 1 << 20,
+            block_bytes: 64 << 10,
+            log_bytes_max: 8 << 20,
+            log_bytes_prepared: 2 << 20,
+            limits: GroupLimits {
+                group_bytes: 64 << 10,
+                transaction_bytes: 256 << 10,
+                ..GroupLimits::default()
+            },
+            threaded: false,
+            ..StorageOptions::default()
+        }
+    }
+
+    fn commit(region: &Region, value: u8) -> u64 {
+        let mut records = Vec::new();
+        append_write(&mut records, Address(4096), &[value; 8]);
+        mark_end(&mut records, 0);
+        ring::publish(region, (0, 1), &records)
+    }
+
+    #[test]
+    fn i1_i7_nothing_is_durable_that_could_not_be_written_and_all_that_was_said_to_be_is_there() {
+        let simulated = SimulatedDisk::new(1, Faults::default());
+        let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
+        let size = RegionSize {
+            ring_bytes: 2 << 20,
+            pages_max: 1024,
+        };
+        let region = Region::create(None, size, true).unwrap();
+        region.grow(16).unwrap();
+        let opening = lock_opening(&disk).unwrap();
+        let first = open_first(&disk, &options()).unwrap().expect("nobody else is there");
+        first.initialise(&region.control().log);
+        let leader = LogLeader::new(disk.clone(), &first.manifest, first.incarnation());
+        let log = SharedLog::new(leader);
+        drop(opening);
+
+        let durable = commit(&region, 1);
+        log.wait(&region, durable).unwrap();
+        assert!(matches!(log.poll(&region, durable), Some(Ok(()))));
+        let lost = commit(&region, 2);
+        assert!(log.poll(&region, lost).is_none(), "nobody has written it");
+        simulated.crash();
+        // Also who comes later is told.
+        for _ in 0..2 {
+            let outcome = log.wait(&region, lost);
+            assert!(matches!(outcome, Err(SegmentError::Poisoned { .. })), "{outcome:?}");
+            assert!(matches!(log.poll(&region, lost), Some(Err(_))));
+        }
+        assert!(log.admit(&region, 8).is_err(), "nothing more is accepted");
+        drop((first, log));
+        let disk = Arc::new(simulated.restart(Faults::default()));
+        let opened = Backbone::open(disk, options()).unwrap();
+        assert_eq!(opened.store.bytes()[4096], 1);
+    }
+}

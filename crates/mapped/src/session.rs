@@ -436,7 +436,14 @@ impl Session {
 
     fn try_commit(&mut self, begin: Begin) -> Result<Option<u64>, SegmentError> {
         if let Some(source) = self.view.take_refused() {
-            let operation = "make a page accessible";
+            let operation = match source.raw_os_error() {
+                Some(libc::ENOMEM) => {
+                    "make a page accessible (a process may have 65,530 ranges of different \
+                     protection: touch fewer scattered pages in one transaction, or use the \
+                     asynchronous mechanism)"
+                }
+                _ => "make a page accessible",
+            };
             return Err(SegmentError::System { operation, source });
         }
         if begin.read_only {

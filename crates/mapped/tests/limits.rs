@@ -163,3 +163,27 @@ fn a_shared_memory_without_room_is_an_error_and_not_a_crash() {
     drop(segment);
     std::fs::remove_file(std::path::Path::new(&small).join(name)).unwrap();
 }
+
+#[test]
+fn more_scattered_pages_than_the_kernel_allows_are_refused_and_the_session_goes_on() {
+    let options = Options::new().mechanism(MechanismKind::Signal).address_space_bytes(2 << 30);
+    let segment = options.open_private().unwrap();
+    segment.run(|tx| tx.grow_to(600 << 20)).unwrap();
+    let pages = 600 << 8;
+    let mut session = segment.session().unwrap();
+    for _ in 0..2 {
+        let mut many = Transaction::begin(&mut session, Begin::default()).unwrap();
+        for page in (0..pages).step_by(2) {
+            assert_eq!(many.read(P::<u64>::from_offset(page * 4096 + 8)).unwrap(), 0);
+        }
+        many.write(P::<u64>::from_offset(8), 7).unwrap();
+        let refused = many.commit();
+        let message = refused.map(|_| ()).unwrap_err().to_string();
+        assert!(message.contains("65,530"), "{message}");
+        let mut few = Transaction::begin(&mut session, Begin::default()).unwrap();
+        *few.get_mut(P::<u64>::from_offset(4096)).unwrap() += 1;
+        assert_eq!(few.read(P::<u64>::from_offset(8)).unwrap(), 0);
+        few.commit().unwrap();
+    }
+    assert_eq!(segment.snapshot().unwrap().read(P::<u64>::from_offset(4096)).unwrap(), 2);
+}

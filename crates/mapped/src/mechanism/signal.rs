@@ -41,12 +41,15 @@ impl Mechanism for Signal {
     }
 
     fn reset(&mut self, view: &View) -> Result<(), SegmentError> {
-        self.end(view, true)?;
-        // The warden copied pages that no transaction has touched.
+        // All at once: page by page it could be refused. The warden copied pages that no transaction has
+        // touched.
         if view.mapped() > 0 {
+            view.protect(0, view.mapped(), MprotectFlags::empty())
+                .map_err(refused("make a view inaccessible"))?;
             view.drop_pages(0, view.mapped())?;
         }
         view.private.clear_first(view.mapped());
+        view.forget_touched();
         Ok(())
     }
 

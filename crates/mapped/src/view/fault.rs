@@ -8,6 +8,7 @@
 
 use super::kernel::kernel;
 use super::memory::{View, ViewKind};
+use crate::shared::ring::{Frames, changes};
 use crate::shared::region;
 use rustix::mm::MprotectFlags;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -213,7 +214,11 @@ impl View {
         let resolving = self.resolve_alone();
         let outcome = match self.kind() {
             ViewKind::Asynchronous => self.resolve_asynchronous(page),
-            ViewKind::Signal => self.resolve_signal(page),
+            ViewKind::Signal => self.resolve_signal(page).or_else(|error| match error.raw_os_error() {
+                // More ranges of different protection than the kernel allows.
+                Some(libc::ENOMEM) => self.open_whole().map(|()| true),
+                _ => Err(error),
+            }),
             ViewKind::Explicit => Ok(false),
         };
         let outcome = outcome.map(|handled| match handled {
@@ -343,6 +348,25 @@ impl View {
             self.let_read(page)?;
         }
         Ok(true)
+    }
+
+    /// Lets everything be touched (`Signal`), so that the transaction can go on; it can no longer commit,
+    /// and is told why: the kernel allows no more ranges of different protection.
+    fn open_whole(&self) -> std::io::Result<()> {
+        let rights = MprotectFlags::READ | MprotectFlags::WRITE;
+        self.protect(0, self.mapped(), rights)?;
+        let (folded, snapshot) = self.unfolded();
+        // SAFETY: as for `apply_unfolded`: the slot pins the ring.
+        for frame in unsafe { Frames::new(self.region(), folded, snapshot) } {
+            for change in changes(frame.records) {
+                if !self.readable.has(change.page) {
+                    self.apply(change.page, change.offset, change.bytes);
+                }
+            }
+        }
+        self.refused.store(libc::ENOMEM, Ordering::Relaxed);
+        self.stale.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Lets a page be read (`Signal`), as it is in the snapshot.
