@@ -1,7 +1,8 @@
 //! Long runs: `torture` kills a real process again and again, with an outside witness of what was
-//! acknowledged; `explore` crashes the simulated disk for as many seeds as you give.
+//! acknowledged; `torture-mapped` does so with several processes on one mapped segment; `explore` crashes the simulated disk for as many seeds as you give.
 
 mod explore;
+mod mapped_torture;
 mod torture;
 mod victim;
 
@@ -19,11 +20,17 @@ enum Command {
     /// Kills a process that runs debit-credit with SIGKILL at random points, recovers (killing the
     /// recovery, too), and checks every acknowledged transaction.
     Torture(torture::Torture),
+    /// Kills one of several processes that share a mapped segment, or all of them, at random points,
+    /// with every mechanism; checks what the survivors and a restart see.
+    TortureMapped(mapped_torture::MappedTorture),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
     /// The process that torture kills.
     #[command(hide = true)]
     Victim(victim::Victim),
+    /// The process that torture-mapped kills.
+    #[command(hide = true)]
+    MappedVictim(mapped_torture::MappedVictim),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -31,5 +38,7 @@ fn main() -> anyhow::Result<()> {
         Command::Torture(torture) => torture.run(),
         Command::Explore(explore) => explore.run(),
         Command::Victim(victim) => victim.run(),
+        Command::TortureMapped(torture) => torture.run(),
+        Command::MappedVictim(victim) => victim.run(),
     }
 }

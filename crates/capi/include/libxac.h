@@ -74,7 +74,8 @@ void *xMmap(const char *file,
 int xMunmap(const void *start);
 
 /**
- * Begins a transaction; inside of one, a nested one. Returns 0, or `FAILED`.
+ * Begins a transaction; inside of one, a nested one. Returns 0, or `FAILED`: also if the program wrote
+ * to the file while no transaction was running, which was undone now; the next call begins one.
  */
 int xbegin(void);
 

@@ -77,6 +77,12 @@
 #define SDX_BEGIN_READ_ONLY 2
 
 /**
+ * Nothing is done to find out whether the memory was written while no transaction was running, which
+ * costs a little. Such a store then becomes part of the transaction, or is lost.
+ */
+#define SDX_BEGIN_UNCHECKED 4
+
+/**
  * The commit returns when the transaction is on stable storage.
  */
 #define SDX_COMMIT_WAIT 0
@@ -447,7 +453,8 @@ sdx_status sdx_session_close(struct sdx_session *session);
  * stored must be offsets.
  *
  * The memory may be used by ordinary loads and stores while a transaction is running. Outside of
- * one, loads find some committed state of each page, and stores are lost.
+ * one, loads find some committed state of each page, and stores are undone by the `sdx_begin` that
+ * follows, which says so.
  */
 sdx_status sdx_session_address(struct sdx_session *session,
                                void **address);
@@ -462,6 +469,9 @@ sdx_status sdx_session_length(struct sdx_session *session,
 /**
  * Begins a transaction. What it reads is the state of this moment and does not change, also if it
  * cannot commit any more. `flags`: `SDX_BEGIN_...`, or 0.
+ *
+ * `SDX_WRITTEN_OUTSIDE` if the program wrote to the session's memory while no transaction was running:
+ * that was undone now, and the next call begins one.
  */
 sdx_status sdx_begin(struct sdx_session *session,
                      uint32_t flags);

@@ -49,8 +49,12 @@ impl Kind for sdx_session {
 }
 
 impl SessionState {
-    pub fn begin(&mut self, begin: Begin) -> Result<(), Failure> {
-        self.session.begin(begin)?;
+    /// Begins a transaction; `checked`, looks for what was written while none was running.
+    pub fn begin(&mut self, begin: Begin, checked: bool) -> Result<(), Failure> {
+        match checked {
+            true => self.session.begin_checked(begin)?,
+            false => self.session.begin(begin)?,
+        }
         self.running = Some(Running {
             begin,
             thread: std::thread::current().id(),
@@ -196,7 +200,8 @@ pub unsafe extern "C" fn sdx_session_close(session: *mut sdx_session) -> sdx_sta
 /// stored must be offsets.
 ///
 /// The memory may be used by ordinary loads and stores while a transaction is running. Outside of
-/// one, loads find some committed state of each page, and stores are lost.
+/// one, loads find some committed state of each page, and stores are undone by the `sdx_begin` that
+/// follows, which says so.
 ///
 /// # Safety
 /// As for `sdx_open`.

@@ -12,6 +12,9 @@ use std::ffi::c_void;
 pub const SDX_BEGIN_EXCLUSIVE: u32 = 1;
 /// It only reads. It never conflicts and holds nobody up.
 pub const SDX_BEGIN_READ_ONLY: u32 = 2;
+/// Nothing is done to find out whether the memory was written while no transaction was running, which
+/// costs a little. Such a store then becomes part of the transaction, or is lost.
+pub const SDX_BEGIN_UNCHECKED: u32 = 4;
 
 /// The commit returns when the transaction is on stable storage.
 pub const SDX_COMMIT_WAIT: u32 = 0;
@@ -38,6 +41,9 @@ unsafe fn with(
 /// Begins a transaction. What it reads is the state of this moment and does not change, also if it
 /// cannot commit any more. `flags`: `SDX_BEGIN_...`, or 0.
 ///
+/// `SDX_WRITTEN_OUTSIDE` if the program wrote to the session's memory while no transaction was running:
+/// that was undone now, and the next call begins one.
+///
 /// # Safety
 /// As for `sdx_open`.
 #[unsafe(no_mangle)]
@@ -49,12 +55,12 @@ pub unsafe extern "C" fn sdx_begin(session: *mut sdx_session, flags: u32) -> sdx
     // SAFETY: the header's promise.
     unsafe {
         with(session, |session| {
-            let known = SDX_BEGIN_EXCLUSIVE | SDX_BEGIN_READ_ONLY;
+            let known = SDX_BEGIN_EXCLUSIVE | SDX_BEGIN_READ_ONLY | SDX_BEGIN_UNCHECKED;
             if flags & !known != 0 || begin.exclusive && begin.read_only {
                 let message = format!("{flags:#x} are no flags of sdx_begin");
                 return Err(Failure::argument(message));
             }
-            session.begin(begin)
+            session.begin(begin, flags & SDX_BEGIN_UNCHECKED == 0)
         })
     }
 }

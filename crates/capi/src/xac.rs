@@ -122,7 +122,8 @@ pub extern "C" fn xMunmap(start: *const c_void) -> c_int {
     })
 }
 
-/// Begins a transaction; inside of one, a nested one. Returns 0, or `FAILED`.
+/// Begins a transaction; inside of one, a nested one. Returns 0, or `FAILED`: also if the program wrote
+/// to the file while no transaction was running, which was undone now; the next call begins one.
 #[unsafe(no_mangle)]
 pub extern "C" fn xbegin() -> c_int {
     outcome(|| {
@@ -138,7 +139,7 @@ pub extern "C" fn xbegin() -> c_int {
             exclusive: mapped.aborts_in_a_row >= ABORTS_BEFORE_PRIORITY,
             read_only: false,
         };
-        mapped.session.begin(begin)?;
+        mapped.session.begin(begin, true)?;
         mapped.thread = Some(std::thread::current().id());
         Ok(0)
     })
@@ -279,7 +280,7 @@ impl Mapped {
             let message = "a transaction is running; xMmap outside of one";
             return Err(Failure::new(SDX_INSIDE_TRANSACTION, message));
         }
-        self.session.begin(Begin::default())?;
+        self.session.begin(Begin::default(), true)?;
         let grown = self.session.session.grow_to(length as u64);
         self.session.abort()?;
         Ok(grown?)

@@ -39,3 +39,8 @@ fn the_library_can_be_part_of_the_program() {
     let program = Program::compile_with("face", Link::Static);
     in_directory(|directory| program.run(directory, "1", &[]));
 }
+
+#[test]
+fn allocation_and_roots() {
+    run("heap");
+}

@@ -146,6 +146,12 @@ impl Session {
         self.running.is_some()
     }
 
+    /// Whether a transaction is running that only reads.
+    #[inline]
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.running.is_some_and(|begin| begin.read_only)
+    }
+
     /// The view's first byte: the address of offset 0 of the segment, for as long as the session
     /// lives. What may be done there is said at [`crate::Transaction::bytes_mut`].
     pub fn address(&self) -> *mut u8 {

@@ -133,10 +133,13 @@ impl Memory for Transaction<'_> {
         bytes(self.session)
     }
 
-    /// The whole view, to change. The [explicit](crate::mechanism::Explicit) mechanism does not see
+    /// The whole view, to change; nothing, if the transaction was begun to read only. The [explicit](crate::mechanism::Explicit) mechanism does not see
     /// what is written through it, and such stores are lost.
     #[inline]
     fn bytes_mut(&mut self) -> &mut [u8] {
+        if self.session.is_read_only() {
+            return &mut [];
+        }
         let length = self.session.length() as usize;
         // SAFETY: the view is mapped for so many bytes and private to the session, which is borrowed
         // exclusively; a page that may not be touched yet is made so by the fault handler, before
@@ -171,7 +174,7 @@ impl Memory for Transaction<'_> {
     #[inline]
     fn range_mut(&mut self, start: u64, length: u64) -> Option<&mut [u8]> {
         let end = start.checked_add(length)?;
-        if end > self.session.length() {
+        if end > self.session.length() || self.session.is_read_only() {
             return None;
         }
         self.session.note_write(start, length as usize);

@@ -135,7 +135,7 @@ fn every_other_page_of_much_memory_in_one_transaction() {
 
 #[test]
 fn a_named_segment_is_one_for_all_handles_and_gone_with_the_last() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
     let options = Options::new()
         .shared_memory(directory.path())
         .address_space_bytes(1 << 30);
@@ -154,7 +154,7 @@ fn a_named_segment_is_one_for_all_handles_and_gone_with_the_last() {
 
 #[test]
 fn threads_that_make_a_named_segment_at_once_get_the_same() {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
     let options = Options::new()
         .shared_memory(directory.path())
         .address_space_bytes(1 << 30);

@@ -235,17 +235,25 @@ fn die_and_go_on(mechanism: MechanismKind, step: usize, passes: u64) -> bool {
     let shared = bank(mechanism, "steps");
     let kind = format!("{mechanism:?}");
     let (step_number, passes) = (step.to_string(), passes.to_string());
-    let mut survivor = Worker::start(&["transfer", &kind, &shared.name, "1", "5"], 1);
-    survivor.goes_on(1);
-    if Step::ALL[step] == Step::Burying {
-        // Somebody whom the victim finds dead.
-        let mut dead = Worker::start(&["transfer", &kind, &shared.name, "2", "6"], 2);
+    let start = |role: &str, number: u64, rest: [&str; 2]| {
+        Worker::start(&[role, &kind, &shared.name, rest[0], rest[1]], number)
+    };
+    let burying = Step::ALL[step] == Step::Burying;
+    if burying {
+        // Somebody whom the victim finds dead, and no survivor who may find him first.
+        let mut dead = start("transfer", 2, ["2", "6"]);
         dead.goes_on(1);
         check(&shared.segment, 2, dead.end(true));
     }
-    let mut victim = Worker::start(&["die", &kind, &shared.name, &step_number, &passes], 0);
+    let early = (!burying).then(|| start("transfer", 1, ["1", "5"]));
+    let early = early.map(|mut survivor| {
+        survivor.goes_on(1);
+        survivor
+    });
+    let mut victim = start("die", 0, [&step_number, &passes]);
     let status = victim.child.wait().unwrap();
     check(&shared.segment, 0, victim.end(false));
+    let mut survivor = early.unwrap_or_else(|| start("transfer", 1, ["1", "5"]));
     survivor.goes_on(20);
     transfer(&shared.segment, 3, &mut Random::new(1)).unwrap();
     check(&shared.segment, 1, survivor.end(true));

@@ -127,3 +127,28 @@ fn a_ticket_is_awaited() {
         }
     }
 }
+
+#[test]
+fn a_database_is_opened_again_while_another_thread_lets_go_of_it() {
+    let directory = tempfile::tempdir().unwrap();
+    drop(open(directory.path()));
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let directory = directory.path();
+            scope.spawn(move || {
+                for round in 0..15 {
+                    let segment = open(directory);
+                    let grown = segment.run(|tx| tx.grow_to(1 << 20));
+                    grown.unwrap();
+                    segment.run(|tx| tx.write(place(thread), round)).unwrap();
+                }
+            });
+        }
+    });
+    let segment = open(directory.path());
+    let snapshot = segment.snapshot().unwrap();
+    assert_eq!(
+        [0, 1, 2].map(|page| snapshot.read(place(page)).unwrap()),
+        [14; 3]
+    );
+}

@@ -120,10 +120,8 @@ fn a_conflict_leaves_nothing_that_looks_like_a_write() {
         }
         session.begin_checked(Begin::default()).unwrap();
         // SAFETY: as above.
-        assert_eq!(
-            unsafe { [at(&session, 3).read(), at(&session, 4).read()] },
-            [0, 3]
-        );
+        let seen = unsafe { [at(&session, 3).read(), at(&session, 4).read()] };
+        assert_eq!(seen, [0, 3], "{mechanism:?}");
     }
 }
 

@@ -85,6 +85,18 @@ static void plain_memory(void)
     for (int page = 0; page < 4096; page++)
         CHECK(words[page * 512 + 2] == (page % 2 ? 0u : page + 1u));
     OK(sdx_commit(session, SDX_COMMIT_WAIT, NULL));
+    /* A store outside of a transaction; the page was written in one before. */
+    OK(sdx_begin(session, 0));
+    words[2] = 100;
+    OK(sdx_commit(session, SDX_COMMIT_WAIT, NULL));
+    if (mechanism == SDX_MECHANISM_ASYNCHRONOUS) {
+        words[2] = 101;
+        STATUS(SDX_WRITTEN_OUTSIDE, sdx_begin(session, 0));
+        STATUS(SDX_NO_TRANSACTION, sdx_abort(session));
+    }
+    OK(sdx_begin(session, SDX_BEGIN_UNCHECKED));
+    CHECK(words[2] == 100);
+    OK(sdx_commit(session, SDX_COMMIT_WAIT, NULL));
     OK(sdx_session_close(session));
 }
 

@@ -1,6 +1,7 @@
 /* What a forked child has of its parent's are error codes, and it can open the segment anew. */
 
 #include <sardonyx.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,12 +12,14 @@ static sdx_session *session;
 static sdx_snapshot *snapshot;
 static sdx_ticket *ticket;
 
+/* The shared memory's file: its name is this test's alone, and the same in the child. */
+static char file[64];
+
 static void open_it(sdx_segment **opened)
 {
     sdx_options options = SDX_OPTIONS;
     options.address_space_bytes = 1 << 30;
-    options.shared_memory = ".";
-    OK(sdx_open_volatile("shared", &options, opened));
+    OK(sdx_open_volatile(strrchr(file, '/') + 1, &options, opened));
 }
 
 static void in_the_child(void)
@@ -57,6 +60,7 @@ int main(void)
 {
     uint64_t number = 7;
     int status;
+    snprintf(file, sizeof file, "/dev/shm/sardonyx-test-forks-%d", (int) getpid());
     open_it(&segment);
     OK(sdx_session_open(segment, &session));
     OK(sdx_begin(session, 0));
@@ -84,6 +88,6 @@ int main(void)
     OK(sdx_ticket_close(ticket));
     OK(sdx_session_close(session));
     OK(sdx_close(segment));
-    CHECK(access("shared", F_OK) != 0);
+    CHECK(access(file, F_OK) != 0);
     return 0;
 }

@@ -65,6 +65,12 @@ static void nesting(void)
     CHECK(xbegin() == 0);
     CHECK(x[0] == 1);
     CHECK(xend() == COMMITTED);
+    x[0] = 5;
+    CHECK(xbegin() == FAILED);
+    CHECK(strstr(xErrorMessage(), "outside"));
+    CHECK(xbegin() == 0);
+    CHECK(x[0] == 1);
+    CHECK(xend() == COMMITTED);
 }
 
 static void *from_another_thread(void *unused)

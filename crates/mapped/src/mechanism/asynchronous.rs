@@ -116,6 +116,11 @@ impl Mechanism for Asynchronous {
                     .map_err(refused("open pages for writing"))?;
             }
         }
+        // One page of the session's own is there: at most its protection is to be taken away, and a fault
+        // costs less than asking for that.
+        if pages.end - pages.start == 1 && view.private.has(pages.start) {
+            return Ok(());
+        }
         let advice = match access {
             Access::Read => Advice::LinuxPopulateRead,
             Access::Write => Advice::LinuxPopulateWrite,

@@ -17,6 +17,7 @@ use super::control::{CONTROL_BYTES, Control, PROCESSES, Process, layout_mark};
 use super::control::{IDLE, MAGIC, SLOTS};
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
+use parking_lot::{Condvar, Mutex};
 use rustix::fs::{CWD, FallocateFlags, MemfdFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
@@ -63,7 +64,7 @@ impl RegionSize {
 
 /// A mapped shared memory, and this process' place in it.
 pub struct Region {
-    file: OwnedFd,
+    file: Backing,
     path: Option<PathBuf>,
     size: RegionSize,
     control: NonNull<Control>,
@@ -100,10 +101,16 @@ impl Region {
                 .map_err(SegmentError::system("make shared memory"))?,
             Some(path) => {
                 let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
-                rustix::fs::open(temporary(path), flags, Mode::RUSR | Mode::WUSR)
-                    .map_err(SegmentError::system("make the file of the shared memory"))?
+                let file = rustix::fs::open(temporary(path), flags, Mode::RUSR | Mode::WUSR)
+                    .map_err(SegmentError::system("make the file of the shared memory"))?;
+                if let Err(error) = must_be_memory(&file, path) {
+                    let _ = rustix::fs::unlink(temporary(path));
+                    return Err(error);
+                }
+                file
             }
         };
+        let file = Backing::new(file)?;
         let failed = SegmentError::system("set the length of the shared memory");
         let whole = size.base_at() + size.pages_max * PAGE_SIZE as u64;
         rustix::fs::ftruncate(&file, whole).map_err(failed)?;
@@ -201,6 +208,8 @@ impl Region {
             Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(SegmentError::system("open the shared memory")(error)),
         };
+        must_be_memory(&file, path)?;
+        let file = Backing::new(file)?;
         let incompatible = |reason: String| SegmentError::Incompatible {
             place: path.display().to_string(),
             reason,
@@ -240,7 +249,7 @@ impl Region {
         Ok(Some(region))
     }
 
-    fn map(file: OwnedFd, path: Option<PathBuf>, size: RegionSize) -> Result<Self, SegmentError> {
+    fn map(file: Backing, path: Option<PathBuf>, size: RegionSize) -> Result<Self, SegmentError> {
         notice_forks();
         let map = |at: u64, bytes: u64| map_shared(&file, at, bytes);
         let control = map(0, CONTROL_BYTES as u64)?.cast();
@@ -560,6 +569,73 @@ unsafe impl Send for Region {}
 // SAFETY: what is reached through `&self` is atomics, locks, and raw pointers, whose users argue for
 // themselves.
 unsafe impl Sync for Region {}
+
+/// The file, once in this process: a process' advisory locks on a file go with *any* of its descriptors
+/// that is closed. So whoever opens it again waits until the region before is closed.
+struct Backing {
+    // Closed before the entry is taken back: fields are dropped in this order.
+    file: OwnedFd,
+    _entry: Entry,
+}
+
+/// That this process has a file open: device, number, and how often the process was forked.
+struct Entry((u64, u64, u32));
+
+static OPEN: Mutex<Vec<(u64, u64, u32)>> = Mutex::new(Vec::new());
+static CLOSED: Condvar = Condvar::new();
+
+impl Backing {
+    fn new(file: OwnedFd) -> Result<Self, SegmentError> {
+        let found =
+            rustix::fs::fstat(&file).map_err(SegmentError::system("look at the shared memory"))?;
+        let entry = (found.st_dev, found.st_ino, forks());
+        let mut open = OPEN.lock();
+        while open.contains(&entry) {
+            CLOSED.wait(&mut open);
+        }
+        open.push(entry);
+        Ok(Backing {
+            file,
+            _entry: Entry(entry),
+        })
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        OPEN.lock().retain(|entry| *entry != self.0);
+        CLOSED.notify_all();
+    }
+}
+
+impl AsFd for Backing {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl std::ops::Deref for Backing {
+    type Target = OwnedFd;
+    fn deref(&self) -> &OwnedFd {
+        &self.file
+    }
+}
+
+/// Other file systems would write the memory to a disk, and the kernel's mechanisms refuse them.
+fn must_be_memory(file: &OwnedFd, path: &Path) -> Result<(), SegmentError> {
+    let found = rustix::fs::fstatfs(file).map_err(SegmentError::system(
+        "look at the file system of the shared memory",
+    ))?;
+    match found.f_type as i64 == libc::TMPFS_MAGIC {
+        true => Ok(()),
+        false => Err(SegmentError::Incompatible {
+            place: path.display().to_string(),
+            reason: "it is not in a memory file system (tmpfs); name a directory in one by the \
+                     option `shared_memory`"
+                .into(),
+        }),
+    }
+}
 
 fn temporary(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

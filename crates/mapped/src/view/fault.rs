@@ -17,6 +17,9 @@ use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
+/// An odd number with bits all over.
+const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// Views in a process at once.
 pub const VIEWS_MAX: usize = 1024;
 
@@ -233,9 +236,15 @@ impl View {
 
     /// Another thread, or the warden, may have been faster, so that there was nothing left to do: then
     /// the access succeeds when it is tried again. If it fails once more and nothing was resolved
-    /// in between, it is a fault of the program.
+    /// in between, in the same thread, it is a fault of the program.
     fn try_again(&self, page: u64) -> bool {
-        let now = self.resolved.load(Ordering::Relaxed) << 36 | page;
+        // SAFETY: always succeeds.
+        let thread = unsafe { libc::gettid() } as u64;
+        // The three as one word; others that are too late at the same time have other ones.
+        let resolved = self.resolved.load(Ordering::Relaxed);
+        let now = (resolved.wrapping_mul(MIX) ^ page)
+            .wrapping_mul(MIX)
+            .wrapping_add(thread);
         self.tried_again.swap(now, Ordering::Relaxed) != now
     }
 
@@ -339,8 +348,7 @@ impl View {
     /// Lets a page be read (`Signal`), as it is in the snapshot.
     pub fn let_read(&self, page: u64) -> std::io::Result<()> {
         if !self.private.has(page) && self.is_unfolded(page) {
-            self.protect(page, 1, MprotectFlags::READ | MprotectFlags::WRITE)?;
-            self.apply_unfolded(page);
+            self.make_right(page)?;
         }
         self.protect(page, 1, MprotectFlags::READ)?;
         self.readable.set(page);

@@ -22,6 +22,7 @@ use parking_lot::RawMutex;
 use parking_lot::lock_api::RawMutex as _;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use sardonyx_storage::page::PAGE_SIZE;
+use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -90,6 +91,9 @@ pub struct View {
     touched_count: AtomicUsize,
     /// Where a page is made before it is put in its place; of whoever resolves.
     scratch: NonNull<u8>,
+    /// This process' memory as a file, through which pages are written that nobody may touch yet
+    /// (`Signal`), where the kernel allows that.
+    memory: Option<OwnedFd>,
 }
 
 impl std::fmt::Debug for View {
@@ -138,6 +142,10 @@ impl View {
             touched: touched.cast(),
             touched_count: AtomicUsize::new(0),
             scratch,
+            memory: match kind {
+                ViewKind::Signal => own_memory(),
+                ViewKind::Asynchronous | ViewKind::Explicit => None,
+            },
         })
     }
 
@@ -283,6 +291,27 @@ impl View {
         }
     }
 
+    /// Applies all records on a page that nobody may touch yet (`Signal`), before anybody may: the
+    /// memory may be lent to other threads. Where the kernel does not allow that, it is made writable
+    /// first. Usable in the fault handler.
+    pub(super) fn make_right(&self, page: u64) -> std::io::Result<()> {
+        let (folded, snapshot) = self.unfolded();
+        let Some(memory) = &self.memory else {
+            self.protect(page, 1, MprotectFlags::READ | MprotectFlags::WRITE)?;
+            self.apply_unfolded(page);
+            return Ok(());
+        };
+        // SAFETY: as in `apply_unfolded`.
+        for frame in unsafe { Frames::new(&self.region, folded, snapshot) } {
+            for change in changes(frame.records).filter(|change| change.page == page) {
+                let at = self.page(page).addr() + change.offset;
+                rustix::io::pwrite(memory, change.bytes, at as u64)?;
+            }
+        }
+        self.private.set(page);
+        Ok(())
+    }
+
     /// The part of the ring that the snapshot has and base pages may lack.
     #[inline]
     pub fn unfolded(&self) -> (u64, u64) {
@@ -356,10 +385,10 @@ impl View {
             ViewKind::Signal if self.private.has(page) => return Ok(()),
             ViewKind::Signal => {
                 let readable = self.readable.has(page);
-                self.protect(page, 1, rights)?;
                 if !readable && self.is_unfolded(page) {
-                    self.apply_unfolded(page);
+                    self.make_right(page)?;
                 }
+                self.protect(page, 1, rights)?;
                 self.copy_in_place(page);
                 let before = match readable {
                     true => MprotectFlags::READ,
@@ -546,6 +575,23 @@ unsafe impl Sync for View {}
 
 fn space(pages: u64) -> usize {
     (pages as usize * PAGE_SIZE).max(PAGE_SIZE)
+}
+
+/// This process' memory as a file, if a page that may not be touched can be written through it.
+fn own_memory() -> Option<OwnedFd> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    let memory = rustix::fs::open("/proc/self/mem", flags, Mode::empty()).ok()?;
+    let flags = MapFlags::PRIVATE;
+    // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
+    let page = unsafe {
+        rustix::mm::mmap_anonymous(ptr::null_mut(), PAGE_SIZE, ProtFlags::empty(), flags)
+    }
+    .ok()?;
+    let tried = rustix::io::pwrite(&memory, &[1], page.addr() as u64);
+    // SAFETY: mapped just above, and nobody else's.
+    let _ = unsafe { rustix::mm::munmap(page, PAGE_SIZE) };
+    tried.is_ok().then_some(memory)
 }
 
 fn touched_bytes(pages: u64) -> usize {

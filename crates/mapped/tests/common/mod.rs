@@ -9,6 +9,7 @@
 use sardonyx_mapped::{MechanismKind, MemoryAccess, Options, P, Segment};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of a page.
 pub const PAGE: u64 = 4096;
@@ -53,9 +54,11 @@ pub fn mechanism_of(name: &str) -> MechanismKind {
         .expect("a mechanism")
 }
 
-/// A name for a shared segment that no other run has.
+/// A name for a shared segment that no other test or run has.
 pub fn unique(name: &str) -> String {
-    format!("sardonyx-proof-{name}-{}", std::process::id())
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    format!("sardonyx-proof-{name}-{}-{count}", std::process::id())
 }
 
 /// A segment shared by name, whose file is removed in the end.
@@ -167,9 +170,13 @@ impl Process {
 /// Says a line to the test that started this process.
 pub fn say(line: impl std::fmt::Display) {
     let mut out = std::io::stdout().lock();
-    out.write_all(format!("@{line}\n").as_bytes())
-        .and_then(|()| out.flush())
-        .expect("someone listens");
+    let told = out
+        .write_all(format!("@{line}\n").as_bytes())
+        .and_then(|()| out.flush());
+    if told.is_err() {
+        // Nobody listens any more.
+        std::process::exit(0);
+    }
 }
 
 /// The sum of the first words of pages.

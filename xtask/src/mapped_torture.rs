@@ -1,0 +1,345 @@
+//! The kill loop for mapped segments: four processes run transactions on one segment with plain loads
+//! and stores; one is killed at a random instant, or all at once, with every mechanism, with and
+//! without a log. The witness is outside: it knows what each was told.
+//!
+//! Checked after every kill: accounts on pages of their own have the same sum as ever; what a process
+//! did is what it was told, or one transaction more, and whole; the survivors go on. With a log, also
+//! after a restart, and by `verify` before it.
+
+use anyhow::{Context, bail, ensure};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx::mapped::{MechanismKind, Memory, MemoryAccess, Options, P, Segment};
+use sardonyx::storage::disk::{Disk, RealDisk};
+use sardonyx::storage::verify::verify;
+use sardonyx_workload::random::Random;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const PAGE: u64 = 4096;
+const ACCOUNTS: std::ops::Range<u64> = 480..544;
+const EACH: u64 = 1_000_000;
+const COUNTERS: u64 = 600;
+const PAGES: u64 = 8192;
+/// Counters that fit, and so processes of one segment.
+const WORKERS_MAX: u64 = PAGES - COUNTERS;
+/// A survivor that does nothing for so long hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Options of `torture-mapped`.
+#[derive(Args)]
+pub struct MappedTorture {
+    /// How often to kill, with each mechanism.
+    #[arg(long, default_value_t = 200)]
+    kills: u64,
+    /// Decides when to kill, and everything else but the system's timing.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Processes at once.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(2..=64))]
+    processes: u64,
+    /// Where the database is; removed before and after. Without it, segments have no log.
+    #[arg(long)]
+    directory: Option<PathBuf>,
+}
+
+/// Options of the process that is killed.
+#[derive(Args)]
+pub struct MappedVictim {
+    place: PathBuf,
+    #[arg(long)]
+    mechanism: u64,
+    #[arg(long)]
+    durable: bool,
+    #[arg(long)]
+    number: u64,
+    #[arg(long)]
+    seed: u64,
+}
+
+const MECHANISMS: [MechanismKind; 3] = [
+    MechanismKind::Asynchronous,
+    MechanismKind::Signal,
+    MechanismKind::Explicit,
+];
+
+fn word(page: u64, index: u64) -> P<u64> {
+    P::from_offset(page * PAGE + index * 8)
+}
+
+/// The smallest ring, so that it wraps all the time.
+fn open(mechanism: u64, durable: bool, place: &Path) -> anyhow::Result<Segment> {
+    let options = Options::new()
+        .mechanism(MECHANISMS[mechanism as usize])
+        .versions_bytes(1)
+        .address_space_bytes(1 << 30);
+    Ok(if durable {
+        options.open(place)?
+    } else {
+        options.open_volatile(&place.to_string_lossy())?
+    })
+}
+
+impl MappedVictim {
+    /// Runs until killed.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let segment = open(self.mechanism, self.durable, &self.place)?;
+        let mut random = Random::new(self.seed);
+        let mut out = std::io::stdout().lock();
+        loop {
+            let count = transfer(&segment, self.number, &mut random)?;
+            out.write_all(&count.to_le_bytes())?;
+            out.flush()?;
+        }
+    }
+}
+
+/// Moves money between some accounts, and counts on a page of its own.
+fn transfer(segment: &Segment, number: u64, random: &mut Random) -> anyhow::Result<u64> {
+    let hops = 1 + random.below(4);
+    let accounts: Vec<u64> = (0..=hops)
+        .map(|_| ACCOUNTS.start + random.below(ACCOUNTS.end - ACCOUNTS.start))
+        .collect();
+    let last = [2, 40, 512][random.below(3) as usize];
+    let grow = random.chance(2);
+    let counter = COUNTERS + number % WORKERS_MAX;
+    let count = segment.run(|tx| -> anyhow::Result<u64> {
+        for pair in accounts.windows(2) {
+            *tx.get_mut(word(pair[0], 0))? -= 1;
+            *tx.get_mut(word(pair[1], 0))? += 1;
+        }
+        let count = tx.read(word(counter, 0))? + 1;
+        for index in 0..last {
+            tx.write(word(counter, index), count)?;
+        }
+        if grow && tx.length() < 256 << 20 {
+            let bytes = tx.length() + PAGE;
+            tx.grow_to(bytes)?;
+        }
+        Ok(count)
+    })?;
+    Ok(count)
+}
+
+/// A victim, and what it was told.
+struct Worker {
+    number: u64,
+    child: Child,
+    told: Arc<AtomicU64>,
+    listener: JoinHandle<()>,
+}
+
+impl Worker {
+    fn goes_on(&self, more: u64) -> anyhow::Result<()> {
+        let until = self.told.load(Ordering::SeqCst) + more;
+        let began = Instant::now();
+        while self.told.load(Ordering::SeqCst) < until {
+            ensure!(
+                !self.listener.is_finished(),
+                "process {} ended by itself",
+                self.number
+            );
+            ensure!(began.elapsed() < PATIENCE, "process {} hangs", self.number);
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    fn end(mut self) -> anyhow::Result<(u64, u64)> {
+        self.child.kill()?;
+        self.child.wait()?;
+        if self.listener.join().is_err() {
+            bail!("the listener panicked");
+        }
+        Ok((self.number, self.told.load(Ordering::SeqCst)))
+    }
+}
+
+/// One segment under torture.
+struct Arena<'a> {
+    options: &'a MappedTorture,
+    mechanism: u64,
+    place: PathBuf,
+    random: Random,
+    started: u64,
+}
+
+impl MappedTorture {
+    /// Runs the loop; ends with an error at the first transaction that is missing or there in part.
+    pub fn run(&self) -> anyhow::Result<()> {
+        for mechanism in 0..MECHANISMS.len() as u64 {
+            let kind = MECHANISMS[mechanism as usize];
+            let place = match &self.directory {
+                Some(directory) => directory.clone(),
+                None => format!("sardonyx-torture-{}-{mechanism}", std::process::id()).into(),
+            };
+            let mut arena = Arena {
+                options: self,
+                mechanism,
+                place,
+                random: Random::new(self.seed.wrapping_add(mechanism)),
+                started: 0,
+            };
+            arena.remove()?;
+            let done = arena.torture();
+            arena.remove()?;
+            let told = done.with_context(|| format!("{kind:?}, seed {}", self.seed))?;
+            println!(
+                "{kind:?}: {} kills; {told} transactions told, each there",
+                self.kills
+            );
+        }
+        Ok(())
+    }
+}
+
+impl Arena<'_> {
+    fn durable(&self) -> bool {
+        self.options.directory.is_some()
+    }
+
+    fn open(&self) -> anyhow::Result<Segment> {
+        open(self.mechanism, self.durable(), &self.place)
+    }
+
+    fn remove(&self) -> anyhow::Result<()> {
+        let removed = match self.durable() {
+            true => std::fs::remove_dir_all(&self.place),
+            false => std::fs::remove_file(Path::new("/dev/shm").join(&self.place)),
+        };
+        match removed {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn start(&mut self) -> anyhow::Result<Worker> {
+        let number = self.started;
+        self.started += 1;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("mapped-victim").arg(&self.place);
+        command.args(["--mechanism", &self.mechanism.to_string()]);
+        command.args(["--number", &number.to_string()]);
+        let seed = self.options.seed.wrapping_mul(1000).wrapping_add(number);
+        command.args(["--seed", &seed.to_string()]);
+        if self.durable() {
+            command.arg("--durable");
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let mut out = child.stdout.take().context("a pipe")?;
+        let told = Arc::new(AtomicU64::new(0));
+        let heard = told.clone();
+        let listener = std::thread::spawn(move || {
+            let mut count = [0; 8];
+            while out.read_exact(&mut count).is_ok() {
+                heard.store(u64::from_le_bytes(count), Ordering::SeqCst);
+            }
+        });
+        Ok(Worker {
+            number,
+            child,
+            told,
+            listener,
+        })
+    }
+
+    fn torture(&mut self) -> anyhow::Result<u64> {
+        let mut segment = self.open()?;
+        segment.run(|tx| -> anyhow::Result<()> {
+            tx.grow_to(PAGES * PAGE)?;
+            for page in ACCOUNTS {
+                tx.write(word(page, 0), EACH)?;
+            }
+            Ok(())
+        })?;
+        let mut workers = Vec::new();
+        for _ in 0..self.options.processes {
+            workers.push(self.start()?);
+        }
+        let mut told = 0;
+        let style = ProgressStyle::with_template("{bar:30} {pos}/{len} kills")?;
+        let progress = ProgressBar::new(self.options.kills).with_style(style);
+        for kill in 0..self.options.kills {
+            let victim = self.random.below(workers.len() as u64) as usize;
+            workers[victim].goes_on(self.random.below(300))?;
+            std::thread::sleep(Duration::from_micros(self.random.below(500)));
+            let all = self.random.chance(10);
+            let mut dead = Vec::new();
+            if all {
+                // As many as can be before they notice.
+                for worker in &mut workers {
+                    worker.child.kill()?;
+                }
+                for worker in workers.drain(..) {
+                    dead.push(worker.end()?);
+                }
+                if self.durable() {
+                    drop(segment);
+                    self.verify()?;
+                    segment = self.open()?;
+                }
+            } else {
+                dead.push(workers.swap_remove(victim).end()?);
+            }
+            for (number, said) in dead {
+                told += said;
+                check(&segment, number, said).with_context(|| format!("after kill {kill}"))?;
+            }
+            for survivor in &workers {
+                survivor.goes_on(1)?;
+            }
+            while (workers.len() as u64) < self.options.processes {
+                workers.push(self.start()?);
+            }
+            progress.inc(1);
+        }
+        for worker in workers {
+            let (number, said) = worker.end()?;
+            told += said;
+            check(&segment, number, said)?;
+        }
+        progress.finish_and_clear();
+        Ok(told)
+    }
+
+    fn verify(&self) -> anyhow::Result<()> {
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(&self.place)?);
+        let found = verify(&disk, 64 << 30, 1)?;
+        ensure!(
+            found.is_sound(),
+            "verify finds damage: {:?}",
+            found.findings
+        );
+        Ok(())
+    }
+}
+
+fn check(segment: &Segment, number: u64, told: u64) -> anyhow::Result<()> {
+    let snapshot = segment.snapshot()?;
+    let mut sum = 0;
+    for page in ACCOUNTS {
+        sum += snapshot.read(word(page, 0))?;
+    }
+    let expected = EACH * (ACCOUNTS.end - ACCOUNTS.start);
+    ensure!(
+        sum == expected,
+        "the accounts have {sum} and should have {expected}"
+    );
+    let counter = COUNTERS + number % WORKERS_MAX;
+    let count = snapshot.read(word(counter, 0))?;
+    let second = snapshot.read(word(counter, 1))?;
+    ensure!(
+        count == second,
+        "a transaction of process {number} is there in part"
+    );
+    ensure!(
+        count == told || count == told + 1,
+        "process {number} was told {told} transactions, and {count} are there"
+    );
+    Ok(())
+}
