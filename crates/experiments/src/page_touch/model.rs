@@ -2,7 +2,8 @@
 //! `aR + bW`, and `c` besides if it is durable.
 //!
 //! A transaction has a cost of its own without durability, too (begin, commit), so the model is
-//! fitted twice: as the thesis writes it, and with a constant. What is fitted are medians, as single
+//! fitted twice: without a constant, and with one. If transactions are durable, the constant belongs
+//! to those that write: one that only reads has nothing to wait for. What is fitted are medians, as single
 //! times have outliers that the squares would follow.
 
 use super::subject::{Runner, Subject, Touch};
@@ -32,7 +33,7 @@ pub struct Point {
 pub struct Model {
     /// Who ran the transactions.
     pub subject: Subject,
-    /// `aR + bW` or `aR + bW + c`.
+    /// `aR + bW`, `aR + bW + c`, or, durable, `aR + bW + c if W`.
     pub form: &'static str,
     /// Of a page read.
     pub a_nanoseconds: f64,
@@ -72,7 +73,11 @@ pub(super) fn fit(
         let median = Distribution::of(times.collect()).median_nanoseconds;
         measured.push((reads, writes, median));
     }
-    let models = [false, true].map(|constant| model(subject, &measured, constant));
+    let constant = match options.durable {
+        None => Constant::Always,
+        Some(_) => Constant::OfWriters,
+    };
+    let models = [Constant::None, constant].map(|constant| model(subject, &measured, constant));
     Ok(models.into_iter().flatten().collect())
 }
 
@@ -81,11 +86,23 @@ fn grid(pages_max: usize) -> impl Iterator<Item = (usize, usize)> {
     pairs.filter(move |(r, w)| (1..=pages_max).contains(&(r + w)))
 }
 
+/// Which transactions have the constant cost.
+#[derive(Clone, Copy)]
+enum Constant {
+    None,
+    Always,
+    OfWriters,
+}
+
 /// `None` if there are too few points.
-fn model(subject: Subject, measured: &[(usize, usize, f64)], constant: bool) -> Option<Model> {
+fn model(subject: Subject, measured: &[(usize, usize, f64)], constant: Constant) -> Option<Model> {
     let row = |(reads, writes, _): &(usize, usize, f64)| {
         let mut row = vec![*reads as f64, *writes as f64];
-        row.extend(constant.then_some(1.0));
+        match constant {
+            Constant::None => (),
+            Constant::Always => row.push(1.0),
+            Constant::OfWriters => row.push(if *writes > 0 { 1.0 } else { 0.0 }),
+        }
         row
     };
     let rows: Vec<_> = measured.iter().map(row).collect();
@@ -94,7 +111,11 @@ fn model(subject: Subject, measured: &[(usize, usize, f64)], constant: bool) -> 
     let points = measured.iter().zip(&fit.residuals);
     Some(Model {
         subject,
-        form: if constant { "aR + bW + c" } else { "aR + bW" },
+        form: match constant {
+            Constant::None => "aR + bW",
+            Constant::Always => "aR + bW + c",
+            Constant::OfWriters => "aR + bW + c if W",
+        },
         a_nanoseconds: fit.coefficients[0],
         b_nanoseconds: fit.coefficients[1],
         c_nanoseconds: fit.coefficients.get(2).copied(),
@@ -126,13 +147,24 @@ mod tests {
     fn a_constant_is_found_and_is_missed_where_there_is_none() {
         let measured = [(1, 0), (0, 1), (4, 1), (1, 4)];
         let measured = measured.map(|(r, w)| (r, w, 2.0 * r as f64 + 5.0 * w as f64 + 100.0));
-        let with = model(Subject::Signal, &measured, true).unwrap();
+        let with = model(Subject::Signal, &measured, Constant::Always).unwrap();
         assert!((with.c_nanoseconds.unwrap() - 100.0).abs() < 1e-9);
         assert!((with.b_nanoseconds - 5.0).abs() < 1e-9);
         assert!(with.residual_max_nanoseconds < 1e-9);
-        let without = model(Subject::Signal, &measured, false).unwrap();
+        let without = model(Subject::Signal, &measured, Constant::None).unwrap();
         assert_eq!(without.c_nanoseconds, None);
         assert!(without.residual_rms_nanoseconds > 1.0);
-        assert!(model(Subject::Signal, &measured[..2], true).is_none());
+        assert!(model(Subject::Signal, &measured[..2], Constant::Always).is_none());
+    }
+
+    #[test]
+    fn durable_transactions_that_only_read_do_not_wait() {
+        let measured = [(1, 0), (4, 0), (0, 1), (4, 1), (1, 4)];
+        let time = |r: usize, w: usize| 2 * r + 5 * w + if w > 0 { 1_000 } else { 0 };
+        let measured = measured.map(|(r, w)| (r, w, time(r, w) as f64));
+        let fit = model(Subject::Explicit, &measured, Constant::OfWriters).unwrap();
+        assert!((fit.c_nanoseconds.unwrap() - 1_000.0).abs() < 1e-6);
+        assert!((fit.a_nanoseconds - 2.0).abs() < 1e-6);
+        assert!(fit.residual_max_nanoseconds < 1e-6);
     }
 }
