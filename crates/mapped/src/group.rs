@@ -285,7 +285,9 @@ mod tests {
         let region = Region::create(None, size, true).unwrap();
         region.grow(16).unwrap();
         let opening = lock_opening(&disk).unwrap();
-        let first = open_first(&disk, &options()).unwrap().expect("nobody else is there");
+        let first = open_first(&disk, &options())
+            .unwrap()
+            .expect("nobody else is there");
         first.initialise(&region.control().log);
         let leader = LogLeader::new(disk.clone(), &first.manifest, first.incarnation());
         let log = SharedLog::new(leader);
@@ -300,7 +302,10 @@ mod tests {
         // Also who comes later is told.
         for _ in 0..2 {
             let outcome = log.wait(&region, lost);
-            assert!(matches!(outcome, Err(SegmentError::Poisoned { .. })), "{outcome:?}");
+            assert!(
+                matches!(outcome, Err(SegmentError::Poisoned { .. })),
+                "{outcome:?}"
+            );
             assert!(matches!(log.poll(&region, lost), Some(Err(_))));
         }
         assert!(log.admit(&region, 8).is_err(), "nothing more is accepted");

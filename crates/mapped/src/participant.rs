@@ -178,14 +178,7 @@ impl Participant {
         if let Some(log) = &self.log {
             log.admit(region, records)?;
         }
-        let tail = region.control().tail.load(Ordering::SeqCst);
-        region.allocate_ring(tail + ring::frame_bytes(records))?;
-        while !ring::has_room(region, records) {
-            ring::fold(region);
-            ring::reclaim(region);
-            if ring::has_room(region, records) {
-                break;
-            }
+        while !ring::has_room(region, records)? {
             if self.log.is_none() || !self.log_lags() {
                 return Ok(false);
             }

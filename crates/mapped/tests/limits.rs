@@ -5,7 +5,7 @@ mod common;
 use common::{MECHANISMS, PAGE, Shared, options, private, unique, word};
 use sardonyx_mapped::memory::GrowError;
 use sardonyx_mapped::{
-    Begin, MechanismKind, Memory, MemoryAccess, Options, RunError, SegmentError, Transaction,
+    Begin, MechanismKind, Memory, MemoryAccess, Options, P, RunError, SegmentError, Transaction,
 };
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
@@ -166,7 +166,9 @@ fn a_shared_memory_without_room_is_an_error_and_not_a_crash() {
 
 #[test]
 fn more_scattered_pages_than_the_kernel_allows_are_refused_and_the_session_goes_on() {
-    let options = Options::new().mechanism(MechanismKind::Signal).address_space_bytes(2 << 30);
+    let options = Options::new()
+        .mechanism(MechanismKind::Signal)
+        .address_space_bytes(2 << 30);
     let segment = options.open_private().unwrap();
     segment.run(|tx| tx.grow_to(600 << 20)).unwrap();
     let pages = 600 << 8;
@@ -174,7 +176,10 @@ fn more_scattered_pages_than_the_kernel_allows_are_refused_and_the_session_goes_
     for _ in 0..2 {
         let mut many = Transaction::begin(&mut session, Begin::default()).unwrap();
         for page in (0..pages).step_by(2) {
-            assert_eq!(many.read(P::<u64>::from_offset(page * 4096 + 8)).unwrap(), 0);
+            assert_eq!(
+                many.read(P::<u64>::from_offset(page * 4096 + 8)).unwrap(),
+                0
+            );
         }
         many.write(P::<u64>::from_offset(8), 7).unwrap();
         let refused = many.commit();
@@ -185,5 +190,12 @@ fn more_scattered_pages_than_the_kernel_allows_are_refused_and_the_session_goes_
         assert_eq!(few.read(P::<u64>::from_offset(8)).unwrap(), 0);
         few.commit().unwrap();
     }
-    assert_eq!(segment.snapshot().unwrap().read(P::<u64>::from_offset(4096)).unwrap(), 2);
+    assert_eq!(
+        segment
+            .snapshot()
+            .unwrap()
+            .read(P::<u64>::from_offset(4096))
+            .unwrap(),
+        2
+    );
 }

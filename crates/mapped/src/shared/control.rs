@@ -38,7 +38,7 @@ pub struct Control {
     pub magic: AtomicU64,
     /// Bytes of this structure and of a POSIX mutex, which differ between C libraries.
     pub layout: AtomicU64,
-    /// Bytes of the ring, a power of two.
+    /// Bytes of the deep ring, a power of two.
     pub ring_bytes: AtomicU64,
     /// Pages for which there is address space.
     pub pages_max: AtomicU64,
@@ -54,7 +54,9 @@ pub struct Control {
     pub growth: Line<RobustLock>,
     /// Where the next transaction's records go.
     pub tail: Line<AtomicU64>,
-    /// Bytes of the ring that have memory.
+    /// Where the newest stretch of the stream starts, times two, plus one if it is in the deep ring.
+    pub lap: AtomicU64,
+    /// Which parts of the deep ring have memory, a bit for each.
     pub ring_allocated: AtomicU64,
     /// The records before it are in the base pages.
     pub folded: Line<AtomicU64>,

@@ -1,13 +1,19 @@
 //! The shared memory of a segment: one file in a memory file system, mapped by every process.
 //!
 //! ```text
-//! control | ring of redo records | sequence numbers of the pages | base pages …
+//! control | hot ring | deep ring | sequence numbers of the pages | base pages …
 //! ```
 //!
 //! The file is sparse: what nobody touched takes no memory. Whatever is touched is allocated before, so
 //! that a full file system is an error when growing or committing, and never a SIGBUS.
 //!
-//! The ring is mapped twice, one after the other, so that a transaction's records are contiguous also
+//! The ring of redo records is one stream of positions in two pieces of memory. Usually it runs in the
+//! *hot* ring, which is small, so that it stays in the processor's caches. When that is full, because
+//! a transaction is large, a snapshot old or the log behind, the stream goes on in the *deep* one, and
+//! comes back when nobody needs much of it. At most two stretches of the stream are alive at a time, one
+//! in each ([`Control::lap`]).
+//!
+//! Each ring is mapped twice, one after the other, so that a transaction's records are contiguous also
 //! where they cross its end.
 //!
 //! All `unsafe` for the mapping is here. What is given out: references to atomics; copies of bytes out
@@ -30,8 +36,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 /// Base pages are allocated so many bytes at a time.
 const GROW_BYTES: u64 = 2 << 20;
 
-/// The ring gets memory so many bytes at a time.
-const RING_STEP_BYTES: u64 = 1 << 20;
+/// Bytes of the hot ring.
+pub const HOT_BYTES: u64 = 1 << 20;
+
+/// The deep ring gets memory a part of so many at a time.
+const RING_PARTS: u64 = 64;
 
 /// Where in the file the advisory locks of the processes are: far behind its contents.
 const LOCKS_AT: i64 = 1 << 60;
@@ -49,8 +58,12 @@ pub struct RegionSize {
 }
 
 impl RegionSize {
-    fn ring_at(self) -> u64 {
+    fn hot_at(self) -> u64 {
         (CONTROL_BYTES as u64).next_multiple_of(GROW_BYTES)
+    }
+
+    fn ring_at(self) -> u64 {
+        self.hot_at() + HOT_BYTES
     }
 
     fn sequence_at(self) -> u64 {
@@ -68,6 +81,7 @@ pub struct Region {
     path: Option<PathBuf>,
     size: RegionSize,
     control: NonNull<Control>,
+    hot: NonNull<u8>,
     ring: NonNull<u8>,
     sequence: NonNull<AtomicU64>,
     base: NonNull<u8>,
@@ -114,7 +128,7 @@ impl Region {
         let failed = SegmentError::system("set the length of the shared memory");
         let whole = size.base_at() + size.pages_max * PAGE_SIZE as u64;
         rustix::fs::ftruncate(&file, whole).map_err(failed)?;
-        allocate(&file, path, 0, CONTROL_BYTES as u64)?;
+        allocate(&file, path, 0, size.ring_at())?;
         let mut region = Self::map(file, path.map(Path::to_owned), size)?;
         let control = region.control();
         control.layout.store(layout_mark(), Ordering::Relaxed);
@@ -253,6 +267,7 @@ impl Region {
         notice_forks();
         let map = |at: u64, bytes: u64| map_shared(&file, at, bytes);
         let control = map(0, CONTROL_BYTES as u64)?.cast();
+        let hot = map_twice(&file, size.hot_at(), HOT_BYTES)?;
         let ring = map_twice(&file, size.ring_at(), size.ring_bytes)?;
         let sequence = map(size.sequence_at(), (size.pages_max * 8).max(8))?.cast();
         let base = map(size.base_at(), (size.pages_max * PAGE_SIZE as u64).max(1))?;
@@ -261,6 +276,7 @@ impl Region {
             path,
             size,
             control,
+            hot,
             ring,
             sequence,
             base,
@@ -397,20 +413,39 @@ impl Region {
         unsafe { self.sequence.add(page as usize).as_ref() }
     }
 
-    /// Bytes of the ring.
+    /// Bytes of the deep ring: the most that can be kept.
     #[inline]
     pub fn ring_bytes(&self) -> u64 {
         self.size.ring_bytes
     }
 
-    /// The ring at a position, as memory: `length` bytes, at most the ring's.
+    /// Where the newest stretch of the stream starts, and whether it is in the deep ring.
+    #[inline]
+    pub fn lap(&self) -> (u64, bool) {
+        let lap = self.control().lap.load(Ordering::SeqCst);
+        (lap >> 1, lap & 1 == 1)
+    }
+
+    /// The stream goes on in the other ring from `position`. The caller holds the commit lock, nothing
+    /// before the newest stretch is needed any more, and `position` is the tail.
+    pub fn change_ring(&self, position: u64, deep: bool) {
+        let lap = position << 1 | u64::from(deep);
+        self.control().lap.store(lap, Ordering::SeqCst);
+    }
+
+    /// The stream at a position, as memory: `length` bytes, at most the ring's.
     #[inline]
     pub fn ring(&self, position: u64, length: usize) -> *mut u8 {
-        assert!(length as u64 <= self.size.ring_bytes);
-        let at = (position & (self.size.ring_bytes - 1)) as usize;
-        // SAFETY: the ring is mapped twice, so that `length` bytes from any place in the first
-        // mapping are mapped.
-        unsafe { self.ring.as_ptr().add(at) }
+        let (start, deep) = self.lap();
+        let (ring, bytes) = match (position >= start) == deep {
+            true => (self.ring, self.size.ring_bytes),
+            false => (self.hot, HOT_BYTES),
+        };
+        assert!(length as u64 <= bytes);
+        let at = (position & (bytes - 1)) as usize;
+        // SAFETY: each ring is mapped twice, so that `length` bytes from any place in the first mapping
+        // are mapped.
+        unsafe { ring.as_ptr().add(at) }
     }
 
     /// A base page, as memory.
@@ -484,19 +519,21 @@ impl Region {
         grown
     }
 
-    /// Sees to it that the ring has memory up to a position. The caller holds the commit lock.
-    pub fn allocate_ring(&self, position: u64) -> Result<(), SegmentError> {
-        let control = self.control();
-        let have = control.ring_allocated.load(Ordering::SeqCst);
-        // From the second lap on it has.
-        if position <= have || have == self.size.ring_bytes {
+    /// Sees to it that the deep ring has memory for a stretch. The caller holds the commit lock.
+    pub fn allocate_ring(&self, position: u64, length: u64) -> Result<(), SegmentError> {
+        let allocated = &self.control().ring_allocated;
+        let part = self.size.ring_bytes / RING_PARTS;
+        let have = allocated.load(Ordering::SeqCst);
+        if have == u64::MAX {
             return Ok(());
         }
-        let want = position
-            .next_multiple_of(RING_STEP_BYTES)
-            .min(self.size.ring_bytes);
-        self.allocate(self.size.ring_at() + have, want - have)?;
-        control.ring_allocated.store(want, Ordering::SeqCst);
+        for n in position / part..(position + length).div_ceil(part) {
+            let n = n % RING_PARTS;
+            if allocated.load(Ordering::SeqCst) & 1 << n == 0 {
+                self.allocate(self.size.ring_at() + n * part, part)?;
+                allocated.fetch_or(1 << n, Ordering::SeqCst);
+            }
+        }
         Ok(())
     }
 
@@ -549,6 +586,7 @@ impl Drop for Region {
         let ring = self.size.ring_bytes as usize;
         let parts = [
             (self.control.cast(), CONTROL_BYTES),
+            (self.hot, 2 * HOT_BYTES as usize),
             (self.ring, 2 * ring),
             (
                 self.sequence.cast(),

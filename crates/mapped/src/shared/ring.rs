@@ -5,7 +5,8 @@
 //! log. Frames are written behind the tail and published by storing the tail.
 
 use super::control::IDLE;
-use super::region::Region;
+use super::region::{HOT_BYTES, Region};
+use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::page::PAGE_SIZE;
@@ -67,7 +68,7 @@ impl<'a> Frames<'a> {
     /// The ring is not used again from `from` on as long as a frame of this iterator is used: the
     /// caller's session has pinned it, or the caller holds the commit lock; and `to` was published.
     pub unsafe fn new(region: &'a Region, from: u64, to: u64) -> Self {
-        debug_assert!(from <= to && to - from <= region.ring_bytes());
+        debug_assert!(from <= to && to - from <= region.ring_bytes() + HOT_BYTES);
         Frames {
             region,
             at: from,
@@ -207,9 +208,43 @@ pub fn reclaim(region: &Region) {
     planted::step(Step::Reclaimed);
 }
 
-/// Whether a transaction with so many bytes of records has room. The caller holds the commit lock.
-pub fn has_room(region: &Region, records: usize) -> bool {
+/// The stream comes back to the hot ring when so little of it is needed.
+const LITTLE_BYTES: u64 = 64 << 10;
+
+/// Whether a transaction with so many bytes of records has room; changes the ring if that makes some. The
+/// caller holds the commit lock.
+pub fn has_room(region: &Region, records: usize) -> Result<bool, SegmentError> {
     let control = region.control();
-    let end = control.tail.load(Ordering::Relaxed) + frame_bytes(records);
-    end - control.reclaimed.load(Ordering::Relaxed) <= region.ring_bytes()
+    let need = frame_bytes(records);
+    let tail = control.tail.load(Ordering::Relaxed);
+    let (start, deep) = region.lap();
+    let fits = |bytes: u64| {
+        let reclaimed = control.reclaimed.load(Ordering::Relaxed);
+        tail - reclaimed.max(start) + need <= bytes
+    };
+    if !deep && fits(HOT_BYTES) {
+        return Ok(true);
+    }
+    fold(region);
+    reclaim(region);
+    let reclaimed = control.reclaimed.load(Ordering::Relaxed);
+    // Nothing of the stretch before the newest is needed.
+    let other_is_free = reclaimed >= start;
+    if deep && other_is_free && tail - reclaimed + need <= LITTLE_BYTES {
+        region.change_ring(tail, false);
+        return Ok(true);
+    }
+    if !deep && fits(HOT_BYTES) {
+        return Ok(true);
+    }
+    if !deep && other_is_free && need <= region.ring_bytes() {
+        region.allocate_ring(tail, need)?;
+        region.change_ring(tail, true);
+        return Ok(true);
+    }
+    if deep && fits(region.ring_bytes()) {
+        region.allocate_ring(tail, need)?;
+        return Ok(true);
+    }
+    Ok(false)
 }

@@ -8,8 +8,8 @@
 
 use super::kernel::kernel;
 use super::memory::{View, ViewKind};
-use crate::shared::ring::{Frames, changes};
 use crate::shared::region;
+use crate::shared::ring::{Frames, changes};
 use rustix::mm::MprotectFlags;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::cell::UnsafeCell;
@@ -214,11 +214,14 @@ impl View {
         let resolving = self.resolve_alone();
         let outcome = match self.kind() {
             ViewKind::Asynchronous => self.resolve_asynchronous(page),
-            ViewKind::Signal => self.resolve_signal(page).or_else(|error| match error.raw_os_error() {
-                // More ranges of different protection than the kernel allows.
-                Some(libc::ENOMEM) => self.open_whole().map(|()| true),
-                _ => Err(error),
-            }),
+            ViewKind::Signal => {
+                self.resolve_signal(page)
+                    .or_else(|error| match error.raw_os_error() {
+                        // More ranges of different protection than the kernel allows.
+                        Some(libc::ENOMEM) => self.open_whole().map(|()| true),
+                        _ => Err(error),
+                    })
+            }
             ViewKind::Explicit => Ok(false),
         };
         let outcome = outcome.map(|handled| match handled {
