@@ -22,8 +22,15 @@ use sardonyx_storage::shared::{LogLeader, SharedLogError};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// How long the leader waits for those who were in the last group.
-const GATHER: Duration = Duration::from_micros(15);
+/// The leader waits for those who were in the last group for this part of the time that writing it
+/// took, but not longer than [`GATHER_MAX`]: a group with them spares the next write.
+const GATHER_PART: u64 = 2;
+
+/// See [`GATHER_PART`].
+const GATHER_MAX: Duration = Duration::from_micros(100);
+
+/// After so many looks the leader lets others use its processor.
+const LOOKS: u32 = 64;
 
 /// How long a waiting thread looks before it parks: on two processors a wake-up costs about as much.
 const LOOK: Duration = Duration::from_micros(10);
@@ -72,7 +79,10 @@ impl SharedLog {
         let count = records.len() as u32;
         planted::step(Step::Leading);
         let mut leader = self.leader.lock();
+        let began = Instant::now();
         leader.write_group(&control.log, count, &records, end)?;
+        let took = began.elapsed().as_nanos() as u64;
+        control.write_nanoseconds.store(took, Ordering::Relaxed);
         planted::step(Step::GroupWritten);
         control.durable.store(end, Ordering::SeqCst);
         for (word, writers) in control.last_writers.iter().zip(writers) {
@@ -145,7 +155,8 @@ impl DurableLog for SharedLog {
                 continue;
             }
             let since = *looking.get_or_insert_with(Instant::now);
-            if since.elapsed() < LOOK {
+            // If others have parked already, the processors are wanted.
+            if since.elapsed() < LOOK && control.waiting.load(Ordering::Relaxed) == 0 {
                 std::hint::spin_loop();
                 continue;
             }
@@ -209,7 +220,10 @@ fn gather(region: &Region, from: u64) -> [u64; SLOTS / 64] {
     let control = region.control();
     let mut writers = [0; SLOTS / 64];
     let mut seen = from;
+    let took = control.write_nanoseconds.load(Ordering::Relaxed);
+    let at_most = Duration::from_nanos(took / GATHER_PART).min(GATHER_MAX);
     let mut began = None;
+    let mut looks = 0;
     loop {
         let to = control.tail.load(Ordering::SeqCst);
         // SAFETY: the ring is kept from the durable end on.
@@ -223,10 +237,14 @@ fn gather(region: &Region, from: u64) -> [u64; SLOTS / 64] {
             return writers;
         }
         let began = *began.get_or_insert_with(Instant::now);
-        if began.elapsed() >= GATHER {
+        if began.elapsed() >= at_most {
             return writers;
         }
-        std::hint::spin_loop();
+        looks += 1;
+        match looks % LOOKS {
+            0 => std::thread::yield_now(),
+            _ => std::hint::spin_loop(),
+        }
     }
 }
 

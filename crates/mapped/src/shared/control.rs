@@ -52,14 +52,16 @@ pub struct Control {
     pub writer: Line<RobustLock>,
     /// Held while the segment grows, and while slots are given out.
     pub growth: Line<RobustLock>,
+    // These are written together, by the holder of the commit lock, and read together by who begins:
+    // in one cache line, which starts here since what is before is aligned.
     /// Where the next transaction's records go.
-    pub tail: Line<AtomicU64>,
+    pub tail: AtomicU64,
     /// Where the newest stretch of the stream starts, times two, plus one if it is in the deep ring.
     pub lap: AtomicU64,
     /// Which parts of the deep ring have memory, a bit for each.
     pub ring_allocated: AtomicU64,
     /// The records before it are in the base pages.
-    pub folded: Line<AtomicU64>,
+    pub folded: AtomicU64,
     /// How far the records are being folded.
     pub fold_limit: AtomicU64,
     /// The ring is being used again up to here.
@@ -72,6 +74,8 @@ pub struct Control {
     pub groups: Line<AtomicU32>,
     /// Threads that wait for `groups` to change.
     pub waiting: AtomicU32,
+    /// How long the last group's write took, in nanoseconds.
+    pub write_nanoseconds: AtomicU64,
     /// The slots whose transactions were in the last group, a bit for each.
     pub last_writers: [AtomicU64; SLOTS / 64],
     /// What the processes know of the log.
@@ -137,3 +141,9 @@ const _: () = assert!(CONTROL_BYTES.is_multiple_of(PAGE_SIZE));
 pub fn layout_mark() -> u64 {
     (CONTROL_BYTES as u64) << 16 | size_of::<libc::pthread_mutex_t>() as u64
 }
+
+const _: () = assert!(
+    std::mem::offset_of!(Control, tail) % 64 == 0
+        && std::mem::offset_of!(Control, reclaimed) / 64
+            == std::mem::offset_of!(Control, tail) / 64
+);
