@@ -511,7 +511,7 @@ impl Session {
         // This transaction needs its snapshot no more, and should not keep itself from folding.
         self.slot().snapshot.store(IDLE, Ordering::SeqCst);
         planted::step(Step::SlotFree);
-        ring::fold(&shared.region);
+        ring::fold(&shared.region, Some(self.writer));
         Ok(end)
     }
 

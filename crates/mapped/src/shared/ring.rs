@@ -142,10 +142,19 @@ pub fn publish(region: &Region, writer: (u32, u32), records: &[u8]) -> u64 {
     end
 }
 
+/// Smaller transactions' records are folded by whoever comes.
+const LARGE_BYTES: usize = 1024;
+
+/// So many bytes of records may be left to others to be folded.
+const LEFT_TO_OTHERS_BYTES: u64 = 64 << 10;
+
 /// Brings base pages up to date, as far as no running transaction sees an older state. The caller
 /// holds the commit lock. A death in the middle does no harm: records are after-images, and the next
 /// one begins at the same place again (I3, I9).
-pub fn fold(region: &Region) {
+///
+/// With a session's name, others' large transactions are left to be folded by them, since they have them in
+/// their processor's cache; unless much is left.
+pub fn fold(region: &Region, own: Option<(u32, u32)>) {
     let control = region.control();
     let from = control.folded.load(Ordering::Relaxed);
     let mut to = control.tail.load(Ordering::Relaxed);
@@ -168,7 +177,16 @@ pub fn fold(region: &Region) {
         return;
     }
     // SAFETY: the commit lock is held, and the ring is used again only up to `folded` at most.
-    for frame in unsafe { Frames::new(region, from, to) } {
+    let frames = unsafe { Frames::new(region, from, to) };
+    let limit = to;
+    to = from;
+    for frame in frames {
+        let others = own.is_some_and(|own| own != frame.writer);
+        let large = frame.records.len() >= LARGE_BYTES;
+        if others && large && limit - to <= LEFT_TO_OTHERS_BYTES {
+            break;
+        }
+        to = frame.end;
         for change in changes(frame.records) {
             let base = region.base(change.page);
             debug_assert!(change.offset + change.bytes.len() <= PAGE_SIZE);
@@ -225,7 +243,7 @@ pub fn has_room(region: &Region, records: usize) -> Result<bool, SegmentError> {
     if !deep && fits(HOT_BYTES) {
         return Ok(true);
     }
-    fold(region);
+    fold(region, None);
     reclaim(region);
     let reclaimed = control.reclaimed.load(Ordering::Relaxed);
     // Nothing of the stretch before the newest is needed.
