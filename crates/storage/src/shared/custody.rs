@@ -67,6 +67,12 @@ impl CustodyError {
     }
 }
 
+/// How much of the log may be left unread: at most this,
+const PATIENCE_BYTES: u64 = 4 << 20;
+
+/// and at most this part of what the log may have.
+const PATIENCE_PART: u64 = 64;
+
 /// The checkpointers and the log's segments of a shared database. Whoever has it holds the
 /// custodian's lock while using it ([`super::Custodian`] sees to that).
 #[derive(Debug)]
@@ -78,6 +84,8 @@ pub struct Custody {
     stage: Arc<CheckpointStage>,
     feeds: Vec<Arc<Feed>>,
     pool: Arc<BufferPool>,
+    /// Less than this may be left unread until there is more, or until a checkpoint is asked for.
+    patience_bytes: u64,
     /// Opened when there is something to read.
     reader: Option<LogReader>,
     /// Up to where the checkpointers were given the log.
@@ -150,6 +158,7 @@ impl Custody {
             stage,
             feeds,
             pool: Arc::new(BufferPool::new(BUFFER_BYTES, buffers_max, || {})),
+            patience_bytes: PATIENCE_BYTES.min(segments_max * layout.segment_bytes / PATIENCE_PART),
             reader: None,
             fed: end,
             serving: None,
@@ -220,7 +229,15 @@ impl Custody {
     pub fn tick(&mut self, state: &SharedLogState) -> Result<bool, CustodyError> {
         // Read before the end: what is durable when somebody asks is in the checkpoint.
         let wanted = state.wanted();
-        let mut busy = self.follow(state.end().position)?;
+        let durable = state.end().position;
+        let asked = wanted > state.served() || self.serving.is_some();
+        let behind = durable.lsn.0.saturating_sub(self.fed.lsn.0);
+        // Reading what has just been written takes the disk's time from the next write, so it is done
+        // in large pieces. Without threads nobody would come back for the rest.
+        let mut busy = match self.threaded && !asked && behind < self.patience_bytes {
+            true => behind > 0,
+            false => self.follow(durable)?,
+        };
         if !self.threaded {
             self.stage.pump();
             busy |= self.preparing.step(state) == Preparation::OneMore;
