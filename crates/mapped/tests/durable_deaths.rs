@@ -107,7 +107,7 @@ fn last_of(process: &mut common::Process, before: u64) -> u64 {
 
 #[test]
 fn all_are_killed_at_once_and_nothing_acknowledged_is_lost() {
-    for mechanism in MECHANISMS {
+    for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("bank");
         drop(open(mechanism, &path));
@@ -142,7 +142,7 @@ fn all_are_killed_at_once_and_nothing_acknowledged_is_lost() {
 
 #[test]
 fn one_is_killed_the_others_go_on_and_all_is_there_after_a_restart() {
-    for mechanism in MECHANISMS {
+    for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("bank");
         let segment = open(mechanism, &path);

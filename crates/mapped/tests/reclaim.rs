@@ -8,7 +8,10 @@ fn place(page: u64) -> P<u64> {
 
 #[test]
 fn a_page_that_was_read_is_known_although_the_kernel_was_asked_to_take_it_away() {
-    for mechanism in [MechanismKind::Asynchronous, MechanismKind::Signal] {
+    for mechanism in [MechanismKind::Asynchronous, MechanismKind::Signal]
+        .into_iter()
+        .filter(|kind| kind.resolve().is_ok())
+    {
         let options = Options::new()
             .mechanism(mechanism)
             .address_space_bytes(1 << 30);

@@ -144,7 +144,7 @@ fn judge(history: &History, lists: bool) -> adya::Report {
 
 #[test]
 fn histories_are_strictly_serializable() {
-    for mechanism in MECHANISMS {
+    for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
         for seed in 0..runs(2) {
             for lists in [true, false] {
                 let report = judge(&history(mechanism, lists, seed, true), lists);
@@ -161,7 +161,7 @@ fn histories_are_strictly_serializable() {
 
 #[test]
 fn without_validation_an_anomaly_is_found() {
-    for mechanism in MECHANISMS {
+    for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
         // Which transactions meet is up to the system; in 20 histories some do.
         let found = (0..20).find_map(|seed| {
             let report = judge(&history(mechanism, true, seed, false), true);

@@ -19,19 +19,20 @@
 //! All `unsafe` for the mapping is here. What is given out: references to atomics; copies of bytes out
 //! of the ring and the base pages and into them, whose synchronisation is argued where they are used.
 
+use super::backing::{
+    Backing, allocate, forks, map_shared, map_twice, must_be_memory, notice_forks, place, temporary,
+};
 use super::control::{CONTROL_BYTES, Control, PROCESSES, Process, layout_mark};
 use super::control::{IDLE, MAGIC, SLOTS};
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
-use parking_lot::{Condvar, Mutex};
-use rustix::fs::{CWD, FallocateFlags, MemfdFlags, Mode, OFlags, RenameFlags};
+use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags, ProtFlags};
 use sardonyx_storage::page::PAGE_SIZE;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Base pages are allocated so many bytes at a time.
 const GROW_BYTES: u64 = 2 << 20;
@@ -41,12 +42,6 @@ pub const HOT_BYTES: u64 = 1 << 20;
 
 /// The deep ring gets memory a part of so many at a time.
 const RING_PARTS: u64 = 64;
-
-/// Where in the file the advisory locks of the processes are: far behind its contents.
-const LOCKS_AT: i64 = 1 << 60;
-
-/// Counts the forks that made this process and its ancestors since a segment was first opened.
-static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// How large the parts are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -281,7 +276,7 @@ impl Region {
             sequence,
             base,
             process: 0,
-            forks: FORKS.load(Ordering::Relaxed),
+            forks: forks(),
             kept: AtomicU64::new(0),
         })
     }
@@ -556,7 +551,7 @@ impl Region {
     /// Whether this process was forked after the region was mapped.
     #[inline]
     pub fn was_forked(&self) -> bool {
-        FORKS.load(Ordering::Relaxed) != self.forks
+        forks() != self.forks
     }
 
     /// The file's path, if it has one.
@@ -607,167 +602,3 @@ unsafe impl Send for Region {}
 // SAFETY: what is reached through `&self` is atomics, locks, and raw pointers, whose users argue for
 // themselves.
 unsafe impl Sync for Region {}
-
-/// The file, once in this process: a process' advisory locks on a file go with *any* of its descriptors
-/// that is closed. So whoever opens it again waits until the region before is closed.
-struct Backing {
-    // Closed before the entry is taken back: fields are dropped in this order.
-    file: OwnedFd,
-    _entry: Entry,
-}
-
-/// That this process has a file open: device, number, and how often the process was forked.
-struct Entry((u64, u64, u32));
-
-static OPEN: Mutex<Vec<(u64, u64, u32)>> = Mutex::new(Vec::new());
-static CLOSED: Condvar = Condvar::new();
-
-impl Backing {
-    fn new(file: OwnedFd) -> Result<Self, SegmentError> {
-        let found =
-            rustix::fs::fstat(&file).map_err(SegmentError::system("look at the shared memory"))?;
-        let entry = (found.st_dev, found.st_ino, forks());
-        let mut open = OPEN.lock();
-        while open.contains(&entry) {
-            CLOSED.wait(&mut open);
-        }
-        open.push(entry);
-        Ok(Backing {
-            file,
-            _entry: Entry(entry),
-        })
-    }
-}
-
-impl Drop for Entry {
-    fn drop(&mut self) {
-        OPEN.lock().retain(|entry| *entry != self.0);
-        CLOSED.notify_all();
-    }
-}
-
-impl AsFd for Backing {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
-    }
-}
-
-impl std::ops::Deref for Backing {
-    type Target = OwnedFd;
-    fn deref(&self) -> &OwnedFd {
-        &self.file
-    }
-}
-
-/// Other file systems would write the memory to a disk, and the kernel's mechanisms refuse them.
-fn must_be_memory(file: &OwnedFd, path: &Path) -> Result<(), SegmentError> {
-    let found = rustix::fs::fstatfs(file).map_err(SegmentError::system(
-        "look at the file system of the shared memory",
-    ))?;
-    match found.f_type as i64 == libc::TMPFS_MAGIC {
-        true => Ok(()),
-        false => Err(SegmentError::Incompatible {
-            place: path.display().to_string(),
-            reason: "it is not in a memory file system (tmpfs); name a directory in one by the \
-                     option `shared_memory`"
-                .into(),
-        }),
-    }
-}
-
-fn temporary(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    name.into()
-}
-
-fn place(n: usize) -> libc::flock {
-    // SAFETY: a `flock` of zeroes is valid: plain integers.
-    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
-    lock.l_type = libc::F_WRLCK as libc::c_short;
-    lock.l_whence = libc::SEEK_SET as libc::c_short;
-    lock.l_start = LOCKS_AT + n as i64;
-    lock.l_len = 1;
-    lock
-}
-
-fn allocate(file: &OwnedFd, path: Option<&Path>, at: u64, bytes: u64) -> Result<(), SegmentError> {
-    loop {
-        match rustix::fs::fallocate(file, FallocateFlags::empty(), at, bytes) {
-            Ok(()) => return Ok(()),
-            Err(Errno::INTR) => (),
-            Err(error) => {
-                return Err(SegmentError::SharedMemoryFull {
-                    bytes,
-                    place: path.map_or("memory".into(), |path| path.display().to_string()),
-                    source: error.into(),
-                });
-            }
-        }
-    }
-}
-
-fn map_shared(file: &OwnedFd, at: u64, bytes: u64) -> Result<NonNull<u8>, SegmentError> {
-    let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
-    let bytes = bytes as usize;
-    // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
-    let start = unsafe {
-        rustix::mm::mmap(
-            ptr::null_mut(),
-            bytes,
-            protection,
-            flags | MapFlags::NORESERVE,
-            file,
-            at,
-        )
-    }
-    .map_err(SegmentError::system("map the shared memory"))?;
-    keep_from_children(start.cast(), bytes);
-    NonNull::new(start.cast()).ok_or_else(|| SegmentError::system("map memory")(Errno::NOMEM))
-}
-
-fn map_twice(file: &OwnedFd, at: u64, bytes: u64) -> Result<NonNull<u8>, SegmentError> {
-    let length = bytes as usize;
-    let refused = SegmentError::system("map the ring");
-    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-    // SAFETY: as in `map_shared`.
-    let start = unsafe {
-        rustix::mm::mmap_anonymous(ptr::null_mut(), 2 * length, ProtFlags::empty(), flags)
-    }
-    .map_err(&refused)?;
-    for half in 0..2 {
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: the address is within the reservation made above, which nobody else knows.
-        unsafe {
-            let place = start.cast::<u8>().add(half * length).cast();
-            let flags = MapFlags::SHARED | MapFlags::FIXED;
-            rustix::mm::mmap(place, length, protection, flags, file, at).map_err(&refused)?;
-        }
-    }
-    keep_from_children(start.cast(), 2 * length);
-    NonNull::new(start.cast()).ok_or_else(|| refused(Errno::NOMEM))
-}
-
-/// A forked child must not work on the memory of its parent's sessions.
-pub(crate) fn keep_from_children(start: *mut u8, bytes: usize) {
-    // SAFETY: the advice changes what a later fork copies, nothing here. It fails only for ranges
-    // that are not mapped.
-    let _ = unsafe { rustix::mm::madvise(start.cast(), bytes, Advice::LinuxDontFork) };
-}
-
-/// How many forks made this process and its ancestors since a segment was first opened.
-pub(crate) fn forks() -> u32 {
-    FORKS.load(Ordering::Relaxed)
-}
-
-/// Counts forks, so that a child knows that it is one.
-pub(crate) fn notice_forks() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    extern "C" fn in_the_child() {
-        FORKS.fetch_add(1, Ordering::Relaxed);
-    }
-    ONCE.call_once(|| {
-        // SAFETY: the handler only adds to an atomic, which may be done after a fork.
-        unsafe { libc::pthread_atfork(None, None, Some(in_the_child)) };
-    });
-}

@@ -8,7 +8,7 @@
 
 use super::kernel::kernel;
 use super::memory::{View, ViewKind};
-use crate::shared::region;
+use crate::shared::backing;
 use crate::shared::ring::{Frames, changes};
 use rustix::mm::MprotectFlags;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -73,7 +73,7 @@ pub unsafe fn register(view: &View) -> Option<Registered> {
             .compare_exchange(empty, view.cast_mut(), order, order)
             .is_ok()
         {
-            entry.forks.store(region::forks(), Ordering::SeqCst);
+            entry.forks.store(backing::forks(), Ordering::SeqCst);
             entry.start.store(start, Ordering::SeqCst);
             entry.bytes.store(bytes, Ordering::SeqCst);
             VIEWS_USED.fetch_max(n + 1, Ordering::SeqCst);
@@ -117,7 +117,7 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     // SAFETY: the kernel passes valid information with SA_SIGINFO.
     let address = unsafe { (*info).si_addr() }.addr();
     let used = VIEWS_USED.load(Ordering::SeqCst);
-    let forks = region::forks();
+    let forks = backing::forks();
     let found = VIEWS[..used].iter().find(|entry| {
         // A parent's view is not here; another one may be at its address.
         if entry.forks.load(Ordering::SeqCst) != forks {

@@ -5,7 +5,7 @@
 //! `linux/fs.h`, `asm-generic/mman-common.h`); the crates in use do not have them.
 
 use crate::error::SegmentError;
-use crate::shared::region;
+use crate::shared::backing;
 use rustix::fs::{Mode, OFlags};
 use sardonyx_storage::page::PAGE_SIZE;
 use std::io;
@@ -121,13 +121,13 @@ pub fn kernel() -> Result<&'static Kernel, &'static str> {
     let known = ASKED.load(Ordering::Acquire);
     // SAFETY: null, or leaked below.
     if let Some(asked) = unsafe { known.as_ref() }
-        && asked.forks == region::forks()
+        && asked.forks == backing::forks()
     {
         return asked.answer();
     }
-    region::notice_forks();
+    backing::notice_forks();
     let asked = Box::into_raw(Box::new(Asked {
-        forks: region::forks(),
+        forks: backing::forks(),
         kernel: Kernel::open().map_err(|error| error.to_string()),
     }));
     let order = (Ordering::AcqRel, Ordering::Acquire);

@@ -16,7 +16,8 @@
 
 use super::bitmap::PageBits;
 use crate::error::SegmentError;
-use crate::shared::region::{Region, keep_from_children};
+use crate::shared::backing::keep_from_children;
+use crate::shared::region::Region;
 use crate::shared::ring::{Frames, changes};
 use parking_lot::RawMutex;
 use parking_lot::lock_api::RawMutex as _;

@@ -1,0 +1,184 @@
+//! Committing: from the pages that were written to redo records in the ring.
+//!
+//! Invariant: between the last look at what others committed and the store of the tail the commit lock is
+//! held, so nothing that the transaction read can change unseen.
+
+use super::{Begin, Session};
+use crate::difference::{PageBytes, differences};
+use crate::error::SegmentError;
+use crate::planted::{self, Step};
+use crate::shared::control::IDLE;
+use crate::shared::ring::{self, Frames, changes};
+use sardonyx_storage::log::record::{append_write, mark_end};
+use sardonyx_storage::page::{Address, PAGE_SIZE};
+use std::sync::atomic::Ordering;
+
+impl Session {
+    pub(super) fn try_commit(&mut self, begin: Begin) -> Result<Option<u64>, SegmentError> {
+        if let Some(source) = self.view.take_refused() {
+            let operation = match source.raw_os_error() {
+                Some(libc::ENOMEM) => {
+                    "make a page accessible (a process may have 65,530 ranges of different \
+                     protection: touch fewer scattered pages in one transaction, or use the \
+                     asynchronous mechanism)"
+                }
+                _ => "make a page accessible",
+            };
+            return Err(SegmentError::System { operation, source });
+        }
+        if begin.read_only {
+            return Ok(None);
+        }
+        if self.is_doomed() {
+            return Err(SegmentError::Conflict { page: 0 });
+        }
+        self.gather()?;
+        if self.redo.is_empty() {
+            return Ok(None);
+        }
+        let limit = self.shared.transaction_bytes_max();
+        if self.redo.len() as u64 > limit {
+            let bytes = self.redo.len() as u64;
+            return Err(SegmentError::TransactionTooLarge { bytes, limit });
+        }
+        planted::step(Step::Gathered);
+        let control = self.shared.region.control();
+        let snapshot = self.view.unfolded().1;
+        // What was committed until now is judged before the lock is taken.
+        let until = control.tail.load(Ordering::SeqCst);
+        self.validate(snapshot, until)?;
+        if !begin.exclusive {
+            self.shared.lock_commit(|| self.let_go(until))?;
+        }
+        let published = self.publish(begin, snapshot, until);
+        if !begin.exclusive {
+            self.shared.unlock_commit();
+        }
+        published.map(Some)
+    }
+
+    /// The part of a commit that one does at a time.
+    pub(super) fn publish(
+        &mut self,
+        begin: Begin,
+        snapshot: u64,
+        mut validated: u64,
+    ) -> Result<u64, SegmentError> {
+        let shared = self.shared.clone();
+        let tail = &shared.region.control().tail;
+        let mut waiting = None;
+        loop {
+            let before = tail.load(Ordering::SeqCst);
+            self.validate(validated, before)?;
+            validated = before;
+            if shared.has_room(self.redo.len())? {
+                break;
+            }
+            self.let_go(validated);
+            if begin.exclusive {
+                shared.wait_for_readers(&mut waiting, self.slot)?;
+                continue;
+            }
+            shared.unlock_commit();
+            let waited = shared.wait_for_readers(&mut waiting, self.slot);
+            shared.lock_commit(|| ())?;
+            waited?;
+        }
+        let end = ring::publish(&shared.region, self.writer, &self.redo);
+        if validated == snapshot {
+            self.seen = end;
+        }
+        // This transaction needs its snapshot no more, and should not keep itself from folding.
+        self.slot().snapshot.store(IDLE, Ordering::SeqCst);
+        planted::step(Step::SlotFree);
+        ring::fold(&shared.region, Some(self.writer));
+        Ok(end)
+    }
+
+    /// What this transaction used was found unchanged up to `validated`: before that it needs no old
+    /// versions any more, for its records are made. Others may need the room.
+    pub(super) fn let_go(&self, validated: u64) {
+        // Should it not commit after all, what it wrote cannot be put back page by page.
+        self.view.mark_stale();
+        let slot = self.slot();
+        slot.pin.fetch_max(validated, Ordering::SeqCst);
+        slot.immune.store(IDLE, Ordering::SeqCst);
+    }
+
+    /// Whether nothing that this transaction used was changed by what was committed from `from` to
+    /// `to`.
+    pub(super) fn validate(&self, from: u64, to: u64) -> Result<(), SegmentError> {
+        if planted::skips_validation() {
+            return Ok(());
+        }
+        if self.is_doomed() {
+            return Err(SegmentError::Conflict { page: 0 });
+        }
+        let mut last = None;
+        // SAFETY: the slot pins the ring from its snapshot on.
+        for frame in unsafe { Frames::new(&self.shared.region, from, to) } {
+            for change in changes(frame.records) {
+                if last == Some(change.page) {
+                    continue;
+                }
+                last = Some(change.page);
+                if self.was_used(change.page)? {
+                    return Err(SegmentError::Conflict { page: change.page });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn was_used(&self, page: u64) -> Result<bool, SegmentError> {
+        Ok(self.written.binary_search(&page).is_ok()
+            || self.mechanism.was_read(&self.view, page)?)
+    }
+
+    /// Makes redo records of what was written.
+    pub(super) fn gather(&mut self) -> Result<(), SegmentError> {
+        self.redo.clear();
+        let mut last = 0;
+        let view = &self.view;
+        if let Some(ranges) = self.mechanism.ranges() {
+            for range in ranges {
+                last = self.redo.len();
+                let bytes = (range.end - range.start) as usize;
+                // SAFETY: the range was checked when it was noted; nobody writes the view now.
+                let bytes = unsafe {
+                    let start = view.base().add(range.start as usize);
+                    std::slice::from_raw_parts(start, bytes)
+                };
+                append_write(&mut self.redo, Address(range.start), bytes);
+            }
+        } else {
+            self.mechanism.written(view, &mut self.written)?;
+            self.written.sort_unstable();
+            self.written.dedup();
+            for &page in &self.written {
+                let before = view.committed(page, &mut self.scratch);
+                // SAFETY: both are whole pages. The view is private, and nobody writes it now; the
+                // base page does not change while no unfolded record is on it, and else `before` is
+                // the scratch page.
+                let (before, after) = unsafe {
+                    (
+                        &*before.cast::<PageBytes>(),
+                        &*view.page(page).cast::<PageBytes>(),
+                    )
+                };
+                differences(before, after, |offset, bytes| {
+                    last = self.redo.len();
+                    append_write(
+                        &mut self.redo,
+                        Address(page * PAGE_SIZE as u64 + offset as u64),
+                        bytes,
+                    );
+                });
+            }
+        }
+        if !self.redo.is_empty() {
+            mark_end(&mut self.redo, last);
+        }
+        Ok(())
+    }
+}
