@@ -50,7 +50,7 @@ pub struct Begin {
     pub read_only: bool,
 }
 
-/// A session. See the [module](self).
+/// One private view of the segment, and the transactions that run on it, one after another.
 #[derive(Debug)]
 pub struct Session {
     shared: Arc<Participant>,
@@ -149,7 +149,7 @@ impl Session {
     }
 
     /// The view's first byte: the address of offset 0 of the segment, for as long as the session
-    /// lives. What may be done there is said at [`crate::Transaction::bytes_mut`].
+    /// lives. What may be done there is said at [`crate::Transaction`].
     pub fn address(&self) -> *mut u8 {
         self.view.base()
     }

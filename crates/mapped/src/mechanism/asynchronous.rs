@@ -1,7 +1,7 @@
 //! The asynchronous mechanism: pages are write-protected, and a write takes the protection away
 //! without telling anybody; at the end one scan of the page tables finds the pages that lost it, and
 //! protects them again. What is mapped was read. There is no signal, but for pages that others changed
-//! ([guarded](crate::view::View)) and for the first write to a chunk of 2 MiB, outside of which the
+//! (guarded pages) and for the first write to a chunk of 2 MiB, outside of which the
 //! scan need not look.
 //!
 //! What was mapped stays mapped in the next transaction, so that reading it again costs nothing. Then

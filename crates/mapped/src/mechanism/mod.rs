@@ -10,9 +10,9 @@
 //! transaction's change of it must be judged. Reporting more than was touched is allowed: it costs
 //! a transaction that need not have been repeated, and nothing else.
 
-mod asynchronous;
-mod explicit;
-mod signal;
+pub mod asynchronous;
+pub mod explicit;
+pub mod signal;
 
 pub use asynchronous::Asynchronous;
 pub use explicit::Explicit;
