@@ -143,23 +143,44 @@ impl Compatibility {
                 return Err(CompatibilityError::Row { row, length, modes });
             }
         }
+        Ok(Self::of_rows(rows))
+    }
+
+    /// [`Compatibility::new`] for a `static`, where a bad matrix is an error of the compiler.
+    ///
+    /// # Panics
+    /// If the matrix is not square, or has no mode or more than [`MODES_MAX`].
+    pub const fn of_rows(rows: &[&[bool]]) -> Compatibility {
+        let modes = rows.len();
+        assert!(
+            0 < modes && modes <= MODES_MAX,
+            "a matrix has 1 to 32 lock modes"
+        );
         let mut refused_by = [0; MODES_MAX];
         let mut covered_by = [0; MODES_MAX];
-        for requested in 0..modes {
-            for held in 0..modes {
-                refused_by[requested] |= u32::from(!rows[held][requested]) << held;
-                let covers = (0..modes).all(|other| {
-                    (!rows[held][other] || rows[requested][other])
-                        && (!rows[other][held] || rows[other][requested])
-                });
-                covered_by[requested] |= u32::from(covers || held == requested) << held;
+        let mut requested = 0;
+        while requested < modes {
+            let mut held = 0;
+            while held < modes {
+                assert!(
+                    rows[held].len() == modes,
+                    "a row of a matrix has a column for each of its rows"
+                );
+                if !rows[held][requested] {
+                    refused_by[requested] |= 1 << held;
+                }
+                if held == requested || covers(rows, held, requested) {
+                    covered_by[requested] |= 1 << held;
+                }
+                held += 1;
             }
+            requested += 1;
         }
-        Ok(Compatibility {
+        Compatibility {
             modes,
             refused_by,
             covered_by,
-        })
+        }
     }
 
     /// How many modes there are.
@@ -183,6 +204,20 @@ impl Compatibility {
     pub fn covers(&self, held: Modes, requested: Mode) -> bool {
         held.0 & self.covered_by[usize::from(requested.0)] != 0
     }
+}
+
+/// Whether `held` excludes at least what `requested` excludes.
+const fn covers(rows: &[&[bool]], held: usize, requested: usize) -> bool {
+    let mut other = 0;
+    while other < rows.len() {
+        if (rows[held][other] && !rows[requested][other])
+            || (rows[other][held] && !rows[other][requested])
+        {
+            return false;
+        }
+        other += 1;
+    }
+    true
 }
 
 #[cfg(test)]

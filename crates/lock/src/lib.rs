@@ -28,11 +28,13 @@
 pub mod compatibility;
 pub mod hash;
 pub mod queue;
+pub mod space;
 pub mod statistics;
 pub mod table;
 pub mod waits_for;
 
 pub use compatibility::{Compatibility, CompatibilityError, EXCLUSIVE, Mode, Modes, SHARED};
 pub use queue::{Answer, Holder, LockQueue, Waiter};
+pub use space::{LockSpace, PAGES, Resource};
 pub use statistics::Statistics;
 pub use table::LockTable;

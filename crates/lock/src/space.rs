@@ -1,0 +1,86 @@
+//! Lock spaces: kinds of lockable objects, each with lock modes and a matrix of its own.
+//!
+//! A space is a `static` of the program that defines it: accounts, counters, the keys of indexes. An
+//! object is a number in its space (a hash of a longer name does: a collision costs a needless wait,
+//! never a wrong grant, as long as the matrix is the same). Spaces are told apart by their names.
+
+use crate::compatibility::Compatibility;
+
+/// A kind of objects that are locked alike.
+///
+/// ```
+/// use sardonyx_lock::{LockSpace, Mode};
+///
+/// const READ: Mode = Mode(0);
+/// const ADD: Mode = Mode(1);
+/// // Rows: held; columns: requested. Adding goes with adding; reading only with reading.
+/// static COUNTERS: LockSpace = LockSpace::new("counters", &[&[true, false], &[false, true]]);
+/// assert!(COUNTERS.matrix().admits(ADD.into(), ADD.into()));
+/// assert!(!COUNTERS.matrix().admits(ADD.into(), READ.into()));
+/// ```
+#[derive(Clone, Debug)]
+pub struct LockSpace {
+    name: &'static str,
+    number: u64,
+    matrix: Compatibility,
+}
+
+/// The pages of a database, locked shared or exclusively.
+pub static PAGES: LockSpace = LockSpace {
+    name: "pages",
+    number: 0,
+    matrix: Compatibility::SHARED_EXCLUSIVE,
+};
+
+impl LockSpace {
+    /// A space whose matrix has rows by held and columns by requested mode; `true` is compatible.
+    /// As the value of a `static` it is checked when the program is compiled.
+    ///
+    /// # Panics
+    /// If the matrix is not square, or has no mode or more than
+    /// [`MODES_MAX`](crate::compatibility::MODES_MAX).
+    pub const fn new(name: &'static str, rows: &[&[bool]]) -> LockSpace {
+        LockSpace {
+            name,
+            number: number_of(name),
+            matrix: Compatibility::of_rows(rows),
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// A number made of the name; 0 only for [`PAGES`].
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Which of its modes go together.
+    pub fn matrix(&self) -> &Compatibility {
+        &self.matrix
+    }
+}
+
+/// FNV-1a of 64 bits; never 0.
+const fn number_of(name: &str) -> u64 {
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let mut state = 0xcbf2_9ce4_8422_2325;
+    let name = name.as_bytes();
+    let mut at = 0;
+    while at < name.len() {
+        state = (state ^ name[at] as u64).wrapping_mul(PRIME);
+        at += 1;
+    }
+    if state == 0 { 1 } else { state }
+}
+
+/// One lockable object.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Resource {
+    /// Its space's number.
+    pub space: u64,
+    /// Its number in the space.
+    pub object: u64,
+}

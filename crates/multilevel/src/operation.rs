@@ -1,0 +1,186 @@
+//! Operations on objects: what a user of multi-level transactions defines.
+//!
+//! An operation is a value. It says which objects it locks and in which modes (L1), does its work on
+//! pages, and, from its result, names the operation that undoes it. That *inverse* is data, never a
+//! closure: it is kept in the database until the transaction has ended and is executed after a crash
+//! by a program that only knows its name and its bytes.
+//!
+//! Source: paper 003, sections 1 and 2 (semantic locks, undo log records at the object level).
+
+use crate::pages::{Pages, Stop};
+use sardonyx_lock::{LockSpace, Mode};
+use smallvec::SmallVec;
+use std::error::Error;
+
+/// An operation on objects: a subtransaction of whoever calls it. It takes effect whole or not at
+/// all.
+///
+/// ```
+/// use sardonyx_multilevel::{
+///     Area, Inverse, LockRequests, LockSpace, Mode, Operation, Pages, PlainPages, Recorded, Stop,
+/// };
+///
+/// const READ: Mode = Mode(0);
+/// const ADD: Mode = Mode(1);
+/// static COUNTERS: LockSpace = LockSpace::new("counters", &[&[true, false], &[false, true]]);
+///
+/// /// Adds to the counter in page 0 of an area.
+/// struct Add {
+///     area: Area,
+///     amount: i64,
+/// }
+///
+/// impl Operation for Add {
+///     type Output = ();
+///     type Error = Stop;
+///
+///     fn locks(&self, locks: &mut LockRequests) {
+///         locks.request(&COUNTERS, 0, ADD);
+///     }
+///
+///     fn execute(&self, pages: &mut dyn Pages) -> Result<(), Stop> {
+///         let page = pages.page(self.area, 0)?;
+///         let value = pages.write(page, 0..8)?;
+///         let sum = i64::from_le_bytes(value.try_into().expect("8 bytes")) + self.amount;
+///         value.copy_from_slice(&sum.to_le_bytes());
+///         Ok(())
+///     }
+///
+///     fn inverse(&self, (): &()) -> Option<Inverse> {
+///         let (area, amount) = (self.area, -self.amount);
+///         Some(Inverse::of(&Add { area, amount }))
+///     }
+/// }
+///
+/// impl Recorded for Add {
+///     const NAME: &str = "add";
+///
+///     fn encode(&self, into: &mut Vec<u8>) {
+///         into.extend(self.area.0.to_le_bytes());
+///         into.extend(self.amount.to_le_bytes());
+///     }
+///
+///     fn decode(bytes: &[u8]) -> Option<Self> {
+///         let (area, amount) = bytes.split_first_chunk()?;
+///         let area = Area(u16::from_le_bytes(*area));
+///         let amount = i64::from_le_bytes(amount.try_into().ok()?);
+///         Some(Add { area, amount })
+///     }
+/// }
+///
+/// let mut pages = PlainPages::new();
+/// let area = pages.area(1);
+/// let add = Add { area, amount: 5 };
+/// add.execute(&mut pages)?;
+/// let page = pages.page(area, 0)?;
+/// assert_eq!(pages.read(page)?[..8], [5, 0, 0, 0, 0, 0, 0, 0]);
+/// # Ok::<_, Stop>(())
+/// ```
+pub trait Operation {
+    /// What it gives back.
+    type Output;
+
+    /// Why it may fail. It is undone then, alone; its transaction goes on.
+    type Error: From<Stop> + Error + Send + Sync + 'static;
+
+    /// Asks for the locks that are known before it begins. They are granted before
+    /// [`Operation::execute`] is called; others are asked for there, with
+    /// [`Pages::lock`](crate::Pages::lock).
+    fn locks(&self, locks: &mut LockRequests) {
+        let _ = locks;
+    }
+
+    /// Does the work. It may be called again, after everything it did was undone, if it was the
+    /// victim of a deadlock or had to wait for an object: it must not keep anything outside of the
+    /// pages.
+    ///
+    /// # Errors
+    /// The operation's own, and every [`Stop`] of the pages, to be passed on.
+    fn execute(&self, pages: &mut dyn Pages) -> Result<Self::Output, Self::Error>;
+
+    /// What undoes it, given what it gave back; `None` if there is nothing to undo. It needs no lock
+    /// that the operation did not have, and must succeed as long as the transaction has those locks.
+    fn inverse(&self, output: &Self::Output) -> Option<Inverse> {
+        let _ = output;
+        None
+    }
+}
+
+/// An operation that can be written down, and so be an inverse.
+pub trait Recorded: Operation + Sized {
+    /// Its identity: the same in every version of the program that opens the database. At most
+    /// [`NAME_BYTES_MAX`] bytes.
+    const NAME: &str;
+
+    /// Appends what it takes to make it again; at most [`INVERSE_BYTES_MAX`] bytes.
+    fn encode(&self, into: &mut Vec<u8>);
+
+    /// Makes it again; `None` if the bytes are not of such an operation.
+    fn decode(bytes: &[u8]) -> Option<Self>;
+}
+
+/// The longest name of an operation, in bytes of UTF-8.
+pub const NAME_BYTES_MAX: usize = 100;
+
+/// The most bytes that an inverse may be encoded in.
+pub const INVERSE_BYTES_MAX: usize = 1 << 20;
+
+/// The operation that undoes another, as data.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Inverse {
+    name: &'static str,
+    bytes: Vec<u8>,
+}
+
+impl Inverse {
+    /// Writes an operation down.
+    pub fn of<O: Recorded>(operation: &O) -> Inverse {
+        let mut bytes = Vec::new();
+        operation.encode(&mut bytes);
+        Inverse {
+            name: O::NAME,
+            bytes,
+        }
+    }
+
+    /// The operation's name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// The operation's bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The locks that an operation asks for before it begins.
+#[derive(Clone, Debug, Default)]
+pub struct LockRequests(SmallVec<[(&'static LockSpace, u64, Mode); 4]>);
+
+impl LockRequests {
+    /// Asks for a lock on an object. They are asked for in the order given: where all operations
+    /// keep to one order, they do not deadlock.
+    ///
+    /// # Panics
+    /// If the space has no such mode.
+    pub fn request(&mut self, space: &'static LockSpace, object: u64, mode: Mode) {
+        assert!(
+            usize::from(mode.0) < space.matrix().modes(),
+            "the lock space {:?} has no mode {}",
+            space.name(),
+            mode.0
+        );
+        self.0.push((space, object, mode));
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static LockSpace, u64, Mode)> {
+        self.0.iter().copied()
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+}

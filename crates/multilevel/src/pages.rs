@@ -1,0 +1,179 @@
+//! What an operation sees of the database: pages to read and write, objects to lock.
+//!
+//! It is a trait, so that the same operation runs in a transaction of the engine, in its recovery,
+//! and on plain pages in a test ([`crate::PlainPages`]).
+//!
+//! Under the engine every page is locked when it is first read or written (L0), until the end of the
+//! subtransaction: shared to read, exclusively to write, converted where needed.
+
+use sardonyx_lock::{LockSpace, Mode};
+use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use std::ops::Range;
+
+/// A page's bytes.
+pub type Page = [u8; PAGE_SIZE];
+
+/// A named set of pages, which grows: the number of its definition in the database's catalogue, the
+/// same after every restart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Area(pub u16);
+
+/// Why a subtransaction cannot go on. Operations pass it on; what comes of it is the engine's
+/// business.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Stop {
+    /// What was done is undone and the operation is executed again: it was the victim of a
+    /// deadlock over pages, or had to wait for an object.
+    #[error("the operation has to be executed again")]
+    Restart,
+    /// The transaction was chosen to end a deadlock.
+    #[error("the transaction was the victim of a deadlock")]
+    Deadlock,
+    /// There is no such page.
+    #[error("page {page} is beyond the {pages} pages of the {of}")]
+    NoPage {
+        /// The page's number in the database, or in its area.
+        page: u64,
+        /// How many there are.
+        pages: u64,
+        /// `database` or `area`.
+        of: &'static str,
+    },
+    /// The bytes asked for are not in one page.
+    #[error("bytes {start} to {end} are not a range of a page of {PAGE_SIZE} bytes")]
+    Range {
+        /// The first.
+        start: usize,
+        /// The one after the last.
+        end: usize,
+    },
+    /// No such area.
+    #[error("there is no area number {number}: its handle belongs to another database")]
+    NoArea {
+        /// Its number.
+        number: u16,
+    },
+    /// A change of a bounded quantity that could not be admitted whatever other transactions do.
+    #[error("a quantity of {value} cannot change by {change} and stay within {low} to {high}")]
+    Bounds {
+        /// What it is now.
+        value: i64,
+        /// The change.
+        change: i64,
+        /// The least that it may be.
+        low: i64,
+        /// The most that it may be.
+        high: i64,
+    },
+    /// There are no more pages to be had, or no more log.
+    #[error("{reason}")]
+    Full {
+        /// What is full, and what to do.
+        reason: String,
+    },
+}
+
+/// A change of a bounded quantity, to be admitted only if it stays within its bounds whichever of
+/// the running transactions commit and abort (escrow).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// What the quantity is now, with the changes of all transactions, ended or not.
+    pub value: i64,
+    /// What is to be added.
+    pub change: i64,
+    /// The least that it may be.
+    pub low: i64,
+    /// The most that it may be.
+    pub high: i64,
+}
+
+/// The pages and locks of a subtransaction.
+pub trait Pages {
+    /// The page at a place of an area.
+    ///
+    /// # Errors
+    /// [`Stop::NoPage`] beyond the area's end, [`Stop::NoArea`].
+    fn page(&self, area: Area, index: u64) -> Result<PageId, Stop>;
+
+    /// How many pages an area has.
+    ///
+    /// # Errors
+    /// [`Stop::NoArea`].
+    fn pages_of(&self, area: Area) -> Result<u64, Stop>;
+
+    /// Makes an area have at least so many pages; new ones are zeroes. It stays so even if the
+    /// operation fails or its transaction aborts.
+    ///
+    /// # Errors
+    /// [`Stop::Full`].
+    fn grow(&mut self, area: Area, pages: u64) -> Result<(), Stop>;
+
+    /// Reads a page.
+    fn read(&self, page: PageId) -> Result<&Page, Stop>;
+
+    /// Reads a page that will be written: locks it exclusively at once, so that two that do so do
+    /// not deadlock.
+    fn read_to_write(&self, page: PageId) -> Result<&Page, Stop>;
+
+    /// The bytes of a range of a page, to be changed. All of them go to the log, so ask for what is
+    /// changed and no more.
+    fn write(&mut self, page: PageId, range: Range<usize>) -> Result<&mut [u8], Stop>;
+
+    /// Locks an object until the end of the transaction. If it has to wait, the operation is undone
+    /// ([`Stop::Restart`]) and executed again when the lock is there, so that no page stays locked
+    /// meanwhile.
+    ///
+    /// # Panics
+    /// If the space has no such mode.
+    fn lock(&mut self, space: &'static LockSpace, object: u64, mode: Mode) -> Result<(), Stop>;
+
+    /// Asks for a change of a bounded quantity and, once it is admitted, counts with it until the
+    /// end of the transaction. The caller has locked the page of the quantity exclusively and makes
+    /// the change itself.
+    ///
+    /// # Errors
+    /// [`Stop::Bounds`] if it cannot be admitted whatever the others do; [`Stop::Restart`] if it
+    /// depends on them.
+    fn reserve(
+        &mut self,
+        space: &'static LockSpace,
+        object: u64,
+        change: Change,
+    ) -> Result<(), Stop>;
+}
+
+impl dyn Pages + '_ {
+    /// Copies a value's bytes out of a page.
+    ///
+    /// # Errors
+    /// As [`Pages::read`]; [`Stop::Range`].
+    pub fn read_bytes<const N: usize>(&self, page: PageId, at: usize) -> Result<[u8; N], Stop> {
+        let range = checked(at..at + N)?;
+        Ok(self.read(page)?[range].try_into().expect("N bytes"))
+    }
+
+    /// Overwrites bytes of a page.
+    ///
+    /// # Errors
+    /// As [`Pages::write`].
+    pub fn write_bytes(&mut self, page: PageId, at: usize, bytes: &[u8]) -> Result<(), Stop> {
+        self.write(page, at..at + bytes.len())?
+            .copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// A range, if it lies within a page.
+///
+/// # Errors
+/// [`Stop::Range`].
+pub fn checked(range: Range<usize>) -> Result<Range<usize>, Stop> {
+    if range.start <= range.end && range.end <= PAGE_SIZE {
+        return Ok(range);
+    }
+    Err(Stop::Range {
+        start: range.start,
+        end: range.end,
+    })
+}
