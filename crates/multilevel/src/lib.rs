@@ -7,9 +7,11 @@
 pub mod operation;
 pub mod pages;
 pub mod plain;
+pub mod sphere;
 
 pub use operation::{Inverse, LockRequests, Operation, Recorded};
 pub use pages::{Area, Page, Pages, Stop};
 pub use plain::PlainPages;
 pub use sardonyx_lock::{LockSpace, Mode};
 pub use sardonyx_storage::page::{PAGE_SIZE, PageId};
+pub use sphere::Spheres;
