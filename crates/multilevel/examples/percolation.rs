@@ -235,6 +235,23 @@ fn csv(rows: &[Row]) -> String {
     text
 }
 
+/// Draws a curve, with its name above its end.
+fn curve(text: &mut String, colour: &str, name: &str, points: impl Iterator<Item = (f64, f64)>) {
+    let points: Vec<_> = points.collect();
+    let (x, y) = points.last().copied().unwrap_or_default();
+    let points: Vec<_> = points
+        .iter()
+        .map(|(x, y)| format!("{x:.1},{y:.1}"))
+        .collect();
+    let _ = writeln!(
+        text,
+        "<polyline points=\"{}\" stroke=\"{colour}\" stroke-width=\"1.8\" fill=\"none\"/>\n\
+         <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"{colour}\">{name}</text>",
+        points.join(" "),
+        y - 8.0
+    );
+}
+
 /// The largest sphere over what was completed, with and without a bound.
 fn svg(options: &Options, rows: &[Row]) -> String {
     const WIDTH: f64 = 640.0;
@@ -285,32 +302,14 @@ fn svg(options: &Options, rows: &[Row]) -> String {
         critical + 5.0,
         TOP + 12.0
     );
-    let curves: [(&str, String, fn(&Row) -> usize); 2] = [
-        ("#0064a8", "no bound".into(), |row| row.largest),
-        (
-            "#cc4a00",
-            format!("bound of {} pages", options.bound),
-            |row| row.bounded_largest,
-        ),
-    ];
-    for (colour, name, of) in curves {
-        let point = |row: &Row| {
-            format!(
-                "{:.1},{:.1}",
-                across(row.completed as f64),
-                up(of(row) as f64)
-            )
-        };
-        let points: Vec<_> = rows.iter().map(point).collect();
-        let end = rows.last().map_or(0.0, |row| up(of(row) as f64)) - 8.0;
-        let _ = writeln!(
-            text,
-            "<polyline points=\"{}\" stroke=\"{colour}\" stroke-width=\"1.8\" fill=\"none\"/>\n\
-             <text x=\"{right:.1}\" y=\"{end:.1}\" text-anchor=\"end\" fill=\"{colour}\">{name}\
-             </text>",
-            points.join(" ")
-        );
-    }
+    let name = format!("bound of {} pages", options.bound);
+    let point = |completed: u64, pages: usize| (across(completed as f64), up(pages as f64));
+    let unbounded = rows.iter().map(|row| point(row.completed, row.largest));
+    let bounded = rows
+        .iter()
+        .map(|row| point(row.completed, row.bounded_largest));
+    curve(&mut text, "#0064a8", "no bound", unbounded);
+    curve(&mut text, "#cc4a00", &name, bounded);
     text.push_str("</svg>\n");
     text
 }
