@@ -15,3 +15,7 @@ pub use plain::PlainPages;
 pub use sardonyx_lock::{LockSpace, Mode};
 pub use sardonyx_storage::page::{PAGE_SIZE, PageId};
 pub use sphere::Spheres;
+
+mod changes;
+mod frames;
+pub mod undo;
