@@ -13,3 +13,7 @@ pub use pages::{Area, Page, Pages, Stop};
 pub use plain::PlainPages;
 pub use sardonyx_lock::{LockSpace, Mode};
 pub use sardonyx_storage::page::{PAGE_SIZE, PageId};
+
+mod changes;
+mod frames;
+pub mod undo;
