@@ -62,12 +62,6 @@ impl Model {
         self.effects.push((transaction, effect));
     }
 
-    /// The effects of a transaction.
-    pub fn effects_of(&self, transaction: Number) -> impl DoubleEndedIterator<Item = &Effect> {
-        let of = move |(by, _): &&(Number, Effect)| *by == transaction;
-        self.effects.iter().filter(of).map(|(_, effect)| effect)
-    }
-
     /// A transaction is about to be committed.
     pub fn trying(&mut self, transaction: Number) -> usize {
         self.tried.push(transaction);
@@ -125,7 +119,8 @@ impl Model {
         self.tried.truncate(committed);
         self.acknowledged = committed;
         let tried = self.tried.clone();
-        self.effects.retain(|(transaction, _)| tried.contains(transaction));
+        self.effects
+            .retain(|(transaction, _)| tried.contains(transaction));
         Ok(())
     }
 
@@ -152,9 +147,15 @@ impl Model {
             let _ = writeln!(text, "lost {place:?}: {}", digits(sum));
         }
         let (stacks, wanted) = (&found.stacks, &expected.stacks);
-        let _ = writeln!(text, "stacks {stacks:?}, with the acknowledged ones {wanted:?}");
+        let _ = writeln!(
+            text,
+            "stacks {stacks:?}, with the acknowledged ones {wanted:?}"
+        );
         let missing = differences(&expected.records, &found.records);
-        let _ = writeln!(text, "records that differ from the acknowledged: {missing:?}");
+        let _ = writeln!(
+            text,
+            "records that differ from the acknowledged: {missing:?}"
+        );
         text
     }
 }

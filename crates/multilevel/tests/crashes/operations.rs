@@ -168,7 +168,10 @@ impl Operation for Add {
 
     fn inverse(&self, (): &()) -> Option<Inverse> {
         let sign = -self.sign;
-        Some(Inverse::of(&Add { sign, ..self.clone() }))
+        Some(Inverse::of(&Add {
+            sign,
+            ..self.clone()
+        }))
     }
 }
 
@@ -196,7 +199,8 @@ impl Recorded for Add {
             fails: false,
         };
         while !bytes.0.is_empty() {
-            add.places.push(Place::from_number(u64::from_le_bytes(bytes.take()?)));
+            add.places
+                .push(Place::from_number(u64::from_le_bytes(bytes.take()?)));
         }
         Some(add)
     }
@@ -219,7 +223,9 @@ fn entry(pages: &dyn Pages, area: Area, number: u32) -> Result<Option<Place>, Fa
     let page = pages.page(area, 0)?;
     let at = number as usize * 8;
     let word = pages.read(page)?[at..at + 8].try_into().expect("8 bytes");
-    Ok(u64::from_le_bytes(word).checked_sub(1).map(Place::from_number))
+    Ok(u64::from_le_bytes(word)
+        .checked_sub(1)
+        .map(Place::from_number))
 }
 
 fn set_entry(
@@ -262,7 +268,11 @@ impl Operation for Insert {
     fn inverse(&self, (): &()) -> Option<Inverse> {
         let (directory, entry) = (self.directory, self.entry);
         self.place?;
-        Some(Inverse::of(&Insert { directory, entry, place: None }))
+        Some(Inverse::of(&Insert {
+            directory,
+            entry,
+            place: None,
+        }))
     }
 }
 
@@ -312,7 +322,10 @@ impl Operation for AddThrough {
 
     fn inverse(&self, (): &()) -> Option<Inverse> {
         let sign = -self.sign;
-        Some(Inverse::of(&AddThrough { sign, ..self.clone() }))
+        Some(Inverse::of(&AddThrough {
+            sign,
+            ..self.clone()
+        }))
     }
 }
 
@@ -408,7 +421,10 @@ impl Operation for Push {
     }
 
     fn inverse(&self, (): &()) -> Option<Inverse> {
-        Some(Inverse::of(&Push { off: !self.off, ..self.clone() }))
+        Some(Inverse::of(&Push {
+            off: !self.off,
+            ..self.clone()
+        }))
     }
 }
 

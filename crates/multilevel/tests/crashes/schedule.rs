@@ -57,7 +57,10 @@ impl Step {
     /// What it locks: at both levels.
     fn wants(&self) -> Vec<(Thing, bool)> {
         let pages = |places: &[(u32, u32)]| -> Vec<_> {
-            places.iter().map(|(page, _)| (Thing::Page(*page), true)).collect()
+            places
+                .iter()
+                .map(|(page, _)| (Thing::Page(*page), true))
+                .collect()
         };
         let directory = [(Thing::Directory, true)];
         match self {
@@ -69,7 +72,10 @@ impl Step {
             AddThrough(_, entry) => [&directory[..], &[(Thing::Entry(*entry), false)]].concat(),
             Relocate(..) => directory.into(),
             Push(_, stack, _) => {
-                vec![(Thing::StackPage(*stack), true), (Thing::Stack(*stack), true)]
+                vec![
+                    (Thing::StackPage(*stack), true),
+                    (Thing::Stack(*stack), true),
+                ]
             }
             During(step, ..) => step.wants(),
             Begin(_) | Commit(_) | Abort(_) | Checkpoint | Flush => Vec::new(),
@@ -89,7 +95,10 @@ enum Thing {
 
 impl Thing {
     fn is_page(self) -> bool {
-        matches!(self, Thing::Page(_) | Thing::Directory | Thing::StackPage(_))
+        matches!(
+            self,
+            Thing::Page(_) | Thing::Directory | Thing::StackPage(_)
+        )
     }
 }
 
@@ -102,8 +111,15 @@ struct Running<'d> {
     transaction: Arc<Transaction<'d>>,
     /// What it has locked until its end.
     has: BTreeMap<Thing, bool>,
-    /// All pages that it touched: its compensations will touch them.
-    touched: BTreeSet<Thing>,
+    /// Of each of its operations the power, if it adds one, and the pages, which its compensation
+    /// will touch again.
+    operations: Vec<(Option<u16>, Vec<Thing>)>,
+}
+
+/// A subtransaction in the middle of its work.
+struct AtWork {
+    who: Who,
+    has: BTreeSet<Thing>,
 }
 
 /// A database between its opening and its end, and the transactions that run in it.
@@ -112,8 +128,7 @@ pub struct Life<'d> {
     areas: AreaSet,
     model: Mutex<&'d mut Model>,
     running: Mutex<BTreeMap<Who, Running<'d>>>,
-    /// Pages that a subtransaction in the middle of its work has locked.
-    at_work: Mutex<Vec<Thing>>,
+    at_work: Mutex<Option<AtWork>>,
     /// Steps that were left out.
     left_out: Mutex<u64>,
 }
@@ -164,24 +179,19 @@ impl<'d> Life<'d> {
         let at_work = self.at_work.lock().unwrap();
         let mut wants = step.wants();
         if matches!(step, Abort(_)) && !self.single_level() {
-            wants.extend(running[&who].touched.iter().map(|page| (*page, true)));
+            let pages = running[&who].operations.iter().flat_map(|(_, pages)| pages);
+            wants.extend(pages.map(|page| (*page, true)));
         }
-        if wants.iter().any(|(thing, _)| at_work.contains(thing)) {
-            return false;
-        }
-        if self.single_level() {
-            // Siblings take turns there; only pages are locked.
-            if !at_work.is_empty() && !matches!(step, Begin(_) | Commit(_) | Abort(_)) {
+        if let Some(at_work) = &*at_work {
+            // In S1 siblings take turns.
+            let ends = matches!(step, Commit(_) | Abort(_));
+            let waits = at_work.who == who && (ends || self.single_level());
+            if waits || wants.iter().any(|(thing, _)| at_work.has.contains(thing)) {
                 return false;
             }
-            wants.retain(|(thing, _)| thing.is_page());
-        } else {
-            let pages = wants.iter().map(|(thing, _)| *thing).filter(|thing| thing.is_page());
-            if let Some(own) = running.get_mut(&who) {
-                own.touched.extend(pages);
-            }
-            wants.retain(|(thing, _)| !thing.is_page());
         }
+        // Page locks that are kept: in S1. Locks on objects: in all others.
+        wants.retain(|(thing, _)| thing.is_page() == self.single_level());
         let conflict = |(thing, exclusive): &(Thing, bool)| {
             let mut others = running.iter().filter(|(other, _)| **other != who);
             others.any(|(_, other)| other.has.get(thing).is_some_and(|has| *has || *exclusive))
@@ -206,29 +216,41 @@ impl<'d> Life<'d> {
             Begin(who) => {
                 let number = self.model().begin();
                 let transaction = Arc::new(self.database.begin());
-                let (has, touched) = (BTreeMap::new(), BTreeSet::new());
-                let begun = Running { number, transaction, has, touched };
+                let (has, operations) = (BTreeMap::new(), Vec::new());
+                let begun = Running {
+                    number,
+                    transaction,
+                    has,
+                    operations,
+                };
                 self.running().insert(*who, begun);
                 Ok(())
             }
             Commit(who) => self.commit(*who),
             Abort(who) => {
                 let transaction = self.end(*who).1;
-                transaction.abort().map_err(|error| Stopped(error.to_string()))
+                transaction
+                    .abort()
+                    .map_err(|error| Stopped(error.to_string()))
             }
             During(step, nth, inner) => self.during(step, *nth, inner),
             Checkpoint => stopped(self.database.take_checkpoint()),
             Flush => stopped(self.database.flush()),
-            operation => match self.model().power() {
-                Some(power) => self.operation(operation, power),
-                None => Ok(()),
-            },
+            operation => {
+                let power = self.model().power();
+                power.map_or(Ok(()), |power| self.operation(operation, power))
+            }
         }
     }
 
     /// Runs an operation, which adds this power if it adds one.
     fn operation(&self, step: &Step, power: u16) -> Result<(), Stopped> {
-        let AreaSet { records, directory, movable, stacks } = self.areas;
+        let AreaSet {
+            records,
+            directory,
+            movable,
+            stacks,
+        } = self.areas;
         let add = |looks_at, places: &[(u32, u32)], fails| self::Add {
             area: records,
             power,
@@ -242,43 +264,70 @@ impl<'d> Life<'d> {
             Some(Effect::Add { power, places })
         };
         match step {
-            Add(who, at) => self.call(*who, &add(None, at, false), adds(at)),
-            LookAndAdd(who, page, at) => self.call(*who, &add(Some(*page), at, false), adds(at)),
-            Fail(who, at) => self.call(*who, &add(None, at, true), None),
-            Insert(who, entry, at) => {
+            Add(_, at) => self.call(step, &add(None, at, false), adds(at)),
+            LookAndAdd(_, page, at) => self.call(step, &add(Some(*page), at, false), adds(at)),
+            Fail(_, at) => self.call(step, &add(None, at, true), None),
+            Insert(_, entry, at) => {
                 let entry = *entry;
-                let insert = self::Insert { directory, entry, place: Some(place(at)) };
-                self.call(*who, &insert, Some(Effect::Insert { entry }))
+                let insert = self::Insert {
+                    directory,
+                    entry,
+                    place: Some(place(at)),
+                };
+                self.call(step, &insert, Some(Effect::Insert { entry }))
             }
-            AddThrough(who, entry) => {
+            AddThrough(_, entry) => {
                 let (entry, sign, area) = (*entry, 1, movable);
-                let add = self::AddThrough { directory, entry, area, power, sign };
-                self.call(*who, &add, Some(Effect::AddThrough { power, entry }))
+                let add = self::AddThrough {
+                    directory,
+                    entry,
+                    area,
+                    power,
+                    sign,
+                };
+                self.call(step, &add, Some(Effect::AddThrough { power, entry }))
             }
-            Relocate(who, entry, to) => {
+            Relocate(_, entry, to) => {
                 let (entry, to) = (*entry, place(to));
-                let relocate = self::Relocate { directory, entry, area: movable, to };
-                self.call(*who, &relocate, None)
+                let relocate = self::Relocate {
+                    directory,
+                    entry,
+                    area: movable,
+                    to,
+                };
+                self.call(step, &relocate, None)
             }
-            Push(who, stack, digit) => {
+            Push(_, stack, digit) => {
                 let (page, digit) = (*stack, *digit);
-                let push = self::Push { area: stacks, page, digit, off: false };
-                self.call(*who, &push, Some(Effect::Push { stack: page, digit }))
+                let push = self::Push {
+                    area: stacks,
+                    page,
+                    digit,
+                    off: false,
+                };
+                self.call(step, &push, Some(Effect::Push { stack: page, digit }))
             }
             _ => unreachable!("{step:?} is no operation"),
         }
     }
 
-    fn call<O>(&self, who: Who, operation: &O, effect: Option<Effect>) -> Result<(), Stopped>
+    fn call<O>(&self, step: &Step, operation: &O, effect: Option<Effect>) -> Result<(), Stopped>
     where
         O: Operation<Error = Failure>,
     {
+        let (who, wants) = (step.who().expect("an operation"), step.wants());
         let (number, transaction) = {
             let running = self.running();
             (running[&who].number, running[&who].transaction.clone())
         };
         match transaction.call(operation) {
             Ok(_) => {
+                if let Some(own) = self.running().get_mut(&who) {
+                    let pages = wants.into_iter().map(|(thing, _)| thing);
+                    let pages = pages.filter(|thing| thing.is_page()).collect();
+                    own.operations
+                        .push((effect.as_ref().and_then(Effect::power), pages));
+                }
                 if let Some(effect) = effect {
                     self.model().completed(number, effect);
                 }
@@ -301,42 +350,46 @@ impl<'d> Life<'d> {
     fn commit(&self, who: Who) -> Result<(), Stopped> {
         let (number, transaction) = self.end(who);
         let nth = self.model().trying(number);
-        transaction.commit().map_err(|error| Stopped(error.to_string()))?;
+        transaction
+            .commit()
+            .map_err(|error| Stopped(error.to_string()))?;
         self.model().acknowledge(nth);
         Ok(())
     }
 
+    /// The power and the sign of an operation in whose middle something else happens, and what it
+    /// has locked then.
+    fn middle_of(&self, outer: &Step, nth: usize) -> Option<(u16, i8, BTreeSet<Thing>)> {
+        let Abort(who) = outer else {
+            let pages = outer.wants().into_iter().map(|(thing, _)| thing);
+            let pages = pages.filter(|thing| thing.is_page()).collect();
+            return self.model().power().map(|power| (power, 1, pages));
+        };
+        let running = self.running();
+        let (power, pages) = running[who].operations.get(nth)?;
+        let has = pages
+            .iter()
+            .chain(running[who].has.keys())
+            .copied()
+            .collect();
+        power.map(|power| (power, -1, has))
+    }
+
     fn during(&self, outer: &Step, nth: usize, inner: &[Step]) -> Result<(), Stopped> {
-        let (power, sign) = match outer {
-            Abort(who) => {
-                let number = self.running()[who].number;
-                let power = self.model().effects_of(number).nth(nth).and_then(Effect::power);
-                (power, -1)
-            }
-            _ => (self.model().power(), 1),
+        let Some((power, sign, has)) = self.middle_of(outer, nth) else {
+            *self.left_out.lock().unwrap() += 1;
+            return self.step(outer);
         };
-        let Some(power) = power else {
-            return Ok(());
-        };
+        let who = outer.who().expect("an operation or an abort");
         let (go, when) = mpsc::channel::<()>();
         let (done, over) = mpsc::channel();
-        let at_work = match outer {
-            Abort(who) => self.running()[who].touched.iter().copied().collect(),
-            outer => outer.wants().into_iter().map(|(thing, _)| thing).collect::<Vec<_>>(),
-        };
         std::thread::scope(|scope| {
             let beside = scope.spawn(move || {
-                let outcome = match when.recv() {
-                    Ok(()) => {
-                        let pages = at_work.into_iter().filter(|thing| thing.is_page());
-                        *self.at_work.lock().unwrap() = pages.collect();
-                        let outcome = self.run(inner);
-                        self.at_work.lock().unwrap().clear();
-                        outcome
-                    }
-                    // It was not reached.
-                    Err(_) => Ok(()),
-                };
+                // If it is not reached, the other end is dropped.
+                let reached = when.recv().is_ok();
+                *self.at_work.lock().unwrap() = reached.then_some(AtWork { who, has });
+                let outcome = if reached { self.run(inner) } else { Ok(()) };
+                *self.at_work.lock().unwrap() = None;
                 let _ = done.send(());
                 outcome
             });
@@ -360,7 +413,9 @@ impl<'d> Life<'d> {
         let transaction = self.database.begin();
         let state = transaction.call(&ReadState(self.areas));
         let state = state.map_err(|error| Stopped(error.to_string()))?;
-        transaction.commit().map_err(|error| Stopped(error.to_string()))?;
+        transaction
+            .commit()
+            .map_err(|error| Stopped(error.to_string()))?;
         Ok(state)
     }
 }
