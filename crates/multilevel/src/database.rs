@@ -118,6 +118,12 @@ impl Shared {
         self.areas.lock().clone()
     }
 
+    /// Whether the log is sound (I7).
+    #[inline]
+    pub fn check(&self) -> Result<(), LogError> {
+        self.commit.check()
+    }
+
     pub fn next_transaction(&self) -> u64 {
         self.transactions.fetch_add(1, Ordering::Relaxed)
     }

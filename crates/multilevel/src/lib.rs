@@ -4,6 +4,7 @@
 //! - [`Operation`], [`Recorded`], [`Inverse`]: what a user defines ([`operation`]);
 //! - [`Pages`]: what an operation sees ([`pages`]; [`plain`] for tests);
 //! - [`Database`], [`Transaction`]: running them;
+//! - [`counter`]: bounded counters, a ready type;
 //! - [`strategy`]: when locks are given back and what is written when;
 //! - [`undo`]: undo entries as bytes in pages of the database;
 //! - [`sphere`]: persistence spheres.
@@ -13,6 +14,7 @@
 
 mod areas;
 mod changes;
+pub mod counter;
 mod database;
 mod error;
 mod frames;
