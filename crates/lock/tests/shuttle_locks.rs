@@ -461,10 +461,11 @@ impl Account {
 #[test]
 fn shuttle_escrow_keeps_its_bounds_and_loses_no_wake_up() {
     // Deposits that abort under withdrawals that count on them, and the other way round.
-    let cases: [[(&[i64], bool); 3]; 4] = [
+    let cases: [[(&[i64], bool); 3]; 5] = [
         [(&[6], false), (&[-4], true), (&[4], true)],
         [(&[3, 3], true), (&[-5], true), (&[-1, -1], false)],
         [(&[9], false), (&[9], true), (&[-9], true)],
+        [(&[9], true), (&[-9], false), (&[9], true)],
         [(&[8, -8], true), (&[-3, 5], true), (&[5, -6], false)],
     ];
     for case in cases {
