@@ -21,7 +21,7 @@ pub const HEADER_BYTES: usize = 16;
 pub const COMPLEX_OBJECTS_MAX: u64 = 1 << 20;
 
 /// The most pages of a complex object.
-pub const PAGES_MAX: u64 = 256;
+pub const PAGES_MAX: u64 = 255;
 
 /// Subobjects that fit into a page.
 const SUBOBJECTS_OF_PAGE_MAX: u64 = (PAGE_BYTES / SUBOBJECT_BYTES) as u64;
@@ -214,7 +214,7 @@ mod tests {
             (1, 10, 1, 10),
             (2, 0, 1, 10),
             (2, 10, 1, 1),
-            (2, 10, 1, 257),
+            (2, 10, 1, 256),
             (2, 129, 1, 2),
             (u32::MAX, 10, 1, 10),
             (2, u32::MAX, 1, 10),
