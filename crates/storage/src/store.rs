@@ -163,6 +163,14 @@ impl PageStore {
         Ok(())
     }
 
+    /// Where the first byte stands, for whoever arranges by locks who may touch which page, instead
+    /// of by borrowing the store. The pointer is good for all pages that there are and will be, as
+    /// long as the store lives; growing does not move it.
+    #[inline]
+    pub fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
     /// All bytes of all pages.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
