@@ -5,14 +5,14 @@ use super::operation::{Surroundings, VisitError};
 use sardonyx_multilevel::{Operation, Pages};
 use sardonyx_workload::complex_objects::{References, Subobject};
 
-/// Writes all pages of some complex objects, with every value 0. Nothing undoes it: a database that
+/// Writes all pages of a complex object, with every value 0. Nothing undoes it: a database that
 /// was not wholly made is made again.
 #[derive(Clone, Debug)]
 pub(super) struct Build<'a> {
     pub(super) surroundings: &'a Surroundings,
     pub(super) references: &'a References,
     /// Which.
-    pub(super) complex_objects: std::ops::Range<u32>,
+    pub(super) complex_object: u32,
 }
 
 impl Operation for Build<'_> {
@@ -21,16 +21,14 @@ impl Operation for Build<'_> {
 
     fn execute(&self, pages: &mut dyn Pages) -> Result<(), VisitError> {
         let Surroundings { scale, area, .. } = self.surroundings;
-        for complex_object in self.complex_objects.clone() {
-            let first = scale.header_page(complex_object);
-            for page in 0..scale.pages() as u8 {
-                let content = match page {
-                    0 => layout::header(self.references, complex_object),
-                    _ => layout::subobjects(scale, complex_object, page),
-                };
-                let id = pages.page(*area, first + u64::from(page))?;
-                pages.write(id, 0..content.len())?.copy_from_slice(&content);
-            }
+        let first = scale.header_page(self.complex_object);
+        for page in 0..scale.pages() as u8 {
+            let content = match page {
+                0 => layout::header(self.references, self.complex_object),
+                _ => layout::subobjects(scale, self.complex_object, page),
+            };
+            let id = pages.page(*area, first + u64::from(page))?;
+            pages.write(id, 0..content.len())?.copy_from_slice(&content);
         }
         Ok(())
     }

@@ -1,8 +1,6 @@
 //! A whole experiment: every point under every strategy, with the conditions of the run.
 
-use super::{
-    ComplexObjects, Expected, Parameter, Row, Setting, Sweep, Until, database,
-};
+use super::{ComplexObjects, Expected, Parameter, Row, Setting, Sweep, Until, database};
 use crate::ExperimentError;
 use sardonyx_floor::{Face, SyncLatency, sync_latency};
 use sardonyx_multilevel::Strategy;
@@ -81,10 +79,7 @@ pub struct Progress {
 /// [`ExperimentError::Argument`] for numbers that cannot work, [`ExperimentError::Nothing`];
 /// [`ExperimentError::WrongSubobject`] if a value is not what was committed; whatever the engine or
 /// the disk refuses.
-pub fn run(
-    options: &Options,
-    mut tell: impl FnMut(Progress),
-) -> Result<Report, ExperimentError> {
+pub fn run(options: &Options, mut tell: impl FnMut(Progress)) -> Result<Report, ExperimentError> {
     check(options)?;
     let setting = &options.setting;
     let references = References::generate(options.scale, setting.seed);
@@ -97,10 +92,17 @@ pub fn run(
     ComplexObjects::make(&options.directory, &references)?.close()?;
     let points = options.sweeps.iter().flat_map(|sweep| {
         let over = sweep.over;
-        sweep.points().map(move |(value, point)| (over, value, point))
+        sweep
+            .points()
+            .map(move |(value, point)| (over, value, point))
     });
     let runs: Vec<_> = points
-        .flat_map(|at| options.strategies.iter().map(move |&strategy| (at, strategy)))
+        .flat_map(|at| {
+            options
+                .strategies
+                .iter()
+                .map(move |&strategy| (at, strategy))
+        })
         .collect();
     let mut rows = Vec::with_capacity(runs.len());
     let mut values_verified = 0;
@@ -114,12 +116,17 @@ pub fn run(
         let objects = ComplexObjects::open(&options.directory, &references, setting, strategy)?;
         // What was committed by the runs before is durable.
         values_verified += objects.verify(&expected)?;
-        let found = objects.run(point, options.until, done as u64, &expected)?;
+        let found = objects.run(point, options.until, &expected)?;
         rows.push(Row::new(strategy.name(), (over, value), point, &found));
         values_verified += objects.verify(&expected)?;
         objects.close()?;
     }
-    let last = ComplexObjects::open(&options.directory, &references, setting, Strategy::default())?;
+    let last = ComplexObjects::open(
+        &options.directory,
+        &references,
+        setting,
+        Strategy::default(),
+    )?;
     values_verified += last.verify(&expected)?;
     last.close()?;
     Ok(Report {

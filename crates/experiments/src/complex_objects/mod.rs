@@ -34,4 +34,6 @@ pub use report::Row;
 pub use window::Until;
 
 #[cfg(test)]
+mod engine_tests;
+#[cfg(test)]
 mod tests;

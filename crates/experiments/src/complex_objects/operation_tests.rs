@@ -23,12 +23,14 @@ fn world(semantic: bool) -> World {
         processors: Processors::new(1),
         access_time: Duration::ZERO,
     };
-    let build = Build {
-        surroundings: &surroundings,
-        references: &references,
-        complex_objects: 0..20,
-    };
-    build.execute(&mut pages).unwrap();
+    for complex_object in 0..scale.complex_objects() {
+        let build = Build {
+            surroundings: &surroundings,
+            references: &references,
+            complex_object,
+        };
+        build.execute(&mut pages).unwrap();
+    }
     World {
         pages,
         surroundings,

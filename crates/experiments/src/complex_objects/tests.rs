@@ -45,12 +45,14 @@ fn world(loses: Option<u64>) -> World {
         processors: Processors::new(2),
         access_time: Duration::from_nanos(1),
     };
-    let build = Build {
-        surroundings: &surroundings,
-        references: &references,
-        complex_objects: 0..scale.complex_objects(),
-    };
-    build.execute(&mut pages).unwrap();
+    for complex_object in 0..scale.complex_objects() {
+        let build = Build {
+            surroundings: &surroundings,
+            references: &references,
+            complex_object,
+        };
+        build.execute(&mut pages).unwrap();
+    }
     World {
         engine: OneAtATime {
             state: Mutex::new((pages, Counters::default())),
