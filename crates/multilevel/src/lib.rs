@@ -4,6 +4,7 @@
 //! Source: Hasse & Weikum, *A Performance Evaluation of Multi-Level Transaction Management* (paper
 //! 003), section 2.
 
+pub mod index;
 pub mod operation;
 pub mod pages;
 pub mod plain;
