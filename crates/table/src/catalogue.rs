@@ -1,14 +1,21 @@
-//! The catalogue: which tables and journals there are, and which pages each table has. It stands in
-//! the first pages of the store and is changed by transactions like any other bytes.
+//! The catalogue: which tables, journals and areas there are, and which pages each table and area
+//! has. It stands in the first pages of the store and is changed by transactions like any other
+//! bytes.
 //!
 //! | pages | what |
 //! | --- | --- |
 //! | 0 | the root: magic, version, allocated pages, number of definitions and of extents |
-//! | 1 to 8 | definitions, 128 bytes each: 256 tables and journals |
+//! | 1 to 8 | definitions, 128 bytes each: 256 tables, journals and areas |
 //! | 9 to 24 | extents, 32 bytes each: 2048 |
 //!
 //! A table's extents grow with it: each new one has as many pages as the table has so far, between
-//! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], so that a table of terabytes still has few.
+//! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], so that a table of terabytes still has few. Areas
+//! grow likewise; see [`Write`] for who changes the catalogue then.
+
+mod area;
+
+pub(crate) use area::check_definitions;
+pub use area::{UNDO_AREA, Write};
 
 use crate::error::TableError;
 use crate::index::ADDRESS_END;
@@ -17,15 +24,15 @@ use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::PageStore;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The most tables and journals together.
+/// The most tables, journals and areas together.
 pub const DEFINITIONS_MAX: usize = 256;
 /// The longest name, in bytes of UTF-8.
 pub const NAME_BYTES_MAX: usize = 48;
-/// The most extents of all tables together.
+/// The most extents of all tables and areas together.
 pub const EXTENTS_MAX: usize = 2048;
-/// Pages of a table's first extent.
+/// Pages of the first extent of a table or area.
 pub const EXTENT_PAGES_MIN: u64 = 16;
-/// Pages of an extent at most (1 GiB).
+/// Pages of an extent at most (1 GiB), unless more are asked for an area at once.
 pub const EXTENT_PAGES_MAX: u64 = 1 << 18;
 /// Pages that the catalogue takes.
 pub const CATALOGUE_PAGES: u64 = 25;
@@ -39,6 +46,7 @@ const SEGMENT_MAGIC: [u8; 8] = *b"SDXSEGMT";
 const VERSION: u32 = 1;
 const KIND_TABLE: u8 = 1;
 const KIND_JOURNAL: u8 = 2;
+const KIND_AREA: u8 = 3;
 
 /// The root's bytes.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -70,8 +78,11 @@ pub(crate) struct DefinitionBytes {
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(crate) struct ExtentBytes {
-    table: u32,
-    reserved: u32,
+    /// The number of its table or area.
+    of: u32,
+    /// 0 if that is a table: its pages name it too. All bits of the number inverted if it is an area:
+    /// nothing in its pages would tell if the number were damaged.
+    check: u32,
     first_page: u64,
     pages: u64,
     unused: u64,
@@ -80,7 +91,7 @@ pub(crate) struct ExtentBytes {
 const _: () = assert!(size_of::<DefinitionBytes>() == 128 && size_of::<ExtentBytes>() == 32);
 const _: () = assert!(DEFINITIONS_MAX * 128 == 8 * PAGE_SIZE && EXTENTS_MAX * 32 == 16 * PAGE_SIZE);
 
-/// Whether records have keys and places, or are only appended.
+/// Whether there are records with keys and places, rows that are only appended, or pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A table, with the place of the primary key in a record.
@@ -92,26 +103,35 @@ pub enum Kind {
     },
     /// A journal.
     Journal,
+    /// A set of pages. What is in them is not known here.
+    Area,
 }
 
-/// A table or journal.
+/// A table, journal or area.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Definition {
     /// Its name.
     pub name: String,
-    /// Bytes of a record or row.
+    /// Bytes of a record or row; 0 for an area.
     pub record_bytes: usize,
-    /// Which of the two.
+    /// Which of them.
     pub kind: Kind,
 }
 
-/// Consecutive pages of a table.
+/// Consecutive pages of a table or area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
     /// The first page.
     pub first_page: PageId,
     /// How many.
     pub pages: u64,
+}
+
+impl Extent {
+    /// The number of the page after the last.
+    pub fn end(&self) -> u64 {
+        self.first_page.0 + self.pages
+    }
 }
 
 impl Definition {
@@ -153,6 +173,12 @@ impl Definition {
                 requirement: "a row has at least one byte",
             }),
             Kind::Journal => limit("the length of a row in bytes", self.record_bytes, PAGE_SIZE),
+            Kind::Area if self.record_bytes != 0 => Err(TableError::RecordSize {
+                name: self.name.clone(),
+                size: self.record_bytes,
+                requirement: "an area has pages, not records",
+            }),
+            Kind::Area => Ok(()),
         }
     }
 
@@ -163,7 +189,7 @@ impl Definition {
                 key_offset,
                 key_bytes,
             } => (key_offset, key_bytes),
-            Kind::Journal => (0, 0),
+            Kind::Journal | Kind::Area => (0, 0),
         };
         fingerprint(&self.name, self.record_bytes, key_offset, key_bytes)
     }
@@ -179,6 +205,7 @@ impl Definition {
                 self.record_bytes
             ),
             Kind::Journal => format!("a journal of rows of {} bytes", self.record_bytes),
+            Kind::Area => "an area of pages".to_string(),
         }
     }
 
@@ -191,6 +218,7 @@ impl Definition {
                 key_bytes,
             } => (KIND_TABLE, key_offset, key_bytes),
             Kind::Journal => (KIND_JOURNAL, 0, 0),
+            Kind::Area => (KIND_AREA, 0, 0),
         };
         DefinitionBytes {
             name,
@@ -240,6 +268,8 @@ impl DefinitionBytes {
                 key_bytes,
             },
             KIND_JOURNAL => Kind::Journal,
+            KIND_AREA if (key_offset, key_bytes) == (0, 0) => Kind::Area,
+            KIND_AREA => return Err("an area with a key".to_string()),
             other => return Err(format!("the unknown kind {other}")),
         };
         let definition = Definition {
@@ -253,13 +283,20 @@ impl DefinitionBytes {
 }
 
 impl ExtentBytes {
-    pub(crate) fn new(table: u16, extent: Extent) -> Self {
+    pub(crate) fn of_table(number: u16, extent: Extent) -> Self {
         ExtentBytes {
-            table: table.into(),
-            reserved: 0,
+            of: number.into(),
+            check: 0,
             first_page: extent.first_page.0,
             pages: extent.pages,
             unused: 0,
+        }
+    }
+
+    fn of_area(number: u16, extent: Extent) -> Self {
+        ExtentBytes {
+            check: !u32::from(number),
+            ..Self::of_table(number, extent)
         }
     }
 }
@@ -267,9 +304,9 @@ impl ExtentBytes {
 /// The catalogue in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
-    /// Tables and journals; their numbers are their places here.
+    /// Tables, journals and areas; their numbers are their places here.
     pub definitions: Vec<Definition>,
-    /// Extents in the order of their allocation, with the table's number.
+    /// Extents in the order of their allocation, with the number of their table or area.
     pub extents: Vec<(u16, Extent)>,
     /// Pages allocated, the catalogue's own included; 0 before the first definition.
     pub pages: u64,
@@ -380,19 +417,19 @@ impl Catalogue {
     fn end_of_extents(&self) -> u64 {
         self.extents
             .last()
-            .map_or(CATALOGUE_PAGES, |(_, last)| last.first_page.0 + last.pages)
+            .map_or(CATALOGUE_PAGES, |(_, last)| last.end())
     }
 
     /// Takes in an extent that was read.
     fn push_read_extent(&mut self, entry: ExtentBytes) -> Result<(), &'static str> {
-        let table = entry.table as usize;
-        match self
-            .definitions
-            .get(table)
-            .map(|definition| definition.kind)
-        {
-            Some(Kind::Table { .. }) => {}
-            _ => return Err("an extent of no table"),
+        let of = entry.of as usize;
+        let check = match self.definitions.get(of).map(|definition| definition.kind) {
+            Some(Kind::Table { .. }) => 0,
+            Some(Kind::Area) => !entry.of,
+            Some(Kind::Journal) | None => return Err("an extent of no table and no area"),
+        };
+        if entry.check != check {
+            return Err("an extent of another table or area than it says");
         }
         let after_last = self.end_of_extents();
         let end = entry
@@ -406,7 +443,7 @@ impl Catalogue {
             first_page: PageId(entry.first_page),
             pages: entry.pages,
         };
-        self.extents.push((table as u16, extent));
+        self.extents.push((of as u16, extent));
         Ok(())
     }
 }

@@ -26,7 +26,7 @@ pub enum TableError {
         /// The table.
         table: String,
     },
-    /// A table or journal of this name has another layout.
+    /// A table, journal or area of this name has another layout.
     #[error("{name:?} is declared as {found}, but the program declares it as {declared}")]
     LayoutDiffers {
         /// The name.
@@ -36,8 +36,11 @@ pub enum TableError {
         /// What the program has.
         declared: String,
     },
-    /// A handle is used with a database that has no such table.
-    #[error("there is no table or journal number {number}: the handle belongs to another database")]
+    /// A handle is used with a database that has no such table, journal or area.
+    #[error(
+        "there is no such table, journal or area under number {number}: the handle belongs to \
+         another database"
+    )]
     UnknownHandle {
         /// The handle's number.
         number: u16,

@@ -28,7 +28,7 @@ pub struct RebuildReport {
     pub time: Duration,
 }
 
-/// Rebuilds the state of all tables; `None` for journals.
+/// Rebuilds the state of all tables; `None` for journals and areas.
 pub(crate) fn rebuild(
     bytes: &[u8],
     catalogue: &Catalogue,
@@ -42,11 +42,7 @@ pub(crate) fn rebuild(
             tables.push(None);
             continue;
         };
-        let mine = catalogue
-            .extents
-            .iter()
-            .filter(|(table, _)| usize::from(*table) == number);
-        state.extents.extend(mine.map(|(_, extent)| *extent));
+        state.extents.extend(catalogue.extents_of(number as u16));
         let damaged = |at: Address, reason| TableError::DamagedTable {
             table: definition.name.clone(),
             page: at.page().0,

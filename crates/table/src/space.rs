@@ -22,7 +22,7 @@ use zerocopy::IntoBytes;
 pub struct TableSpace {
     pub(crate) store: PageStore,
     pub(crate) catalogue: Catalogue,
-    /// By number; `None` for journals.
+    /// By number; `None` for journals and areas.
     pub(crate) tables: Vec<Option<TableState>>,
     pub(crate) undo: Undo,
     /// Changes whenever a record is removed; see [`Row`].
@@ -88,6 +88,11 @@ impl TableSpace {
         Transaction::new(self, log)
     }
 
+    /// The catalogue as it stands.
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
     /// What there is.
     pub fn definitions(&self) -> &[Definition] {
         &self.catalogue.definitions
@@ -112,7 +117,10 @@ impl TableSpace {
     /// # Errors
     /// [`TableError::LayoutDiffers`] if it is declared with another layout.
     pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, TableError> {
-        Ok(self.number_of(&definition_of_table::<R>())?.map(Table::new))
+        Ok(self
+            .catalogue
+            .number_of(&definition_of_table::<R>())?
+            .map(Table::new))
     }
 
     /// The handle of a row type's journal, if it is declared.
@@ -121,24 +129,9 @@ impl TableSpace {
     /// [`TableError::LayoutDiffers`] if it is declared with another layout.
     pub fn journal<J: JournalRow>(&self) -> Result<Option<Journal<J>>, TableError> {
         Ok(self
+            .catalogue
             .number_of(&definition_of_journal::<J>())?
             .map(Journal::new))
-    }
-
-    pub(crate) fn number_of(&self, declared: &Definition) -> Result<Option<u16>, TableError> {
-        let definitions = &self.catalogue.definitions;
-        match definitions
-            .iter()
-            .position(|found| found.name == declared.name)
-        {
-            None => Ok(None),
-            Some(number) if definitions[number] == *declared => Ok(Some(number as u16)),
-            Some(number) => Err(TableError::LayoutDiffers {
-                name: declared.name.clone(),
-                found: definitions[number].describe(),
-                declared: declared.describe(),
-            }),
-        }
     }
 
     /// The state of a handle's table, if the handle fits.

@@ -70,7 +70,7 @@ pub(crate) enum Place {
 }
 
 impl TableState {
-    /// A table without pages; `None` for a journal.
+    /// A table without pages; `None` for a journal or area.
     pub fn new(definition: &Definition) -> Result<Option<Self>, TableError> {
         let Kind::Table {
             key_offset,

@@ -7,10 +7,10 @@
 //! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2.
 
 use crate::catalogue::{
-    CATALOGUE_PAGES, Catalogue, DEFINITIONS_MAX, Definition, EXTENTS_MAX, Extent, ExtentBytes, Kind,
+    CATALOGUE_PAGES, Catalogue, Definition, ExtentBytes, Kind, check_definitions,
 };
 use crate::error::TableError;
-use crate::index::{ADDRESS_END, hash};
+use crate::index::hash;
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
@@ -18,7 +18,7 @@ use crate::table::{Place, TableState, insert_into_index, remove_from_index};
 use crate::undo::{Step, undo_step};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::writer::GroupBuilder;
-use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+use sardonyx_storage::page::Address;
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -275,12 +275,12 @@ impl<'a> Transaction<'a> {
     }
 
     fn declare(&mut self, definition: Definition) -> Result<u16, TableError> {
-        if let Some(number) = self.space.number_of(&definition)? {
+        if let Some(number) = self.space.catalogue.number_of(&definition)? {
             return Ok(number);
         }
         definition.check()?;
         let number = self.space.catalogue.definitions.len();
-        check_limit("the number of tables and journals", number, DEFINITIONS_MAX)?;
+        check_definitions(number)?;
         self.check_room(OVERHEAD_BYTES)?;
         let pages = self.space.catalogue.pages.max(CATALOGUE_PAGES);
         self.space.store.grow_to(pages)?;
@@ -299,26 +299,14 @@ impl<'a> Transaction<'a> {
     /// Gives a table its next extent.
     #[cold]
     fn extend(&mut self, table: u16) -> Result<(), TableError> {
-        let number = self.space.catalogue.extents.len();
-        check_limit("the number of extents", number, EXTENTS_MAX)?;
         let pages = self.state(table).next_extent_pages();
-        let first_page = PageId(self.space.catalogue.pages);
-        let end = first_page.0 + pages;
-        let end_address = end * PAGE_SIZE as u64;
-        if end_address > ADDRESS_END {
-            let what = "the size of all pages in bytes";
-            return Err(TableError::Limit {
-                what,
-                value: end_address,
-                limit: ADDRESS_END,
-            });
-        }
-        self.space.store.grow_to(end)?;
-        let extent = Extent { first_page, pages };
-        let entry = ExtentBytes::new(table, extent);
+        let extent = self.space.catalogue.place_of_extent(pages)?;
+        self.space.store.grow_to(extent.end())?;
+        let number = self.space.catalogue.extents.len();
+        let entry = ExtentBytes::of_table(table, extent);
         self.write(Catalogue::extent_address(number), entry.as_bytes());
         self.space.catalogue.extents.push((table, extent));
-        self.space.catalogue.pages = end;
+        self.space.catalogue.pages = extent.end();
         self.write_root();
         self.parts(table).1.extents.push(extent);
         self.space.undo.push(Step::Extended { table });
@@ -427,17 +415,6 @@ fn is_journal_of<J: JournalRow>(definition: &Definition) -> bool {
     definition.kind == Kind::Journal
         && definition.record_bytes == size_of::<J>()
         && definition.name == J::NAME
-}
-
-fn check_limit(what: &'static str, used: usize, limit: usize) -> Result<(), TableError> {
-    if used < limit {
-        return Ok(());
-    }
-    Err(TableError::Limit {
-        what,
-        value: used as u64 + 1,
-        limit: limit as u64,
-    })
 }
 
 fn hexadecimal(key: &[u8]) -> String {

@@ -1,0 +1,200 @@
+//! Areas: named sets of pages that grow by extents, beside the tables and in the same catalogue.
+//!
+//! What stands in an area's pages is its owner's business: the multi-level way of running
+//! transactions keeps everything in areas. It has no exclusive access to the database, so it does not
+//! change the catalogue by a [`Transaction`](crate::Transaction); the functions here change the
+//! catalogue in memory and return the bytes to be stored and logged, as [`Write`]s.
+//!
+//! Invariants: nothing is changed by a call that fails; the writes that a call returns make, on the
+//! pages, exactly the catalogue in memory, and are whole or not at all there if they are one
+//! transaction of the log (I2). Nothing is ever taken back: an area stays declared, and keeps its
+//! pages, even if whoever asked for them aborts.
+
+use super::{
+    CATALOGUE_PAGES, Catalogue, DEFINITIONS_MAX, Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN,
+    EXTENTS_MAX, Extent, ExtentBytes, Kind,
+};
+use crate::error::TableError;
+use crate::index::ADDRESS_END;
+use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+use zerocopy::{Immutable, IntoBytes};
+
+/// The area in which the multi-level way keeps how to undo its running transactions.
+pub const UNDO_AREA: &str = ".undo";
+
+/// Bytes of the catalogue to be stored in the pages and logged. All writes that a call returned are
+/// one transaction of the log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Write {
+    /// Where they stand.
+    pub address: Address,
+    /// What stands there now; within one page.
+    pub bytes: Vec<u8>,
+}
+
+impl Write {
+    fn new(address: Address, value: &(impl IntoBytes + Immutable)) -> Self {
+        let bytes = value.as_bytes().to_vec();
+        Write { address, bytes }
+    }
+}
+
+impl Catalogue {
+    /// The number of an area, if it is declared.
+    ///
+    /// # Errors
+    /// [`TableError::LayoutDiffers`] if a table or journal has the name.
+    pub fn area(&self, name: &str) -> Result<Option<u16>, TableError> {
+        self.number_of(&definition(name))
+    }
+
+    /// Declares an area, unless it is declared already: its number, and what to write. It has no
+    /// pages yet. The store must have all [`Catalogue::pages`] before the writes are stored: at least
+    /// [`CATALOGUE_PAGES`].
+    ///
+    /// # Errors
+    /// [`TableError::LayoutDiffers`] if a table or journal has the name, [`TableError::Limit`] if it
+    /// is too long or there is no room for a definition. The catalogue is then as before.
+    pub fn declare_area(&mut self, name: &str) -> Result<(u16, Vec<Write>), TableError> {
+        let definition = definition(name);
+        if let Some(number) = self.number_of(&definition)? {
+            return Ok((number, Vec::new()));
+        }
+        definition.check()?;
+        let number = self.definitions.len();
+        check_definitions(number)?;
+        let entry = definition.encode();
+        self.definitions.push(definition);
+        self.pages = self.pages.max(CATALOGUE_PAGES);
+        let writes = vec![
+            Write::new(Self::definition_address(number), &entry),
+            Write::new(Self::ROOT, &self.root()),
+        ];
+        Ok((number as u16, writes))
+    }
+
+    /// The extent that [`Catalogue::extend`] would give, to get the memory for it first.
+    ///
+    /// # Errors
+    /// As [`Catalogue::extend`].
+    pub fn next_extent(&self, number: u16, pages_at_least: u64) -> Result<Extent, TableError> {
+        match self.definitions.get(usize::from(number)).map(|d| d.kind) {
+            Some(Kind::Area) => {}
+            _ => return Err(TableError::UnknownHandle { number }),
+        }
+        let so_far: u64 = self.extents_of(number).map(|extent| extent.pages).sum();
+        let usual = so_far.clamp(EXTENT_PAGES_MIN, EXTENT_PAGES_MAX);
+        self.place_of_extent(usual.max(pages_at_least))
+    }
+
+    /// Gives an area its next extent, and what to write. The extent has as many pages as the area
+    /// has so far, between [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], but at least
+    /// `pages_at_least`. They are zeroes: nobody has written them before. The store must be grown to
+    /// [`Catalogue::pages`] before they are used.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownHandle`] if it is no area, [`TableError::Limit`] if there is no room for
+    /// another extent or the pages cannot be addressed. The catalogue is then as before.
+    ///
+    /// ```
+    /// use sardonyx_storage::store::PageStore;
+    /// use sardonyx_table::catalogue::Catalogue;
+    ///
+    /// let mut store = PageStore::reserve(1 << 20)?;
+    /// let mut catalogue = Catalogue::read(&mut store)?;
+    /// let (number, mut writes) = catalogue.declare_area("stock")?;
+    /// let (extent, more) = catalogue.extend(number, 20)?;
+    /// assert_eq!(extent.pages, 20);
+    /// writes.extend(more);
+    /// // Stored, and logged as one transaction.
+    /// store.grow_to(catalogue.pages)?;
+    /// for write in writes {
+    ///     let at = write.address.0 as usize;
+    ///     store.bytes_mut()[at..][..write.bytes.len()].copy_from_slice(&write.bytes);
+    /// }
+    /// let read = Catalogue::read(&mut store)?;
+    /// assert_eq!(read.area("stock")?, Some(number));
+    /// assert!(read.extents_of(number).eq([extent]));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn extend(
+        &mut self,
+        number: u16,
+        pages_at_least: u64,
+    ) -> Result<(Extent, Vec<Write>), TableError> {
+        let extent = self.next_extent(number, pages_at_least)?;
+        let at = Self::extent_address(self.extents.len());
+        let entry = ExtentBytes::of_area(number, extent);
+        self.extents.push((number, extent));
+        self.pages = extent.end();
+        let writes = vec![Write::new(at, &entry), Write::new(Self::ROOT, &self.root())];
+        Ok((extent, writes))
+    }
+
+    /// The extents of a table or area, in the order of their pages.
+    pub fn extents_of(&self, number: u16) -> impl Iterator<Item = Extent> + '_ {
+        let mine = self.extents.iter().filter(move |(of, _)| *of == number);
+        mine.map(|&(_, extent)| extent)
+    }
+
+    /// The number of a definition that is declared already.
+    ///
+    /// # Errors
+    /// [`TableError::LayoutDiffers`] if another one has its name.
+    pub(crate) fn number_of(&self, declared: &Definition) -> Result<Option<u16>, TableError> {
+        let mut found = self.definitions.iter();
+        let Some(number) = found.position(|found| found.name == declared.name) else {
+            return Ok(None);
+        };
+        let found = &self.definitions[number];
+        if found != declared {
+            return Err(TableError::LayoutDiffers {
+                name: declared.name.clone(),
+                found: found.describe(),
+                declared: declared.describe(),
+            });
+        }
+        Ok(Some(number as u16))
+    }
+
+    /// The next extent, whoever gets it.
+    ///
+    /// # Errors
+    /// [`TableError::Limit`].
+    pub(crate) fn place_of_extent(&self, pages: u64) -> Result<Extent, TableError> {
+        check_limit(
+            "the number of extents",
+            self.extents.len() as u64 + 1,
+            EXTENTS_MAX as u64,
+        )?;
+        let end_address = self
+            .pages
+            .saturating_add(pages)
+            .saturating_mul(PAGE_SIZE as u64);
+        check_limit("the size of all pages in bytes", end_address, ADDRESS_END)?;
+        let first_page = PageId(self.pages);
+        Ok(Extent { first_page, pages })
+    }
+}
+
+/// The definition of an area.
+fn definition(name: &str) -> Definition {
+    Definition {
+        name: name.to_string(),
+        record_bytes: 0,
+        kind: Kind::Area,
+    }
+}
+
+/// Whether there is room for a definition with this number.
+pub(crate) fn check_definitions(number: usize) -> Result<(), TableError> {
+    let what = "the number of tables, journals and areas";
+    check_limit(what, number as u64 + 1, DEFINITIONS_MAX as u64)
+}
+
+fn check_limit(what: &'static str, value: u64, limit: u64) -> Result<(), TableError> {
+    if value <= limit {
+        return Ok(());
+    }
+    Err(TableError::Limit { what, value, limit })
+}
