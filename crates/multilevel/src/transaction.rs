@@ -294,6 +294,7 @@ impl<'d> Transaction<'d> {
         let mut group = None;
         let (sequence, sphere) = match self.strategy {
             Strategy::PersistenceSpheres { pages_max } => {
+                stage.admit()?;
                 let sequence = stage.next_sequence();
                 let kind = MemberKind::Operation {
                     sequence,
@@ -391,7 +392,12 @@ impl<'d> Transaction<'d> {
                     changes, ranges, ..
                 } = &mut *single;
                 changes.ranges(ranges);
-                stage.end_of_transaction(self.number, ranges)
+                let (bytes, limit) = (stage.log_bytes(ranges), database.unit_bytes_max());
+                if bytes > limit {
+                    Err(DatabaseError::TooLarge { bytes, limit })
+                } else {
+                    stage.end_of_transaction(self.number, ranges)
+                }
             }
             Strategy::PersistenceSpheres { .. } => {
                 let spheres = self.spheres();
