@@ -19,6 +19,7 @@ mod database;
 mod error;
 mod frames;
 mod held;
+pub mod index;
 pub mod operation;
 mod options;
 pub mod pages;
