@@ -1,16 +1,17 @@
-//! Lock tables without threads, clocks or I/O.
+//! Lock tables: the cores without threads, clocks or I/O, and the threaded shell over them.
 //!
 //! A lock protects an object (a page, an object of a user's schema) until its owner (a transaction,
 //! an operation) gives it back. What locks there are is given by a [`Compatibility`] matrix: shared
 //! and exclusive is one such matrix, read and increment another. The core is [`LockQueue`], the
 //! state of one object: who holds it, and who waits, first come first served. A [`LockTable`] is
-//! many of them by key. A cycle among the waiting is found by [`waits_for::cycle`], over all tables
-//! at once.
+//! many of them by key. [`Reservations`] do for bounded quantities what no matrix can. A cycle among
+//! the waiting is found by [`waits_for::cycle`], over all tables at once; [`deadlock::victim`] does
+//! so for transactions with subtransactions, and chooses who is to give way.
 //!
-//! Everything here is a state machine: a request is answered at once with [`Answer`], and what a
-//! release grants to others is returned to the caller, who tells them. The threaded lock manager,
-//! the simulation and the entries of a global lock table (paper 001, section 2) are shells around
-//! it.
+//! All these are state machines: a request is answered at once with [`Answer`], and what a release
+//! grants to others is returned to the caller, who tells them. The simulation and the entries of a
+//! global lock table (paper 001, section 2) are shells around them, and so is [`Locks`], the lock
+//! manager of multi-level transactions (paper 003, section 2), whose threads park.
 //!
 //! ```
 //! use sardonyx_lock::{Answer, Compatibility, EXCLUSIVE, LockTable, SHARED};
@@ -26,15 +27,24 @@
 #![forbid(unsafe_code)]
 
 pub mod compatibility;
+pub mod deadlock;
+pub mod escrow;
 pub mod hash;
+pub mod locks;
+pub mod owner;
+mod parking;
 pub mod queue;
+mod shard;
 pub mod space;
 pub mod statistics;
 pub mod table;
 pub mod waits_for;
 
 pub use compatibility::{Compatibility, CompatibilityError, EXCLUSIVE, Mode, Modes, SHARED};
+pub use escrow::{Admission, Quantity, Reservations};
+pub use locks::{Locks, Reserved, Token, Waiting};
+pub use owner::{Asker, Denied, Granted, Owner};
 pub use queue::{Answer, Holder, LockQueue, Waiter};
 pub use space::{LockSpace, PAGES, Resource};
-pub use statistics::Statistics;
+pub use statistics::{LevelStatistics, LocksStatistics, Statistics};
 pub use table::LockTable;

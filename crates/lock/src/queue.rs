@@ -65,34 +65,32 @@ impl<O: Copy + Eq> LockQueue<O> {
     /// Asks for `mode`. An owner that waits already and asks for another mode waits for both, in
     /// its old place.
     pub fn request(&mut self, matrix: &Compatibility, owner: O, mode: Mode) -> Answer {
-        let held = self.held(owner);
-        if matrix.covers(held, mode) {
-            return Answer::Held;
+        if let Some(answer) = self.try_request(matrix, owner, mode) {
+            return answer;
         }
         if let Some(waiter) = self.waiters.iter_mut().find(|waiter| waiter.owner == owner) {
             waiter.modes = waiter.modes.union(mode.into());
             return Answer::Waiting;
         }
-        let conversion = !held.is_empty();
-        let waiter = Waiter {
-            owner,
-            modes: mode.into(),
-            conversion,
-        };
-        let place = if conversion {
-            self.waiters
-                .iter()
-                .take_while(|waiter| waiter.conversion)
-                .count()
-        } else {
-            self.waiters.len()
-        };
-        if self.blockers_at(matrix, waiter, place).next().is_none() {
-            self.hold(owner, waiter.modes);
-            return Answer::Granted;
-        }
+        let (waiter, place) = self.newcomer(owner, mode);
         self.waiters.insert(place, waiter);
         Answer::Waiting
+    }
+
+    /// Asks for `mode` without waiting for it: `None`, and nothing has changed, if it would have to.
+    pub fn try_request(&mut self, matrix: &Compatibility, owner: O, mode: Mode) -> Option<Answer> {
+        if matrix.covers(self.held(owner), mode) {
+            return Some(Answer::Held);
+        }
+        if self.waiters.iter().any(|waiter| waiter.owner == owner) {
+            return None;
+        }
+        let (waiter, place) = self.newcomer(owner, mode);
+        if self.blockers_at(matrix, waiter, place).next().is_some() {
+            return None;
+        }
+        self.hold(owner, waiter.modes);
+        Some(Answer::Granted)
     }
 
     /// Makes the owner a holder of `mode` beside the present ones and before all who wait: it held
@@ -149,6 +147,26 @@ impl<O: Copy + Eq> LockQueue<O> {
             self.promote(matrix, granted);
         }
         waited
+    }
+
+    /// Makes an owner that waits wait for these modes only, in its place; for none, as
+    /// [`LockQueue::cancel`]. Appends to `granted` those who hold (more) now.
+    ///
+    /// The modes should be among those that it waits for: others could not be put in its place
+    /// without passing somebody.
+    pub fn narrow(
+        &mut self,
+        matrix: &Compatibility,
+        owner: O,
+        modes: Modes,
+        granted: &mut impl Extend<O>,
+    ) {
+        if modes.is_empty() {
+            self.cancel(matrix, owner, granted);
+        } else if let Some(waiter) = self.waiters.iter_mut().find(|waiter| waiter.owner == owner) {
+            waiter.modes = modes;
+            self.promote(matrix, granted);
+        }
     }
 
     /// What the owner holds.
@@ -238,6 +256,23 @@ impl<O: Copy + Eq> LockQueue<O> {
         holders
             .map(|holder| holder.owner)
             .chain(ahead.map(|other| other.owner))
+    }
+
+    /// The request of an owner that does not wait yet, and its place in the queue.
+    fn newcomer(&self, owner: O, mode: Mode) -> (Waiter<O>, usize) {
+        let conversion = self.holders.iter().any(|holder| holder.owner == owner);
+        let place = if conversion {
+            let conversions = self.waiters.iter().take_while(|waiter| waiter.conversion);
+            conversions.count()
+        } else {
+            self.waiters.len()
+        };
+        let waiter = Waiter {
+            owner,
+            modes: mode.into(),
+            conversion,
+        };
+        (waiter, place)
     }
 
     fn hold(&mut self, owner: O, modes: Modes) {

@@ -1,4 +1,6 @@
-//! What a lock table has done so far.
+//! What lock tables have done so far.
+
+use core::time::Duration;
 
 /// Counts since the table was made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -14,4 +16,30 @@ pub struct Statistics {
     pub cancelled: u64,
     /// Deadlocks found by [`crate::LockTable::deadlock`].
     pub deadlocks: u64,
+}
+
+/// Counts of one level of a [`crate::Locks`] since it was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct LevelStatistics {
+    /// Requests of any outcome, for locks and for changes of bounded quantities.
+    pub requests: u64,
+    /// Requests that had to wait.
+    pub waits: u64,
+    /// How long threads waited, together: from the request until they went on.
+    pub wait_time: Duration,
+    /// Deadlocks in which a subtransaction that waited at this level was told to restart.
+    pub restarts: u64,
+    /// Deadlocks in which a transaction that waited at this level was told to abort.
+    pub aborts: u64,
+}
+
+/// Counts of a [`crate::Locks`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct LocksStatistics {
+    /// Of the space of pages, [`crate::PAGES`].
+    pub pages: LevelStatistics,
+    /// Of all other spaces.
+    pub objects: LevelStatistics,
 }

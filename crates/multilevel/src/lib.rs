@@ -1,19 +1,45 @@
 //! Multi-level transactions: operations on objects, with semantic locks until the end of the
 //! transaction and page locks until the end of the operation.
 //!
+//! - [`Operation`], [`Recorded`], [`Inverse`]: what a user defines ([`operation`]);
+//! - [`Pages`]: what an operation sees ([`pages`]; [`plain`] for tests);
+//! - [`Database`], [`Transaction`]: running them;
+//! - [`strategy`]: when locks are given back and what is written when;
+//! - [`undo`]: undo entries as bytes in pages of the database;
+//! - [`sphere`]: persistence spheres.
+//!
 //! Source: Hasse & Weikum, *A Performance Evaluation of Multi-Level Transaction Management* (paper
 //! 003), section 2.
 
+mod areas;
+mod changes;
+mod database;
+mod error;
+mod frames;
+mod held;
 pub mod operation;
+mod options;
 pub mod pages;
 pub mod plain;
+mod recovery;
+mod registry;
+pub mod sphere;
+mod stage;
+mod statistics;
+pub mod strategy;
+mod subtransaction;
+mod transaction;
+pub mod undo;
 
+pub use database::Database;
+pub use error::{CallError, CommitError, CompensationError, DatabaseError};
 pub use operation::{Inverse, LockRequests, Operation, Recorded};
-pub use pages::{Area, Page, Pages, Stop};
+pub use options::Options;
+pub use pages::{Area, Change, Page, Pages, Stop};
 pub use plain::PlainPages;
+pub use recovery::Undone;
 pub use sardonyx_lock::{LockSpace, Mode};
 pub use sardonyx_storage::page::{PAGE_SIZE, PageId};
-
-mod changes;
-mod frames;
-pub mod undo;
+pub use statistics::Statistics;
+pub use strategy::{PageLog, Release, Strategy};
+pub use transaction::Transaction;

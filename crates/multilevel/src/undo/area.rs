@@ -113,25 +113,26 @@ impl UndoArea {
         self.places[place as usize]
     }
 
-    /// How many more places are needed to append an entry with so many bytes of data to a slot, or to
-    /// a new one, and to cancel it later.
-    pub fn missing_places(&self, slot: Option<SlotNumber>, data: usize) -> usize {
-        let (end, chain) = match slot {
-            Some(slot) => self.slots[slot.0].needed(data),
-            None => match self.free.last() {
-                Some(&free) => self.slots[free.0].needed(data),
-                None => Slot::default().needed(data),
-            },
-        };
+    /// How many places, at most, are taken from those that belong to no slot when so many entries of
+    /// so many bytes together ([`entry_bytes`] each) are appended to a slot, or to one that is taken
+    /// into use for them, and all of its entries are cancelled later.
+    pub fn needed_places(&self, slot: Option<SlotNumber>, entries: usize, bytes: usize) -> usize {
+        let new = Slot::default();
+        let slot = slot.map_or(&new, |slot| &self.slots[slot.0]);
+        let end = slot.needed(entries, bytes);
         end.div_ceil(SLOT_ROOM_BYTES)
-            .saturating_sub(chain)
-            .saturating_sub(self.spare.len())
+            .saturating_sub(slot.chain.len())
+    }
+
+    /// Places that belong to no slot.
+    pub fn spare_places(&self) -> usize {
+        self.spare.len()
     }
 
     /// Takes a slot into use.
     ///
     /// # Panics
-    /// If there is none: see [`UndoArea::missing_places`].
+    /// If there is none: see [`UndoArea::needed_places`].
     pub fn acquire(&mut self, begin: u64, write: &mut impl WriteBytes) -> SlotNumber {
         let number = self.free.pop().unwrap_or_else(|| {
             let place = self.spare.pop().expect("room was made");
@@ -151,7 +152,7 @@ impl UndoArea {
     /// Appends an entry. `scratch` is for its bytes.
     ///
     /// # Panics
-    /// If there is no room: see [`UndoArea::missing_places`].
+    /// If there is no room: see [`UndoArea::needed_places`].
     pub fn append<T: AsRef<[u8]>>(
         &mut self,
         number: SlotNumber,
@@ -162,7 +163,7 @@ impl UndoArea {
         let slot = &mut self.slots[number.0];
         let needed = match entry {
             Entry::Undo { bytes, .. } => {
-                let (needed, _) = slot.needed(bytes.as_ref().len());
+                let needed = slot.needed(1, entry_bytes(bytes.as_ref().len()));
                 slot.live += 1;
                 needed
             }
@@ -211,16 +212,10 @@ impl UndoArea {
 }
 
 impl Slot {
-    /// Bytes of room needed to append an entry with so many bytes of data and, later, to cancel all;
-    /// and how many pages there are.
-    fn needed(&self, data: usize) -> (usize, usize) {
-        let (position, live) = match self.begin {
-            0 => (0, 0),
-            _ => (self.position, self.live),
-        };
-        let cancels = (live + 1) * entry_bytes(0);
-        let end = position + entry_bytes(data) + cancels + END_BYTES;
-        (end, self.chain.len())
+    /// Bytes of room needed to append so many entries of so many bytes together and, later, to cancel
+    /// all.
+    fn needed(&self, entries: usize, bytes: usize) -> usize {
+        self.position + bytes + (self.live + entries) * entry_bytes(0) + END_BYTES
     }
 }
 

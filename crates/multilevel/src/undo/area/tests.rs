@@ -21,7 +21,8 @@ impl Memory {
     }
 
     fn make_room(&mut self, area: &mut UndoArea, slot: Option<SlotNumber>, data: usize) {
-        let missing = area.missing_places(slot, data);
+        let needed = area.needed_places(slot, 1, entry_bytes(data));
+        let missing = needed.saturating_sub(area.spare_places());
         let old = self.0.len() as u64;
         self.0.resize(self.0.len() + missing, [0; PAGE_SIZE]);
         area.grown((old..self.0.len() as u64).map(PageId));

@@ -1,0 +1,143 @@
+//! Deadlocks over both levels: which waits can never end, and which of them is to be denied.
+//!
+//! The nodes of the graph are owners. A wait of a subtransaction leads to the owners that block it:
+//! to another subtransaction for a page, to a transaction for an object. A transaction can end only
+//! when all its subtransactions have, so from it an edge leads to each of them that waits. A cycle
+//! may cross the levels: a subtransaction of T2 holds a page and waits for an object of T1, a
+//! subtransaction of which waits for the page.
+//!
+//! A wait for a lock ends when all that block it are gone. A wait for a bounded quantity may end
+//! when *any* of the pending changes is decided, so not every cycle through it is a deadlock. Hence
+//! what cannot end is found by reduction: who waits for nobody can end; who waits only for those
+//! who can end, can end; the others are stuck, and from each of them a walk along the stuck
+//! comes to a cycle.
+//!
+//! The victim is one of that cycle. If the edge into it leads to the subtransaction itself, it
+//! suffices that the subtransaction gives back its pages: it restarts. If the edge goes through its
+//! transaction, only the transaction's end helps. The order of preference: no compensation, a
+//! restart, the youngest. A compensation could not obey [`Denied::Deadlock`], since its transaction
+//! aborts already; but it asks for nothing except pages, which belong to subtransactions, so in a
+//! cycle of compensations only, every edge leads to a subtransaction itself and every member can be
+//! told to restart.
+//!
+//! Nothing here depends on time or chance: the same waits have the same victim.
+
+use crate::owner::{Asker, Denied, Owner};
+use core::cmp::Reverse;
+use core::ops::Range;
+use smallvec::SmallVec;
+
+/// An owner for whom somebody waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// The owner.
+    pub to: Owner,
+    /// Whether it is out of the way when the subtransaction restarts. Always false for
+    /// transactions.
+    pub restart_helps: bool,
+}
+
+/// A wait, and who has to go before it ends.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Blocked {
+    /// Who waits.
+    pub asker: Asker,
+    /// Whether it may end when any of `edges` has gone, not only when all have.
+    pub any: bool,
+    /// Whom it waits for. None: it is about to end.
+    pub edges: SmallVec<[Edge; 4]>,
+}
+
+/// Who is to be denied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Victim {
+    /// The wait's place among those looked at.
+    pub place: usize,
+    /// What it is told.
+    pub denied: Denied,
+}
+
+/// The victim of a deadlock among these waits, all there are, in order of their waiters; `None` if
+/// all of them can end. A deadlock in which the transaction `first` waits is preferred.
+///
+/// # Panics
+/// If the waits are not in order.
+pub fn victim(waits: &[Blocked], first: Owner) -> Option<Victim> {
+    let waiter = |wait: &Blocked| wait.asker.waiter;
+    assert!(
+        waits.is_sorted_by_key(waiter),
+        "waits are looked at in order of their waiters"
+    );
+    let stuck = stuck(waits);
+    let start = included(waits, first).find(|&place| stuck[place]);
+    let start = start.or_else(|| stuck.iter().position(|&stuck| stuck))?;
+    let cycle = cycle(waits, &stuck, start);
+    let asker = |place: usize| waits[place].asker;
+    let chosen = cycle.into_iter().min_by_key(|victim| {
+        let Asker {
+            waiter,
+            age,
+            compensation,
+            ..
+        } = asker(victim.place);
+        let aborts = victim.denied == Denied::Deadlock;
+        (compensation, aborts, Reverse(age), Reverse(waiter))
+    });
+    Some(chosen.expect("a cycle has members"))
+}
+
+/// For each wait, whether it can never end.
+fn stuck(waits: &[Blocked]) -> Vec<bool> {
+    let mut stuck = vec![true; waits.len()];
+    loop {
+        let mut changed = false;
+        for (place, wait) in waits.iter().enumerate() {
+            let goes = |edge: &Edge| !included(waits, edge.to).any(|place| stuck[place]);
+            let ends = if wait.any {
+                wait.edges.is_empty() || wait.edges.iter().any(goes)
+            } else {
+                wait.edges.iter().all(goes)
+            };
+            changed |= stuck[place] && ends;
+            stuck[place] &= !ends;
+        }
+        if !changed {
+            return stuck;
+        }
+    }
+}
+
+/// A cycle to which a walk from a stuck wait comes, and what would have to become of each member.
+fn cycle(waits: &[Blocked], stuck: &[bool], start: usize) -> Vec<Victim> {
+    let mut path: Vec<Victim> = Vec::new();
+    let mut next = Victim {
+        place: start,
+        denied: Denied::Deadlock,
+    };
+    loop {
+        if let Some(begin) = path.iter().position(|member| member.place == next.place) {
+            // The edge by which the walk came back is the one in the cycle.
+            path[begin].denied = next.denied;
+            return path.split_off(begin);
+        }
+        path.push(next);
+        let onwards = waits[next.place].edges.iter().find_map(|edge| {
+            let place = included(waits, edge.to).find(|&place| stuck[place])?;
+            let restarts = edge.restart_helps && edge.to.is_subtransaction();
+            let denied = if restarts {
+                Denied::Restart
+            } else {
+                Denied::Deadlock
+            };
+            Some(Victim { place, denied })
+        });
+        next = onwards.expect("who is stuck waits for somebody who is");
+    }
+}
+
+/// The waits that have to end before the owner can.
+fn included(waits: &[Blocked], owner: Owner) -> Range<usize> {
+    let begin = waits.partition_point(|wait| wait.asker.waiter < owner);
+    let length = waits[begin..].partition_point(|wait| wait.asker.waiter <= owner.last_included());
+    begin..begin + length
+}

@@ -1,0 +1,113 @@
+//! Bounded quantities: changes that are admitted only if they stay within bounds whichever of the
+//! running transactions commit and abort.
+//!
+//! Where a lock mode can only say that two withdrawals commute or do not, the quantity itself says
+//! how much may be withdrawn. For each object the net pending change of every running transaction
+//! is kept. With the value that includes them all, the *lowest* outcome is the one in which the
+//! others' net gains are undone, and the *highest* that in which their net losses are. A decrease
+//! must keep the lowest, an increase the highest outcome within bounds. A transaction counts on its
+//! own changes: if they are undone, so is what it builds on them.
+//!
+//! Invariant: if every outcome was within the bounds before, every outcome is after an admitted
+//! change. (Those in which the owner aborts do not change.) The caller makes a change of the value
+//! and of what is pending as one step, by holding the value's page exclusively.
+
+use smallvec::SmallVec;
+
+/// A quantity and a change to be made to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Quantity {
+    /// What it is now, with the changes of all transactions, ended or not.
+    pub value: i64,
+    /// What is to be added.
+    pub change: i64,
+    /// The least that it may be.
+    pub low: i64,
+    /// The most that it may be.
+    pub high: i64,
+}
+
+/// Whether a change can be made.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Admission {
+    /// Yes, whatever becomes of the others; it is noted.
+    Admitted,
+    /// It depends on who of the others commits.
+    Depends,
+    /// Not in any outcome of the others.
+    OutOfBounds,
+}
+
+/// The pending changes of one quantity.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reservations<O> {
+    /// Wider than a quantity: a transaction may go from one end to the other.
+    net: SmallVec<[(O, i128); 2]>,
+}
+
+impl<O> Default for Reservations<O> {
+    fn default() -> Self {
+        Reservations {
+            net: SmallVec::new(),
+        }
+    }
+}
+
+impl<O: Copy + Eq> Reservations<O> {
+    /// Asks for a change; notes it if it is admitted. It is checked at the bound towards which it
+    /// goes, so a quantity that is beyond a bound may come back.
+    pub fn admit(&mut self, owner: O, quantity: Quantity) -> Admission {
+        let others = || self.others(owner).map(|(_, net)| net);
+        let value = i128::from(quantity.value) + i128::from(quantity.change);
+        let lowest = value - others().map(|net| net.max(0)).sum::<i128>();
+        let highest = value - others().map(|net| net.min(0)).sum::<i128>();
+        let (low, high) = (i128::from(quantity.low), i128::from(quantity.high));
+        let (safe, possible) = if quantity.change < 0 {
+            (low <= lowest, low <= highest)
+        } else {
+            (highest <= high, lowest <= high)
+        };
+        if safe || quantity.change == 0 {
+            self.adjust(owner, quantity.change);
+            return Admission::Admitted;
+        }
+        if possible {
+            Admission::Depends
+        } else {
+            Admission::OutOfBounds
+        }
+    }
+
+    /// Notes a change that is made in any case.
+    pub fn adjust(&mut self, owner: O, change: i64) {
+        let change = i128::from(change);
+        match self.net.iter_mut().find(|(other, _)| *other == owner) {
+            Some((_, net)) => *net += change,
+            None => self.net.push((owner, change)),
+        }
+    }
+
+    /// Forgets what is pending of an owner, which has ended. Returns whether others depended on it.
+    pub fn release(&mut self, owner: O) -> bool {
+        let depended = self.net_of(owner).is_some_and(|net| net != 0);
+        self.net.retain(|(other, _)| *other != owner);
+        depended
+    }
+
+    /// What is pending of an owner; `None` if it has noted no change.
+    pub fn net_of(&self, owner: O) -> Option<i128> {
+        let found = self.net.iter().find(|(other, _)| *other == owner);
+        found.map(|(_, net)| *net)
+    }
+
+    /// The others on whom it depends what the quantity will be, with their net changes.
+    pub fn others(&self, owner: O) -> impl Iterator<Item = (O, i128)> {
+        let others = self.net.iter().filter(move |(other, _)| *other != owner);
+        others.copied().filter(|(_, net)| *net != 0)
+    }
+
+    /// Whether nothing is pending.
+    pub fn is_empty(&self) -> bool {
+        self.net.is_empty()
+    }
+}

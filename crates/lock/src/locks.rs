@@ -1,0 +1,428 @@
+//! The lock manager of multi-level transactions: all locks, on pages and on objects, and the pending
+//! changes of bounded quantities, for many threads.
+//!
+//! The table is divided into shards with a mutex each. A request that is granted at once, and a
+//! release that wakes nobody, take one mutex and no memory. Who has to wait parks; before, it looks
+//! for a deadlock, with all shards locked in order, so what it sees is exact. It need not look if
+//! nobody else waits. There are no timers, and no deadlock stays: cycles close only when a wait
+//! begins or when a conversion passes those who wait, and then [`deadlock::victim`] is asked until
+//! there is none.
+//!
+//! A victim may be parked: its request is taken out of the queue and its thread woken with
+//! [`Denied`]. When a transaction is told to abort, so are all its other waiting subtransactions.
+//!
+//! Source: paper 003, section 2 (locks of two levels in one manager).
+
+use crate::compatibility::{Mode, Modes};
+use crate::deadlock::{self, Blocked, Victim};
+use crate::escrow::Quantity;
+use crate::hash::IntegerHasher;
+use crate::owner::{Asker, Denied, Granted, Owner};
+use crate::parking::{Outcome, Parking};
+use crate::shard::{Shard, Wanted, Woken, level};
+use crate::space::{LockSpace, Resource};
+use crate::statistics::{LevelStatistics, LocksStatistics};
+use core::hash::{BuildHasher, BuildHasherDefault};
+use core::time::Duration;
+use sardonyx_storage::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use sardonyx_storage::sync::{Mutex, MutexGuard};
+use std::time::Instant;
+
+/// So many that threads seldom meet at one by chance; few enough to lock them all. (Every mutex
+/// multiplies the schedules of a model.)
+const SHARDS: usize = if cfg!(shuttle) { 2 } else { 64 };
+
+/// All locks of a database.
+///
+/// ```
+/// use sardonyx_lock::{Asker, EXCLUSIVE, Granted, Locks, Owner, PAGES, Resource, SHARED};
+///
+/// let locks = Locks::new();
+/// let asker = |owner| Asker { holder: owner, waiter: owner, age: 1, compensation: false };
+/// let one = Owner::transaction(1).subtransaction(1);
+/// let other = Owner::transaction(2).subtransaction(1);
+/// assert_eq!(locks.request(asker(one), &PAGES, 7, SHARED), Ok(Granted::New));
+/// assert_eq!(locks.request(asker(one), &PAGES, 7, EXCLUSIVE), Ok(Granted::More));
+/// assert_eq!(locks.try_request(asker(other), &PAGES, 7, SHARED), None);
+/// locks.release(one, [Resource { space: PAGES.number(), object: 7 }]);
+/// assert_eq!(locks.try_request(asker(other), &PAGES, 7, SHARED), Some(Granted::New));
+/// ```
+#[derive(Debug)]
+pub struct Locks {
+    shards: Box<[Aligned]>,
+    /// How many threads wait; it may be more for a moment, never less.
+    waiting: AtomicUsize,
+    /// How long threads waited for pages and for objects.
+    wait_nanoseconds: [AtomicU64; 2],
+}
+
+/// Alone in its cache lines, and in the neighbours that the processor fetches with them.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Aligned(Mutex<Shard>);
+
+/// Whether a change of a bounded quantity was admitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reserved {
+    /// It is, until the transaction ends.
+    Granted {
+        /// Whether it is the transaction's first on the object: to be noted for release.
+        first: bool,
+    },
+    /// It depends on what becomes of others: let go of the quantity's page,
+    /// [`Locks::wait_for_reservations`], and look at it again.
+    MustWait(Token),
+    /// Not whatever the others do.
+    OutOfBounds,
+}
+
+/// The state of a quantity's pending changes at a [`Reserved::MustWait`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Token(pub(crate) u64);
+
+/// A thread that waits, for people to look at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Waiting {
+    /// Who asks, for whom.
+    pub asker: Asker,
+    /// The name of the object's lock space.
+    pub space: &'static str,
+    /// The object's number.
+    pub object: u64,
+    /// The mode asked for; `None` if it waits for the pending changes of a quantity.
+    pub mode: Option<Mode>,
+    /// Whom it waits for.
+    pub blockers: Vec<Owner>,
+    /// How long it has waited.
+    pub waited: Duration,
+}
+
+impl Default for Locks {
+    fn default() -> Self {
+        Locks::new()
+    }
+}
+
+impl Locks {
+    /// No locks.
+    pub fn new() -> Locks {
+        let shards = (0..SHARDS).map(|_| Aligned::default());
+        Locks {
+            shards: shards.collect(),
+            waiting: AtomicUsize::new(0),
+            wait_nanoseconds: [AtomicU64::new(0), AtomicU64::new(0)],
+        }
+    }
+
+    /// Asks for a lock. Waits as long as it must.
+    ///
+    /// Siblings may ask for the same object for the same transaction at the same time; they wait as
+    /// one, for all that they ask together, and go on together.
+    ///
+    /// # Errors
+    /// [`Denied`], if it is chosen to end a deadlock. Then nothing of what it asked for is granted
+    /// or queued; what it held before it still holds.
+    ///
+    /// # Panics
+    /// If the space has no such mode.
+    pub fn request(
+        &self,
+        asker: Asker,
+        space: &'static LockSpace,
+        object: u64,
+        mode: Mode,
+    ) -> Result<Granted, Denied> {
+        let resource = checked(space, object, mode);
+        let mut shard = self.shard(resource);
+        shard.statistics[level(resource)].requests += 1;
+        if let Some(granted) = shard.try_request(asker.holder, space, resource, mode) {
+            self.after_grant(shard, asker, resource, granted);
+            return Ok(granted);
+        }
+        let parking = shard.enqueue(asker, space, resource, mode);
+        self.wait(shard, asker, resource, &parking)
+    }
+
+    /// Asks for a lock without waiting: `None`, and nothing has changed, if it would have to.
+    ///
+    /// # Panics
+    /// If the space has no such mode.
+    pub fn try_request(
+        &self,
+        asker: Asker,
+        space: &'static LockSpace,
+        object: u64,
+        mode: Mode,
+    ) -> Option<Granted> {
+        let resource = checked(space, object, mode);
+        let mut shard = self.shard(resource);
+        shard.statistics[level(resource)].requests += 1;
+        let granted = shard.try_request(asker.holder, space, resource, mode)?;
+        self.after_grant(shard, asker, resource, granted);
+        Some(granted)
+    }
+
+    /// Gives back what the owner holds of these; what it does not hold is passed over. None of its
+    /// threads may be waiting for one of them.
+    pub fn release(&self, owner: Owner, resources: impl IntoIterator<Item = Resource>) {
+        for resource in resources {
+            let mut woken = Woken::new();
+            self.shard(resource).release(owner, resource, &mut woken);
+            self.wake(woken);
+        }
+    }
+
+    /// Asks for a change of a bounded quantity, for a transaction. The caller holds the quantity's
+    /// page exclusively and, if the change is granted, makes it before letting go of the page. If
+    /// the subtransaction fails after all, the page's bytes are put back together with
+    /// [`Locks::adjust_reservation`] by the opposite.
+    pub fn try_reserve(
+        &self,
+        owner: Owner,
+        space: &'static LockSpace,
+        object: u64,
+        quantity: Quantity,
+    ) -> Reserved {
+        let resource = resource(space, object);
+        let mut woken = Woken::new();
+        let mut shard = self.shard(resource);
+        shard.statistics[level(resource)].requests += 1;
+        let reserved = shard.try_reserve(owner, resource, quantity, &mut woken);
+        drop(shard);
+        self.wake(woken);
+        reserved
+    }
+
+    /// Waits until something has become of a pending change of another transaction since the token
+    /// was given, so that it makes sense to look at the quantity again. Returns at once if it has
+    /// already.
+    ///
+    /// # Errors
+    /// [`Denied`], if it is chosen to end a deadlock.
+    pub fn wait_for_reservations(
+        &self,
+        asker: Asker,
+        space: &'static LockSpace,
+        object: u64,
+        token: Token,
+    ) -> Result<(), Denied> {
+        let resource = resource(space, object);
+        let mut shard = self.shard(resource);
+        match shard.enqueue_for_decision(asker, space, resource, token) {
+            Some(parking) => self.wait(shard, asker, resource, &parking).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes a change of a quantity that is made in any case: by a compensation, or by taking back
+    /// what a failed subtransaction did. The caller holds the quantity's page exclusively. Returns
+    /// whether it is the transaction's first on the object, to be noted for release.
+    pub fn adjust_reservation(
+        &self,
+        owner: Owner,
+        space: &'static LockSpace,
+        object: u64,
+        change: i64,
+    ) -> bool {
+        let resource = resource(space, object);
+        let mut woken = Woken::new();
+        let first = self
+            .shard(resource)
+            .adjust(owner, resource, change, &mut woken);
+        self.wake(woken);
+        first
+    }
+
+    /// Forgets the pending changes of a transaction that has ended; what it has none on is passed
+    /// over.
+    pub fn release_reservations(&self, owner: Owner, on: impl IntoIterator<Item = Resource>) {
+        for resource in on {
+            let mut woken = Woken::new();
+            self.shard(resource).decided(owner, resource, &mut woken);
+            self.wake(woken);
+        }
+    }
+
+    /// What the owner holds of an object.
+    pub fn held(&self, owner: Owner, space: &'static LockSpace, object: u64) -> Modes {
+        let resource = resource(space, object);
+        self.shard(resource).held(owner, resource)
+    }
+
+    /// Whether nobody holds, awaits or reserves anything.
+    pub fn is_empty(&self) -> bool {
+        self.shards.iter().all(|shard| shard.0.lock().is_empty())
+    }
+
+    /// Counts since the table was made. Threads that go on meanwhile may be counted in part.
+    pub fn statistics(&self) -> LocksStatistics {
+        let mut sums = [LevelStatistics::default(); 2];
+        for shard in &self.shards {
+            for (sum, part) in sums.iter_mut().zip(shard.0.lock().statistics) {
+                sum.requests += part.requests;
+                sum.waits += part.waits;
+                sum.restarts += part.restarts;
+                sum.aborts += part.aborts;
+            }
+        }
+        for (sum, waited) in sums.iter_mut().zip(&self.wait_nanoseconds) {
+            sum.wait_time = Duration::from_nanos(waited.load(Ordering::Relaxed));
+        }
+        let [pages, objects] = sums;
+        LocksStatistics { pages, objects }
+    }
+
+    /// Who waits for whom now, in order of the waiters.
+    pub fn waiting(&self) -> Vec<Waiting> {
+        let now = Instant::now();
+        let mut all = Vec::new();
+        for shard in self.all_shards() {
+            all.extend(shard.waits.iter().map(|wait| Waiting {
+                asker: wait.asker,
+                space: wait.space.name(),
+                object: wait.resource.object,
+                mode: match wait.wanted {
+                    Wanted::Lock { mode, .. } => Some(mode),
+                    Wanted::Decision => None,
+                },
+                blockers: blockers(&shard.blocked(wait)),
+                waited: now.saturating_duration_since(wait.since),
+            }));
+        }
+        all.sort_by_key(|waiting| waiting.asker.waiter);
+        all
+    }
+
+    fn shard(&self, resource: Resource) -> MutexGuard<'_, Shard> {
+        let hash = BuildHasherDefault::<IntegerHasher>::default().hash_one(resource);
+        // Other bits than those by which the shard's maps find it.
+        self.shards[(hash >> 32) as usize % SHARDS].0.lock()
+    }
+
+    fn all_shards(&self) -> Vec<MutexGuard<'_, Shard>> {
+        self.shards.iter().map(|shard| shard.0.lock()).collect()
+    }
+
+    /// A conversion that passes those who wait can close a cycle through a sibling that waits.
+    fn after_grant(
+        &self,
+        shard: MutexGuard<'_, Shard>,
+        asker: Asker,
+        resource: Resource,
+        granted: Granted,
+    ) {
+        let passed = !asker.holder.is_subtransaction() && shard.passed_somebody(resource, granted);
+        drop(shard);
+        if passed {
+            self.end_deadlocks(asker.holder);
+        }
+    }
+
+    /// Waits for the outcome of a request that was queued in this shard.
+    fn wait(
+        &self,
+        shard: MutexGuard<'_, Shard>,
+        asker: Asker,
+        resource: Resource,
+        parking: &Parking,
+    ) -> Outcome {
+        let begun = Instant::now();
+        // Within the mutex, so that it is counted before anybody ends the wait. Of two who begin to
+        // wait, one sees the other.
+        let others = self.waiting.fetch_add(1, Ordering::SeqCst);
+        drop(shard);
+        if others > 0 {
+            self.end_deadlocks(asker.waiter.transaction_of());
+        }
+        let outcome = parking.wait();
+        let waited = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.wait_nanoseconds[level(resource)].fetch_add(waited, Ordering::Relaxed);
+        outcome
+    }
+
+    /// Denies waits until all others can end. A cycle can only have arisen through `transaction`.
+    fn end_deadlocks(&self, transaction: Owner) {
+        let mut woken = Woken::new();
+        let mut shards = self.all_shards();
+        while let Some((victim, denied)) = find_victim(&shards, transaction) {
+            let of_victim = |asker: &Asker| match denied {
+                Denied::Deadlock if !victim.compensation => {
+                    let transaction = victim.waiter.transaction_of();
+                    transaction.includes(asker.waiter) && !asker.compensation
+                }
+                _ => asker.waiter == victim.waiter,
+            };
+            let mut counted = false;
+            for shard in &mut shards {
+                while let Some(place) = shard.waits.iter().position(|w| of_victim(&w.asker)) {
+                    let wait = &shard.waits[place];
+                    if !counted && wait.asker.waiter == victim.waiter {
+                        counted = true;
+                        let level = level(wait.resource);
+                        match denied {
+                            Denied::Restart => shard.statistics[level].restarts += 1,
+                            Denied::Deadlock => shard.statistics[level].aborts += 1,
+                        }
+                    }
+                    shard.deny(place, denied, &mut woken);
+                }
+            }
+        }
+        drop(shards);
+        self.wake(woken);
+    }
+
+    fn wake(&self, woken: Woken) {
+        if woken.is_empty() {
+            return;
+        }
+        self.waiting.fetch_sub(woken.len(), Ordering::SeqCst);
+        for parking in woken {
+            parking.wake();
+        }
+    }
+}
+
+/// Whose waits are to be denied, and with what; `None` if there is no deadlock.
+fn find_victim(shards: &[MutexGuard<'_, Shard>], transaction: Owner) -> Option<(Asker, Denied)> {
+    let mut waits: Vec<Blocked> = Vec::new();
+    for shard in shards {
+        waits.extend(shard.waits.iter().map(|wait| shard.blocked(wait)));
+    }
+    // Most waits are for somebody who runs, and nobody waits for who begins to.
+    let awaited = |wait: &Blocked| {
+        let mut edges = wait.edges.iter();
+        edges.any(|edge| transaction.includes(edge.to))
+    };
+    if !waits.iter().any(awaited) {
+        return None;
+    }
+    waits.sort_by_key(|wait| wait.asker.waiter);
+    let Victim { place, denied } = deadlock::victim(&waits, transaction)?;
+    Some((waits[place].asker, denied))
+}
+
+fn blockers(blocked: &Blocked) -> Vec<Owner> {
+    let mut owners: Vec<Owner> = blocked.edges.iter().map(|edge| edge.to).collect();
+    owners.sort_unstable();
+    owners.dedup();
+    owners
+}
+
+fn resource(space: &'static LockSpace, object: u64) -> Resource {
+    Resource {
+        space: space.number(),
+        object,
+    }
+}
+
+fn checked(space: &'static LockSpace, object: u64, mode: Mode) -> Resource {
+    assert!(
+        usize::from(mode.0) < space.matrix().modes(),
+        "the lock space {:?} has no mode {}",
+        space.name(),
+        mode.0
+    );
+    resource(space, object)
+}

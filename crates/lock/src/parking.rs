@@ -1,0 +1,70 @@
+//! Where one thread waits for the outcome of its request.
+//!
+//! The outcome is written once, by whoever ends the wait, while the wait is taken out of the table;
+//! then the thread is woken. Parking compares the word in the same step, so no wake-up is lost.
+
+use crate::owner::{Denied, Granted};
+use sardonyx_storage::sync::ParkingWord;
+use sardonyx_storage::sync::atomic::{AtomicU32, Ordering};
+
+/// The outcome of a wait.
+pub(crate) type Outcome = Result<Granted, Denied>;
+
+/// How often a waiting thread looks before it parks: well under a microsecond. A lock is let go of
+/// sooner only by luck, and there may be more threads than processors.
+const LOOKS: u32 = if cfg!(shuttle) { 0 } else { 20 };
+
+/// All outcomes; the number of one is its place here, from 1.
+const OUTCOMES: [Outcome; 5] = [
+    Ok(Granted::New),
+    Ok(Granted::More),
+    Ok(Granted::Held),
+    Err(Denied::Restart),
+    Err(Denied::Deadlock),
+];
+
+/// The place where one thread waits, once.
+#[derive(Debug, Default)]
+pub(crate) struct Parking {
+    /// 0 until there is an outcome.
+    outcome: AtomicU32,
+    word: ParkingWord,
+}
+
+impl Parking {
+    /// Sets the outcome; [`Parking::wake`] has to follow.
+    pub(crate) fn tell(&self, outcome: Outcome) {
+        let place = OUTCOMES.iter().position(|other| *other == outcome);
+        let number = place.expect("all outcomes are listed") as u32 + 1;
+        self.outcome.store(number, Ordering::Release);
+    }
+
+    /// Wakes the thread.
+    pub(crate) fn wake(&self) {
+        self.word.change();
+        self.word.wake_all();
+    }
+
+    /// Waits for the outcome.
+    pub(crate) fn wait(&self) -> Outcome {
+        for _ in 0..LOOKS {
+            if let Some(outcome) = self.outcome() {
+                return outcome;
+            }
+            core::hint::spin_loop();
+        }
+        loop {
+            let seen = self.word.value();
+            if let Some(outcome) = self.outcome() {
+                return outcome;
+            }
+            self.word.park(seen);
+        }
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        let number = self.outcome.load(Ordering::Acquire);
+        let place = number.checked_sub(1)?;
+        Some(OUTCOMES[place as usize])
+    }
+}

@@ -1,0 +1,393 @@
+//! A part of the lock table: the locks, pending changes and waits of some of the objects.
+//!
+//! It is changed under its mutex only, without a clock but for the time at which a wait began.
+//! Whoever ends waits gets back the places where the threads wait and wakes them after letting go of
+//! the mutex.
+//!
+//! Invariants: every waiter in a queue has at least one [`Wait`] for the same object and holder, and
+//! together these ask for what it waits for; a wait for a quantity has somebody on whose pending
+//! change it depends.
+
+use crate::compatibility::{Mode, Modes};
+use crate::deadlock::{Blocked, Edge};
+use crate::escrow::{Admission, Quantity, Reservations};
+use crate::hash::IntegerMap;
+use crate::locks::{Reserved, Token};
+use crate::owner::{Asker, Denied, Granted, Owner};
+use crate::parking::{Outcome, Parking};
+use crate::queue::{Answer, LockQueue};
+use crate::space::{LockSpace, Resource};
+use crate::statistics::LevelStatistics;
+use hashbrown::hash_map::Entry;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Those whose wait has ended and who are to be woken.
+pub(crate) type Woken = SmallVec<[Arc<Parking>; 2]>;
+
+/// For what a thread waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted {
+    /// A lock.
+    Lock {
+        mode: Mode,
+        /// Whether the holder had no lock on the object when it asked.
+        new: bool,
+    },
+    /// That a pending change of a quantity is decided.
+    Decision,
+}
+
+/// A thread that waits.
+#[derive(Clone, Debug)]
+pub(crate) struct Wait {
+    pub(crate) asker: Asker,
+    pub(crate) space: &'static LockSpace,
+    pub(crate) resource: Resource,
+    pub(crate) wanted: Wanted,
+    pub(crate) since: Instant,
+    pub(crate) parking: Arc<Parking>,
+}
+
+#[derive(Debug)]
+struct Locked {
+    space: &'static LockSpace,
+    queue: LockQueue<Owner>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    reservations: Reservations<Owner>,
+    /// The shard's count of decisions when the last one on this quantity was made.
+    decided: u64,
+}
+
+/// A part of the lock table.
+#[derive(Debug, Default)]
+pub(crate) struct Shard {
+    locks: IntegerMap<Resource, Locked>,
+    pending: IntegerMap<Resource, Pending>,
+    /// In order of their beginning.
+    pub(crate) waits: Vec<Wait>,
+    /// Counts decisions on pending changes. Never goes back, so that what is forgotten and begun
+    /// anew is not mistaken for what was.
+    decisions: u64,
+    /// Of pages and of objects, but for the time waited.
+    pub(crate) statistics: [LevelStatistics; 2],
+}
+
+/// Which of the statistics.
+pub(crate) fn level(resource: Resource) -> usize {
+    usize::from(resource.space != 0)
+}
+
+impl Shard {
+    /// Asks for a lock without queueing.
+    pub(crate) fn try_request(
+        &mut self,
+        holder: Owner,
+        space: &'static LockSpace,
+        resource: Resource,
+        mode: Mode,
+    ) -> Option<Granted> {
+        let queue = LockQueue::default;
+        let locked = self.locks.entry(resource);
+        let locked = locked.or_insert_with(|| Locked {
+            space,
+            queue: queue(),
+        });
+        let new = locked.queue.held(holder).is_empty();
+        match locked.queue.try_request(space.matrix(), holder, mode)? {
+            Answer::Held => Some(Granted::Held),
+            _ if new => Some(Granted::New),
+            _ => Some(Granted::More),
+        }
+    }
+
+    /// Whether a lock that the holder has just been granted may be in the way of those who waited
+    /// before: it was a conversion, which passes them.
+    pub(crate) fn passed_somebody(&self, resource: Resource, granted: Granted) -> bool {
+        granted == Granted::More
+            && self
+                .locks
+                .get(&resource)
+                .is_some_and(|locked| !locked.queue.waiters().is_empty())
+    }
+
+    /// Queues a request that was not granted.
+    pub(crate) fn enqueue(
+        &mut self,
+        asker: Asker,
+        space: &'static LockSpace,
+        resource: Resource,
+        mode: Mode,
+    ) -> Arc<Parking> {
+        let locked = self.locks.get_mut(&resource);
+        let queue = &mut locked.expect("somebody is in the way").queue;
+        let new = queue.held(asker.holder).is_empty();
+        let answer = queue.request(space.matrix(), asker.holder, mode);
+        debug_assert_eq!(answer, Answer::Waiting);
+        self.wait(asker, space, resource, Wanted::Lock { mode, new })
+    }
+
+    /// Gives back what the owner holds of the object.
+    pub(crate) fn release(&mut self, owner: Owner, resource: Resource, woken: &mut Woken) {
+        let Entry::Occupied(mut locked) = self.locks.entry(resource) else {
+            return;
+        };
+        let Locked { space, queue } = locked.get_mut();
+        debug_assert!(
+            queue.awaited(owner).is_empty(),
+            "{owner} gives back what it waits for"
+        );
+        let mut granted = SmallVec::<[Owner; 4]>::new();
+        queue.release(space.matrix(), owner, &mut granted);
+        if queue.is_free() {
+            locked.remove();
+        }
+        for owner in granted {
+            self.grant(owner, resource, woken);
+        }
+    }
+
+    /// Asks for a change of a quantity.
+    pub(crate) fn try_reserve(
+        &mut self,
+        owner: Owner,
+        resource: Resource,
+        quantity: Quantity,
+        woken: &mut Woken,
+    ) -> Reserved {
+        let pending = self.pending.entry(resource).or_default();
+        let before = pending.reservations.net_of(owner);
+        let answer = match pending.reservations.admit(owner, quantity) {
+            Admission::Admitted => Reserved::Granted {
+                first: before.is_none(),
+            },
+            Admission::Depends => Reserved::MustWait(Token(pending.decided)),
+            Admission::OutOfBounds => Reserved::OutOfBounds,
+        };
+        if pending.reservations.is_empty() {
+            self.pending.remove(&resource);
+        }
+        // Who takes back a part of a pending change decides that part.
+        let back = i128::from(quantity.change) * before.unwrap_or(0) < 0;
+        if back && matches!(answer, Reserved::Granted { .. }) {
+            self.decide(resource, woken);
+        }
+        answer
+    }
+
+    /// Queues a wait for a decision, unless there was one since the token.
+    pub(crate) fn enqueue_for_decision(
+        &mut self,
+        asker: Asker,
+        space: &'static LockSpace,
+        resource: Resource,
+        token: Token,
+    ) -> Option<Arc<Parking>> {
+        let pending = self.pending.get(&resource)?;
+        pending.reservations.others(asker.holder).next()?;
+        (pending.decided == token.0).then(|| self.wait(asker, space, resource, Wanted::Decision))
+    }
+
+    /// Notes a change of a quantity that is made in any case. Returns whether it is the first.
+    pub(crate) fn adjust(
+        &mut self,
+        owner: Owner,
+        resource: Resource,
+        change: i64,
+        woken: &mut Woken,
+    ) -> bool {
+        let reservations = &mut self.pending.entry(resource).or_default().reservations;
+        let first = reservations.net_of(owner).is_none();
+        reservations.adjust(owner, change);
+        self.decide(resource, woken);
+        first
+    }
+
+    /// Forgets the pending changes of an owner that has ended.
+    pub(crate) fn decided(&mut self, owner: Owner, resource: Resource, woken: &mut Woken) {
+        let Some(pending) = self.pending.get_mut(&resource) else {
+            return;
+        };
+        let depended = pending.reservations.release(owner);
+        if depended {
+            self.decide(resource, woken);
+        }
+        if let Entry::Occupied(pending) = self.pending.entry(resource)
+            && pending.get().reservations.is_empty()
+        {
+            pending.remove();
+        }
+    }
+
+    /// Ends a wait with a denial, and takes its request out of the queue.
+    pub(crate) fn deny(&mut self, place: usize, denied: Denied, woken: &mut Woken) {
+        let wait = self.end_wait(place, Err(denied), woken);
+        if matches!(wait.wanted, Wanted::Decision) {
+            return;
+        }
+        let (holder, resource) = (wait.asker.holder, wait.resource);
+        // Siblings may wait for the same object, as the same holder.
+        let mut rest = Modes::NONE;
+        for other in self.waits_of(holder, resource) {
+            if let Wanted::Lock { mode, .. } = self.waits[other].wanted {
+                rest = rest.union(mode.into());
+            }
+        }
+        let Entry::Occupied(mut locked) = self.locks.entry(resource) else {
+            return;
+        };
+        let queue = &mut locked.get_mut().queue;
+        let mut granted = SmallVec::<[Owner; 4]>::new();
+        queue.narrow(wait.space.matrix(), holder, rest, &mut granted);
+        if queue.is_free() {
+            locked.remove();
+        }
+        for owner in granted {
+            self.grant(owner, resource, woken);
+        }
+    }
+
+    /// A wait, as a part of the graph.
+    pub(crate) fn blocked(&self, wait: &Wait) -> Blocked {
+        let mut edges = SmallVec::new();
+        let any = match wait.wanted {
+            Wanted::Lock { .. } => {
+                self.edges_of_lock(wait, &mut edges);
+                false
+            }
+            Wanted::Decision => {
+                let pending = &self.pending[&wait.resource].reservations;
+                edges.extend(pending.others(wait.asker.holder).map(|(to, _)| Edge {
+                    to,
+                    restart_helps: false,
+                }));
+                true
+            }
+        };
+        Blocked {
+            asker: wait.asker,
+            any,
+            edges,
+        }
+    }
+
+    /// What the owner holds of the object.
+    pub(crate) fn held(&self, owner: Owner, resource: Resource) -> Modes {
+        let locked = self.locks.get(&resource);
+        locked.map_or(Modes::NONE, |locked| locked.queue.held(owner))
+    }
+
+    /// Whether nobody holds, awaits or reserves anything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.locks.is_empty() && self.pending.is_empty() && self.waits.is_empty()
+    }
+
+    fn edges_of_lock(&self, wait: &Wait, edges: &mut SmallVec<[Edge; 4]>) {
+        let (queue, matrix) = (&self.locks[&wait.resource].queue, wait.space.matrix());
+        let waiters = queue.waiters();
+        let place = waiters.iter().position(|w| w.owner == wait.asker.holder);
+        let place = place.expect("who waits is in the queue");
+        let waiter = waiters[place];
+        for holder in queue.holders() {
+            if holder.owner != waiter.owner && !matrix.admits(holder.modes, waiter.modes) {
+                edges.push(Edge {
+                    to: holder.owner,
+                    restart_helps: holder.owner.is_subtransaction(),
+                });
+            }
+        }
+        for ahead in &waiters[..place] {
+            if !matrix.conflict(ahead.modes, waiter.modes) {
+                continue;
+            }
+            // Its request has to end first. If it is taken back, it comes again behind this one;
+            // a conversion comes again before it.
+            for other in self.waits_of(ahead.owner, wait.resource) {
+                edges.push(Edge {
+                    to: self.waits[other].asker.waiter,
+                    restart_helps: ahead.owner.is_subtransaction() || !ahead.conversion,
+                });
+            }
+            // And then it holds the lock. That edge would appear without any wait beginning, so a
+            // cycle through it has to be found now.
+            if !ahead.owner.is_subtransaction() && !matrix.admits(ahead.modes, waiter.modes) {
+                edges.push(Edge {
+                    to: ahead.owner,
+                    restart_helps: false,
+                });
+            }
+        }
+    }
+
+    /// The places of the waits for a lock on the object for this holder.
+    fn waits_of(&self, holder: Owner, resource: Resource) -> impl Iterator<Item = usize> {
+        let waits = self.waits.iter().enumerate().filter(move |(_, wait)| {
+            wait.resource == resource
+                && wait.asker.holder == holder
+                && matches!(wait.wanted, Wanted::Lock { .. })
+        });
+        waits.map(|(place, _)| place)
+    }
+
+    fn wait(
+        &mut self,
+        asker: Asker,
+        space: &'static LockSpace,
+        resource: Resource,
+        wanted: Wanted,
+    ) -> Arc<Parking> {
+        self.statistics[level(resource)].waits += 1;
+        let parking = Arc::new(Parking::default());
+        self.waits.push(Wait {
+            asker,
+            space,
+            resource,
+            wanted,
+            since: Instant::now(),
+            parking: parking.clone(),
+        });
+        parking
+    }
+
+    /// Ends all waits of a holder for an object that it holds now.
+    fn grant(&mut self, holder: Owner, resource: Resource, woken: &mut Woken) {
+        let mut first = true;
+        loop {
+            let Some(place) = self.waits_of(holder, resource).next() else {
+                return;
+            };
+            let new = matches!(self.waits[place].wanted, Wanted::Lock { new: true, .. });
+            let granted = if new && first {
+                Granted::New
+            } else {
+                Granted::More
+            };
+            first = false;
+            self.end_wait(place, Ok(granted), woken);
+        }
+    }
+
+    /// Ends all waits for a decision on the quantity.
+    fn decide(&mut self, resource: Resource, woken: &mut Woken) {
+        self.decisions += 1;
+        if let Some(pending) = self.pending.get_mut(&resource) {
+            pending.decided = self.decisions;
+        }
+        let waits_here =
+            |wait: &Wait| wait.resource == resource && matches!(wait.wanted, Wanted::Decision);
+        while let Some(place) = self.waits.iter().position(waits_here) {
+            self.end_wait(place, Ok(Granted::Held), woken);
+        }
+    }
+
+    fn end_wait(&mut self, place: usize, outcome: Outcome, woken: &mut Woken) -> Wait {
+        let wait = self.waits.remove(place);
+        wait.parking.tell(outcome);
+        woken.push(wait.parking.clone());
+        wait
+    }
+}

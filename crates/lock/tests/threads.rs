@@ -1,0 +1,146 @@
+//! The lock manager with threads of the operating system: who waits is let go on, or denied.
+
+use sardonyx_lock::{
+    Asker, Denied, EXCLUSIVE, Granted, LockSpace, Locks, Mode, Owner, PAGES, Quantity, Reserved,
+    Resource, SHARED,
+};
+use std::thread;
+
+static OBJECTS: LockSpace = LockSpace::new("objects", &[&[true, false], &[false, false]]);
+const READ: Mode = Mode(0);
+const CHANGE: Mode = Mode(1);
+
+fn page(object: u64) -> Resource {
+    let space = PAGES.number();
+    Resource { space, object }
+}
+
+fn object(object: u64) -> Resource {
+    let space = OBJECTS.number();
+    Resource { space, object }
+}
+
+/// A subtransaction that asks for pages.
+fn for_page(transaction: u64, k: u16) -> Asker {
+    let owner = Owner::transaction(transaction).subtransaction(k);
+    Asker {
+        holder: owner,
+        waiter: owner,
+        age: transaction,
+        compensation: false,
+    }
+}
+
+/// A subtransaction that asks for objects, for its transaction.
+fn for_object(transaction: u64, k: u16) -> Asker {
+    Asker {
+        holder: Owner::transaction(transaction),
+        ..for_page(transaction, k)
+    }
+}
+
+/// Lets others run until so many wait.
+fn until_waiting(locks: &Locks, count: usize) {
+    while locks.waiting().len() < count {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn who_waits_goes_on_when_the_lock_is_given_back() {
+    let locks = Locks::new();
+    let (one, other) = (for_page(1, 1), for_page(2, 1));
+    assert_eq!(locks.request(one, &PAGES, 3, EXCLUSIVE), Ok(Granted::New));
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| locks.request(other, &PAGES, 3, SHARED));
+        until_waiting(&locks, 1);
+        let waiting = &locks.waiting()[0];
+        assert_eq!((waiting.space, waiting.object), ("pages", 3));
+        assert_eq!(waiting.mode, Some(SHARED));
+        assert_eq!(waiting.blockers, [one.holder]);
+        locks.release(one.holder, [page(3)]);
+        assert_eq!(waiter.join().unwrap(), Ok(Granted::New));
+    });
+    let pages = locks.statistics().pages;
+    assert_eq!((pages.requests, pages.waits), (2, 1));
+    assert!(!pages.wait_time.is_zero());
+    locks.release(other.holder, [page(3)]);
+    assert!(locks.is_empty());
+}
+
+#[test]
+fn of_two_conversions_of_transactions_the_younger_aborts() {
+    let locks = Locks::new();
+    let (older, younger) = (for_object(1, 1), for_object(2, 1));
+    locks.request(older, &OBJECTS, 5, READ).unwrap();
+    locks.request(younger, &OBJECTS, 5, READ).unwrap();
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let outcome = locks.request(younger, &OBJECTS, 5, CHANGE);
+            locks.release(younger.holder, [object(5)]);
+            outcome
+        });
+        until_waiting(&locks, 1);
+        assert_eq!(locks.request(older, &OBJECTS, 5, CHANGE), Ok(Granted::More));
+        assert_eq!(waiter.join().unwrap(), Err(Denied::Deadlock));
+    });
+    assert_eq!(locks.statistics().objects.aborts, 1);
+}
+
+#[test]
+fn a_cycle_over_both_levels_ends_with_a_restart_of_who_holds_the_page() {
+    let locks = Locks::new();
+    // The subtransaction of 2 holds a page and waits for an object of 1; that of 1 for the page.
+    locks
+        .request(for_object(1, 1), &OBJECTS, 5, CHANGE)
+        .unwrap();
+    locks.request(for_page(2, 1), &PAGES, 9, EXCLUSIVE).unwrap();
+    thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let denied = locks.request(for_object(2, 1), &OBJECTS, 5, CHANGE);
+            assert_eq!(denied, Err(Denied::Restart));
+            locks.release(for_page(2, 1).holder, [page(9)]);
+            locks.request(for_object(2, 1), &OBJECTS, 5, CHANGE)
+        });
+        until_waiting(&locks, 1);
+        let granted = locks.request(for_page(1, 1), &PAGES, 9, EXCLUSIVE);
+        assert_eq!(granted, Ok(Granted::New));
+        locks.release(for_page(1, 1).holder, [page(9)]);
+        locks.release(Owner::transaction(1), [object(5)]);
+        assert_eq!(other.join().unwrap(), Ok(Granted::New));
+    });
+    assert_eq!(locks.statistics().objects.restarts, 1);
+}
+
+#[test]
+fn who_depends_on_a_pending_change_goes_on_when_it_is_decided() {
+    let locks = Locks::new();
+    let quantity = |value, change| Quantity {
+        value,
+        change,
+        low: 0,
+        high: 100,
+    };
+    let (one, other) = (for_object(1, 1), for_object(2, 1));
+    let deposit = locks.try_reserve(one.holder, &OBJECTS, 5, quantity(0, 100));
+    assert_eq!(deposit, Reserved::Granted { first: true });
+    let withdrawal = locks.try_reserve(other.holder, &OBJECTS, 5, quantity(100, -1));
+    let Reserved::MustWait(token) = withdrawal else {
+        panic!("{withdrawal:?}");
+    };
+    thread::scope(|scope| {
+        let waiter = scope.spawn(|| locks.wait_for_reservations(other, &OBJECTS, 5, token));
+        until_waiting(&locks, 1);
+        assert_eq!(locks.waiting()[0].blockers, [one.holder]);
+        locks.release_reservations(one.holder, [object(5)]);
+        assert_eq!(waiter.join().unwrap(), Ok(()));
+    });
+    assert_eq!(
+        locks.wait_for_reservations(other, &OBJECTS, 5, token),
+        Ok(())
+    );
+    let withdrawal = locks.try_reserve(other.holder, &OBJECTS, 5, quantity(100, -1));
+    assert_eq!(withdrawal, Reserved::Granted { first: true });
+    let too_much = locks.try_reserve(one.holder, &OBJECTS, 5, quantity(99, -101));
+    assert_eq!(too_much, Reserved::OutOfBounds);
+}

@@ -1,0 +1,411 @@
+//! The database: what a program that runs multi-level transactions holds.
+
+use crate::areas::Areas;
+use crate::error::{CallError, CommitError, DatabaseError};
+use crate::frames::Frames;
+use crate::options::Options;
+use crate::pages::{Area, Stop};
+use crate::recovery::{Undone, open_undo_area, undo_losers};
+use crate::registry::Numbered;
+use crate::stage::Stage;
+use crate::statistics::{Counters, Statistics};
+use crate::strategy::{Release, Strategy};
+use crate::transaction::Transaction;
+use sardonyx_lock::{Locks, Waiting};
+use sardonyx_storage::backbone::Backbone;
+use sardonyx_storage::checkpoint::CheckpointStage;
+use sardonyx_storage::disk::Disk;
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
+use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_storage::sync::atomic::{AtomicU64, Ordering};
+use sardonyx_storage::sync::{Mutex, MutexGuard};
+use std::sync::Arc;
+
+/// A database that is open for multi-level transactions. Share it between threads by reference or in
+/// an `Arc`.
+///
+/// ```
+/// use sardonyx_multilevel::{Area, Database, Inverse, Operation, Options, Pages, Recorded, Stop};
+///
+/// /// Adds to a number in an area's first page.
+/// struct Add(Area, i64);
+///
+/// impl Operation for Add {
+///     type Output = i64;
+///     type Error = Stop;
+///
+///     fn execute(&self, pages: &mut dyn Pages) -> Result<i64, Stop> {
+///         let page = pages.page(self.0, 0)?;
+///         let value = pages.write(page, 0..8)?;
+///         let sum = i64::from_le_bytes(value.try_into().expect("8 bytes")) + self.1;
+///         value.copy_from_slice(&sum.to_le_bytes());
+///         Ok(sum)
+///     }
+///
+///     fn inverse(&self, _: &i64) -> Option<Inverse> {
+///         Some(Inverse::of(&Add(self.0, -self.1)))
+///     }
+/// }
+///
+/// impl Recorded for Add {
+///     const NAME: &str = "add";
+///     fn encode(&self, into: &mut Vec<u8>) {
+///         into.extend(self.0.0.to_le_bytes());
+///         into.extend(self.1.to_le_bytes());
+///     }
+///     fn decode(bytes: &[u8]) -> Option<Self> {
+///         let (area, amount) = bytes.split_first_chunk()?;
+///         let amount = i64::from_le_bytes(amount.try_into().ok()?);
+///         Some(Add(Area(u16::from_le_bytes(*area)), amount))
+///     }
+/// }
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("counter.sdx");
+/// let counter = Options::new().register::<Add>().open(&path)?;
+/// let area = counter.area("counter", 1)?;
+/// counter.run(|tx| tx.call(&Add(area, 5)))?; // on stable storage when this returns
+/// let tx = counter.begin();
+/// assert_eq!(tx.call(&Add(area, 2))?, 7);
+/// tx.abort()?; // by its inverse: others may have added meanwhile
+/// assert_eq!(counter.run(|tx| tx.call(&Add(area, 0)))?, 5);
+/// counter.close()?;
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Database {
+    shared: Arc<Shared>,
+    backbone: Backbone,
+    strategy: Strategy,
+    recovery: RecoveryReport,
+    undone: Undone,
+    closed: bool,
+}
+
+/// What all threads share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub frames: Arc<Frames>,
+    pub locks: Locks,
+    stage: Mutex<Stage>,
+    areas: Mutex<Arc<Areas>>,
+    pub operations: Numbered,
+    pub counters: Arc<Counters>,
+    commit: Arc<GroupCommit>,
+    checkpoint: Arc<CheckpointStage>,
+    pub release: Release,
+    pub transaction_bytes_max: usize,
+    threaded: bool,
+    transactions: AtomicU64,
+}
+
+impl GroupSource for Shared {
+    fn try_seal(&self) -> Option<SealedGroup> {
+        self.stage.try_lock()?.filling.try_seal()
+    }
+}
+
+impl Shared {
+    /// The log stage, in its turn.
+    pub fn stage(&self) -> MutexGuard<'_, Stage> {
+        self.stage.lock()
+    }
+
+    pub fn areas(&self) -> Arc<Areas> {
+        self.areas.lock().clone()
+    }
+
+    pub fn next_transaction(&self) -> u64 {
+        self.transactions.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The most bytes of records that a unit may have for changes: half of what the log takes at
+    /// once, so that ends and entries of others fit beside them.
+    pub fn unit_bytes_max(&self) -> usize {
+        self.transaction_bytes_max / 2
+    }
+
+    /// The most pages of a sphere, whatever was chosen: a page takes up to twice its size.
+    pub fn sphere_pages_max(&self) -> usize {
+        (self.unit_bytes_max() / (2 * PAGE_SIZE + 64)).max(1)
+    }
+
+    /// Makes an area have at least so many pages.
+    pub fn grow(&self, area: Area, pages: u64) -> Result<Arc<Areas>, Stop> {
+        let mut stage = self.stage();
+        // Under the stage, so that nobody else grows it meanwhile.
+        let areas = self.areas();
+        if areas.pages_of(area)? >= pages {
+            return Ok(areas);
+        }
+        stage.grow(area.0, pages).map_err(|error| Stop::Full {
+            reason: error.to_string(),
+        })?;
+        let areas = Arc::new(Areas::new(&stage.catalogue));
+        *self.areas.lock() = areas.clone();
+        Ok(areas)
+    }
+
+    /// Lets go of the stage and waits until a group is durable.
+    pub fn force(&self, mut stage: MutexGuard<'_, Stage>, group: u64) -> Result<(), LogError> {
+        let sealed = stage.filling.seal_if_wanted();
+        drop(stage);
+        self.force_sealed(sealed, group)
+    }
+
+    /// Waits until a group is durable, writing the one that the caller sealed.
+    pub fn force_sealed(&self, sealed: Option<SealedGroup>, group: u64) -> Result<(), LogError> {
+        if !self.commit.is_durable(group) {
+            self.counters.add(|c| &c.forced, 1);
+        }
+        match sealed {
+            Some(sealed) => self.commit.write_directly(sealed),
+            None => self.commit.after_execution(self),
+        }
+        let outcome = self.commit.wait(group, self);
+        if !self.threaded {
+            self.checkpoint.pump();
+        }
+        outcome
+    }
+
+    /// After letting go of the stage without waiting for anything.
+    pub fn after_stage(&self) {
+        self.commit.after_execution(self);
+        if !self.threaded {
+            self.checkpoint.pump();
+        }
+    }
+}
+
+impl Database {
+    /// Opens the database in this directory, or makes it, with the default [`Options`]: without
+    /// operations, so without inverses.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    pub fn open(path: impl AsRef<std::path::Path>) -> Result<Database, DatabaseError> {
+        Options::new().open(path)
+    }
+
+    pub(crate) fn open_with(
+        disk: Arc<dyn Disk>,
+        options: Options,
+    ) -> Result<Database, DatabaseError> {
+        let transaction_bytes_max = options.storage.limits.transaction_bytes;
+        let threaded = options.storage.threaded;
+        let opened = Backbone::open(disk, options.storage)?;
+        let (mut backbone, recovery) = (opened.backbone, opened.report);
+        let (commit, checkpoint) = (backbone.commit().clone(), backbone.checkpoint().clone());
+        let counters = Arc::new(Counters::default());
+        let mut ready = open_undo_area(
+            opened.store,
+            opened.filling,
+            &backbone,
+            counters.clone(),
+            options.page_log,
+            &options.registry,
+        )?;
+        let shared = Arc::new(Shared {
+            frames: ready.stage.frames.clone(),
+            locks: Locks::new(),
+            areas: Mutex::new(Arc::new(Areas::new(&ready.stage.catalogue))),
+            stage: Mutex::new(ready.stage),
+            operations: ready.operations,
+            counters,
+            commit,
+            checkpoint,
+            release: options.release,
+            transaction_bytes_max,
+            threaded,
+            transactions: AtomicU64::new(1),
+        });
+        if threaded {
+            backbone.start(shared.clone());
+        }
+        let undone = undo_losers(&shared, std::mem::take(&mut ready.losers));
+        let undone = match undone {
+            Ok(undone) => undone,
+            Err(error) => {
+                // Not closed cleanly: what was compensated is in the log or is not.
+                backbone.stop();
+                return Err(error);
+            }
+        };
+        Ok(Database {
+            shared,
+            backbone,
+            strategy: options.strategy,
+            recovery,
+            undone,
+            closed: false,
+        })
+    }
+
+    /// The area of this name, declared where absent, with at least so many pages.
+    ///
+    /// # Errors
+    /// If the name is that of a table, or there is no more room.
+    pub fn area(&self, name: &str, pages: u64) -> Result<Area, DatabaseError> {
+        let mut stage = self.shared.stage();
+        let number = match stage.catalogue.area(name)? {
+            Some(number) => number,
+            None => stage.declare(name)?,
+        };
+        let areas = Arc::new(Areas::new(&stage.catalogue));
+        *self.shared.areas.lock() = areas;
+        drop(stage);
+        let area = Area(number);
+        match self.shared.grow(area, pages) {
+            Ok(_) => Ok(area),
+            Err(stop) => Err(DatabaseError::Refused {
+                reason: stop.to_string(),
+            }),
+        }
+    }
+
+    /// Begins a transaction.
+    pub fn begin(&self) -> Transaction<'_> {
+        Transaction::new(&self.shared, self.strategy, None)
+    }
+
+    /// Begins a transaction in place of one that was aborted to end a deadlock, as old as that was:
+    /// so it becomes the oldest some day and is not chosen again.
+    pub fn begin_again(&self, age: u64) -> Transaction<'_> {
+        Transaction::new(&self.shared, self.strategy, Some(age))
+    }
+
+    /// Runs a transaction and returns when it is on stable storage. It is aborted, and run again, as
+    /// often as it is chosen to end a deadlock; it is aborted if the closure fails.
+    ///
+    /// # Errors
+    /// The closure's own; or the engine's, converted.
+    pub fn run<T, E>(&self, mut body: impl FnMut(&Transaction<'_>) -> Result<T, E>) -> Result<T, E>
+    where
+        E: From<CommitError>,
+    {
+        let mut age = None;
+        loop {
+            let transaction = Transaction::new(&self.shared, self.strategy, age);
+            age = Some(transaction.age());
+            let outcome = body(&transaction);
+            if transaction.is_doomed() {
+                transaction.abort().map_err(CommitError::from)?;
+                continue;
+            }
+            return match outcome {
+                Ok(value) => {
+                    transaction.commit()?;
+                    Ok(value)
+                }
+                Err(error) => {
+                    transaction.abort().map_err(CommitError::from)?;
+                    Err(error)
+                }
+            };
+        }
+    }
+
+    /// Takes a checkpoint of everything that is in the log now, and waits for it.
+    ///
+    /// # Errors
+    /// If the log or the checkpointer failed.
+    pub fn take_checkpoint(&self) -> Result<(), DatabaseError> {
+        self.flush()?;
+        let shared = &self.shared;
+        let taken = shared.checkpoint.take(shared.commit.durable());
+        taken.map_err(|error| DatabaseError::Checkpoint {
+            reason: error.to_string(),
+        })
+    }
+
+    /// Writes everything that has been appended to the log, and waits for it.
+    ///
+    /// # Errors
+    /// If the log failed.
+    pub fn flush(&self) -> Result<(), DatabaseError> {
+        let mut stage = self.shared.stage();
+        let group = stage.filling.last_group();
+        stage.filling.hand_over();
+        drop(stage);
+        self.shared.after_stage();
+        self.shared.commit.wait(group, &*self.shared)?;
+        Ok(())
+    }
+
+    /// What the engine did since the database was opened.
+    pub fn statistics(&self) -> Statistics {
+        let shared = &self.shared;
+        let spheres = shared.stage().spheres.statistics();
+        Statistics {
+            spheres,
+            locks: shared.locks.statistics(),
+            log: shared.commit.statistics(),
+            checkpoint: shared.checkpoint.totals(),
+            ..shared.counters.read()
+        }
+    }
+
+    /// Who waits for whom now.
+    pub fn waiting(&self) -> Vec<Waiting> {
+        self.shared.locks.waiting()
+    }
+
+    /// What recovery did when the database was opened: the redo pass.
+    pub fn recovery(&self) -> &RecoveryReport {
+        &self.recovery
+    }
+
+    /// What recovery did when the database was opened: the undo pass.
+    pub fn undone(&self) -> Undone {
+        self.undone
+    }
+
+    /// The storage below.
+    pub fn backbone(&self) -> &Backbone {
+        &self.backbone
+    }
+
+    /// Makes everything durable, marks the log's end as clean, and stops the engine's threads.
+    ///
+    /// # Errors
+    /// If the log failed.
+    pub fn close(mut self) -> Result<(), DatabaseError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), DatabaseError> {
+        self.closed = true;
+        let mut stage = self.shared.stage();
+        stage.write_all_spheres()?;
+        drop(stage);
+        self.flush()?;
+        let mut stage = self.shared.stage();
+        let mark = stage.filling.seal_even_if_empty();
+        drop(stage);
+        let number = mark.header().number;
+        self.shared.commit.write_directly(mark);
+        self.shared.commit.wait(number, &*self.shared)?;
+        self.backbone.stop();
+        Ok(())
+    }
+
+    /// The strategy that it was opened with.
+    pub fn strategy(&self) -> Strategy {
+        self.strategy
+    }
+}
+
+impl Drop for Database {
+    /// Closes cleanly if nobody did; errors are lost, so call [`Database::close`] to see them.
+    fn drop(&mut self) {
+        if !self.closed
+            && let Err(error) = self.end()
+        {
+            tracing::warn!(%error, "closing the database failed");
+        }
+    }
+}

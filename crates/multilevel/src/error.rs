@@ -1,0 +1,160 @@
+//! What can go wrong with a multi-level transaction.
+
+use crate::pages::Stop;
+use crate::undo::UndoDamage;
+use sardonyx_storage::backbone;
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::store::StoreError;
+use sardonyx_table::TableError;
+use std::error::Error;
+
+/// Why a database cannot be opened, or the engine cannot go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatabaseError {
+    /// The storage cannot be opened.
+    #[error(transparent)]
+    Open(#[from] backbone::OpenError),
+    /// The catalogue is damaged, or there is no room in it.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// The undo area is damaged.
+    #[error(transparent)]
+    Undo(#[from] UndoDamage),
+    /// The log does not take any more.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// No more memory for pages.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The checkpointer failed.
+    #[error("{reason}")]
+    Checkpoint {
+        /// How.
+        reason: String,
+    },
+    /// Two operations have the same name.
+    #[error("two operations are registered as {name:?}: a name is an operation's identity")]
+    RegisteredTwice {
+        /// The name.
+        name: &'static str,
+    },
+    /// A name that cannot be kept.
+    #[error("the operation's name {name:?} has {bytes} bytes; it may have 1 to {limit}")]
+    Name {
+        /// The name.
+        name: &'static str,
+        /// Its length.
+        bytes: usize,
+        /// The most.
+        limit: usize,
+    },
+    /// Too many operations.
+    #[error("the database knows {limit} operations already and cannot learn {name:?}")]
+    TooManyOperations {
+        /// The one too many.
+        name: &'static str,
+        /// The most.
+        limit: usize,
+    },
+    /// An unfinished transaction has to be undone by an operation that the program does not know.
+    #[error(
+        "an unfinished transaction has to be undone by the operation {name:?}, which is not \
+         registered: register it when opening the database"
+    )]
+    Unregistered {
+        /// The operation's name.
+        name: String,
+    },
+    /// An unfinished transaction could not be undone.
+    #[error(transparent)]
+    Compensation(#[from] CompensationError),
+    /// What was asked for cannot be had.
+    #[error("{reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// An inverse operation failed. Its transaction stays unfinished, with its locks: it is undone when
+/// the database is opened again.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the inverse operation {name:?} failed: {reason}")]
+pub struct CompensationError {
+    /// The operation's name.
+    pub name: String,
+    /// Why it failed.
+    pub reason: String,
+}
+
+/// Why a call had no effect.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CallError<E: Error + 'static> {
+    /// The operation failed by itself. It alone was undone; the transaction can go on.
+    #[error(transparent)]
+    Failed(E),
+    /// The transaction was chosen to end a deadlock. It has to be aborted, and may be run again.
+    #[error("the transaction was chosen to end a deadlock: abort it and run it again")]
+    Deadlock,
+    /// The operation's inverse is not registered, so that the operation could not be undone.
+    #[error("the inverse operation {name:?} is not registered: register it when opening the database")]
+    Unregistered {
+        /// The inverse operation's name.
+        name: &'static str,
+    },
+    /// The operation changed more than the log takes at once, or its inverse is too long.
+    #[error("an operation's {what} takes {bytes} bytes of log, the limit is {limit}")]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// How large it is.
+        bytes: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The engine cannot go on.
+    #[error(transparent)]
+    Engine(#[from] DatabaseError),
+    /// The transaction was not committed ([`crate::Database::run`]).
+    #[error(transparent)]
+    Commit(#[from] CommitError),
+}
+
+/// Why a transaction was not committed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CommitError {
+    /// It was chosen to end a deadlock, and has been aborted.
+    #[error("the transaction was chosen to end a deadlock and has been aborted: run it again")]
+    Deadlock,
+    /// The log failed. Whether the transaction is committed is known when the database is opened
+    /// again (I7).
+    #[error("it is unknown whether the transaction is committed: {0}")]
+    Unknown(#[source] LogError),
+    /// The engine cannot go on; the transaction is not committed.
+    #[error(transparent)]
+    Engine(#[from] DatabaseError),
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Stop {
+        let reason = error.to_string();
+        Stop::Full { reason }
+    }
+}
+
+impl From<TableError> for Stop {
+    fn from(error: TableError) -> Stop {
+        let reason = error.to_string();
+        Stop::Full { reason }
+    }
+}
+
+impl From<LogError> for Stop {
+    fn from(error: LogError) -> Stop {
+        let reason = error.to_string();
+        Stop::Full { reason }
+    }
+}

@@ -1,0 +1,85 @@
+//! How to open a database for multi-level transactions.
+
+use crate::database::Database;
+use crate::error::DatabaseError;
+use crate::operation::Recorded;
+use crate::registry::Registry;
+use crate::strategy::{PageLog, Release, Strategy};
+use sardonyx_storage::backbone::StorageOptions;
+use sardonyx_storage::disk::{Disk, RealDisk};
+use std::path::Path;
+use std::sync::Arc;
+
+/// How to open a database.
+#[derive(Debug, Default)]
+pub struct Options {
+    pub(crate) storage: StorageOptions,
+    pub(crate) strategy: Strategy,
+    pub(crate) page_log: PageLog,
+    pub(crate) release: Release,
+    pub(crate) registry: Registry,
+    /// The first thing that was wrong with what was given.
+    error: Option<DatabaseError>,
+}
+
+impl Options {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How transactions lock pages and write the log.
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// What of a changed page goes to the log.
+    pub fn page_log(mut self, page_log: PageLog) -> Self {
+        self.page_log = page_log;
+        self
+    }
+
+    /// When a committing transaction gives back its locks.
+    pub fn release(mut self, release: Release) -> Self {
+        self.release = release;
+        self
+    }
+
+    /// Makes an operation known, so that it can be an inverse. Everything that is an inverse in this
+    /// program, or was in the one that had the database before, has to be.
+    pub fn register<O: Recorded>(mut self) -> Self {
+        if let Err(error) = self.registry.register::<O>() {
+            self.error.get_or_insert(error);
+        }
+        self
+    }
+
+    /// The storage's options.
+    pub fn storage(mut self, storage: StorageOptions) -> Self {
+        self.storage = storage;
+        self
+    }
+
+    /// Opens the database in this directory, or makes it. Transactions that had not ended are undone
+    /// before this returns.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Database, DatabaseError> {
+        let disk = RealDisk::open(path.as_ref())
+            .map_err(|error| DatabaseError::Open(error.into()))?;
+        self.open_on(Arc::new(disk))
+    }
+
+    /// Opens the database on a disk, or makes it.
+    ///
+    /// # Errors
+    /// [`DatabaseError`].
+    pub fn open_on(mut self, disk: Arc<dyn Disk>) -> Result<Database, DatabaseError> {
+        match self.error.take() {
+            Some(error) => Err(error),
+            None => Database::open_with(disk, self),
+        }
+    }
+}

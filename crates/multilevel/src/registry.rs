@@ -1,0 +1,99 @@
+//! The operations that can be inverses: by name for the program, by number for undo entries.
+
+use crate::error::DatabaseError;
+use crate::operation::{NAME_BYTES_MAX, Recorded};
+use crate::pages::Pages;
+use std::collections::HashMap;
+use std::fmt;
+
+/// Executes an inverse from its bytes.
+type Execute = fn(&[u8], &mut dyn Pages) -> Result<(), String>;
+
+/// Operations by name.
+#[derive(Clone, Default)]
+pub(crate) struct Registry {
+    operations: HashMap<&'static str, Execute>,
+    /// In the order of registration.
+    names: Vec<&'static str>,
+}
+
+impl Registry {
+    /// Adds an operation.
+    pub fn register<O: Recorded>(&mut self) -> Result<(), DatabaseError> {
+        let (name, bytes) = (O::NAME, O::NAME.len());
+        if bytes == 0 || bytes > NAME_BYTES_MAX {
+            let limit = NAME_BYTES_MAX;
+            return Err(DatabaseError::Name { name, bytes, limit });
+        }
+        if self.operations.insert(name, execute::<O>).is_some() {
+            return Err(DatabaseError::RegisteredTwice { name });
+        }
+        self.names.push(name);
+        Ok(())
+    }
+
+    /// All names.
+    pub fn names(&self) -> &[&'static str] {
+        &self.names
+    }
+}
+
+fn execute<O: Recorded>(bytes: &[u8], pages: &mut dyn Pages) -> Result<(), String> {
+    let operation =
+        O::decode(bytes).ok_or_else(|| "its bytes are not of such an operation".to_string())?;
+    let outcome = operation.execute(pages);
+    outcome.map(drop).map_err(|error| error.to_string())
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.names).finish()
+    }
+}
+
+/// The operations that a database knows, by number; some perhaps not registered now.
+#[derive(Debug, Default)]
+pub(crate) struct Numbered {
+    numbers: HashMap<&'static str, u32>,
+    by_number: Vec<(String, Option<Execute>)>,
+}
+
+impl Numbered {
+    /// Numbers for what is registered: those that the database has, and new ones. Returns the new
+    /// names, in order.
+    pub fn new(known: Vec<String>, registry: &Registry) -> (Numbered, Vec<&'static str>) {
+        let mut numbered = Numbered::default();
+        for name in known {
+            let execute = registry.operations.get_key_value(&*name);
+            if let Some((name, _)) = execute {
+                let number = numbered.by_number.len() as u32;
+                numbered.numbers.insert(name, number);
+            }
+            let execute = execute.map(|(_, execute)| *execute);
+            numbered.by_number.push((name, execute));
+        }
+        let mut new = Vec::new();
+        for &name in registry.names() {
+            if !numbered.numbers.contains_key(name) {
+                let number = numbered.by_number.len() as u32;
+                numbered.numbers.insert(name, number);
+                let execute = registry.operations[name];
+                numbered.by_number.push((name.to_string(), Some(execute)));
+                new.push(name);
+            }
+        }
+        (numbered, new)
+    }
+
+    /// The number of an operation that is registered.
+    #[inline]
+    pub fn number(&self, name: &'static str) -> Option<u32> {
+        self.numbers.get(name).copied()
+    }
+
+    /// The name of a number, and how to execute it if it is registered.
+    pub fn by_number(&self, number: u32) -> Option<(&str, Option<Execute>)> {
+        let (name, execute) = self.by_number.get(number as usize)?;
+        Some((name, *execute))
+    }
+}

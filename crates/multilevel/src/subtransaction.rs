@@ -1,0 +1,348 @@
+//! A subtransaction: the pages and locks of one execution of an operation.
+//!
+//! Every page is locked when it is first touched (L0) and stays so until the subtransaction has
+//! ended; every change keeps the bytes that it replaces, so that all can be taken back. Waiting for a
+//! page, it holds the pages that it has; a cycle of such waiting is ended by taking one of them back
+//! and executing it again. Waiting for an *object* it holds no page: it is taken back first and
+//! executed again when it has the object. So no page is ever locked longer than an operation takes,
+//! and no cycle crosses the levels (the lock room would find one that did).
+//!
+//! Source: paper 003, section 2.
+
+use crate::areas::Areas;
+use crate::changes::{Changed, Changes, Mark};
+use crate::database::Shared;
+use crate::held::{Held, HeldPages};
+use crate::pages::{Area, Change, Page, Pages, Stop, checked};
+use crate::strategy::Strategy;
+use crate::transaction::Locked;
+use sardonyx_lock::{
+    Asker, Denied, EXCLUSIVE, Granted, LockSpace, Mode, Owner, PAGES, Quantity, Reserved, Resource,
+    SHARED, Token,
+};
+use sardonyx_storage::page::PageId;
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a subtransaction works with; kept and used again.
+#[derive(Debug, Default)]
+pub(crate) struct Workspace {
+    pub held: HeldPages,
+    pub changes: Changes,
+    pub ranges: Vec<Changed>,
+    /// Reservations made, to be taken back if it fails.
+    pub reserved: Vec<(&'static LockSpace, u64, i64)>,
+}
+
+/// What it waits for before it is executed again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Await {
+    Nothing,
+    Lock(&'static LockSpace, u64, Mode),
+    Reservation(&'static LockSpace, u64, Token),
+}
+
+/// Why it cannot end well, whatever the operation returns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Verdict {
+    Restart(Await),
+    Deadlock,
+}
+
+/// Whether it does something or undoes something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    Operation,
+    Compensation,
+}
+
+/// One execution of an operation.
+pub(crate) struct Subtransaction<'d> {
+    shared: &'d Shared,
+    strategy: Strategy,
+    purpose: Purpose,
+    /// Whose the locks on objects are, and how it waits.
+    asker: Asker,
+    /// Whose the locks on pages are: its own, or in S1 its transaction's.
+    page_owner: Owner,
+    locked: &'d Locked,
+    areas: RefCell<Arc<Areas>>,
+    held: RefCell<HeldPages>,
+    workspace: Workspace,
+    begin: Mark,
+    verdict: Cell<Option<Verdict>>,
+}
+
+impl<'d> Subtransaction<'d> {
+    pub fn new(
+        shared: &'d Shared,
+        strategy: Strategy,
+        purpose: Purpose,
+        asker: Asker,
+        locked: &'d Locked,
+        mut workspace: Workspace,
+    ) -> Self {
+        let single = strategy == Strategy::SingleLevel;
+        Subtransaction {
+            shared,
+            strategy,
+            purpose,
+            asker,
+            page_owner: if single { asker.holder } else { asker.waiter },
+            locked,
+            areas: RefCell::new(shared.areas()),
+            held: RefCell::new(std::mem::take(&mut workspace.held)),
+            begin: workspace.changes.mark(),
+            workspace,
+            verdict: Cell::new(None),
+        }
+    }
+
+    /// Why it cannot end well, if it cannot.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.verdict.get()
+    }
+
+    /// What it has changed since the workspace was new.
+    pub fn workspace(&mut self) -> &mut Workspace {
+        let Workspace {
+            changes, ranges, ..
+        } = &mut self.workspace;
+        changes.ranges(ranges);
+        &mut self.workspace
+    }
+
+    /// The pages that it holds and has not changed.
+    pub fn only_read(&self) -> Vec<PageId> {
+        let held = self.held.borrow();
+        let pages = held.iter().filter(|(_, how)| *how != Held::Writing);
+        pages.map(|(page, _)| page).collect()
+    }
+
+    /// Takes back all that it did; its pages are still locked.
+    pub fn undo(&mut self) {
+        let frames = &self.shared.frames;
+        self.workspace
+            .changes
+            .undo_to(self.begin, |page, start, old| {
+                // SAFETY: right of a writer: what was changed is locked exclusively, and no
+                // reference that was given out outlives the operation's execution.
+                unsafe { frames.bytes_mut(page, start..start + old.len()) }.copy_from_slice(old);
+            });
+        if matches!(self.strategy, Strategy::PersistenceSpheres { .. }) {
+            let held = self.held.borrow();
+            let writing = held.iter().filter(|(_, how)| *how == Held::Writing);
+            let mut writing = writing.map(|(page, _)| page).peekable();
+            if writing.peek().is_some() {
+                self.shared.stage().writing_undone(writing);
+            }
+        }
+        let locks = &self.shared.locks;
+        for (space, object, change) in self.workspace.reserved.drain(..) {
+            // What was admitted is no `i64::MIN`, or its opposite is one step off for a moment.
+            let back = change.saturating_neg();
+            locks.adjust_reservation(self.asker.holder, space, object, back);
+        }
+    }
+
+    /// Gives back the workspace; without its page locks, unless they are the transaction's.
+    pub fn end(self) -> Workspace {
+        let mut workspace = self.workspace;
+        workspace.held = self.held.into_inner();
+        workspace.reserved.clear();
+        if self.page_owner == self.asker.waiter && self.strategy != Strategy::SingleLevel {
+            let locks = &self.shared.locks;
+            locks.release(self.page_owner, workspace.held.resources());
+            workspace.held.clear();
+            workspace.changes.clear();
+        }
+        workspace
+    }
+
+    fn stop(&self, verdict: Verdict) -> Stop {
+        self.verdict.set(Some(verdict));
+        match verdict {
+            Verdict::Restart(_) => Stop::Restart,
+            Verdict::Deadlock => Stop::Deadlock,
+        }
+    }
+
+    /// Locks a page.
+    #[inline]
+    fn hold(&self, page: PageId, how: Held) -> Result<Held, Stop> {
+        let mut held = self.held.borrow_mut();
+        let before = held.get(page);
+        if let Some(before) = before
+            && before >= how
+        {
+            return Ok(before);
+        }
+        if let Some(verdict) = self.verdict.get() {
+            return Err(self.stop(verdict));
+        }
+        let mode = if how == Held::Shared {
+            SHARED
+        } else {
+            EXCLUSIVE
+        };
+        if before != Some(Held::Exclusive) {
+            if before.is_none() {
+                self.areas.borrow().check(page)?;
+            }
+            let asker = Asker {
+                holder: self.page_owner,
+                ..self.asker
+            };
+            match self.shared.locks.request(asker, &PAGES, page.0, mode) {
+                Ok(_) => {}
+                Err(Denied::Restart) => return Err(self.stop(Verdict::Restart(Await::Nothing))),
+                Err(Denied::Deadlock) => return Err(self.stop(Verdict::Deadlock)),
+            }
+        }
+        held.set(page, how);
+        Ok(how)
+    }
+
+    fn bytes_max(&self) -> usize {
+        self.shared.transaction_bytes_max
+    }
+}
+
+impl Pages for Subtransaction<'_> {
+    fn page(&self, area: Area, index: u64) -> Result<PageId, Stop> {
+        self.areas.borrow().page(area, index)
+    }
+
+    fn pages_of(&self, area: Area) -> Result<u64, Stop> {
+        self.areas.borrow().pages_of(area)
+    }
+
+    fn grow(&mut self, area: Area, pages: u64) -> Result<(), Stop> {
+        let areas = self.shared.grow(area, pages)?;
+        self.areas.replace(areas);
+        Ok(())
+    }
+
+    #[inline]
+    fn read(&self, page: PageId) -> Result<&Page, Stop> {
+        self.hold(page, Held::Shared)?;
+        // SAFETY: right of a reader: the page is locked until this subtransaction ends. It writes
+        // itself only through `&mut self`, when the reference is gone.
+        Ok(unsafe { self.shared.frames.page(page) })
+    }
+
+    #[inline]
+    fn read_to_write(&self, page: PageId) -> Result<&Page, Stop> {
+        self.hold(page, Held::Exclusive)?;
+        // SAFETY: as in `read`.
+        Ok(unsafe { self.shared.frames.page(page) })
+    }
+
+    fn write(&mut self, page: PageId, range: Range<usize>) -> Result<&mut [u8], Stop> {
+        let range = checked(range)?;
+        let known = self.held.get_mut().get(page) == Some(Held::Writing);
+        if !known {
+            self.hold(page, Held::Exclusive)?;
+            if matches!(self.strategy, Strategy::PersistenceSpheres { .. }) {
+                self.shared.stage().begin_to_write(page);
+            }
+            self.held.get_mut().set(page, Held::Writing);
+        }
+        if self.workspace.changes.bytes() + range.len() > self.bytes_max() {
+            let reason = format!(
+                "a subtransaction (in S1: a transaction) changes more than {} bytes",
+                self.bytes_max()
+            );
+            return Err(Stop::Full { reason });
+        }
+        // SAFETY: right of a writer: the page is locked exclusively until this subtransaction ends,
+        // and references into it end with the borrow of `self`.
+        let bytes = unsafe { self.shared.frames.bytes_mut(page, range.clone()) };
+        self.workspace.changes.note(page, range.start, bytes);
+        Ok(bytes)
+    }
+
+    fn lock(&mut self, space: &'static LockSpace, object: u64, mode: Mode) -> Result<(), Stop> {
+        assert!(
+            usize::from(mode.0) < space.matrix().modes(),
+            "the lock space {:?} has no mode {}",
+            space.name(),
+            mode.0
+        );
+        // A single-level transaction has its pages to itself; a compensation has the locks that it
+        // needs already.
+        if self.strategy == Strategy::SingleLevel || self.purpose == Purpose::Compensation {
+            return Ok(());
+        }
+        let locks = &self.shared.locks;
+        match locks.try_request(self.asker, space, object, mode) {
+            Some(Granted::New) => {
+                let space = space.number();
+                self.locked.objects().push(Resource { space, object });
+                Ok(())
+            }
+            Some(_) => Ok(()),
+            None => Err(self.stop(Verdict::Restart(Await::Lock(space, object, mode)))),
+        }
+    }
+
+    fn reserve(
+        &mut self,
+        space: &'static LockSpace,
+        object: u64,
+        change: Change,
+    ) -> Result<(), Stop> {
+        let Change {
+            value,
+            change,
+            low,
+            high,
+        } = change;
+        let bounds = Stop::Bounds {
+            value,
+            change,
+            low,
+            high,
+        };
+        let on = Resource {
+            space: space.number(),
+            object,
+        };
+        let locks = &self.shared.locks;
+        if self.strategy == Strategy::SingleLevel {
+            let sum = value.checked_add(change);
+            return match sum {
+                Some(sum) if (low..=high).contains(&sum) => Ok(()),
+                _ if self.purpose == Purpose::Compensation => Ok(()),
+                _ => Err(bounds),
+            };
+        }
+        if self.purpose == Purpose::Compensation {
+            if locks.adjust_reservation(self.asker.holder, space, object, change) {
+                self.locked.reservations().push(on);
+            }
+            return Ok(());
+        }
+        let quantity = Quantity {
+            value,
+            change,
+            low,
+            high,
+        };
+        match locks.try_reserve(self.asker.holder, space, object, quantity) {
+            Reserved::Granted { first } => {
+                if first {
+                    self.locked.reservations().push(on);
+                }
+                self.workspace.reserved.push((space, object, change));
+                Ok(())
+            }
+            Reserved::OutOfBounds => Err(bounds),
+            Reserved::MustWait(token) => {
+                let wait = Await::Reservation(space, object, token);
+                Err(self.stop(Verdict::Restart(wait)))
+            }
+        }
+    }
+}

@@ -1,0 +1,642 @@
+//! A transaction: a series of operations, each a subtransaction, committed or aborted together.
+//!
+//! Its locks on objects stay until its end (strict two-phase locking at L1); undo is by the inverses
+//! of its operations, in the reverse order of their ends, each executed as a compensating
+//! subtransaction. Operations may be called from several threads at once ([`Transaction::scope`]).
+//!
+//! Source: paper 003, sections 1 and 2.
+
+use crate::changes::Mark;
+use crate::database::Shared;
+use crate::error::{CallError, CommitError, CompensationError, DatabaseError};
+use crate::operation::{INVERSE_BYTES_MAX, LockRequests, Operation};
+use crate::sphere::SubtransactionNumber;
+use crate::stage::{Member, MemberKind};
+use crate::strategy::{Release, Strategy};
+use crate::subtransaction::{Await, Purpose, Subtransaction, Verdict, Workspace};
+use sardonyx_lock::{Asker, Denied, Granted, Owner, Resource};
+use sardonyx_storage::log::record::RECORD_HEAD_BYTES;
+use sardonyx_storage::sync::atomic::{AtomicBool, Ordering};
+use sardonyx_storage::sync::{Mutex, MutexGuard};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+/// What a transaction has locked at L1.
+#[derive(Debug, Default)]
+pub(crate) struct Locked {
+    objects: Mutex<Vec<Resource>>,
+    reservations: Mutex<Vec<Resource>>,
+}
+
+impl Locked {
+    pub fn objects(&self) -> MutexGuard<'_, Vec<Resource>> {
+        self.objects.lock()
+    }
+
+    pub fn reservations(&self) -> MutexGuard<'_, Vec<Resource>> {
+        self.reservations.lock()
+    }
+}
+
+/// A completed operation that would have to be compensated.
+#[derive(Clone, Debug)]
+struct Done {
+    sequence: u64,
+    operation: u32,
+    bytes: Arc<[u8]>,
+    /// Its place among the spheres (S2/PS).
+    sphere: Option<SubtransactionNumber>,
+}
+
+/// What happens to a transaction as a whole.
+#[derive(Debug, Default)]
+struct Course {
+    /// In the order of their ends.
+    done: Vec<Done>,
+    /// Completed subtransactions that need no compensation, or no more (S2/PS).
+    settled: Vec<SubtransactionNumber>,
+    /// Compensations (S2/PS).
+    compensations: Vec<SubtransactionNumber>,
+    /// Workspaces that no subtransaction uses.
+    workspaces: Vec<Workspace>,
+    /// Numbers of subtransactions that are not running, and the next new one.
+    free_numbers: Vec<u16>,
+    next_number: u16,
+}
+
+/// A running transaction. Dropping it aborts it.
+pub struct Transaction<'d> {
+    database: &'d Shared,
+    strategy: Strategy,
+    /// From 1.
+    number: u64,
+    owner: Owner,
+    age: u64,
+    locked: Locked,
+    course: Mutex<Course>,
+    /// S1: the pages and changes of the whole transaction.
+    single: Mutex<Workspace>,
+    doomed: AtomicBool,
+    finished: bool,
+}
+
+impl<'d> Transaction<'d> {
+    pub(crate) fn new(database: &'d Shared, strategy: Strategy, age: Option<u64>) -> Self {
+        let number = database.next_transaction();
+        Transaction {
+            database,
+            strategy,
+            number,
+            owner: Owner::transaction(number),
+            age: age.unwrap_or(number),
+            locked: Locked::default(),
+            course: Mutex::default(),
+            single: Mutex::default(),
+            doomed: AtomicBool::new(false),
+            finished: false,
+        }
+    }
+
+    /// A transaction that had not ended when the database was last open.
+    pub(crate) fn loser(database: &'d Shared, entries: Vec<(u64, u32, Vec<u8>)>) -> Self {
+        let transaction = Transaction::new(database, Strategy::OrderedLog, None);
+        let done = entries
+            .into_iter()
+            .map(|(sequence, operation, bytes)| Done {
+                sequence,
+                operation,
+                bytes: bytes.into(),
+                sphere: None,
+            });
+        transaction.course.lock().done.extend(done);
+        transaction
+    }
+
+    /// A number that no other transaction of this opening has, from 1.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Its age, to run it again with: see [`crate::Database::begin_again`].
+    pub fn age(&self) -> u64 {
+        self.age
+    }
+
+    /// Whether it was chosen to end a deadlock, so that all that is left is to abort it.
+    pub fn is_doomed(&self) -> bool {
+        self.doomed.load(Ordering::Acquire)
+    }
+
+    /// Executes an operation as a subtransaction of this transaction.
+    ///
+    /// # Errors
+    /// [`CallError::Failed`] with the operation's own error: the operation is undone, the transaction
+    /// can go on, and may call it again. [`CallError::Deadlock`]: the transaction has to be aborted.
+    ///
+    /// # Panics
+    /// With the operation's panic, after undoing the operation.
+    pub fn call<O: Operation>(&self, operation: &O) -> Result<O::Output, CallError<O::Error>> {
+        if self.is_doomed() {
+            return Err(CallError::Deadlock);
+        }
+        if self.strategy == Strategy::SingleLevel {
+            return self.call_in_single_level(operation);
+        }
+        let number = self.course.lock().take_number();
+        let asker = self.asker(self.owner.subtransaction(number), false);
+        let outcome = self.call_in_two_levels(operation, asker);
+        self.course.lock().free_numbers.push(number);
+        if matches!(outcome, Err(CallError::Deadlock)) {
+            self.database.counters.add(|c| &c.deadlocks, 1);
+            self.doomed.store(true, Ordering::Release);
+        }
+        outcome
+    }
+
+    /// Runs operations of this transaction in parallel: like [`std::thread::scope`], whose threads
+    /// may call operations. They are isolated from each other by locks on pages only, since they
+    /// share the transaction's locks on objects: what they do has to make sense in any order. In
+    /// [`Strategy::SingleLevel`] they take turns.
+    pub fn scope<'env, F, T>(&'env self, body: F) -> T
+    where
+        F: for<'scope> FnOnce(&'scope std::thread::Scope<'scope, 'env>) -> T,
+    {
+        std::thread::scope(body)
+    }
+
+    fn asker(&self, waiter: Owner, compensation: bool) -> Asker {
+        Asker {
+            holder: self.owner,
+            waiter,
+            age: self.age,
+            compensation,
+        }
+    }
+
+    /// Waits for what a subtransaction must have before it is executed again.
+    fn wait(&self, asker: Asker, wait: Await) -> Result<(), Denied> {
+        let locks = &self.database.locks;
+        match wait {
+            Await::Nothing => Ok(()),
+            Await::Lock(space, object, mode) => {
+                if locks.request(asker, space, object, mode)? == Granted::New {
+                    let space = space.number();
+                    self.locked.objects().push(Resource { space, object });
+                }
+                Ok(())
+            }
+            Await::Reservation(space, object, token) => {
+                locks.wait_for_reservations(asker, space, object, token)
+            }
+        }
+    }
+
+    fn call_in_two_levels<O: Operation>(
+        &self,
+        operation: &O,
+        asker: Asker,
+    ) -> Result<O::Output, CallError<O::Error>> {
+        let mut requests = LockRequests::default();
+        operation.locks(&mut requests);
+        for (space, object, mode) in requests.iter() {
+            let wait = Await::Lock(space, object, mode);
+            // Holding no page, it can only be told to abort.
+            self.wait(asker, wait).map_err(|_| CallError::Deadlock)?;
+        }
+        loop {
+            let workspace = self.course.lock().workspaces.pop().unwrap_or_default();
+            let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
+            let outcome = catch_unwind(AssertUnwindSafe(|| operation.execute(&mut subtransaction)));
+            let ended = match (subtransaction.verdict(), outcome) {
+                (None, Ok(Ok(output))) => {
+                    let inverse = operation.inverse(&output);
+                    let inverse = inverse.as_ref().map(|i| (i.name(), i.bytes()));
+                    match self.end_of_subtransaction(&mut subtransaction, inverse) {
+                        Ok(()) => Ended::Well(output),
+                        Err(error) => Ended::Failed(error),
+                    }
+                }
+                (Some(verdict), _) => Ended::Doomed(verdict),
+                (None, Ok(Err(error))) => Ended::Failed(CallError::Failed(error)),
+                (None, Err(panic)) => Ended::Panicked(panic),
+            };
+            if !matches!(ended, Ended::Well(_)) {
+                subtransaction.undo();
+            }
+            let workspace = subtransaction.end();
+            self.course.lock().workspaces.push(workspace);
+            match ended {
+                Ended::Well(output) => {
+                    self.database.counters.add(|c| &c.subtransactions, 1);
+                    return Ok(output);
+                }
+                Ended::Failed(error) => {
+                    self.database.counters.add(|c| &c.failed, 1);
+                    return Err(error);
+                }
+                Ended::Panicked(panic) => resume_unwind(panic),
+                Ended::Doomed(Verdict::Deadlock) => return Err(CallError::Deadlock),
+                Ended::Doomed(Verdict::Restart(wait)) => {
+                    self.database.counters.add(|c| &c.restarts, 1);
+                    self.wait(asker, wait).map_err(|_| CallError::Deadlock)?;
+                }
+            }
+        }
+    }
+
+    fn subtransaction(
+        &self,
+        purpose: Purpose,
+        asker: Asker,
+        workspace: Workspace,
+    ) -> Subtransaction<'_> {
+        let (strategy, locked) = (self.strategy, &self.locked);
+        Subtransaction::new(self.database, strategy, purpose, asker, locked, workspace)
+    }
+
+    /// EOS: what the subtransaction did goes to the log, or into a sphere, while its pages are
+    /// locked.
+    fn end_of_subtransaction<E: std::error::Error + 'static>(
+        &self,
+        subtransaction: &mut Subtransaction<'_>,
+        inverse: Option<(&'static str, &[u8])>,
+    ) -> Result<(), CallError<E>> {
+        let database = self.database;
+        if subtransaction.workspace().ranges.is_empty() {
+            return Ok(());
+        }
+        let inverse = match inverse {
+            None => None,
+            Some((name, bytes)) => {
+                let number = database.operations.number(name);
+                let number = number.ok_or(CallError::Unregistered { name })?;
+                check_size("inverse", bytes.len(), INVERSE_BYTES_MAX)?;
+                Some((number, bytes))
+            }
+        };
+        let read = match self.strategy {
+            Strategy::PersistenceSpheres { .. } => subtransaction.only_read(),
+            _ => Vec::new(),
+        };
+        let changed = &subtransaction.workspace().ranges;
+        let mut stage = database.stage();
+        let bytes = stage.log_bytes(changed) + inverse.map_or(0, |(_, bytes)| bytes.len());
+        check_size("change", bytes, database.unit_bytes_max())?;
+        let forced = self.strategy == Strategy::ForcedSubtransactions;
+        let mut group = None;
+        let (sequence, sphere) = match self.strategy {
+            Strategy::PersistenceSpheres { pages_max } => {
+                let sequence = stage.next_sequence();
+                let kind = MemberKind::Operation {
+                    sequence,
+                    inverse: inverse.map(|(operation, bytes)| (operation, bytes.into())),
+                };
+                let member = Member {
+                    transaction: self.number,
+                    kind,
+                };
+                let pages_max = pages_max.min(database.sphere_pages_max());
+                let sphere = stage.complete_in_sphere(changed, &read, &[], member, pages_max)?;
+                (sequence, Some(sphere))
+            }
+            _ => {
+                let ended = stage.end_of_subtransaction(self.number, changed, inverse, forced)?;
+                group = Some(ended.1);
+                (ended.0, None)
+            }
+        };
+        // While the stage is held, so that they are in the order of their ends.
+        let mut course = self.course.lock();
+        match (inverse, sphere) {
+            (Some((operation, bytes)), sphere) => course.done.push(Done {
+                sequence,
+                operation,
+                bytes: bytes.into(),
+                sphere,
+            }),
+            (None, Some(sphere)) => course.settled.push(sphere),
+            (None, None) => {}
+        }
+        drop(course);
+        if let (true, Some(group)) = (forced, group) {
+            let forced = database.force(stage, group);
+            return forced.map_err(|error| CallError::Engine(error.into()));
+        }
+        Ok(())
+    }
+
+    fn call_in_single_level<O: Operation>(
+        &self,
+        operation: &O,
+    ) -> Result<O::Output, CallError<O::Error>> {
+        // Siblings share the transaction's pages, so they take turns.
+        let mut single = self.single.lock();
+        let asker = self.asker(self.owner, false);
+        let workspace = std::mem::take(&mut *single);
+        let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
+        let outcome = catch_unwind(AssertUnwindSafe(|| operation.execute(&mut subtransaction)));
+        let verdict = subtransaction.verdict();
+        let well = verdict.is_none() && matches!(outcome, Ok(Ok(_)));
+        if !well {
+            subtransaction.undo();
+        }
+        *single = subtransaction.end();
+        drop(single);
+        let counters = &self.database.counters;
+        if verdict.is_some() {
+            // Its pages are locked until its end: only that lets others go on.
+            counters.add(|c| &c.deadlocks, 1);
+            self.doomed.store(true, Ordering::Release);
+            return Err(CallError::Deadlock);
+        }
+        match outcome {
+            Ok(Ok(output)) => {
+                counters.add(|c| &c.subtransactions, 1);
+                Ok(output)
+            }
+            Ok(Err(error)) => {
+                counters.add(|c| &c.failed, 1);
+                Err(CallError::Failed(error))
+            }
+            Err(panic) => resume_unwind(panic),
+        }
+    }
+
+    /// Commits: when this returns, the transaction is on stable storage.
+    ///
+    /// # Errors
+    /// [`CommitError`]; the transaction has been aborted then, but for [`CommitError::Unknown`].
+    pub fn commit(mut self) -> Result<(), CommitError> {
+        if self.is_doomed() {
+            self.abort_now()?;
+            return Err(CommitError::Deadlock);
+        }
+        let database = self.database;
+        let mut stage = database.stage();
+        let ended = match self.strategy {
+            Strategy::SingleLevel => {
+                let mut single = self.single.lock();
+                let Workspace {
+                    changes, ranges, ..
+                } = &mut *single;
+                changes.ranges(ranges);
+                stage.end_of_transaction(self.number, ranges)
+            }
+            Strategy::PersistenceSpheres { .. } => {
+                let spheres = self.spheres();
+                stage.end_in_spheres(self.number, spheres, true)
+            }
+            _ => stage.end_of_transaction(self.number, &[]),
+        };
+        let group = match ended {
+            Ok(group) => group,
+            Err(error) => {
+                drop(stage);
+                self.abort_now()?;
+                return Err(error.into());
+            }
+        };
+        self.finished = true;
+        self.database.counters.add(|c| &c.committed, 1);
+        if database.release == Release::Appended {
+            let sealed = stage.filling.seal_if_wanted();
+            drop(stage);
+            self.release();
+            let durable = database.force_sealed(sealed, group);
+            durable.map_err(CommitError::Unknown)
+        } else {
+            let durable = database.force(stage, group);
+            self.release();
+            durable.map_err(CommitError::Unknown)
+        }
+    }
+
+    /// Aborts: everything it did is undone when this returns.
+    ///
+    /// # Errors
+    /// If an inverse fails, or the log: then the transaction stays unfinished, with its locks, and
+    /// is undone when the database is opened again.
+    pub fn abort(mut self) -> Result<(), DatabaseError> {
+        self.abort_now()
+    }
+
+    /// Leaves it unfinished.
+    pub(crate) fn forget(mut self) {
+        self.finished = true;
+    }
+
+    fn abort_now(&mut self) -> Result<(), DatabaseError> {
+        self.finished = true;
+        if self.strategy == Strategy::SingleLevel {
+            let mut single = self.single.lock();
+            single.changes.undo_to(Mark::default(), |page, start, old| {
+                // SAFETY: right of a writer: what was changed is locked exclusively until the
+                // transaction's end, and no operation of it is running.
+                let bytes = unsafe {
+                    self.database
+                        .frames
+                        .bytes_mut(page, start..start + old.len())
+                };
+                bytes.copy_from_slice(old);
+            });
+        } else {
+            self.compensate_all()?;
+        }
+        self.release();
+        self.database.counters.add(|c| &c.aborted, 1);
+        self.database.after_stage();
+        Ok(())
+    }
+
+    fn compensate_all(&mut self) -> Result<(), DatabaseError> {
+        while self.compensate_last()?.is_some() {}
+        let mut stage = self.database.stage();
+        if !stage.is_in_log(self.number) {
+            return Ok(());
+        }
+        if matches!(self.strategy, Strategy::PersistenceSpheres { .. }) {
+            let spheres = self.spheres();
+            stage.end_in_spheres(self.number, spheres, false)?;
+        } else {
+            stage.end_of_transaction(self.number, &[])?;
+        }
+        Ok(())
+    }
+
+    /// The sequence number of the operation that has to be compensated next.
+    pub(crate) fn last_sequence(&self) -> Option<u64> {
+        self.course.lock().done.last().map(|done| done.sequence)
+    }
+
+    /// Compensates the operation that ended last. `None` if there is none.
+    pub(crate) fn compensate_last(&self) -> Result<Option<()>, DatabaseError> {
+        let Some(done) = self.course.lock().done.last().cloned() else {
+            return Ok(None);
+        };
+        let asker = self.asker(self.owner.subtransaction(1), true);
+        loop {
+            let workspace = self.course.lock().workspaces.pop().unwrap_or_default();
+            let mut subtransaction = self.subtransaction(Purpose::Compensation, asker, workspace);
+            let outcome = self.execute_inverse(&done, &mut subtransaction);
+            let verdict = subtransaction.verdict();
+            let ended = match (verdict, outcome) {
+                (None, Ok(())) => self.end_of_compensation(&mut subtransaction, &done),
+                (None, Err(error)) => Err(error.into()),
+                (Some(_), _) => Ok(()),
+            };
+            if verdict.is_some() || ended.is_err() {
+                subtransaction.undo();
+            }
+            let workspace = subtransaction.end();
+            self.course.lock().workspaces.push(workspace);
+            if verdict.is_some() {
+                self.database.counters.add(|c| &c.restarts, 1);
+                continue;
+            }
+            ended?;
+            self.database.counters.add(|c| &c.compensations, 1);
+            return Ok(Some(()));
+        }
+    }
+
+    fn execute_inverse(
+        &self,
+        done: &Done,
+        subtransaction: &mut Subtransaction<'_>,
+    ) -> Result<(), CompensationError> {
+        let (name, execute) = self
+            .database
+            .operations
+            .by_number(done.operation)
+            .expect("it was numbered when it was noted");
+        let failed = |reason| CompensationError {
+            name: name.to_string(),
+            reason,
+        };
+        let Some(execute) = execute else {
+            return Err(failed("it is not registered".into()));
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(|| execute(&done.bytes, subtransaction)));
+        match outcome {
+            Ok(outcome) => outcome.map_err(failed),
+            Err(panic) => Err(failed(panic_message(&*panic))),
+        }
+    }
+
+    fn end_of_compensation(
+        &self,
+        subtransaction: &mut Subtransaction<'_>,
+        done: &Done,
+    ) -> Result<(), DatabaseError> {
+        let spheres = matches!(self.strategy, Strategy::PersistenceSpheres { .. });
+        let read = if spheres {
+            subtransaction.only_read()
+        } else {
+            Vec::new()
+        };
+        let changed = &subtransaction.workspace().ranges;
+        let mut stage = self.database.stage();
+        let mut course = self.course.lock();
+        if let Strategy::PersistenceSpheres { pages_max } = self.strategy {
+            let kind = MemberKind::Compensation { of: done.sequence };
+            let member = Member {
+                transaction: self.number,
+                kind,
+            };
+            // With what it undoes, and with the compensation before it: what is written of an abort
+            // is always its beginning.
+            let before = course.compensations.last().copied();
+            let joined: Vec<_> = done.sphere.into_iter().chain(before).collect();
+            let pages_max = pages_max.min(self.database.sphere_pages_max());
+            let number = stage.complete_in_sphere(changed, &read, &joined, member, pages_max)?;
+            course.compensations.push(number);
+            course.settled.extend(done.sphere);
+        } else {
+            let last = course.done.len() == 1;
+            stage.end_of_compensation(self.number, changed, done.sequence, last)?;
+        }
+        course.done.pop();
+        Ok(())
+    }
+
+    /// All its completed subtransactions, written or not.
+    fn spheres(&self) -> Vec<SubtransactionNumber> {
+        let course = self.course.lock();
+        let done = course.done.iter().filter_map(|done| done.sphere);
+        let others = course.settled.iter().chain(&course.compensations);
+        done.chain(others.copied()).collect()
+    }
+
+    /// Gives back its locks.
+    fn release(&self) {
+        let locks = &self.database.locks;
+        if self.strategy == Strategy::SingleLevel {
+            let mut single = self.single.lock();
+            locks.release(self.owner, single.held.resources());
+            single.held.clear();
+            single.changes.clear();
+            return;
+        }
+        let mut reservations = self.locked.reservations();
+        locks.release_reservations(self.owner, reservations.drain(..));
+        drop(reservations);
+        locks.release(self.owner, self.locked.objects().drain(..));
+    }
+}
+
+impl Course {
+    fn take_number(&mut self) -> u16 {
+        self.free_numbers.pop().unwrap_or_else(|| {
+            self.next_number = self
+                .next_number
+                .checked_add(1)
+                .expect("fewer than 65,536 threads in a transaction");
+            self.next_number
+        })
+    }
+}
+
+/// How an execution ended.
+enum Ended<T, E: std::error::Error + 'static> {
+    Well(T),
+    Failed(CallError<E>),
+    Panicked(Box<dyn Any + Send>),
+    Doomed(Verdict),
+}
+
+fn check_size<E: std::error::Error + 'static>(
+    what: &'static str,
+    bytes: usize,
+    limit: usize,
+) -> Result<(), CallError<E>> {
+    if bytes + RECORD_HEAD_BYTES <= limit {
+        return Ok(());
+    }
+    Err(CallError::TooLarge { what, bytes, limit })
+}
+
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
+    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+    text.unwrap_or_else(|| "it panicked".to_string())
+}
+
+impl Drop for Transaction<'_> {
+    /// Aborts it. Errors are lost, so call [`Transaction::abort`] to see them.
+    fn drop(&mut self) {
+        if !self.finished
+            && let Err(error) = self.abort_now()
+        {
+            tracing::error!(%error, "a dropped transaction could not be undone");
+        }
+    }
+}
+
+impl std::fmt::Debug for Transaction<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transaction")
+            .field("number", &self.number)
+            .finish_non_exhaustive()
+    }
+}
