@@ -1,7 +1,7 @@
 //! The database: what a program that runs multi-level transactions holds.
 
 use crate::areas::Areas;
-use crate::error::{CallError, CommitError, DatabaseError};
+use crate::error::{CommitError, DatabaseError};
 use crate::frames::Frames;
 use crate::options::Options;
 use crate::pages::{Area, Stop};

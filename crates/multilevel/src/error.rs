@@ -99,7 +99,9 @@ pub enum CallError<E: Error + 'static> {
     #[error("the transaction was chosen to end a deadlock: abort it and run it again")]
     Deadlock,
     /// The operation's inverse is not registered, so that the operation could not be undone.
-    #[error("the inverse operation {name:?} is not registered: register it when opening the database")]
+    #[error(
+        "the inverse operation {name:?} is not registered: register it when opening the database"
+    )]
     Unregistered {
         /// The inverse operation's name.
         name: &'static str,

@@ -67,8 +67,8 @@ impl Options {
     /// # Errors
     /// [`DatabaseError`].
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database, DatabaseError> {
-        let disk = RealDisk::open(path.as_ref())
-            .map_err(|error| DatabaseError::Open(error.into()))?;
+        let disk =
+            RealDisk::open(path.as_ref()).map_err(|error| DatabaseError::Open(error.into()))?;
         self.open_on(Arc::new(disk))
     }
 

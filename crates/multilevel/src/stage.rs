@@ -98,10 +98,7 @@ struct StoreAndLog<'a> {
 impl WriteBytes for StoreAndLog<'_> {
     fn write(&mut self, page: PageId, offset: usize, bytes: &[u8]) {
         // SAFETY: right of the stage: only pages of the undo area and of the catalogue come here.
-        let place = unsafe {
-            self.frames
-                .bytes_mut(page, offset..offset + bytes.len())
-        };
+        let place = unsafe { self.frames.bytes_mut(page, offset..offset + bytes.len()) };
         place.copy_from_slice(bytes);
         let address = page.address().0 + offset as u64;
         self.builder
@@ -184,9 +181,13 @@ impl Stage {
 
     /// Makes an area have so many pages. Whoever asks and then fails leaves it so.
     pub fn grow(&mut self, number: u16, pages: u64) -> Result<(), DatabaseError> {
+        let so_far: u64 = self.catalogue.extents_of(number).map(|e| e.pages).sum();
+        if so_far >= pages {
+            return Ok(());
+        }
         self.admit()?;
         let mut catalogue = self.catalogue.clone();
-        let (_, writes) = catalogue.extend(number, pages)?;
+        let (_, writes) = catalogue.extend(number, pages - so_far)?;
         self.frames.grow_to(catalogue.pages)?;
         self.catalogue = catalogue;
         self.store(&writes);
@@ -465,9 +466,7 @@ impl Stage {
                 Entry::Cancelled { .. } => entry_bytes(0),
             });
             let slot = self.slots.get(transaction).copied();
-            needed += self
-                .undo
-                .needed_places(slot, entries.len(), bytes.sum());
+            needed += self.undo.needed_places(slot, entries.len(), bytes.sum());
         }
         if self.sequence + entries.len() as u64 > self.header.sequence_end {
             self.reserve_sequences();
