@@ -11,6 +11,7 @@ mod debit_credit;
 mod exit;
 mod experiment_worker;
 mod history;
+mod hot_object;
 mod inspect;
 mod output;
 mod page_touch;
@@ -54,6 +55,7 @@ enum Command {
     PageTouch(page_touch::Arguments),
     Concurrency(concurrency::Arguments),
     TreeInserts(tree_inserts::Arguments),
+    HotObject(hot_object::Arguments),
     #[command(hide = true)]
     ExperimentWorker(experiment_worker::Arguments),
 }
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Command::PageTouch(verb) => verb.run(&mut output),
         Command::Concurrency(verb) => verb.run(&mut output),
         Command::TreeInserts(verb) => verb.run(&mut output),
+        Command::HotObject(verb) => verb.run(&mut output),
         Command::ExperimentWorker(verb) => verb.run(),
     };
     let outcome = outcome.and_then(|exit| Ok(output.finish().map(|()| exit)?));

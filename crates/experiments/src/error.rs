@@ -86,8 +86,20 @@ pub enum ExperimentError {
         /// What is wrong with it.
         message: String,
     },
+    /// A database of multi-level transactions could not be opened, or failed.
+    #[error("{doing}: {source}")]
+    Database {
+        /// `opening the database` and the like.
+        doing: &'static str,
+        /// What the engine said.
+        #[source]
+        source: Failure,
+    },
     /// Nothing was asked for.
-    #[error("nothing to run: name at least one engine, and at least one insert for each worker")]
+    #[error(
+        "nothing to run: name at least one engine (or variant), and at least one insert (or \
+         transaction) for each worker"
+    )]
     Nothing,
     /// A number that cannot work.
     #[error("{what} {given}: {limits}")]

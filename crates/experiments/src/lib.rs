@@ -7,6 +7,7 @@
 //! - [`concurrency`]: independent transactions of several processes (Figures 4-5 and 4-6, Tables 4.9
 //!   and 4.10);
 //! - [`tree_inserts`]: durable random inserts into trees that were written for plain memory.
+//! - [`hot_object`]: many threads that increment one counter, in multi-level transactions.
 //!
 //! All that is timed is checked: what a transaction read is compared with what was committed last,
 //! and what was written is read again by others. An experiment whose memory is wrong has no figure.
@@ -14,6 +15,7 @@
 pub mod concurrency;
 mod crew;
 mod error;
+pub mod hot_object;
 pub mod least_squares;
 pub mod page_touch;
 pub mod tree_inserts;
