@@ -6,7 +6,8 @@
 //! - [`Database`], [`Transaction`]: running them;
 //! - [`strategy`]: when locks are given back and what is written when;
 //! - [`undo`]: undo entries as bytes in pages of the database;
-//! - [`sphere`]: persistence spheres.
+//! - [`sphere`]: persistence spheres;
+//! - `harness`, with the feature of that name: testing one's own operations.
 //!
 //! Source: Hasse & Weikum, *A Performance Evaluation of Multi-Level Transaction Management* (paper
 //! 003), section 2.
@@ -16,6 +17,8 @@ mod changes;
 mod database;
 mod error;
 mod frames;
+#[cfg(feature = "harness")]
+pub mod harness;
 mod held;
 pub mod operation;
 mod options;
