@@ -67,11 +67,6 @@ impl Changes {
         self.before.extend_from_slice(old);
     }
 
-    /// Whether nothing was changed.
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
-    }
-
     /// Bytes of old data, and so a measure of what the changes take in the log.
     pub fn bytes(&self) -> usize {
         self.before.len() + self.steps.len() * size_of::<Step>()
@@ -126,7 +121,8 @@ pub(crate) fn merge(ranges: &mut Vec<Changed>) {
     if ranges.len() > 1 {
         ranges.sort_unstable_by_key(|changed| (changed.page, changed.range.start));
         ranges.dedup_by(|later, earlier| {
-            let touch = earlier.page == later.page && later.range.start <= earlier.range.end + GAP_BYTES;
+            let touch =
+                earlier.page == later.page && later.range.start <= earlier.range.end + GAP_BYTES;
             if touch {
                 earlier.range.end = earlier.range.end.max(later.range.end);
             }

@@ -69,6 +69,14 @@ pub enum DatabaseError {
     /// An unfinished transaction could not be undone.
     #[error(transparent)]
     Compensation(#[from] CompensationError),
+    /// A single-level transaction changed more than the log takes at once.
+    #[error("a transaction's changes take {bytes} bytes of log, the limit is {limit}")]
+    TooLarge {
+        /// What they take.
+        bytes: usize,
+        /// The limit: half of `GroupLimits::transaction_bytes`.
+        limit: usize,
+    },
     /// What was asked for cannot be had.
     #[error("{reason}")]
     Refused {
@@ -99,7 +107,9 @@ pub enum CallError<E: Error + 'static> {
     #[error("the transaction was chosen to end a deadlock: abort it and run it again")]
     Deadlock,
     /// The operation's inverse is not registered, so that the operation could not be undone.
-    #[error("the inverse operation {name:?} is not registered: register it when opening the database")]
+    #[error(
+        "the inverse operation {name:?} is not registered: register it when opening the database"
+    )]
     Unregistered {
         /// The inverse operation's name.
         name: &'static str,

@@ -4,6 +4,7 @@
 //! - [`Operation`], [`Recorded`], [`Inverse`]: what a user defines ([`operation`]);
 //! - [`Pages`]: what an operation sees ([`pages`]; [`plain`] for tests);
 //! - [`Database`], [`Transaction`]: running them;
+//! - [`counter`]: bounded counters, a ready type;
 //! - [`strategy`]: when locks are given back and what is written when;
 //! - [`undo`]: undo entries as bytes in pages of the database;
 //! - [`sphere`]: persistence spheres.
@@ -13,10 +14,12 @@
 
 mod areas;
 mod changes;
+pub mod counter;
 mod database;
 mod error;
 mod frames;
 mod held;
+pub mod index;
 pub mod operation;
 mod options;
 pub mod pages;

@@ -47,7 +47,8 @@ impl Options {
     }
 
     /// Makes an operation known, so that it can be an inverse. Everything that is an inverse in this
-    /// program, or was in the one that had the database before, has to be.
+    /// program, or was in the one that had the database before, has to be; those of the ready types
+    /// are.
     pub fn register<O: Recorded>(mut self) -> Self {
         if let Err(error) = self.registry.register::<O>() {
             self.error.get_or_insert(error);
@@ -67,8 +68,8 @@ impl Options {
     /// # Errors
     /// [`DatabaseError`].
     pub fn open(self, path: impl AsRef<Path>) -> Result<Database, DatabaseError> {
-        let disk = RealDisk::open(path.as_ref())
-            .map_err(|error| DatabaseError::Open(error.into()))?;
+        let disk =
+            RealDisk::open(path.as_ref()).map_err(|error| DatabaseError::Open(error.into()))?;
         self.open_on(Arc::new(disk))
     }
 

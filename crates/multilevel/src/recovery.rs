@@ -187,10 +187,7 @@ pub(crate) fn undo_losers(shared: &Shared, losers: Vec<Loser>) -> Result<Undone,
     let mut transactions = Vec::new();
     for Loser { slot, entries } in losers {
         let transaction = Transaction::loser(shared, entries);
-        shared
-            .stage()
-            .slots
-            .insert(transaction.number(), slot);
+        shared.stage().slots.insert(transaction.number(), slot);
         transactions.push(transaction);
     }
     // Over all of them, the one that ended last first.

@@ -98,10 +98,7 @@ struct StoreAndLog<'a> {
 impl WriteBytes for StoreAndLog<'_> {
     fn write(&mut self, page: PageId, offset: usize, bytes: &[u8]) {
         // SAFETY: right of the stage: only pages of the undo area and of the catalogue come here.
-        let place = unsafe {
-            self.frames
-                .bytes_mut(page, offset..offset + bytes.len())
-        };
+        let place = unsafe { self.frames.bytes_mut(page, offset..offset + bytes.len()) };
         place.copy_from_slice(bytes);
         let address = page.address().0 + offset as u64;
         self.builder
@@ -184,9 +181,13 @@ impl Stage {
 
     /// Makes an area have so many pages. Whoever asks and then fails leaves it so.
     pub fn grow(&mut self, number: u16, pages: u64) -> Result<(), DatabaseError> {
+        let so_far: u64 = self.catalogue.extents_of(number).map(|e| e.pages).sum();
+        if so_far >= pages {
+            return Ok(());
+        }
         self.admit()?;
         let mut catalogue = self.catalogue.clone();
-        let (_, writes) = catalogue.extend(number, pages)?;
+        let (_, writes) = catalogue.extend(number, pages - so_far)?;
         self.frames.grow_to(catalogue.pages)?;
         self.catalogue = catalogue;
         self.store(&writes);
@@ -350,20 +351,20 @@ impl Stage {
     }
 
     /// S1: the end of a transaction; S2 and the ordered log: without changes. Returns the group that
-    /// must be durable before the transaction is: if it wrote nothing, that of the newest change
-    /// that it can have read.
+    /// must be durable before the transaction is, if it wrote nothing, that of the newest change
+    /// that it can have read; and whether it wrote.
     pub fn end_of_transaction(
         &mut self,
         transaction: u64,
         changed: &[Changed],
-    ) -> Result<u64, DatabaseError> {
+    ) -> Result<(u64, bool), DatabaseError> {
         if changed.is_empty() && !self.slots.contains_key(&transaction) {
-            return Ok(self.filling.last_group());
+            return Ok((self.filling.last_group(), false));
         }
         self.admit()?;
         let pages = self.append_changes(changed);
         self.append_end(transaction);
-        Ok(self.end_unit(pages, true))
+        Ok((self.end_unit(pages, true), true))
     }
 
     /// S2/PS: before the first change of a page by a subtransaction, which has locked it exclusively.
@@ -419,19 +420,20 @@ impl Stage {
     }
 
     /// S2/PS: the end of a transaction, committed or compensated: its spheres in one unit. Returns the
-    /// group to wait for, as [`Stage::end_of_transaction`].
+    /// same as [`Stage::end_of_transaction`].
     pub fn end_in_spheres(
         &mut self,
         transaction: u64,
         of: impl IntoIterator<Item = SubtransactionNumber>,
         forced: bool,
-    ) -> Result<u64, DatabaseError> {
+    ) -> Result<(u64, bool), DatabaseError> {
         self.admit()?;
         let taken = self.spheres.take(of);
         if taken.is_empty() && !self.slots.contains_key(&transaction) {
-            return Ok(self.filling.last_group());
+            return Ok((self.filling.last_group(), false));
         }
-        self.append_spheres(taken, Some(transaction), forced)
+        let group = self.append_spheres(taken, Some(transaction), forced)?;
+        Ok((group, true))
     }
 
     /// S2/PS: appends all spheres that there are, of aborted transactions.
@@ -465,9 +467,7 @@ impl Stage {
                 Entry::Cancelled { .. } => entry_bytes(0),
             });
             let slot = self.slots.get(transaction).copied();
-            needed += self
-                .undo
-                .needed_places(slot, entries.len(), bytes.sum());
+            needed += self.undo.needed_places(slot, entries.len(), bytes.sum());
         }
         if self.sequence + entries.len() as u64 > self.header.sequence_end {
             self.reserve_sequences();

@@ -241,6 +241,10 @@ impl Pages for Subtransaction<'_> {
 
     fn write(&mut self, page: PageId, range: Range<usize>) -> Result<&mut [u8], Stop> {
         let range = checked(range)?;
+        if range.is_empty() {
+            self.hold(page, Held::Exclusive)?;
+            return Ok(&mut []);
+        }
         let known = self.held.get_mut().get(page) == Some(Held::Writing);
         if !known {
             self.hold(page, Held::Exclusive)?;

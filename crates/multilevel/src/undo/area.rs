@@ -204,11 +204,6 @@ impl UndoArea {
         write.write(self.places[slot.chain[0] as usize], 0, &0_u64.to_le_bytes());
         self.free.push(number);
     }
-
-    /// Slots in use.
-    pub fn in_use(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
 }
 
 impl Slot {

@@ -97,7 +97,7 @@ proptest! {
                 Step::Reopen => {
                     let losers;
                     (area, losers) = memory.read().unwrap();
-                    prop_assert_eq!(area.in_use(), running.len());
+                    prop_assert_eq!(losers.len(), running.len());
                     for loser in losers {
                         let begin = area.slots[loser.slot.0].begin;
                         running.get_mut(&begin).unwrap().0 = loser.slot;
