@@ -130,7 +130,7 @@ impl Stage {
             let next = self.filling.next();
             let (commit, checkpoint) = (&self.commit, &self.checkpoint);
             commit.room().wait_for_room(at, || {
-                commit.help(&NothingFilling);
+                while commit.help(&NothingFilling) {}
                 checkpoint.free_some(next).map_err(|error| LogError::Full {
                     reason: error.to_string().into(),
                 })
