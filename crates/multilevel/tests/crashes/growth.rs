@@ -1,7 +1,9 @@
 //! Areas that grow, the undo area among them; and checkpoints.
 
 use super::schedule::Step::{self, *};
-use super::world::every_setup;
+use super::world::{Setup, World, crash_at, every_setup};
+use sardonyx_multilevel::{PageLog, Strategy};
+use sardonyx_storage::disk::Faults;
 
 #[test]
 fn pages_added_by_an_unfinished_transaction() {
@@ -34,10 +36,9 @@ fn pages_added_by_an_unfinished_transaction() {
     );
 }
 
-/// Operations with inverses of some 250 bytes, so that the undo area grows beyond its first pages.
-fn many(who: u8) -> Vec<Step> {
-    let places: Vec<_> = (0..30).map(|n| (n % 6, n / 6)).collect();
-    (0..16).map(|_| Add(who, places.clone())).collect()
+/// An operation whose inverse has a thousand bytes.
+fn long(who: u8) -> Step {
+    Add(who, (0..120).map(|n| (n % 2, n / 2)).collect())
 }
 
 #[test]
@@ -45,17 +46,48 @@ fn the_undo_area_grows() {
     let short = |who| [Begin(who), Add(who, vec![(0, 7)]), Commit(who)];
     let steps = [
         &[Begin(1), Begin(2)][..],
-        &many(1),
+        &[long(1), long(1), long(1), long(2)],
         &short(3),
-        &many(2)[..12],
+        &[long(2), long(1), long(1), long(2), long(2)],
         &short(4),
         &[Abort(1)],
         &short(5),
-        &[Commit(2)],
+        &[long(2), Commit(2)],
     ]
     .concat();
     let explored = every_setup(&[], &steps);
     assert!(explored.iter().any(|explored| explored.undone > 50));
+}
+
+#[test]
+fn recovery_makes_room_in_a_full_log() {
+    // What is undone writes as much again as the log holds: with segments of 144 KiB, of which there
+    // may be four, 40 operations with after-images of six pages each are undone.
+    let places: Vec<_> = (0..6).map(|page| (page, 0)).collect();
+    let steps: Vec<_> = (0..40).map(|_| Add(1, places.clone())).collect();
+    for strategy in [Strategy::ForcedSubtransactions, Strategy::OrderedLog] {
+        for crash_at_step in 1.. {
+            let setup = Setup {
+                strategy,
+                page_log: PageLog::AfterImages,
+                seed: crash_at_step,
+            };
+            let mut world = World::new(setup);
+            world.restart(crash_at(crash_at_step * 5));
+            let begin = [&[Begin(1)], &steps[..]].concat();
+            let _ = world.live(&begin);
+            let crashed = world.disk.has_crashed();
+            world.restart(crash_at(3));
+            let _ = world.check();
+            world.restart(Faults::default());
+            world
+                .check()
+                .unwrap_or_else(|error| panic!("{setup:?}: {error}"));
+            if !crashed {
+                break;
+            }
+        }
+    }
 }
 
 #[test]
