@@ -21,7 +21,10 @@
 //! withdraws 100. In *a*, *b* both succeed; alone, *b* fails; so if T1 aborts after T2 has committed, the
 //! account is below zero. A withdrawal must not be admitted beside a deposit. The other way round, with *a*
 //! the withdrawal, that has succeeded: *b*, the deposit, succeeds with it and without it, and
-//! withdrawing succeeds after it, too. A deposit may be admitted beside a withdrawal.
+//! withdrawing succeeds after it, too. A deposit may be admitted beside a withdrawal. But then T1's
+//! next withdrawal is the later one of the two, and has to be asked for, though T1 has the mode: the lock
+//! room grants a held mode again without a question only if the matrix would admit it beside
+//! everything that it has admitted ([`covers`](sardonyx_lock::Compatibility::covers)).
 //!
 //! An operation that fails tells its caller something as well: a withdrawal that was refused for lack
 //! of money does not go with a deposit, since after the deposit it would not be refused. If that shall be
@@ -40,6 +43,10 @@
 //!   two really asked for, declared or while they ran, and with reservations admitted by the
 //!   escrow rule of the engine;
 //! - histories of several transactions ([`Check::Serializable`]).
+//!
+//! Reservations keep a quantity within its bounds whoever commits and aborts. They are promises of
+//! transactions: one that adds 4 and takes 2 has reserved 2, and another may be admitted that would,
+//! run before it, have left no room for the 4. The harness looks at bounds where transactions end.
 //!
 //! That an operation that failed leaves nothing is the engine's business, and the harness does it as
 //! the engine does. So is that siblings within one transaction, which share its locks, make sense

@@ -276,7 +276,10 @@ impl World {
             }
             Err(IndexError::Stop(Stop::Restart)) => {
                 let made = self.index.check(&before).unwrap().height > 0;
-                assert!(!made || before == self.pages, "it wrote before it had its locks");
+                assert!(
+                    !made || before == self.pages,
+                    "it wrote before it had its locks"
+                );
                 self.pages = before;
                 false
             }

@@ -40,6 +40,19 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
         Recorder::execute(call, pages, &mut Held::default(), FIRST)
     }
 
+    /// Executes an operation beside nobody, of which is known how it ended elsewhere.
+    pub fn again(&self, call: &Call, before: &Ended, pages: &mut PlainPages) -> Execution {
+        let mut held = match before {
+            Ended::Well(_) => Held::admitted_before(),
+            _ => Held::default(),
+        };
+        let mut execution = Recorder::execute(call, pages, &mut held, FIRST);
+        if let Some(what) = held.out_of_bounds() {
+            execution.ended = Ended::Failed(what);
+        }
+        execution
+    }
+
     /// The state that a series of operations leads to, each a transaction that commits.
     pub fn state_after(&self, prefix: &[Call]) -> (PlainPages, String) {
         let mut pages = PlainPages::new();
@@ -191,9 +204,9 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
                 .tell("a, b", format!("a → {}\nb → {}", a.ended, b.ended))
         };
         let mut other = state.clone();
-        let b_first = self.alone(later, &mut other);
+        let b_first = self.again(later, &b.ended, &mut other);
         let b_alone = self.seen(&other);
-        let a_second = self.alone(earlier, &mut other);
+        let a_second = self.again(earlier, &a.ended, &mut other);
         let there = (self.seen(&pages), self.seen(&other));
         let same_results =
             self.same(&a.ended, &a_second.ended) && self.same(&b.ended, &b_first.ended);
@@ -252,7 +265,7 @@ fn excess(operation: &Claims, inverse: &Claims) -> Option<String> {
     // It may give back what was reserved, or part of it.
     let beyond = inverse.reserved.iter().find(|reserved| {
         let (did, undoes) = (operation.net(reserved), inverse.net(reserved));
-        let back = (did + undoes).abs() <= did.abs() && undoes.signum() * did.signum() <= 0;
+        let back = undoes.abs() <= did.abs() && undoes.signum() != did.signum();
         undoes != 0 && !back
     })?;
     let (did, undoes) = (operation.net(beyond), inverse.net(beyond));

@@ -158,8 +158,12 @@ impl<S: PartialEq + Debug> History<'_, S> {
                 .tell("one by one", serial)
         };
         for Running { number, done } in &self.committed {
+            let mut held = Held::admitted_before();
             for (call, execution) in done {
-                let again = self.examination.alone(call, &mut pages);
+                let again = match execution.ended {
+                    Ended::Well(_) => Recorder::execute(call, &mut pages, &mut held, *number),
+                    _ => self.examination.alone(call, &mut pages),
+                };
                 let before = if serial.is_empty() { "" } else { "\n" };
                 serial += &format!("{before}T{number}: {call:?} → {}", again.ended);
                 if !self.examination.same(&execution.ended, &again.ended) {
@@ -167,6 +171,12 @@ impl<S: PartialEq + Debug> History<'_, S> {
                                 another, in the order of their ends: another result";
                     return Err(Box::new(found(what, serial)));
                 }
+            }
+            if let Some(broken) = held.out_of_bounds() {
+                let what = "what the locks admitted breaks a bound, if the transactions run one \
+                            after another in the order of their ends";
+                let found = found(what, serial).tell("bound", broken);
+                return Err(Box::new(found));
             }
         }
         let (there, here) = (
