@@ -212,9 +212,8 @@ impl Compatibility {
 const fn covers(rows: &[&[bool]], held: usize, requested: usize) -> bool {
     let mut other = 0;
     while other < rows.len() {
-        let admitted = (rows[held][other] && !rows[requested][other])
-            || (rows[held][other] && !rows[other][requested]);
-        if admitted || (rows[other][held] && !rows[other][requested]) {
+        let both = rows[requested][other] && rows[other][requested];
+        if (rows[held][other] && !both) || (rows[other][held] && !rows[other][requested]) {
             return false;
         }
         other += 1;

@@ -150,6 +150,7 @@ pub use counterexample::{Check, Counterexample, Coverage};
 
 use crate::operation::Recorded;
 use crate::plain::PlainPages;
+use crate::{counter, index};
 use call::{Inverting, decode};
 use examination::{Examination, Examined};
 use history::steps;
@@ -206,7 +207,7 @@ impl Harness<Contents> {
         build: impl Fn(&mut PlainPages) + 'static,
         operations: impl Strategy<Value = Call> + 'static,
     ) -> Self {
-        Harness {
+        let harness = Harness {
             rules: Rules {
                 build: Box::new(build),
                 compare: Box::new(|pages| Contents::of(pages)),
@@ -217,12 +218,18 @@ impl Harness<Contents> {
             cases: ProptestConfig::default().cases,
             seed: 0,
             prefix_max: PREFIX_MAX,
-        }
+        };
+        // Every database knows these.
+        let harness = harness
+            .register::<counter::Add>()
+            .register::<counter::SetBack>();
+        harness.register::<index::Restore<'static>>()
     }
 }
 
 impl<S: PartialEq + Debug + 'static> Harness<S> {
-    /// Registers an operation that may be an inverse, as a database does.
+    /// Registers an operation that may be an inverse, as a database does. Those of the ready types
+    /// are known.
     pub fn register<O>(mut self) -> Self
     where
         O: Recorded + Debug + 'static,

@@ -1,9 +1,9 @@
 //! The harness on the types that come with the engine: bounded counters and the ordered index.
 
 use proptest::prelude::*;
-use sardonyx_multilevel::counter::{Add, Counter, Get, Set, SetBack};
+use sardonyx_multilevel::counter::{Add, Counter, Get, Set};
 use sardonyx_multilevel::harness::{Call, Check, Failures, Harness};
-use sardonyx_multilevel::index::{Entry, OrderedIndex, Restore};
+use sardonyx_multilevel::index::{Entry, OrderedIndex};
 use sardonyx_multilevel::{Area, Operation, PlainPages};
 use std::sync::LazyLock;
 
@@ -32,9 +32,7 @@ fn on_counters() -> impl Strategy<Value = Call> {
 /// A refused change says that it could not be at that time, and no more.
 #[test]
 fn counters_keep_what_their_locks_promise() {
-    let harness = Harness::new(counters, on_counters())
-        .register::<Add>()
-        .register::<SetBack>();
+    let harness = Harness::new(counters, on_counters());
     let coverage = harness.failures(Failures::Ignored).assert();
     assert!(
         coverage.admitted > 200 && coverage.admitted < coverage.pairs,
@@ -47,19 +45,6 @@ fn counters_keep_what_their_locks_promise() {
     assert!(
         coverage.aborted > 50 && coverage.waited > 50,
         "{coverage:?}"
-    );
-}
-
-#[test]
-fn a_counter_whose_inverse_is_not_registered_is_reported() {
-    let harness = Harness::new(counters, on_counters()).register::<Add>();
-    let found = harness.failures(Failures::Ignored).check().unwrap_err();
-    assert_eq!(found.check, Check::WrittenDown);
-    assert!(
-        found
-            .what
-            .contains("\"sardonyx counter set back\" is not registered"),
-        "{found}"
     );
 }
 
@@ -105,7 +90,7 @@ fn entries(pages: &mut PlainPages) -> Vec<Entry> {
 
 #[test]
 fn the_index_keeps_what_its_locks_promise() {
-    let harness = Harness::new(index, on_index()).register::<Restore<'static>>();
+    let harness = Harness::new(index, on_index());
     let coverage = harness.comparing(entries).cases(200).assert();
     assert!(
         coverage.admitted > 500 && coverage.admitted < coverage.pairs,
@@ -124,7 +109,7 @@ fn the_index_keeps_what_its_locks_promise() {
 /// There are many trees for the same entries.
 #[test]
 fn the_bytes_of_an_index_are_not_what_counts() {
-    let harness = Harness::new(index, on_index()).register::<Restore<'static>>();
+    let harness = Harness::new(index, on_index());
     let found = harness.check().unwrap_err();
     let by_bytes = [Check::Undo, Check::Order, Check::UndoBehindAnother];
     assert!(by_bytes.contains(&found.check), "{found}");
