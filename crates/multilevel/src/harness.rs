@@ -41,7 +41,7 @@
 //!   ([`Check::LocksOfInverse`]): a compensation does not ask, so that it never waits;
 //! - every pair in each order ([`Check::Order`], [`Check::UndoBehindAnother`]), with the locks that the
 //!   two really asked for, declared or while they ran, and with reservations admitted by the
-//!   escrow rule of the engine;
+//!   escrow rule of the engine; also where T2 has the locks of an operation before *a*;
 //! - histories of several transactions ([`Check::Serializable`]).
 //!
 //! Reservations keep a quantity within its bounds whoever commits and aborts. They are promises of
@@ -196,10 +196,12 @@ pub struct Harness<S = Contents> {
 
 /// Operations before those that are looked at.
 const PREFIX_MAX: usize = 12;
-/// Operations of which all pairs are looked at.
+/// Operations of which all pairs, and histories, are looked at.
 const CANDIDATES_MAX: usize = 4;
+/// Histories take less time than all pairs.
+const HISTORIES_PER_STATE: u32 = 4;
 /// Steps of a history.
-const STEPS_MAX: usize = 16;
+const STEPS_MAX: usize = 20;
 
 impl Harness<Contents> {
     /// A harness for operations. `build` makes the state to begin with: areas, and what is in them.
@@ -274,7 +276,8 @@ impl<S: PartialEq + Debug + 'static> Harness<S> {
         self
     }
 
-    /// How many states and histories (default: proptest's, 256 or `PROPTEST_CASES`).
+    /// How many states, and a quarter of how many histories (default: proptest's, 256 or
+    /// `PROPTEST_CASES`).
     pub fn cases(mut self, cases: u32) -> Self {
         self.cases = cases;
         self
@@ -301,33 +304,16 @@ impl<S: PartialEq + Debug + 'static> Harness<S> {
             rules: &self.rules,
             coverage: Default::default(),
         };
-        let prefix = vec(self.operations.clone(), 0..=self.prefix_max);
-        let candidates = vec(self.operations.clone(), 1..=CANDIDATES_MAX);
-        self.run(&(prefix.clone(), candidates), |(prefix, candidates)| {
-            let (state, before) = examination.state_after(prefix);
-            let at_state = |found: Box<Counterexample>| {
-                let seen = format!("{before}\n{:?}", examination.seen(&state));
-                Box::new(found.preceded_by("state", seen))
-            };
-            for call in candidates {
-                examination.examine(call, &state).map_err(at_state)?;
-            }
-            for earlier in candidates {
-                for later in candidates {
-                    examination
-                        .examine_pair(earlier, later, &state)
-                        .map_err(at_state)?;
-                }
-            }
-            Ok(())
+        let prefix = || vec(self.operations.clone(), 0..=self.prefix_max);
+        let candidates = || vec(self.operations.clone(), 1..=CANDIDATES_MAX);
+        self.run(self.cases, &(prefix(), candidates()), |(prefix, calls)| {
+            examination.from_state(prefix, |state| examination.examine_all(calls, state))
         })?;
-        let steps = steps(self.operations.clone(), STEPS_MAX);
-        self.run(&(prefix, steps), |(prefix, steps)| {
-            let (state, before) = examination.state_after(prefix);
-            examination.examine_history(steps, &state).map_err(|found| {
-                let seen = format!("{before}\n{:?}", examination.seen(&state));
-                Box::new(found.preceded_by("state", seen))
-            })
+        let histories = self.cases.saturating_mul(HISTORIES_PER_STATE);
+        let values = (prefix(), candidates(), steps(STEPS_MAX));
+        self.run(histories, &values, |(prefix, calls, steps)| {
+            let examine = |state: &_| examination.examine_history(calls, steps, state);
+            examination.from_state(prefix, examine)
         })?;
         Ok(examination.coverage.into_inner())
     }
@@ -344,6 +330,7 @@ impl<S: PartialEq + Debug + 'static> Harness<S> {
     /// Looks for a value that does not pass, and for the smallest.
     fn run<V: Strategy>(
         &self,
+        cases: u32,
         values: &V,
         examine: impl Fn(&V::Value) -> Examined,
     ) -> Result<(), Counterexample> {
@@ -357,7 +344,7 @@ impl<S: PartialEq + Debug + 'static> Harness<S> {
             })
         };
         let mut runner = TestRunner::new(ProptestConfig {
-            cases: self.cases,
+            cases,
             rng_seed: RngSeed::Fixed(self.seed),
             failure_persistence: None,
             max_shrink_iters: 1 << 16,

@@ -553,7 +553,7 @@ fn what_only_three_do_wrong_is_found_by_histories() {
     };
     let found = check(false).check().unwrap_err();
     assert_eq!(found.check, Check::Serializable, "{found}");
-    assert!(found.to_string().contains("T1: Read → 0"), "{found}");
+    assert!(found.to_string().contains(": Read → 0"), "{found}");
     check(true).assert();
 }
 
