@@ -6,6 +6,7 @@
 
 mod checkpoint;
 mod checkpointer;
+mod complex_objects;
 mod concurrency;
 mod debit_credit;
 mod exit;
@@ -54,6 +55,7 @@ enum Command {
     PageTouch(page_touch::Arguments),
     Concurrency(concurrency::Arguments),
     TreeInserts(tree_inserts::Arguments),
+    ComplexObjects(complex_objects::Arguments),
     #[command(hide = true)]
     ExperimentWorker(experiment_worker::Arguments),
 }
@@ -74,6 +76,7 @@ fn main() -> ExitCode {
         Command::PageTouch(verb) => verb.run(&mut output),
         Command::Concurrency(verb) => verb.run(&mut output),
         Command::TreeInserts(verb) => verb.run(&mut output),
+        Command::ComplexObjects(verb) => verb.run(&mut output),
         Command::ExperimentWorker(verb) => verb.run(),
     };
     let outcome = outcome.and_then(|exit| Ok(output.finish().map(|()| exit)?));
