@@ -4,6 +4,7 @@
 //! mean. What a verb finds out is a plain value that serialises (`--json`) and that a test can check;
 //! printing comes last and decides nothing.
 
+mod catalogue_figures;
 mod checkpoint;
 mod checkpointer;
 mod complex_objects;
@@ -12,6 +13,7 @@ mod debit_credit;
 mod exit;
 mod experiment_worker;
 mod history;
+mod hot_object;
 mod inspect;
 mod output;
 mod page_touch;
@@ -56,6 +58,7 @@ enum Command {
     Concurrency(concurrency::Arguments),
     TreeInserts(tree_inserts::Arguments),
     ComplexObjects(complex_objects::Arguments),
+    HotObject(hot_object::Arguments),
     #[command(hide = true)]
     ExperimentWorker(experiment_worker::Arguments),
 }
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Command::Concurrency(verb) => verb.run(&mut output),
         Command::TreeInserts(verb) => verb.run(&mut output),
         Command::ComplexObjects(verb) => verb.run(&mut output),
+        Command::HotObject(verb) => verb.run(&mut output),
         Command::ExperimentWorker(verb) => verb.run(),
     };
     let outcome = outcome.and_then(|exit| Ok(output.finish().map(|()| exit)?));
