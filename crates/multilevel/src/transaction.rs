@@ -17,7 +17,7 @@ use crate::subtransaction::{Await, Purpose, Subtransaction, Verdict, Workspace};
 use sardonyx_lock::{Asker, Denied, Granted, Owner, Resource};
 use sardonyx_storage::log::record::RECORD_HEAD_BYTES;
 use sardonyx_storage::sync::atomic::{AtomicBool, Ordering};
-use sardonyx_storage::sync::{Mutex, MutexGuard};
+use sardonyx_storage::sync::{Mutex, MutexGuard, thread};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -160,9 +160,9 @@ impl<'d> Transaction<'d> {
     /// [`Strategy::SingleLevel`] they take turns.
     pub fn scope<'env, F, T>(&'env self, body: F) -> T
     where
-        F: for<'scope> FnOnce(&'scope std::thread::Scope<'scope, 'env>) -> T,
+        F: for<'scope> FnOnce(&'scope thread::Scope<'scope, 'env>) -> T,
     {
-        std::thread::scope(body)
+        thread::scope(body)
     }
 
     fn asker(&self, waiter: Owner, compensation: bool) -> Asker {
