@@ -17,6 +17,7 @@ mod database;
 mod error;
 mod frames;
 mod held;
+mod nesting;
 pub mod operation;
 mod options;
 pub mod pages;

@@ -138,41 +138,51 @@ fn shuttle_everyone_is_told_and_what_was_told_is_there() {
     });
 }
 
-/// A transaction that waits for the disk is not kept waiting by one that has ended an operation, an
-/// unforced one, and then waits for the first one's locks.
+/// A transaction that waits until its group is written, behind another group, is not kept waiting by
+/// one that has the stage at that moment, for the unforced end of an operation, and then waits for the
+/// first one's locks.
 #[test]
 fn shuttle_an_end_of_an_operation_does_not_keep_a_commit_waiting() {
-    everywhere(60, |way| {
-        let disk = SimulatedDisk::new(1, Faults::default());
-        let (database, area) = open(way, &disk);
-        in_parallel(
-            &database,
-            vec![
-                Box::new(move |database| {
-                    let told: Called<i64> = database.run(|tx| {
-                        tx.call(&Put {
-                            area,
-                            cell: 0,
-                            value: 1,
-                        })
-                    });
-                    told.expect("committed");
-                }),
-                Box::new(move |database| {
-                    let told: Called<_> = database.run(|tx| {
-                        tx.call(&add(area, &[4], 1))?;
-                        tx.call(&Get {
-                            area,
-                            cells: vec![0],
-                        })
-                    });
-                    told.expect("committed");
-                }),
-            ],
-        );
-        let expected = sums(&[(&[0, 4], 1)]);
-        assert_eq!(after_a_crash(way, &disk, database), expected);
+    for strategy in [Strategy::OrderedLog, Strategy::SPHERES] {
+        for threaded in [false, true] {
+            let way = Way {
+                strategy,
+                page_log: PageLog::ByteRanges,
+                release: Release::Durable,
+                threaded,
+            };
+            explore(1000, move || ends_of_operations_beside_commits(way));
+        }
+    }
+}
+
+fn ends_of_operations_beside_commits(way: Way) {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let (database, area) = open(way, &disk);
+    let put = |cell: u64, times: i64| -> Box<dyn FnOnce(&Database) + Send> {
+        Box::new(move |database| {
+            for value in 1..=times {
+                let told: Called<i64> = database.run(|tx| tx.call(&Put { area, cell, value }));
+                told.expect("committed");
+            }
+        })
+    };
+    let waits = Box::new(move |database: &Database| {
+        let get = Get {
+            area,
+            cells: vec![0],
+        };
+        let told: Called<_> = database.run(|tx| {
+            for _ in 0..4 {
+                tx.call(&add(area, &[4], 1))?;
+            }
+            tx.call(&get)
+        });
+        told.expect("committed");
     });
+    in_parallel(&database, vec![put(0, 1), put(8, 2), waits]);
+    let expected = sums(&[(&[0], 1), (&[4], 4), (&[8], 2)]);
+    assert_eq!(after_a_crash(way, &disk, database), expected);
 }
 
 /// Operations that touch pages in opposite orders, in transactions that touch objects in opposite
@@ -395,9 +405,9 @@ fn small_log(way: Way) {
         buffers: 3,
     };
     let storage = StorageOptions {
-        segment_bytes: 64 << 10,
-        log_bytes_max: 256 << 10,
-        log_bytes_prepared: 64 << 10,
+        segment_bytes: 128 << 10,
+        log_bytes_max: 512 << 10,
+        log_bytes_prepared: 128 << 10,
         checkpoint_interval_bytes: Some(1 << 40),
         limits,
         ..storage()
