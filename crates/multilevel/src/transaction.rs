@@ -16,6 +16,7 @@ use crate::stage::{Member, MemberKind};
 use crate::strategy::{Release, Strategy};
 use crate::subtransaction::{Await, Purpose, Subtransaction, Verdict, Workspace};
 use sardonyx_lock::{Asker, Denied, Granted, Owner, Resource};
+use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::record::RECORD_HEAD_BYTES;
 use sardonyx_storage::sync::atomic::{AtomicBool, Ordering};
 use sardonyx_storage::sync::{Mutex, MutexGuard, thread};
@@ -145,6 +146,7 @@ impl<'d> Transaction<'d> {
         if self.is_doomed() {
             return Err(CallError::Deadlock);
         }
+        self.database.check().map_err(DatabaseError::from)?;
         if self.strategy == Strategy::SingleLevel {
             return self.call_in_single_level(operation);
         }
@@ -230,7 +232,8 @@ impl<'d> Transaction<'d> {
                 (None, Ok(Ok((output, inverse)))) => {
                     let inverse = inverse.as_ref().map(|i| (i.name(), i.bytes()));
                     match self.end_of_subtransaction(&mut subtransaction, inverse) {
-                        Ok(()) => Ended::Well(output),
+                        Ok(Ok(())) => Ended::Well(output),
+                        Ok(Err(error)) => Ended::Unforced(error),
                         Err(error) => Ended::Failed(error),
                     }
                 }
@@ -238,7 +241,7 @@ impl<'d> Transaction<'d> {
                 (None, Ok(Err(error))) => Ended::Failed(CallError::Failed(error)),
                 (None, Err(panic)) => Ended::Panicked(panic),
             };
-            if !matches!(ended, Ended::Well(_)) {
+            if !matches!(ended, Ended::Well(_) | Ended::Unforced(_)) {
                 subtransaction.undo();
             }
             let workspace = subtransaction.end();
@@ -252,6 +255,7 @@ impl<'d> Transaction<'d> {
                     self.database.counters.add(|c| &c.failed, 1);
                     return Err(error);
                 }
+                Ended::Unforced(error) => return Err(CallError::Engine(error.into())),
                 Ended::Panicked(panic) => resume_unwind(panic),
                 Ended::Doomed(Verdict::Deadlock) => return Err(CallError::Deadlock),
                 Ended::Doomed(Verdict::Restart(wait)) => {
@@ -273,15 +277,15 @@ impl<'d> Transaction<'d> {
     }
 
     /// EOS: what the subtransaction did goes to the log, or into a sphere, while its pages are
-    /// locked.
+    /// locked. The inner error is the log's, after that.
     fn end_of_subtransaction<E: std::error::Error + 'static>(
         &self,
         subtransaction: &mut Subtransaction<'_>,
         inverse: Option<(&'static str, &[u8])>,
-    ) -> Result<(), CallError<E>> {
+    ) -> Result<Result<(), LogError>, CallError<E>> {
         let database = self.database;
         if subtransaction.workspace().ranges.is_empty() {
-            return Ok(());
+            return Ok(Ok(()));
         }
         let inverse = match inverse {
             None => None,
@@ -304,6 +308,7 @@ impl<'d> Transaction<'d> {
         let mut group = None;
         let (sequence, sphere) = match self.strategy {
             Strategy::PersistenceSpheres { pages_max } => {
+                stage.admit()?;
                 let sequence = stage.next_sequence();
                 let kind = MemberKind::Operation {
                     sequence,
@@ -337,10 +342,9 @@ impl<'d> Transaction<'d> {
         }
         drop(course);
         if let (true, Some(group)) = (forced, group) {
-            let forced = database.force(stage, group);
-            return forced.map_err(|error| CallError::Engine(error.into()));
+            return Ok(database.force(stage, group));
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     fn call_in_single_level<O: Operation>(
@@ -392,6 +396,10 @@ impl<'d> Transaction<'d> {
             return Err(CommitError::Deadlock);
         }
         let database = self.database;
+        if let Err(error) = database.check() {
+            self.abort_now()?;
+            return Err(DatabaseError::from(error).into());
+        }
         let mut stage = database.stage();
         let ended = match self.strategy {
             Strategy::SingleLevel => {
@@ -400,7 +408,12 @@ impl<'d> Transaction<'d> {
                     changes, ranges, ..
                 } = &mut *single;
                 changes.ranges(ranges);
-                stage.end_of_transaction(self.number, ranges)
+                let (bytes, limit) = (stage.log_bytes(ranges), database.unit_bytes_max());
+                if bytes > limit {
+                    Err(DatabaseError::TooLarge { bytes, limit })
+                } else {
+                    stage.end_of_transaction(self.number, ranges)
+                }
             }
             Strategy::PersistenceSpheres { .. } => {
                 let spheres = self.spheres();
@@ -408,8 +421,8 @@ impl<'d> Transaction<'d> {
             }
             _ => stage.end_of_transaction(self.number, &[]),
         };
-        let group = match ended {
-            Ok(group) => group,
+        let (group, wrote) = match ended {
+            Ok(ended) => ended,
             Err(error) => {
                 drop(stage);
                 self.abort_now()?;
@@ -417,25 +430,34 @@ impl<'d> Transaction<'d> {
             }
         };
         self.finished = true;
-        self.database.counters.add(|c| &c.committed, 1);
-        if database.release == Release::Appended {
-            let sealed = stage.filling.seal_if_wanted();
-            drop(stage);
-            self.release();
-            let durable = database.force_sealed(sealed, group);
-            durable.map_err(CommitError::Unknown)
-        } else {
-            let durable = database.force(stage, group);
-            self.release();
-            durable.map_err(CommitError::Unknown)
-        }
+        database.counters.add(|c| &c.committed, 1);
+        let durable = match database.release {
+            Release::Appended => {
+                let sealed = stage.filling.seal_if_wanted();
+                drop(stage);
+                self.release();
+                database.force_sealed(sealed, group)
+            }
+            // What it read was durable when it was unlocked.
+            Release::Durable if !wrote => {
+                drop(stage);
+                self.release();
+                Ok(())
+            }
+            Release::Durable => {
+                let durable = database.force(stage, group);
+                self.release();
+                durable
+            }
+        };
+        durable.map_err(CommitError::Unknown)
     }
 
     /// Aborts: everything it did is undone when this returns.
     ///
     /// # Errors
-    /// If an inverse fails, or the log: then the transaction stays unfinished, with its locks, and
-    /// is undone when the database is opened again.
+    /// If an inverse fails, the transaction stays unfinished, with its locks; if the log does, without
+    /// them, for nothing can be committed any more. It is undone when the database is opened again.
     pub fn abort(mut self) -> Result<(), DatabaseError> {
         self.abort_now()
     }
@@ -459,8 +481,12 @@ impl<'d> Transaction<'d> {
                 };
                 bytes.copy_from_slice(old);
             });
-        } else {
-            self.compensate_all()?;
+        } else if let Err(error) = self.compensate_all() {
+            if self.database.check().is_err() {
+                // Nobody should wait for ever; whoever sees what is left here cannot commit.
+                self.release();
+            }
+            return Err(error);
         }
         self.release();
         self.database.counters.add(|c| &c.aborted, 1);
@@ -621,6 +647,8 @@ impl Course {
 /// How an execution ended.
 enum Ended<T, E: std::error::Error + 'static> {
     Well(T),
+    /// It is complete, but the log failed when it was forced (S2).
+    Unforced(LogError),
     Failed(CallError<E>),
     Panicked(Box<dyn Any + Send>),
     Doomed(Verdict),
