@@ -72,7 +72,7 @@ impl MultilevelTorture {
             }
             let life = random.next_u64();
             journaled = self
-                .check(life, &acknowledged, &mut met)
+                .check(life, &mut acknowledged, &mut met)
                 .with_context(|| format!("after kill {} of seed {}", kill + 1, self.seed))?;
             progress.inc(1);
             progress.set_message(journaled.to_string());
@@ -144,8 +144,9 @@ impl MultilevelTorture {
         Ok(())
     }
 
-    /// Looks at everything. Returns how many transactions there are.
-    fn check(&self, life: u64, acknowledged: &[u64], met: &mut Met) -> anyhow::Result<u64> {
+    /// Looks at everything. Returns how many transactions there are. What is found is from then on as
+    /// if it had been acknowledged: the worker goes on after it.
+    fn check(&self, life: u64, acknowledged: &mut [u64], met: &mut Met) -> anyhow::Result<u64> {
         let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(&self.directory)?);
         // A process killed while it made the database has left less than one.
         if acknowledged.iter().any(|told| *told > 0) {
@@ -158,9 +159,9 @@ impl MultilevelTorture {
         met.undone_operations += opened.database.undone().operations;
         let (mut balances, mut stock) = (vec![0; ACCOUNTS as usize], 0);
         let mut journaled = 0;
-        for (worker, &told) in acknowledged.iter().enumerate() {
+        for (worker, told) in acknowledged.iter_mut().enumerate() {
             let journal = opened.journal(worker as u64)?;
-            check_journal(worker as u64, &journal, told)?;
+            *told = check_journal(worker as u64, &journal, *told)?;
             for &(number, change) in &journal {
                 for (from, to, amount) in Plan::of(worker as u64, number).transfers {
                     balances[from as usize] -= amount;
@@ -182,7 +183,8 @@ impl MultilevelTorture {
 }
 
 /// A journal has all transactions that commit, up to the last acknowledged one or the one after.
-fn check_journal(worker: u64, journal: &[(u64, i64)], told: u64) -> anyhow::Result<()> {
+/// Returns the last one.
+fn check_journal(worker: u64, journal: &[(u64, i64)], told: u64) -> anyhow::Result<u64> {
     let commit = (1..).filter(|number| !Plan::of(worker, *number).aborts);
     let mut commit = commit.peekable();
     for (nth, (number, change)) in journal.iter().enumerate() {
@@ -204,7 +206,7 @@ fn check_journal(worker: u64, journal: &[(u64, i64)], told: u64) -> anyhow::Resu
         last == told || Some(last) == after_told,
         "worker {worker} was told of {told} only, its journal ends at {last}"
     );
-    Ok(())
+    Ok(last)
 }
 
 fn remove(directory: &Path) -> anyhow::Result<()> {
