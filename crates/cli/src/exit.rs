@@ -6,7 +6,7 @@ use sardonyx::storage::journal::JournalError;
 use sardonyx::storage::log::LogError;
 use sardonyx::storage::manifest::ManifestError;
 use sardonyx::storage::recovery::RecoveryError;
-use sardonyx::{Error, SerialError};
+use sardonyx::{Error, SerialError, TableError};
 use sardonyx_experiments::ExperimentError;
 use sardonyx_floor::FloorError;
 use sardonyx_mapped::SegmentError;
@@ -30,7 +30,8 @@ Exit codes:
      system that is saturated before it reaches what is asked of it
   2  wrong usage: the arguments, or a path without a database or a trace
   3  the database is open elsewhere
-  4  it could not be done: the disk, memory or the system refused";
+  4  it could not be done: the disk, memory or the system refused, or there are unfinished multi-level
+     transactions, which have to be undone first";
 
 /// How the program ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,6 +131,9 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(SegmentError::Open(error)) = cause.downcast_ref::<SegmentError>() {
         return Some(of_open(error));
     }
+    if let Some(error) = cause.downcast_ref::<TableError>() {
+        return Some(of_table(error));
+    }
     cause.is::<DiskError>().then_some(Exit::Failed)
 }
 
@@ -168,6 +172,7 @@ fn of_database(error: &Error) -> Exit {
         Error::Open(error) => of_open(error),
         Error::Journal(error) => of_journal(error),
         Error::Transaction(SerialError::Log(error)) => of_log(error),
+        Error::Table(error) => of_table(error),
         _ => Exit::Failed,
     }
 }
@@ -180,6 +185,13 @@ fn of_open(error: &OpenError) -> Exit {
         OpenError::Locked { .. } => Exit::Locked,
         OpenError::ManifestLost { .. } => Exit::Found,
         OpenError::Option { .. } | OpenError::Absent { .. } => Exit::Usage,
+        _ => Exit::Failed,
+    }
+}
+
+fn of_table(error: &TableError) -> Exit {
+    match error {
+        TableError::Catalogue { .. } | TableError::DamagedTable { .. } => Exit::Found,
         _ => Exit::Failed,
     }
 }

@@ -4,6 +4,7 @@
 //! mean. What a verb finds out is a plain value that serialises (`--json`) and that a test can check;
 //! printing comes last and decides nothing.
 
+mod catalogue_figures;
 mod checkpoint;
 mod checkpointer;
 mod concurrency;

@@ -1,5 +1,6 @@
 //! `recover`: opens a database as after a crash, says what that took, and closes it.
 
+use crate::catalogue_figures::CatalogueFigures;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::output::table::Sheet;
@@ -13,7 +14,8 @@ use std::io::Write;
 /// Recover a database and say what was done and how fast.
 ///
 /// Opening a database always recovers it; this verb does nothing else. With --dry-run nothing at
-/// all is changed on disk.
+/// all is changed on disk. A database with unfinished multi-level transactions is not opened here:
+/// only the program that knows their operations can undo them. The dry run says how many they are.
 ///
 /// Examples:
 ///   sardonyx recover bank.sdx
@@ -32,24 +34,31 @@ pub struct Arguments {
 struct Report {
     dry_run: bool,
     recovery: RecoveryFigures,
+    /// Absent if there are no tables.
+    catalogue: Option<CatalogueFigures>,
 }
 
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let recovery = if self.dry_run {
+        let (recovery, catalogue) = if self.dry_run {
             let files = self.target.files()?;
             let manifest = Manifest::read(&*files.disk)?;
-            RecoveryFigures::from(&recover(&files.disk, &manifest, dry_run())?.report)
+            let mut recovered = recover(&files.disk, &manifest, dry_run())?;
+            let catalogue = CatalogueFigures::of_store(&mut recovered.store)?;
+            (RecoveryFigures::from(&recovered.report), catalogue)
         } else {
             let database = self.target.database()?;
             let recovery = RecoveryFigures::from(database.recovery());
+            let catalogue =
+                database.read(|view| CatalogueFigures::of(view.pages(), view.catalogue()));
             database.close()?;
-            recovery
+            (recovery, Some(catalogue))
         };
         let report = Report {
             dry_run: self.dry_run,
             recovery,
+            catalogue,
         };
         if output.is_json() {
             output.value(&report)?;
@@ -60,6 +69,9 @@ impl Arguments {
                 false => "Recovered",
             });
             report.recovery.print(&mut sheet);
+            if let Some(catalogue) = &report.catalogue {
+                catalogue.print(&mut sheet);
+            }
             write!(output, "{sheet}")?;
         }
         Ok(Exit::Done)

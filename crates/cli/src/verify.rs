@@ -1,5 +1,6 @@
 //! `verify`: checks everything that a database has on disk, and changes nothing.
 
+use crate::catalogue_figures::CatalogueFigures;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::output::table::{Sheet, Table};
@@ -7,7 +8,8 @@ use crate::output::units;
 use crate::recovery_figures::RecoveryFigures;
 use crate::target::{Target, dry_run};
 use anyhow::Context;
-use sardonyx::storage::verify::{Severity, Verification, verify};
+use sardonyx::storage::store::PageStore;
+use sardonyx::storage::verify::{self, Severity, Verification, verify_with};
 use serde::Serialize;
 use std::io::Write;
 
@@ -15,7 +17,8 @@ use std::io::Write;
 ///
 /// Reads all of it, tries a recovery in memory, and changes nothing. The database must not be open
 /// elsewhere. Each finding names its file and offset. What an interrupted write leaves (a leftover)
-/// is told from damage; only damage makes the exit code 1.
+/// is told from damage; only damage makes the exit code 1. Multi-level transactions that a crash left
+/// unfinished are a leftover: whoever opens the database that way undoes them.
 ///
 /// Example: sardonyx verify bank.sdx
 #[derive(Debug, clap::Args)]
@@ -34,6 +37,8 @@ struct Report {
     chunks: u64,
     archived_rows: u64,
     recovery: Option<RecoveryFigures>,
+    /// Absent if there are no tables, or nothing could be recovered.
+    catalogue: Option<CatalogueFigures>,
     findings: Vec<Finding>,
 }
 
@@ -50,9 +55,16 @@ impl Arguments {
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let files = self.target.files()?;
         let options = dry_run();
-        let found = verify(&files.disk, options.memory_max_bytes, options.workers)
+        let mut catalogue = None;
+        let place = files.disk.display_name("");
+        let look = |mut store| {
+            let (found, findings) = look_into(&mut store, &place);
+            catalogue = found;
+            findings
+        };
+        let found = verify_with(&files.disk, options.memory_max_bytes, options.workers, look)
             .with_context(|| format!("verifying {}", self.target.path.display()))?;
-        let report = Report::of(&found);
+        let report = Report::of(&found, catalogue);
         if output.is_json() {
             output.value(&report)?;
         } else {
@@ -66,8 +78,29 @@ impl Arguments {
     }
 }
 
+/// What the recovered pages list, and what is not as it should be there.
+fn look_into(
+    store: &mut PageStore,
+    place: &str,
+) -> (Option<CatalogueFigures>, Vec<verify::Finding>) {
+    let finding = |severity, what| verify::Finding {
+        severity,
+        file: place.to_string(),
+        offset: None,
+        what,
+    };
+    match CatalogueFigures::of_store(store) {
+        Ok(catalogue) => {
+            let warning = catalogue.as_ref().and_then(CatalogueFigures::warning);
+            let finding = warning.map(|what| finding(Severity::Leftover, what));
+            (catalogue, finding.into_iter().collect())
+        }
+        Err(error) => (None, vec![finding(Severity::Damage, error.to_string())]),
+    }
+}
+
 impl Report {
-    fn of(found: &Verification) -> Self {
+    fn of(found: &Verification, catalogue: Option<CatalogueFigures>) -> Self {
         let findings = found.findings.iter().map(|finding| Finding {
             severity: match finding.severity {
                 Severity::Leftover => "leftover",
@@ -84,6 +117,7 @@ impl Report {
             chunks: found.chunks,
             archived_rows: found.archived_rows,
             recovery: found.recovery.as_ref().map(RecoveryFigures::from),
+            catalogue,
             findings: findings.collect(),
         }
     }
@@ -105,6 +139,9 @@ impl Report {
             sheet.heading("Recovery, tried in memory");
             recovery.print(&mut sheet);
         }
+        if let Some(catalogue) = &self.catalogue {
+            catalogue.print(&mut sheet);
+        }
         writeln!(output, "{sheet}")?;
         if !self.findings.is_empty() {
             let mut table = Table::new(["severity", "file", "#offset", "finding"]);
@@ -122,7 +159,7 @@ impl Report {
         }
         let verdict = match (self.sound, self.findings.is_empty()) {
             (true, true) => "Sound: nothing to report.",
-            (true, false) => "Sound: only what interrupted writes left, which recovery ignores.",
+            (true, false) => "Sound: only what was interrupted is left, which opening deals with.",
             (false, _) => "DAMAGED: something that was durable is broken or missing.",
         };
         Ok(writeln!(output, "{verdict}")?)

@@ -3,6 +3,7 @@
 use sardonyx_floor::FloorError;
 use sardonyx_mapped::memory::{GrowError, PlaceError};
 use sardonyx_mapped::{RunError, SegmentError};
+use sardonyx_workload::complex_objects::{ComplexObjectError, Subobject};
 use std::path::PathBuf;
 
 /// What an engine says went wrong, in its own words.
@@ -86,6 +87,9 @@ pub enum ExperimentError {
         /// What is wrong with it.
         message: String,
     },
+    /// A database of complex objects, or transactions on it, that cannot be.
+    #[error(transparent)]
+    ComplexObjects(#[from] ComplexObjectError),
     /// A database of multi-level transactions could not be opened, or failed.
     #[error("{doing}: {source}")]
     Database {
@@ -94,6 +98,22 @@ pub enum ExperimentError {
         /// What the engine said.
         #[source]
         source: Failure,
+    },
+    /// A subobject's value is not the sum of what was committed.
+    #[error(
+        "subobject {} of complex object {} is {found}, but the sum of what was committed is \
+         {expected}; {others} other values are wrong, too",
+        subobject.number, subobject.complex_object
+    )]
+    WrongSubobject {
+        /// Which.
+        subobject: Subobject,
+        /// What was committed.
+        expected: i64,
+        /// What was found.
+        found: i64,
+        /// How many others are wrong.
+        others: u64,
     },
     /// Nothing was asked for.
     #[error(

@@ -144,3 +144,108 @@ fn who_depends_on_a_pending_change_goes_on_when_it_is_decided() {
     let too_much = locks.try_reserve(one.holder, &OBJECTS, 5, quantity(99, -101));
     assert_eq!(too_much, Reserved::OutOfBounds);
 }
+
+#[test]
+fn a_restart_is_preferred_to_an_abort_of_a_younger_one() {
+    let locks = Locks::new();
+    // The subtransaction of 1, the older, holds a page and waits for an object of 2.
+    locks
+        .request(for_object(2, 1), &OBJECTS, 5, CHANGE)
+        .unwrap();
+    locks.request(for_page(1, 1), &PAGES, 9, EXCLUSIVE).unwrap();
+    thread::scope(|scope| {
+        let older = scope.spawn(|| {
+            let denied = locks.request(for_object(1, 1), &OBJECTS, 5, READ);
+            locks.release(for_page(1, 1).holder, [page(9)]);
+            denied
+        });
+        until_waiting(&locks, 1);
+        let granted = locks.request(for_page(2, 1), &PAGES, 9, EXCLUSIVE);
+        assert_eq!(granted, Ok(Granted::New));
+        assert_eq!(older.join().unwrap(), Err(Denied::Restart));
+    });
+    let statistics = locks.statistics();
+    assert_eq!(statistics.objects.restarts, 1);
+    assert_eq!(statistics.objects.aborts + statistics.pages.aborts, 0);
+}
+
+#[test]
+fn a_sibling_that_waits_for_the_same_object_keeps_its_place_when_one_is_denied() {
+    let locks = Locks::new();
+    locks
+        .request(for_object(1, 1), &OBJECTS, 5, CHANGE)
+        .unwrap();
+    locks.request(for_page(2, 1), &PAGES, 9, EXCLUSIVE).unwrap();
+    thread::scope(|scope| {
+        let with_page = scope.spawn(|| {
+            let denied = locks.request(for_object(2, 1), &OBJECTS, 5, READ);
+            locks.release(for_page(2, 1).holder, [page(9)]);
+            denied
+        });
+        let sibling = scope.spawn(|| locks.request(for_object(2, 2), &OBJECTS, 5, CHANGE));
+        until_waiting(&locks, 2);
+        let behind = scope.spawn(|| locks.request(for_object(3, 1), &OBJECTS, 5, READ));
+        until_waiting(&locks, 3);
+        // Now 1 waits for the page: only the sibling that has it is in the cycle.
+        let granted = locks.request(for_page(1, 1), &PAGES, 9, EXCLUSIVE);
+        assert_eq!(granted, Ok(Granted::New));
+        assert_eq!(with_page.join().unwrap(), Err(Denied::Restart));
+        let waiting = locks.waiting();
+        let waiters: Vec<Owner> = waiting.iter().map(|waiting| waiting.asker.waiter).collect();
+        assert_eq!(waiters, [for_page(2, 2).waiter, for_page(3, 1).waiter]);
+        locks.release(Owner::transaction(1), [object(5)]);
+        assert_eq!(sibling.join().unwrap(), Ok(Granted::New));
+        locks.release(Owner::transaction(2), [object(5)]);
+        assert_eq!(behind.join().unwrap(), Ok(Granted::New));
+    });
+}
+
+#[test]
+fn all_waiting_siblings_of_a_transaction_that_must_abort_are_told() {
+    let locks = Locks::new();
+    for number in 1..=3 {
+        let asker = for_object(number, 1);
+        locks.request(asker, &OBJECTS, number, CHANGE).unwrap();
+    }
+    thread::scope(|scope| {
+        let in_the_cycle = scope.spawn(|| locks.request(for_object(2, 1), &OBJECTS, 1, READ));
+        // 3 does not wait for anybody, so this one is in no cycle.
+        let beside_it = scope.spawn(|| locks.request(for_object(2, 2), &OBJECTS, 3, READ));
+        until_waiting(&locks, 2);
+        let older = scope.spawn(|| locks.request(for_object(1, 1), &OBJECTS, 2, READ));
+        assert_eq!(in_the_cycle.join().unwrap(), Err(Denied::Deadlock));
+        assert_eq!(beside_it.join().unwrap(), Err(Denied::Deadlock));
+        locks.release(Owner::transaction(2), [object(2)]);
+        assert_eq!(older.join().unwrap(), Ok(Granted::New));
+    });
+    assert_eq!(locks.statistics().objects.aborts, 1);
+}
+
+#[test]
+fn one_wait_that_closes_two_cycles_has_two_victims() {
+    let locks = Locks::new();
+    locks.request(for_page(1, 1), &PAGES, 1, EXCLUSIVE).unwrap();
+    for number in 2..=3 {
+        locks
+            .request(for_page(number, 1), &PAGES, 9, SHARED)
+            .unwrap();
+    }
+    thread::scope(|scope| {
+        let victims = [2, 3].map(|number| {
+            let locks = &locks;
+            scope.spawn(move || {
+                let asker = for_page(number, 1);
+                let outcome = locks.request(asker, &PAGES, 1, SHARED);
+                locks.release(asker.holder, [page(9)]);
+                outcome
+            })
+        });
+        until_waiting(&locks, 2);
+        let granted = locks.request(for_page(1, 1), &PAGES, 9, EXCLUSIVE);
+        assert_eq!(granted, Ok(Granted::New));
+        for victim in victims {
+            assert_eq!(victim.join().unwrap(), Err(Denied::Restart));
+        }
+    });
+    assert_eq!(locks.statistics().pages.restarts, 2);
+}

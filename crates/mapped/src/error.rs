@@ -42,10 +42,10 @@ pub enum SegmentError {
         /// Bytes reserved.
         limit_bytes: u64,
     },
-    /// The shared memory is not one that this program can use.
+    /// The shared memory, or the database, is not one that this program can use.
     #[error("{place} cannot be used: {reason}")]
     Incompatible {
-        /// The file of the shared memory.
+        /// The file of the shared memory, or the database's directory.
         place: String,
         /// Why.
         reason: String,

@@ -18,6 +18,7 @@ use sardonyx_storage::shared::{
     Custodian, FirstOpening, LogLeader, SharedLock, SharedLogError, SharedLogState, SharedMemory,
     join, lock_opening, open_first,
 };
+use sardonyx_table::unfinished;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -95,8 +96,15 @@ impl Opening<'_> {
         &self,
         disk: &Arc<dyn Disk>,
         directory: &Path,
-        first: FirstOpening,
+        mut first: FirstOpening,
     ) -> Result<(Arc<Region>, Durable), SegmentError> {
+        // To this way tables and areas are bytes; but not all bytes are there to stay.
+        unfinished::refuse_in_any(&mut first.store).map_err(|error| {
+            SegmentError::Incompatible {
+                place: directory.display().to_string(),
+                reason: error.to_string(),
+            }
+        })?;
         let path = self.path(directory, &first.manifest)?;
         let region = Arc::new(Region::create(Some(&path), self.size, true)?);
         region.grow(first.store.pages())?;

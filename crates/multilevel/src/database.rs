@@ -118,6 +118,12 @@ impl Shared {
         self.areas.lock().clone()
     }
 
+    /// Whether the log is sound (I7).
+    #[inline]
+    pub fn check(&self) -> Result<(), LogError> {
+        self.commit.check()
+    }
+
     pub fn next_transaction(&self) -> u64 {
         self.transactions.fetch_add(1, Ordering::Relaxed)
     }
@@ -245,11 +251,19 @@ impl Database {
         })
     }
 
-    /// The area of this name, declared where absent, with at least so many pages.
+    /// The area of this name, declared where absent, with at least so many pages. Names that begin
+    /// with a dot are the engine's.
     ///
     /// # Errors
-    /// If the name is that of a table, or there is no more room.
+    /// If the name is that of a table or the engine's, or there is no more room.
     pub fn area(&self, name: &str, pages: u64) -> Result<Area, DatabaseError> {
+        if name.starts_with('.') {
+            return Err(DatabaseError::Refused {
+                reason: format!(
+                    "the area's name {name:?} begins with a dot: those are the engine's"
+                ),
+            });
+        }
         let mut stage = self.shared.stage();
         let number = match stage.catalogue.area(name)? {
             Some(number) => number,

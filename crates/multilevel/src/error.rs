@@ -69,6 +69,14 @@ pub enum DatabaseError {
     /// An unfinished transaction could not be undone.
     #[error(transparent)]
     Compensation(#[from] CompensationError),
+    /// A single-level transaction changed more than the log takes at once.
+    #[error("a transaction's changes take {bytes} bytes of log, the limit is {limit}")]
+    TooLarge {
+        /// What they take.
+        bytes: usize,
+        /// The limit: half of `GroupLimits::transaction_bytes`.
+        limit: usize,
+    },
     /// What was asked for cannot be had.
     #[error("{reason}")]
     Refused {

@@ -47,7 +47,8 @@ impl Options {
     }
 
     /// Makes an operation known, so that it can be an inverse. Everything that is an inverse in this
-    /// program, or was in the one that had the database before, has to be.
+    /// program, or was in the one that had the database before, has to be; those of the ready types
+    /// are.
     pub fn register<O: Recorded>(mut self) -> Self {
         if let Err(error) = self.registry.register::<O>() {
             self.error.get_or_insert(error);

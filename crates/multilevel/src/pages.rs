@@ -6,7 +6,7 @@
 //! Under the engine every page is locked when it is first read or written (L0), until the end of the
 //! subtransaction: shared to read, exclusively to write, converted where needed.
 
-use sardonyx_lock::{LockSpace, Mode};
+use sardonyx_lock::{LockSpace, Mode, Modes};
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use std::ops::Range;
 
@@ -127,6 +127,13 @@ pub trait Pages {
     /// # Panics
     /// If the space has no such mode.
     fn lock(&mut self, space: &'static LockSpace, object: u64, mode: Mode) -> Result<(), Stop>;
+
+    /// The modes of an object that the transaction holds; `None` if that cannot be told, and then
+    /// the operation has to reckon with any.
+    fn held(&self, space: &'static LockSpace, object: u64) -> Option<Modes> {
+        let _ = (space, object);
+        None
+    }
 
     /// Asks for a change of a bounded quantity and, once it is admitted, counts with it until the
     /// end of the transaction. The caller has locked the page of the quantity exclusively and makes

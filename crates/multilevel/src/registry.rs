@@ -1,6 +1,8 @@
 //! The operations that can be inverses: by name for the program, by number for undo entries.
 
+use crate::counter;
 use crate::error::DatabaseError;
+use crate::index;
 use crate::operation::{NAME_BYTES_MAX, Recorded};
 use crate::pages::Pages;
 use std::collections::HashMap;
@@ -10,31 +12,53 @@ use std::fmt;
 type Execute = fn(&[u8], &mut dyn Pages) -> Result<(), String>;
 
 /// Operations by name.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct Registry {
     operations: HashMap<&'static str, Execute>,
-    /// In the order of registration.
-    names: Vec<&'static str>,
+    /// In the order of registration: name and type.
+    names: Vec<(&'static str, &'static str)>,
+}
+
+impl Default for Registry {
+    /// Those of the ready types.
+    fn default() -> Self {
+        let mut registry = Registry {
+            operations: HashMap::new(),
+            names: Vec::new(),
+        };
+        let ready = [
+            registry.register::<counter::Add>(),
+            registry.register::<counter::SetBack>(),
+            registry.register::<index::Restore<'_>>(),
+        ];
+        debug_assert!(ready.iter().all(Result::is_ok), "{ready:?}");
+        registry
+    }
 }
 
 impl Registry {
-    /// Adds an operation.
+    /// Adds an operation; one that is there already is not added again.
     pub fn register<O: Recorded>(&mut self) -> Result<(), DatabaseError> {
         let (name, bytes) = (O::NAME, O::NAME.len());
         if bytes == 0 || bytes > NAME_BYTES_MAX {
             let limit = NAME_BYTES_MAX;
             return Err(DatabaseError::Name { name, bytes, limit });
         }
-        if self.operations.insert(name, execute::<O>).is_some() {
+        let of = std::any::type_name::<O>();
+        if let Some((_, other)) = self.names.iter().find(|(found, _)| *found == name) {
+            if *other == of {
+                return Ok(());
+            }
             return Err(DatabaseError::RegisteredTwice { name });
         }
-        self.names.push(name);
+        self.operations.insert(name, execute::<O>);
+        self.names.push((name, of));
         Ok(())
     }
 
     /// All names.
-    pub fn names(&self) -> &[&'static str] {
-        &self.names
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.names.iter().map(|(name, _)| *name)
     }
 }
 
@@ -47,7 +71,7 @@ fn execute<O: Recorded>(bytes: &[u8], pages: &mut dyn Pages) -> Result<(), Strin
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(&self.names).finish()
+        f.debug_list().entries(self.names()).finish()
     }
 }
 
@@ -73,7 +97,7 @@ impl Numbered {
             numbered.by_number.push((name, execute));
         }
         let mut new = Vec::new();
-        for &name in registry.names() {
+        for name in registry.names() {
             if !numbered.numbers.contains_key(name) {
                 let number = numbered.by_number.len() as u32;
                 numbered.numbers.insert(name, number);

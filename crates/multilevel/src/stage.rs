@@ -351,20 +351,20 @@ impl Stage {
     }
 
     /// S1: the end of a transaction; S2 and the ordered log: without changes. Returns the group that
-    /// must be durable before the transaction is: if it wrote nothing, that of the newest change
-    /// that it can have read.
+    /// must be durable before the transaction is, if it wrote nothing, that of the newest change
+    /// that it can have read; and whether it wrote.
     pub fn end_of_transaction(
         &mut self,
         transaction: u64,
         changed: &[Changed],
-    ) -> Result<u64, DatabaseError> {
+    ) -> Result<(u64, bool), DatabaseError> {
         if changed.is_empty() && !self.slots.contains_key(&transaction) {
-            return Ok(self.filling.last_group());
+            return Ok((self.filling.last_group(), false));
         }
         self.admit()?;
         let pages = self.append_changes(changed);
         self.append_end(transaction);
-        Ok(self.end_unit(pages, true))
+        Ok((self.end_unit(pages, true), true))
     }
 
     /// S2/PS: before the first change of a page by a subtransaction, which has locked it exclusively.
@@ -420,19 +420,20 @@ impl Stage {
     }
 
     /// S2/PS: the end of a transaction, committed or compensated: its spheres in one unit. Returns the
-    /// group to wait for, as [`Stage::end_of_transaction`].
+    /// same as [`Stage::end_of_transaction`].
     pub fn end_in_spheres(
         &mut self,
         transaction: u64,
         of: impl IntoIterator<Item = SubtransactionNumber>,
         forced: bool,
-    ) -> Result<u64, DatabaseError> {
+    ) -> Result<(u64, bool), DatabaseError> {
         self.admit()?;
         let taken = self.spheres.take(of);
         if taken.is_empty() && !self.slots.contains_key(&transaction) {
-            return Ok(self.filling.last_group());
+            return Ok((self.filling.last_group(), false));
         }
-        self.append_spheres(taken, Some(transaction), forced)
+        let group = self.append_spheres(taken, Some(transaction), forced)?;
+        Ok((group, true))
     }
 
     /// S2/PS: appends all spheres that there are, of aborted transactions.

@@ -15,6 +15,7 @@ use crate::stage::{Member, MemberKind};
 use crate::strategy::{Release, Strategy};
 use crate::subtransaction::{Await, Purpose, Subtransaction, Verdict, Workspace};
 use sardonyx_lock::{Asker, Denied, Granted, Owner, Resource};
+use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::record::RECORD_HEAD_BYTES;
 use sardonyx_storage::sync::atomic::{AtomicBool, Ordering};
 use sardonyx_storage::sync::{Mutex, MutexGuard};
@@ -140,6 +141,7 @@ impl<'d> Transaction<'d> {
         if self.is_doomed() {
             return Err(CallError::Deadlock);
         }
+        self.database.check().map_err(DatabaseError::from)?;
         if self.strategy == Strategy::SingleLevel {
             return self.call_in_single_level(operation);
         }
@@ -207,13 +209,17 @@ impl<'d> Transaction<'d> {
         loop {
             let workspace = self.course.lock().workspaces.pop().unwrap_or_default();
             let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
-            let outcome = catch_unwind(AssertUnwindSafe(|| operation.execute(&mut subtransaction)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                let output = operation.execute(&mut subtransaction)?;
+                let inverse = operation.inverse(&output);
+                Ok((output, inverse))
+            }));
             let ended = match (subtransaction.verdict(), outcome) {
-                (None, Ok(Ok(output))) => {
-                    let inverse = operation.inverse(&output);
+                (None, Ok(Ok((output, inverse)))) => {
                     let inverse = inverse.as_ref().map(|i| (i.name(), i.bytes()));
                     match self.end_of_subtransaction(&mut subtransaction, inverse) {
-                        Ok(()) => Ended::Well(output),
+                        Ok(Ok(())) => Ended::Well(output),
+                        Ok(Err(error)) => Ended::Unforced(error),
                         Err(error) => Ended::Failed(error),
                     }
                 }
@@ -221,7 +227,7 @@ impl<'d> Transaction<'d> {
                 (None, Ok(Err(error))) => Ended::Failed(CallError::Failed(error)),
                 (None, Err(panic)) => Ended::Panicked(panic),
             };
-            if !matches!(ended, Ended::Well(_)) {
+            if !matches!(ended, Ended::Well(_) | Ended::Unforced(_)) {
                 subtransaction.undo();
             }
             let workspace = subtransaction.end();
@@ -235,6 +241,7 @@ impl<'d> Transaction<'d> {
                     self.database.counters.add(|c| &c.failed, 1);
                     return Err(error);
                 }
+                Ended::Unforced(error) => return Err(CallError::Engine(error.into())),
                 Ended::Panicked(panic) => resume_unwind(panic),
                 Ended::Doomed(Verdict::Deadlock) => return Err(CallError::Deadlock),
                 Ended::Doomed(Verdict::Restart(wait)) => {
@@ -256,15 +263,15 @@ impl<'d> Transaction<'d> {
     }
 
     /// EOS: what the subtransaction did goes to the log, or into a sphere, while its pages are
-    /// locked.
+    /// locked. The inner error is the log's, after that.
     fn end_of_subtransaction<E: std::error::Error + 'static>(
         &self,
         subtransaction: &mut Subtransaction<'_>,
         inverse: Option<(&'static str, &[u8])>,
-    ) -> Result<(), CallError<E>> {
+    ) -> Result<Result<(), LogError>, CallError<E>> {
         let database = self.database;
         if subtransaction.workspace().ranges.is_empty() {
-            return Ok(());
+            return Ok(Ok(()));
         }
         let inverse = match inverse {
             None => None,
@@ -287,6 +294,7 @@ impl<'d> Transaction<'d> {
         let mut group = None;
         let (sequence, sphere) = match self.strategy {
             Strategy::PersistenceSpheres { pages_max } => {
+                stage.admit()?;
                 let sequence = stage.next_sequence();
                 let kind = MemberKind::Operation {
                     sequence,
@@ -320,10 +328,9 @@ impl<'d> Transaction<'d> {
         }
         drop(course);
         if let (true, Some(group)) = (forced, group) {
-            let forced = database.force(stage, group);
-            return forced.map_err(|error| CallError::Engine(error.into()));
+            return Ok(database.force(stage, group));
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
     fn call_in_single_level<O: Operation>(
@@ -373,6 +380,10 @@ impl<'d> Transaction<'d> {
             return Err(CommitError::Deadlock);
         }
         let database = self.database;
+        if let Err(error) = database.check() {
+            self.abort_now()?;
+            return Err(DatabaseError::from(error).into());
+        }
         let mut stage = database.stage();
         let ended = match self.strategy {
             Strategy::SingleLevel => {
@@ -381,7 +392,12 @@ impl<'d> Transaction<'d> {
                     changes, ranges, ..
                 } = &mut *single;
                 changes.ranges(ranges);
-                stage.end_of_transaction(self.number, ranges)
+                let (bytes, limit) = (stage.log_bytes(ranges), database.unit_bytes_max());
+                if bytes > limit {
+                    Err(DatabaseError::TooLarge { bytes, limit })
+                } else {
+                    stage.end_of_transaction(self.number, ranges)
+                }
             }
             Strategy::PersistenceSpheres { .. } => {
                 let spheres = self.spheres();
@@ -389,8 +405,8 @@ impl<'d> Transaction<'d> {
             }
             _ => stage.end_of_transaction(self.number, &[]),
         };
-        let group = match ended {
-            Ok(group) => group,
+        let (group, wrote) = match ended {
+            Ok(ended) => ended,
             Err(error) => {
                 drop(stage);
                 self.abort_now()?;
@@ -398,25 +414,34 @@ impl<'d> Transaction<'d> {
             }
         };
         self.finished = true;
-        self.database.counters.add(|c| &c.committed, 1);
-        if database.release == Release::Appended {
-            let sealed = stage.filling.seal_if_wanted();
-            drop(stage);
-            self.release();
-            let durable = database.force_sealed(sealed, group);
-            durable.map_err(CommitError::Unknown)
-        } else {
-            let durable = database.force(stage, group);
-            self.release();
-            durable.map_err(CommitError::Unknown)
-        }
+        database.counters.add(|c| &c.committed, 1);
+        let durable = match database.release {
+            Release::Appended => {
+                let sealed = stage.filling.seal_if_wanted();
+                drop(stage);
+                self.release();
+                database.force_sealed(sealed, group)
+            }
+            // What it read was durable when it was unlocked.
+            Release::Durable if !wrote => {
+                drop(stage);
+                self.release();
+                Ok(())
+            }
+            Release::Durable => {
+                let durable = database.force(stage, group);
+                self.release();
+                durable
+            }
+        };
+        durable.map_err(CommitError::Unknown)
     }
 
     /// Aborts: everything it did is undone when this returns.
     ///
     /// # Errors
-    /// If an inverse fails, or the log: then the transaction stays unfinished, with its locks, and
-    /// is undone when the database is opened again.
+    /// If an inverse fails, the transaction stays unfinished, with its locks; if the log does, without
+    /// them, for nothing can be committed any more. It is undone when the database is opened again.
     pub fn abort(mut self) -> Result<(), DatabaseError> {
         self.abort_now()
     }
@@ -440,8 +465,12 @@ impl<'d> Transaction<'d> {
                 };
                 bytes.copy_from_slice(old);
             });
-        } else {
-            self.compensate_all()?;
+        } else if let Err(error) = self.compensate_all() {
+            if self.database.check().is_err() {
+                // Nobody should wait for ever; whoever sees what is left here cannot commit.
+                self.release();
+            }
+            return Err(error);
         }
         self.release();
         self.database.counters.add(|c| &c.aborted, 1);
@@ -600,6 +629,8 @@ impl Course {
 /// How an execution ended.
 enum Ended<T, E: std::error::Error + 'static> {
     Well(T),
+    /// It is complete, but the log failed when it was forced (S2).
+    Unforced(LogError),
     Failed(CallError<E>),
     Panicked(Box<dyn Any + Send>),
     Doomed(Verdict),

@@ -38,7 +38,8 @@
 //! - An error or a panic inside a transaction undoes it.
 //!
 //! Another way to run transactions is [`mapped`]: ordinary loads and stores in memory that several
-//! processes share.
+//! processes share. And for long transactions on hot objects there is [`multilevel`]: operations
+//! with inverses, which run side by side where they commute.
 //!
 //! How it works inside: `docs/architecture.md` in the repository.
 
@@ -79,6 +80,26 @@ pub use options::Options;
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 pub use sardonyx_mapped as mapped;
+/// Transactions of operations that have inverses: what commutes runs side by side.
+///
+/// ```
+/// use sardonyx::multilevel::Options;
+/// use sardonyx::multilevel::counter::{Add, Counter, Get, Set};
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("stock.sdx");
+/// let shop = Options::new().open(&path)?;
+/// let stock = Counter::new(shop.area("stock", 1)?, 0);
+/// shop.run(|tx| tx.call(&Set::within(stock, 10, 0, 1000)))?;
+/// let (one, other) = (shop.begin(), shop.begin());
+/// one.call(&Add::to(stock, -3))?;
+/// other.call(&Add::to(stock, -7))?; // does not wait: the stock suffices whatever becomes of both
+/// one.commit()?; // on stable storage
+/// other.abort()?; // undone by its inverse
+/// assert_eq!(shop.run(|tx| tx.call(&Get(stock)))?, 7);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub use sardonyx_multilevel as multilevel;
 pub use sardonyx_serial::{
     BatchTicket, Durability, Procedure, ProcedureError, Registered, SerialError, Shape, StageTimes,
     Ticket,

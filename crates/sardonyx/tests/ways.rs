@@ -1,9 +1,14 @@
-//! One storage, two ways of running transactions: a database that was written by one opens under the
-//! other.
+//! One storage, several ways of running transactions: a database that was written by one opens under
+//! the other, unless there is something in it that may still be undone.
 
 use sardonyx::mapped::heap::HeapError;
 use sardonyx::mapped::{self, Heap, Memory, MemoryAccess, P};
-use sardonyx::{Database, Error, record};
+use sardonyx::storage::page::PAGE_SIZE;
+use sardonyx::storage::store::PageStore;
+use sardonyx::table::catalogue::{Catalogue, UNDO_AREA};
+use sardonyx::table::unfinished;
+use sardonyx::{Database, Error, TableError, record};
+use std::path::Path;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -83,4 +88,86 @@ fn a_heap_of_the_mapped_way_is_refused_by_tables_and_left_alone() {
     );
     let segment = mapped::Segment::open(directory.path()).unwrap();
     assert_eq!(segment.snapshot().unwrap().read(place).unwrap(), 7);
+}
+
+/// What the multi-level way leaves when it is killed, made by hand: the undo area, with these words at
+/// the beginning of its pages for transactions.
+fn leave_unfinished(directory: &Path, begins: &[u64]) {
+    let segment = mapped::Segment::open(directory).unwrap();
+    let before = segment.snapshot().unwrap().bytes().to_vec();
+    let mut store = PageStore::reserve(1 << 24).unwrap();
+    store.grow_to((before.len() / PAGE_SIZE) as u64).unwrap();
+    store.bytes_mut().copy_from_slice(&before);
+    let mut catalogue = Catalogue::read(&mut store).unwrap();
+    let (area, mut writes) = catalogue.declare_area(UNDO_AREA).unwrap();
+    let pages = (unfinished::HEADER_PAGES + begins.len()) as u64;
+    let (extent, more) = catalogue.extend(area, pages).unwrap();
+    writes.extend(more);
+    segment
+        .run(|tx| {
+            tx.grow_to(extent.end() * PAGE_SIZE as u64)?;
+            for write in &writes {
+                let at = write.address.0 as usize;
+                tx.bytes_mut()[at..][..write.bytes.len()].copy_from_slice(&write.bytes);
+            }
+            for (page, begin) in begins.iter().enumerate() {
+                let page = extent.first_page.0 as usize + unfinished::HEADER_PAGES + page;
+                tx.bytes_mut()[page * PAGE_SIZE..][..8].copy_from_slice(&begin.to_le_bytes());
+            }
+            Ok::<_, mapped::memory::GrowError>(())
+        })
+        .unwrap();
+}
+
+#[test]
+fn what_may_still_be_undone_is_read_by_no_other_way() {
+    let directory = tempfile::tempdir().unwrap();
+    let bank = Database::open(directory.path()).unwrap();
+    let accounts = bank.table::<Account>().unwrap();
+    let account = Account { id: 1, balance: 2 };
+    bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
+        .unwrap();
+    bank.close().unwrap();
+    leave_unfinished(
+        directory.path(),
+        &[5, unfinished::CONTINUATION, unfinished::UNUSED, 6],
+    );
+    for _ in 0..2 {
+        let refused = Database::open(directory.path()).map(|_| ()).unwrap_err();
+        match &refused {
+            Error::Table(error) => {
+                assert!(matches!(
+                    **error,
+                    TableError::Unfinished { transactions: 2 }
+                ));
+            }
+            other => panic!("{other:?}"),
+        }
+        let said = "2 unfinished multi-level transactions: open it with the multi-level way first";
+        assert!(refused.to_string().contains(said), "{refused}");
+        let refused = mapped::Segment::open(directory.path())
+            .map(|_| ())
+            .unwrap_err();
+        assert!(refused.to_string().contains(said), "{refused}");
+    }
+}
+
+#[test]
+fn an_area_without_anything_to_undo_is_in_nobodys_way() {
+    let directory = tempfile::tempdir().unwrap();
+    let bank = Database::open(directory.path()).unwrap();
+    bank.table::<Account>().unwrap();
+    bank.close().unwrap();
+    leave_unfinished(
+        directory.path(),
+        &[unfinished::UNUSED, unfinished::CONTINUATION],
+    );
+    let bank = Database::open(directory.path()).unwrap();
+    let accounts = bank.table::<Account>().unwrap();
+    let account = Account { id: 1, balance: 2 };
+    bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
+        .unwrap();
+    assert_eq!(bank.read(|view| view.definitions().len()), 2);
+    bank.close().unwrap();
+    drop(mapped::Segment::open(directory.path()).unwrap());
 }

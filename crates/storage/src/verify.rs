@@ -13,6 +13,7 @@ use crate::journal::archive::{ArchiveReader, Stop};
 use crate::journal::{JournalError, Retention, journal_file};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport, recover};
+use crate::store::PageStore;
 use std::sync::Arc;
 
 /// How bad a finding is.
@@ -75,6 +76,20 @@ pub fn verify(
     memory_max_bytes: u64,
     workers: usize,
 ) -> Result<Verification, DiskError> {
+    verify_with(disk, memory_max_bytes, workers, |_| Vec::new())
+}
+
+/// [`verify`], with a look at what stands in the pages, by who knows what that is: `look` is called
+/// with the recovered pages, if they could be recovered, and says what it found.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_with(
+    disk: &Arc<dyn Disk>,
+    memory_max_bytes: u64,
+    workers: usize,
+    look: impl FnOnce(PageStore) -> Vec<Finding>,
+) -> Result<Verification, DiskError> {
     let mut verification = Verification::default();
     let manifest = match Manifest::read(&**disk) {
         Ok(manifest) => manifest,
@@ -92,6 +107,7 @@ pub fn verify(
     let torn = match recover(disk, &manifest, options) {
         Ok(recovered) => {
             verification.recovery = Some(recovered.report);
+            verification.findings.extend(look(recovered.store));
             Severity::Leftover
         }
         Err(RecoveryError::Disk(error)) => return Err(error),

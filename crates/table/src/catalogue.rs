@@ -337,6 +337,16 @@ impl Catalogue {
         Address(first + (number * size_of::<ExtentBytes>()) as u64)
     }
 
+    /// Whether pages begin with a catalogue, sound or not.
+    pub fn is_in(pages: &[u8]) -> bool {
+        pages.starts_with(&MAGIC)
+    }
+
+    /// Whether they begin with the heap of a segment, which the mapped way made.
+    pub fn is_segment_in(pages: &[u8]) -> bool {
+        pages.starts_with(&SEGMENT_MAGIC)
+    }
+
     /// Reads the catalogue of a store. A store without pages, or whose catalogue is all zeroes, has
     /// an empty one. The store is grown to the pages that are allocated: those never written are
     /// not in the log.

@@ -92,6 +92,15 @@ pub enum TableError {
         /// The limit.
         limit: usize,
     },
+    /// The pages have completed operations of transactions that may still be undone.
+    #[error(
+        "the database has {transactions} unfinished multi-level transactions: open it with the \
+         multi-level way first, which undoes them"
+    )]
+    Unfinished {
+        /// How many.
+        transactions: u64,
+    },
     /// No memory for more pages.
     #[error(transparent)]
     Store(#[from] StoreError),

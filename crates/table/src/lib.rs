@@ -4,7 +4,8 @@
 //! - [`Record`] and [`record!`]: what a record is; [`Field`] and [`field!`]: one of its fields;
 //! - [`layout`]: how records lie in a page;
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
-//! - [`catalogue`]: which tables there are and which pages they have;
+//! - [`catalogue`]: which tables and areas there are and which pages they have;
+//! - [`unfinished`]: whether the multi-level way has left transactions to be undone;
 //! - [`TableSpace`]: all of it on one page store;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
@@ -21,6 +22,7 @@ mod space;
 mod table;
 mod transaction;
 mod undo;
+pub mod unfinished;
 
 pub use error::TableError;
 pub use rebuild::RebuildReport;

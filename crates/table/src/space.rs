@@ -10,6 +10,7 @@ use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::table::TableState;
 use crate::transaction::Transaction;
 use crate::undo::Undo;
+use crate::unfinished;
 use sardonyx_storage::log::writer::GroupBuilder;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::prefetch::prefetch;
@@ -50,9 +51,11 @@ impl TableSpace {
     /// threads. An empty store is a fresh database.
     ///
     /// # Errors
-    /// [`TableError::Catalogue`] if the pages are not sound.
+    /// [`TableError::Catalogue`] if the pages are not sound; [`TableError::Unfinished`] if they have
+    /// what multi-level transactions did and may still be undone.
     pub fn open(mut store: PageStore, workers: usize) -> Result<(Self, RebuildReport), TableError> {
         let catalogue = Catalogue::read(&mut store)?;
+        unfinished::refuse(store.bytes(), &catalogue)?;
         let (tables, report) = rebuild(store.bytes(), &catalogue, workers.max(1))?;
         let space = TableSpace {
             store,
@@ -264,7 +267,17 @@ impl<'a> View<'a> {
             .map_or(0, |state| state.index.len() as u64)
     }
 
-    /// The tables and journals.
+    /// The catalogue.
+    pub fn catalogue(&self) -> &'a Catalogue {
+        &self.space.catalogue
+    }
+
+    /// All pages; see [`TableSpace::pages`].
+    pub fn pages(&self) -> &'a [u8] {
+        self.space.pages()
+    }
+
+    /// The tables, journals and areas.
     pub fn definitions(&self) -> &'a [Definition] {
         self.space.definitions()
     }

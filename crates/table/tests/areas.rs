@@ -9,9 +9,9 @@ use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::catalogue::{
     CATALOGUE_PAGES, Catalogue, DEFINITIONS_MAX, EXTENT_PAGES_MAX, EXTENTS_MAX, Kind,
-    NAME_BYTES_MAX, Write,
+    NAME_BYTES_MAX, UNDO_AREA, Write,
 };
-use sardonyx_table::{TableError, TableSpace};
+use sardonyx_table::{TableError, TableSpace, unfinished};
 use std::collections::BTreeMap;
 use support::{Large, STORE_BYTES, Sample, Small, World};
 
@@ -232,6 +232,86 @@ fn step() -> impl Strategy<Value = Step> {
         (0u8..4, 0u64..60).prop_map(|(name, pages)| Step::Extend { name, pages }),
         (1usize..3).prop_map(|workers| Step::Reopen { workers }),
     ]
+}
+
+/// Stores a word at the beginning of an area's page.
+fn set_word(pages: &mut Pages, number: u16, place: usize, word: u64) {
+    let mut all = pages
+        .catalogue
+        .extents_of(number)
+        .flat_map(|e| e.first_page.0..e.end());
+    let at = all.nth(place).expect("the area has the page") as usize * PAGE_SIZE;
+    drop(all);
+    pages.store.bytes_mut()[at..][..8].copy_from_slice(&word.to_le_bytes());
+}
+
+/// Opens them as tables, which must work if there are no unfinished transactions, and only then.
+fn open_with_unfinished(pages: Pages, expected: u64) -> Pages {
+    let counted = unfinished::count(pages.store.bytes(), &pages.catalogue);
+    assert_eq!(counted, expected);
+    let mut store = PageStore::reserve(STORE_BYTES).expect("reserve");
+    store.grow_to(pages.catalogue.pages).expect("grow");
+    store.bytes_mut().copy_from_slice(pages.store.bytes());
+    let any = unfinished::refuse_in_any(&mut store);
+    let opened = TableSpace::open(store, 2).map(|_| ());
+    for result in [any, opened] {
+        match result {
+            Ok(()) => assert_eq!(expected, 0),
+            Err(TableError::Unfinished { transactions }) => assert_eq!(transactions, expected),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+    pages
+}
+
+#[test]
+fn unfinished_transactions_are_counted_by_the_heads_of_their_slots() {
+    let (world, _) = World::new();
+    let mut pages = open_with_unfinished(Pages::of(world.space.into_store()), 0);
+    let undo = pages.declare(UNDO_AREA);
+    let mut pages = open_with_unfinished(pages, 0);
+    pages.extend(undo, 1);
+    let other = pages.declare("other");
+    pages.extend(other, 1);
+    pages.extend(undo, 1);
+    let mut pages = open_with_unfinished(pages, 0);
+    // The header is nobody's slot, and neither is another area's page.
+    for place in 0..unfinished::HEADER_PAGES {
+        set_word(&mut pages, undo, place, 7);
+    }
+    for place in 0..16 {
+        set_word(&mut pages, other, place, 7);
+    }
+    let mut pages = open_with_unfinished(pages, 0);
+    // On both sides of the other area.
+    let mut expected = 0;
+    for place in [9, 15, 16, 31] {
+        set_word(&mut pages, undo, place, 1 << place);
+        expected += 1;
+        pages = open_with_unfinished(pages, expected);
+    }
+    set_word(&mut pages, undo, 15, unfinished::CONTINUATION);
+    pages = open_with_unfinished(pages, 3);
+    for place in [9, 16, 31] {
+        set_word(&mut pages, undo, place, unfinished::UNUSED);
+    }
+    open_with_unfinished(pages, 0);
+}
+
+#[test]
+fn pages_without_tables_have_no_unfinished_transactions_and_damaged_ones_cannot_tell() {
+    let mut pages = Pages::new();
+    unfinished::refuse_in_any(&mut pages.store).expect("there is nothing");
+    pages.declare("a");
+    pages.store.bytes_mut()[16] ^= 1;
+    let result = unfinished::refuse_in_any(&mut pages.store);
+    assert!(
+        matches!(result, Err(TableError::Catalogue { .. })),
+        "{result:?}"
+    );
+    // Bytes of something else.
+    pages.store.bytes_mut()[0] ^= 1;
+    unfinished::refuse_in_any(&mut pages.store).expect("no tables");
 }
 
 proptest! {

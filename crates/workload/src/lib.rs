@@ -10,6 +10,7 @@
 //!   generator.
 //! - [`reference`](mod@reference): transactions as page references, for page-level models.
 //! - [`debit_credit_pages`]: debit-credit as page references (paper 001).
+//! - [`complex_objects`]: operations on complex objects with shared parts (paper 003).
 //! - [`record`]: the fixed-size records that the transaction reads and writes.
 //! - [`model`]: the transaction on plain vectors, and the four sums that must agree.
 //! - [`trace`]: recorded transactions: two forms, statistics, a synthetic one, local lock shares.
@@ -32,6 +33,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arrival;
+pub mod complex_objects;
 pub mod debit_credit;
 pub mod debit_credit_pages;
 pub mod model;

@@ -1,7 +1,8 @@
-//! `inspect`: what a database's files say, for a person or as JSON. Nothing is recovered, nothing
-//! is changed.
+//! `inspect`: what a database's files say, for a person or as JSON. Nothing is changed, and nothing
+//! but the catalogue needs a recovery, in memory.
 
 mod backup;
+mod catalogue;
 mod journal;
 mod log;
 mod manifest;
@@ -43,6 +44,8 @@ enum Part {
     Backup,
     /// The chunks of the journal archive
     Journal,
+    /// Tables, journals and areas, and unfinished transactions (recovers in memory)
+    Catalogue,
 }
 
 impl Arguments {
@@ -62,6 +65,7 @@ impl Arguments {
             Part::Log(arguments) => arguments.print(&files.disk, &manifest, output),
             Part::Backup => backup::print(&files.disk, &manifest, output),
             Part::Journal => journal::print(&files.disk, &manifest, output),
+            Part::Catalogue => catalogue::print(&files.disk, &manifest, output),
         }
     }
 

@@ -69,10 +69,7 @@ type Decoded = (Vec<Entry<Vec<u8>>>, usize);
 
 /// Reads a slot's entries. `stream` is what stands in its pages after their heads. Returns them and
 /// where the next one goes, or the offset in the stream and what is wrong there.
-pub(crate) fn decode_all(
-    begin: u64,
-    stream: &[u8],
-) -> Result<Decoded, (usize, &'static str)> {
+pub(crate) fn decode_all(begin: u64, stream: &[u8]) -> Result<Decoded, (usize, &'static str)> {
     let mut entries = Vec::new();
     let mut at = 0;
     while stream.len() - at >= ENTRY_HEAD_BYTES && word(stream, at) == begin {

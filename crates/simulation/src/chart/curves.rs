@@ -90,18 +90,30 @@ impl Chart {
     /// assert!(chart.svg().starts_with("<svg"));
     /// ```
     pub fn svg(&self) -> String {
+        let (width, height) = self.size();
+        let mut svg = Svg::new(width, height, &self.title);
+        self.draw(&mut svg);
+        svg.finish()
+    }
+
+    /// Its width and height in pixels.
+    pub(super) fn size(&self) -> (f64, f64) {
         let layout = self.layout();
-        let mut svg = Svg::new(layout.width, layout.height, &self.title);
+        (layout.width, layout.height)
+    }
+
+    /// Draws it into a picture, from the picture's origin.
+    pub(super) fn draw(&self, svg: &mut Svg) {
+        let layout = self.layout();
         svg.text((LEFT, 22.0), Anchor::Start, "title", &self.title);
         for (at, panel) in self.panels.iter().enumerate() {
             let (column, row) = (at % layout.columns, at / layout.columns);
             let left = LEFT + column as f64 * (layout.plot.0 + LEFT + RIGHT);
             let top = TITLE + layout.panel_title;
             let top = top + row as f64 * (layout.plot.1 + BOTTOM + layout.panel_title);
-            self.draw_panel(&mut svg, panel, (left, top), layout.plot);
+            self.draw_panel(svg, panel, (left, top), layout.plot);
         }
-        self.draw_legend(&mut svg, &layout);
-        svg.finish()
+        self.draw_legend(svg, &layout);
     }
 
     fn layout(&self) -> Layout {

@@ -8,8 +8,10 @@
 mod axis;
 mod curves;
 mod heat_map;
+mod sheet;
 mod svg;
 
 pub use axis::Axis;
 pub use curves::{Chart, Mark, Panel, Series};
 pub use heat_map::HeatMap;
+pub use sheet::Sheet;

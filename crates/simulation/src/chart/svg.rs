@@ -92,6 +92,13 @@ impl Svg {
         self.text
     }
 
+    /// Draws `part` moved by so much.
+    pub(super) fn moved(&mut self, (dx, dy): (f64, f64), part: impl FnOnce(&mut Svg)) {
+        self.write(format_args!("<g transform=\"translate({dx} {dy})\">"));
+        part(self);
+        self.write("</g>");
+    }
+
     pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), class: &str) {
         let ((x1, y1), (x2, y2)) = (rounded(from), rounded(to));
         self.write(format_args!(

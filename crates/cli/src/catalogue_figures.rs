@@ -1,0 +1,130 @@
+//! What the catalogue of a database lists, as it is printed by every verb that recovers.
+
+use crate::output::table::{Sheet, Table};
+use crate::output::units;
+use sardonyx::TableError;
+use sardonyx::storage::page::PAGE_SIZE;
+use sardonyx::storage::store::PageStore;
+use sardonyx::table::catalogue::{Catalogue, Definition, Kind};
+use sardonyx::table::unfinished;
+use serde::Serialize;
+
+/// Tables, journals and areas, and whether multi-level transactions have not ended.
+#[derive(Clone, Serialize, Debug)]
+pub struct CatalogueFigures {
+    /// In the order of their numbers.
+    pub definitions: Vec<Line>,
+    /// Multi-level transactions that have not ended: what they did may still be undone.
+    pub unfinished_transactions: u64,
+}
+
+/// A table, journal or area.
+#[derive(Clone, Serialize, Debug)]
+pub struct Line {
+    number: usize,
+    name: String,
+    /// `table`, `journal` or `area`.
+    kind: &'static str,
+    /// Of a record or row; 0 for an area.
+    record_bytes: usize,
+    extents: usize,
+    pages: u64,
+}
+
+impl Line {
+    fn of(catalogue: &Catalogue, number: usize, definition: &Definition) -> Self {
+        let extents = || catalogue.extents_of(number as u16);
+        Line {
+            number,
+            name: definition.name.clone(),
+            kind: match definition.kind {
+                Kind::Table { .. } => "table",
+                Kind::Journal => "journal",
+                Kind::Area => "area",
+            },
+            record_bytes: definition.record_bytes,
+            extents: extents().count(),
+            pages: extents().map(|extent| extent.pages).sum(),
+        }
+    }
+}
+
+impl CatalogueFigures {
+    /// Of the pages of a catalogue.
+    pub fn of(pages: &[u8], catalogue: &Catalogue) -> Self {
+        let definitions = catalogue.definitions.iter().enumerate();
+        CatalogueFigures {
+            definitions: definitions
+                .map(|(number, definition)| Line::of(catalogue, number, definition))
+                .collect(),
+            unfinished_transactions: unfinished::count(pages, catalogue),
+        }
+    }
+
+    /// Of recovered pages; `None` if they hold no tables: there is nothing yet, or the mapped way
+    /// made the database.
+    ///
+    /// # Errors
+    /// If the catalogue is not sound.
+    pub fn of_store(store: &mut PageStore) -> Result<Option<Self>, TableError> {
+        if !Catalogue::is_in(store.bytes()) {
+            return Ok(None);
+        }
+        let catalogue = Catalogue::read(store)?;
+        Ok(Some(Self::of(store.bytes(), &catalogue)))
+    }
+
+    /// What to say of unfinished transactions, if there are any.
+    pub fn warning(&self) -> Option<String> {
+        let transactions = self.unfinished_transactions;
+        let error = TableError::Unfinished { transactions };
+        (transactions > 0).then(|| error.to_string())
+    }
+
+    /// Adds how many there are to a sheet.
+    pub fn print(&self, sheet: &mut Sheet) {
+        sheet.heading("Catalogue");
+        for (plural, kind) in [
+            ("tables", "table"),
+            ("journals", "journal"),
+            ("areas", "area"),
+        ] {
+            let of_kind = || self.definitions.iter().filter(|line| line.kind == kind);
+            let bytes = of_kind().map(|line| line.pages).sum::<u64>() * PAGE_SIZE as u64;
+            let count = units::count(of_kind().count() as u64);
+            match bytes {
+                0 => sheet.figure(plural, count),
+                _ => sheet.remarked(plural, count, units::bytes(bytes)),
+            }
+        }
+        if self.unfinished_transactions > 0 {
+            let count = units::count(self.unfinished_transactions);
+            let remark = "multi-level: opening it that way undoes them";
+            sheet.remarked("unfinished transactions", count, remark);
+        }
+    }
+
+    /// All of it, a line for each.
+    pub fn table(&self) -> Table {
+        let names = [
+            "#number",
+            "kind",
+            "name",
+            "#record bytes",
+            "#extents",
+            "#pages",
+        ];
+        let mut table = Table::new(names);
+        for line in &self.definitions {
+            table.row([
+                line.number.to_string(),
+                line.kind.into(),
+                line.name.clone(),
+                line.record_bytes.to_string(),
+                line.extents.to_string(),
+                line.pages.to_string(),
+            ]);
+        }
+        table
+    }
+}

@@ -1,0 +1,38 @@
+//! The catalogue: every table, journal and area. It stands in the pages, so they are recovered, in
+//! memory only.
+
+use crate::catalogue_figures::CatalogueFigures;
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::target::dry_run;
+use sardonyx::storage::disk::Disk;
+use sardonyx::storage::manifest::Manifest;
+use sardonyx::storage::recovery::recover;
+use std::io::Write;
+use std::sync::Arc;
+
+/// Prints every definition, and how many multi-level transactions have not ended.
+pub fn print(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    output: &mut Output,
+) -> anyhow::Result<Exit> {
+    let mut recovered = recover(disk, manifest, dry_run())?;
+    let figures = CatalogueFigures::of_store(&mut recovered.store)?;
+    if output.is_json() {
+        output.value(&figures)?;
+        return Ok(Exit::Done);
+    }
+    let Some(figures) = figures else {
+        writeln!(
+            output,
+            "No tables: the database is empty, or the mapped way made it."
+        )?;
+        return Ok(Exit::Done);
+    };
+    write!(output, "{}", figures.table())?;
+    if let Some(warning) = figures.warning() {
+        writeln!(output, "\nUNFINISHED: {warning}.")?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,87 @@
+//! What the experiment needs of an engine: to run a transaction until it commits, and to count.
+
+use super::operation::{Visit, VisitError};
+use crate::error::Failure;
+use std::time::Duration;
+
+/// Runs transactions, from many threads.
+pub(super) trait Engine: Sync {
+    /// Runs the operations one after the other as one transaction and commits it durably; after a
+    /// deadlock all of it again, until it commits. Returns how often it was begun.
+    fn transact(&self, operations: &[Visit<'_>]) -> Result<u64, EngineFailure>;
+
+    /// What was counted until now.
+    fn counters(&self) -> Counters;
+}
+
+/// Why a transaction did not commit.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EngineFailure {
+    /// An operation failed by itself.
+    #[error(transparent)]
+    Visit(#[from] VisitError),
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] Failure),
+}
+
+/// Counts that only grow. Those of a part of a run are a difference.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct Counters {
+    /// Locks on pages (L0).
+    pub pages: LockCounters,
+    /// Locks on subobjects (L1).
+    pub objects: LockCounters,
+    /// Subtransactions undone and executed again.
+    pub restarts: u64,
+    /// Times that somebody waited for the log to be on stable storage.
+    pub forces: u64,
+    /// Writes of the log: one may serve several forces.
+    pub log_writes: u64,
+    /// Bytes that they wrote.
+    pub log_bytes: u64,
+    /// Changed pages in units, as often as they are in one.
+    pub pages_logged: u64,
+    /// Sets of pages written atomically: for S2/PS, the persistence spheres of a transaction.
+    pub units: u64,
+    /// The most pages of a unit since the database was opened: not a difference.
+    pub unit_pages_max: u64,
+}
+
+/// Counts of the locks of one level.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct LockCounters {
+    /// Locks asked for.
+    pub requests: u64,
+    /// Those that had to wait.
+    pub waits: u64,
+    /// How long they waited, together.
+    pub wait_time: Duration,
+}
+
+impl Counters {
+    /// What was counted since `before`.
+    pub fn since(&self, before: &Counters) -> Counters {
+        Counters {
+            pages: self.pages.since(&before.pages),
+            objects: self.objects.since(&before.objects),
+            restarts: self.restarts.saturating_sub(before.restarts),
+            forces: self.forces.saturating_sub(before.forces),
+            log_writes: self.log_writes.saturating_sub(before.log_writes),
+            log_bytes: self.log_bytes.saturating_sub(before.log_bytes),
+            pages_logged: self.pages_logged.saturating_sub(before.pages_logged),
+            units: self.units.saturating_sub(before.units),
+            unit_pages_max: self.unit_pages_max,
+        }
+    }
+}
+
+impl LockCounters {
+    fn since(&self, before: &LockCounters) -> LockCounters {
+        LockCounters {
+            requests: self.requests.saturating_sub(before.requests),
+            waits: self.waits.saturating_sub(before.waits),
+            wait_time: self.wait_time.saturating_sub(before.wait_time),
+        }
+    }
+}

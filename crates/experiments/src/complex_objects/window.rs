@@ -1,0 +1,196 @@
+//! Which part of a run is measured: after the warm-up, for a number of transactions or for a time.
+//!
+//! The window opens when the first transaction ends after the warm-up, and closes with the one that
+//! ends first when it has been open for long enough: its ends are ends of transactions, so that a
+//! system that completes few is not measured as slower or faster than it is. What the engine counted
+//! is looked at in the same instants.
+
+use parking_lot::Mutex;
+use std::time::{Duration, Instant};
+
+/// How long a run is measured.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Until {
+    /// So many transactions, after so many that warm up.
+    Transactions {
+        /// Those that are not measured.
+        warm_up: u64,
+        /// Those that are, at least 1.
+        measured: u64,
+    },
+    /// So long, after so long that warms up.
+    Time {
+        /// The time that is not measured.
+        warm_up: Duration,
+        /// The time that is.
+        measured: Duration,
+    },
+}
+
+/// Whether a transaction counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    /// It ended before the window or opened it.
+    Before,
+    /// It ended within the window.
+    Within,
+    /// It ended after the window: no other should be begun.
+    After,
+}
+
+/// What was looked at when the window opened and when it closed.
+#[derive(Clone, Debug)]
+pub(super) struct Seen<C> {
+    pub(super) opened: Instant,
+    pub(super) closed: Instant,
+    pub(super) before: C,
+    pub(super) after: C,
+}
+
+/// The window of a run.
+#[derive(Debug)]
+pub(super) struct Window<C> {
+    until: Until,
+    began: Instant,
+    state: Mutex<State<C>>,
+}
+
+#[derive(Debug)]
+struct State<C> {
+    completed: u64,
+    opened: Option<(Instant, C)>,
+    seen: Option<Seen<C>>,
+}
+
+impl<C: Clone> Window<C> {
+    /// A run that begins now; without a warm-up, the window opens now.
+    pub(super) fn new(until: Until, look: impl FnOnce() -> C) -> Self {
+        let began = Instant::now();
+        let at_once = match until {
+            Until::Transactions { warm_up, .. } => warm_up == 0,
+            Until::Time { warm_up, .. } => warm_up.is_zero(),
+        };
+        Window {
+            until,
+            began,
+            state: Mutex::new(State {
+                completed: 0,
+                opened: at_once.then(|| (began, look())),
+                seen: None,
+            }),
+        }
+    }
+
+    /// A transaction has ended; `look` is called if the window opens or closes with it.
+    pub(super) fn completed(&self, look: impl FnOnce() -> C) -> Phase {
+        let mut state = self.state.lock();
+        if state.seen.is_some() {
+            return Phase::After;
+        }
+        state.completed += 1;
+        let now = Instant::now();
+        let Some((opened, before)) = state.opened.clone() else {
+            let warm = match self.until {
+                Until::Transactions { warm_up, .. } => state.completed >= warm_up,
+                Until::Time { warm_up, .. } => now - self.began >= warm_up,
+            };
+            if warm {
+                state.opened = Some((now, look()));
+            }
+            return Phase::Before;
+        };
+        let enough = match self.until {
+            Until::Transactions { warm_up, measured } => state.completed >= warm_up + measured,
+            Until::Time { measured, .. } => now - opened >= measured,
+        };
+        if enough {
+            state.seen = Some(Seen {
+                opened,
+                closed: now,
+                before,
+                after: look(),
+            });
+        }
+        Phase::Within
+    }
+
+    /// Whether it is closed.
+    pub(super) fn is_closed(&self) -> bool {
+        self.state.lock().seen.is_some()
+    }
+
+    /// What was seen; nothing if the window was never closed.
+    pub(super) fn seen(self) -> Option<Seen<C>> {
+        self.state.into_inner().seen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn phases(until: Until, completions: u64) -> (Vec<Phase>, Option<Seen<u64>>) {
+        let window = Window::new(until, || 0);
+        let phases = (1..=completions).map(|n| window.completed(|| n)).collect();
+        (phases, window.seen())
+    }
+
+    #[test]
+    fn a_number_of_transactions_is_measured_after_the_warm_up() {
+        use Phase::{After, Before, Within};
+        let until = Until::Transactions {
+            warm_up: 2,
+            measured: 3,
+        };
+        let (phases, seen) = phases(until, 7);
+        assert_eq!(
+            phases,
+            [Before, Before, Within, Within, Within, After, After]
+        );
+        let seen = seen.unwrap();
+        assert_eq!((seen.before, seen.after), (2, 5));
+        assert!(seen.closed >= seen.opened);
+    }
+
+    #[test]
+    fn without_a_warm_up_all_are_measured() {
+        let until = Until::Transactions {
+            warm_up: 0,
+            measured: 2,
+        };
+        let (phases, seen) = phases(until, 3);
+        assert_eq!(phases, [Phase::Within, Phase::Within, Phase::After]);
+        let seen = seen.unwrap();
+        assert_eq!((seen.before, seen.after), (0, 2));
+    }
+
+    #[test]
+    fn a_window_that_was_not_closed_has_seen_nothing() {
+        let until = Until::Transactions {
+            warm_up: 1,
+            measured: 5,
+        };
+        assert!(phases(until, 3).1.is_none());
+    }
+
+    #[test]
+    fn a_time_is_measured_from_one_end_of_a_transaction_to_another() {
+        let time = Duration::from_millis(3);
+        let until = Until::Time {
+            warm_up: time,
+            measured: time,
+        };
+        let window = Window::new(until, || ());
+        let (mut before, mut within) = (0, 0);
+        loop {
+            match window.completed(|| ()) {
+                Phase::Before => before += 1,
+                Phase::Within => within += 1,
+                Phase::After => break,
+            }
+        }
+        assert!(window.is_closed() && before > 0 && within > 0);
+        let seen = window.seen().unwrap();
+        assert!(seen.closed - seen.opened >= time);
+    }
+}

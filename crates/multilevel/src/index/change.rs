@@ -1,0 +1,207 @@
+//! Changes of one node, each by as few bytes as it takes.
+
+use super::error::{IndexError, damaged};
+use super::node::{CELL, HEADER, MAGIC, Node, SLOT, room, u16_at};
+use crate::pages::{Page, Pages};
+use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use smallvec::SmallVec;
+
+/// Bytes of a length or an offset within a page.
+fn short(number: usize) -> [u8; 2] {
+    (number as u16).to_le_bytes()
+}
+
+/// The header's changing part: number of cells, lowest cell, dead bytes.
+fn write_counts(
+    pages: &mut dyn Pages,
+    id: PageId,
+    count: usize,
+    heap: usize,
+    garbage: usize,
+) -> Result<(), IndexError> {
+    let header = pages.write(id, 4..10)?;
+    header[..2].copy_from_slice(&short(count));
+    header[2..4].copy_from_slice(&short(heap));
+    header[4..].copy_from_slice(&short(garbage));
+    Ok(())
+}
+
+/// Adds a cell at a place of the array. `false`, and no change, if there is no room.
+pub(super) fn insert(
+    pages: &mut dyn Pages,
+    id: PageId,
+    slot: usize,
+    key: &[u8],
+    value: &[u8],
+) -> Result<bool, IndexError> {
+    let room = room(key, value);
+    if Node::read_to_write(pages, id)?.free() < room {
+        return Ok(false);
+    }
+    if Node::read_to_write(pages, id)?.gap() < room {
+        compact(pages, id)?;
+    }
+    let node = Node::read_to_write(pages, id)?;
+    if node.gap() < room || slot > node.count {
+        return Err(damaged(id, 8, "fewer dead bytes than it says"));
+    }
+    let (count, heap, garbage) = (node.count, node.heap, node.garbage);
+    let at = heap + SLOT - room;
+    let cell = pages.write(id, at..heap)?;
+    cell[..2].copy_from_slice(&short(key.len()));
+    cell[2..CELL].copy_from_slice(&short(value.len()));
+    cell[CELL..CELL + key.len()].copy_from_slice(key);
+    cell[CELL + key.len()..].copy_from_slice(value);
+    let slots = pages.write(id, HEADER + SLOT * slot..HEADER + SLOT * (count + 1))?;
+    slots.copy_within(..SLOT * (count - slot), SLOT);
+    slots[..SLOT].copy_from_slice(&short(at));
+    write_counts(pages, id, count + 1, at, garbage).map(|()| true)
+}
+
+/// Takes a cell out.
+pub(super) fn remove(pages: &mut dyn Pages, id: PageId, slot: usize) -> Result<(), IndexError> {
+    let node = Node::read_to_write(pages, id)?;
+    let cell = node.cell(slot)?;
+    let (at, bytes) = (cell.at, cell.room() - SLOT);
+    let (count, mut heap, mut garbage) = (node.count, node.heap, node.garbage);
+    let behind = SLOT * (slot + 1)..SLOT * count;
+    if !behind.is_empty() {
+        let moved = SmallVec::<[u8; 256]>::from_slice(&node.bytes[HEADER..][behind.clone()]);
+        let start = HEADER + behind.start - SLOT;
+        pages
+            .write(id, start..start + moved.len())?
+            .copy_from_slice(&moved);
+    }
+    if count == 1 {
+        (heap, garbage) = (PAGE_SIZE, 0);
+    } else if at == heap {
+        heap += bytes;
+    } else {
+        garbage += bytes;
+    }
+    if garbage > PAGE_SIZE - heap {
+        return Err(damaged(
+            id,
+            8,
+            "more dead bytes than there are bytes of cells",
+        ));
+    }
+    write_counts(pages, id, count - 1, heap, garbage)
+}
+
+/// Replaces a cell's value if the new one is not longer, by the bytes that differ. `false`, and no
+/// change, if it is.
+pub(super) fn overwrite(
+    pages: &mut dyn Pages,
+    id: PageId,
+    slot: usize,
+    value: &[u8],
+) -> Result<bool, IndexError> {
+    let node = Node::read_to_write(pages, id)?;
+    let cell = node.cell(slot)?;
+    let Some(shorter) = cell.value.len().checked_sub(value.len()) else {
+        return Ok(false);
+    };
+    let differ = |(old, new): (&u8, &u8)| old != new;
+    let first = cell.value.iter().zip(value).position(differ);
+    let last = cell.value.iter().zip(value).rposition(differ);
+    let (length_at, value_at) = (cell.at + 2, cell.at + CELL + cell.key.len());
+    let (count, heap, garbage) = (node.count, node.heap, node.garbage + shorter);
+    if let (Some(first), Some(last)) = (first, last) {
+        pages
+            .write(id, value_at + first..value_at + last + 1)?
+            .copy_from_slice(&value[first..=last]);
+    }
+    if shorter > 0 {
+        pages
+            .write(id, length_at..length_at + 2)?
+            .copy_from_slice(&short(value.len()));
+        write_counts(pages, id, count, heap, garbage)?;
+    }
+    Ok(true)
+}
+
+/// Cuts off all cells from a place of the array on.
+pub(super) fn truncate(pages: &mut dyn Pages, id: PageId, from: usize) -> Result<(), IndexError> {
+    let node = Node::read_to_write(pages, id)?;
+    let mut dead = node.garbage;
+    for slot in from..node.count {
+        dead += node.cell(slot)?.room() - SLOT;
+    }
+    let heap = if from == 0 { PAGE_SIZE } else { node.heap };
+    let garbage = if from == 0 { 0 } else { dead };
+    if garbage > PAGE_SIZE - heap {
+        return Err(damaged(
+            id,
+            8,
+            "more dead bytes than there are bytes of cells",
+        ));
+    }
+    write_counts(pages, id, from, heap, garbage)
+}
+
+/// Moves the cells together at the page's end.
+fn compact(pages: &mut dyn Pages, id: PageId) -> Result<(), IndexError> {
+    let node = Node::read_to_write(pages, id)?;
+    let mut built = Built::new(node.level, super::node::u32_at(node.bytes, 12));
+    for slot in 0..node.count {
+        let cell = node.cell(slot)?;
+        if !built.push(cell.key, cell.value) {
+            return Err(damaged(id, cell.at, "cells that overlap"));
+        }
+    }
+    built.write(pages, id)
+}
+
+/// A node's page being made.
+pub(super) struct Built {
+    bytes: Page,
+    count: usize,
+    heap: usize,
+}
+
+impl Built {
+    /// A node without cells.
+    pub fn new(level: u8, leftmost: u32) -> Built {
+        let mut bytes = [0; PAGE_SIZE];
+        bytes[..3].copy_from_slice(&MAGIC);
+        bytes[3] = level;
+        bytes[12..HEADER].copy_from_slice(&leftmost.to_le_bytes());
+        let (count, heap) = (0, PAGE_SIZE);
+        Built { bytes, count, heap }
+    }
+
+    /// Appends a cell; `false` if there is no room.
+    pub fn push(&mut self, key: &[u8], value: &[u8]) -> bool {
+        let slot = HEADER + SLOT * self.count;
+        let room = room(key, value);
+        if self.heap - slot < room {
+            return false;
+        }
+        let end = self.heap;
+        self.heap = end + SLOT - room;
+        let cell = &mut self.bytes[self.heap..end];
+        cell[..2].copy_from_slice(&short(key.len()));
+        cell[2..CELL].copy_from_slice(&short(value.len()));
+        cell[CELL..CELL + key.len()].copy_from_slice(key);
+        cell[CELL + key.len()..].copy_from_slice(value);
+        self.bytes[slot..slot + SLOT].copy_from_slice(&short(self.heap));
+        self.count += 1;
+        true
+    }
+
+    /// Writes the page.
+    pub fn write(mut self, pages: &mut dyn Pages, id: PageId) -> Result<(), IndexError> {
+        self.bytes[4..6].copy_from_slice(&short(self.count));
+        self.bytes[6..8].copy_from_slice(&short(self.heap));
+        debug_assert_eq!(u16_at(&self.bytes, 8), 0);
+        for range in [0..HEADER + SLOT * self.count, self.heap..PAGE_SIZE] {
+            if !range.is_empty() {
+                pages
+                    .write(id, range.clone())?
+                    .copy_from_slice(&self.bytes[range]);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,240 @@
+//! The way from the root to a leaf.
+//!
+//! Inner nodes are read (locked shared until the end of the operation), the leaf as the operation
+//! means it: an operation that will write locks it exclusively at once. Leaves are not linked to
+//! each other: the neighbour of a leaf is found through the nodes above it, which are locked already,
+//! so that no split has to write a neighbour.
+
+use super::error::{IndexError, damaged};
+use super::node::Node;
+use super::space::{ROOT, is_unused};
+use crate::pages::{Area, Page, Pages};
+use sardonyx_storage::page::PageId;
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+
+/// An entry in its leaf.
+pub(super) type KeyAndValue<'a> = (&'a [u8], &'a [u8]);
+
+/// An inner node on the way, and which of its children was taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub index: u32,
+    pub id: PageId,
+    pub child: usize,
+}
+
+/// A leaf, a place in its order, and how one gets there.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// From the root.
+    pub path: SmallVec<[Step; 6]>,
+    pub index: u32,
+    pub leaf: PageId,
+    /// The first cell that is not smaller than what was looked for; may be behind the last.
+    pub slot: usize,
+    /// Whether it is equal.
+    pub found: bool,
+}
+
+/// What will be done with the leaf.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Intent {
+    Read,
+    Write,
+}
+
+impl Intent {
+    fn read(self, pages: &dyn Pages, id: PageId) -> Result<&Page, IndexError> {
+        Ok(match self {
+            Intent::Read => pages.read(id)?,
+            Intent::Write => pages.read_to_write(id)?,
+        })
+    }
+}
+
+/// Which way to go down.
+enum Toward<'a> {
+    Key(&'a [u8]),
+    First,
+    Last,
+}
+
+/// Where a key is or would be; `None` if the index has never been written to.
+pub(super) fn find(
+    pages: &dyn Pages,
+    area: Area,
+    key: &[u8],
+    intent: Intent,
+) -> Result<Option<Place>, IndexError> {
+    from_root(pages, area, &Toward::Key(key), intent)
+}
+
+/// The end of the index.
+pub(super) fn find_end(pages: &dyn Pages, area: Area) -> Result<Option<Place>, IndexError> {
+    from_root(pages, area, &Toward::Last, Intent::Read)
+}
+
+fn from_root(
+    pages: &dyn Pages,
+    area: Area,
+    toward: &Toward<'_>,
+    intent: Intent,
+) -> Result<Option<Place>, IndexError> {
+    let root = pages.page(area, u64::from(ROOT))?;
+    let bytes = pages.read(root)?;
+    if bytes[..16] == [0; 16] && is_unused(pages, area)? {
+        return Ok(None);
+    }
+    let node = Node::of(root, bytes)?;
+    if node.level == 0 {
+        return Err(damaged(root, 3, "a root that is a leaf"));
+    }
+    down(pages, area, SmallVec::new(), (ROOT, node), toward, intent).map(Some)
+}
+
+/// From an inner node down to a leaf.
+fn down(
+    pages: &dyn Pages,
+    area: Area,
+    mut path: SmallVec<[Step; 6]>,
+    (mut index, mut node): (u32, Node<'_>),
+    toward: &Toward<'_>,
+    intent: Intent,
+) -> Result<Place, IndexError> {
+    loop {
+        let child = match toward {
+            Toward::Key(key) => node.child_for(key)?,
+            Toward::First => 0,
+            Toward::Last => node.count,
+        };
+        let id = node.id;
+        path.push(Step { index, id, child });
+        index = node.child(child)?.0;
+        let id = child_page(pages, area, &node, child)?;
+        let intent = if node.level == 1 {
+            intent
+        } else {
+            Intent::Read
+        };
+        let below = Node::of(id, intent.read(pages, id)?)?;
+        if below.level + 1 != node.level {
+            return Err(damaged(id, 3, "a level that does not follow its parent's"));
+        }
+        if below.level == 0 {
+            let (slot, found) = match toward {
+                Toward::Key(key) => below.search(key)?,
+                Toward::First => (0, false),
+                Toward::Last => (below.count, false),
+            };
+            return Ok(Place {
+                path,
+                index,
+                leaf: id,
+                slot,
+                found,
+            });
+        }
+        node = below;
+    }
+}
+
+/// The page of an inner node's child.
+pub(super) fn child_page(
+    pages: &dyn Pages,
+    area: Area,
+    node: &Node<'_>,
+    child: usize,
+) -> Result<PageId, IndexError> {
+    let (index, at) = node.child(child)?;
+    if index <= ROOT || u64::from(index) >= pages.pages_of(area)? {
+        return Err(damaged(node.id, at, "a child that is not in the index"));
+    }
+    Ok(pages.page(area, u64::from(index))?)
+}
+
+impl Place {
+    /// The cell here; `None` behind the leaf's last.
+    pub fn entry<'a>(&self, pages: &'a dyn Pages) -> Result<Option<KeyAndValue<'a>>, IndexError> {
+        let node = Node::read(pages, self.leaf)?;
+        if self.slot == node.count {
+            return Ok(None);
+        }
+        let cell = node.cell(self.slot)?;
+        Ok(Some((cell.key, cell.value)))
+    }
+
+    /// This place, or the first of the next leaf if it is behind the last cell; `None` at the
+    /// index's end.
+    pub fn settled(self, pages: &dyn Pages, area: Area) -> Result<Option<Place>, IndexError> {
+        if self.slot < Node::read(pages, self.leaf)?.count {
+            return Ok(Some(self));
+        }
+        let next = self.neighbour(pages, area, Ordering::Greater)?;
+        if let Some(next) = &next {
+            next.entry(pages)?
+                .ok_or_else(|| damaged(next.leaf, 4, "an empty leaf"))?;
+        }
+        Ok(next)
+    }
+
+    /// The place before this one; `None` at the index's beginning.
+    pub fn before(mut self, pages: &dyn Pages, area: Area) -> Result<Option<Place>, IndexError> {
+        if self.slot > 0 {
+            self.slot -= 1;
+            return Ok(Some(self));
+        }
+        let Some(mut previous) = self.neighbour(pages, area, Ordering::Less)? else {
+            return Ok(None);
+        };
+        let Some(slot) = previous.slot.checked_sub(1) else {
+            return Err(damaged(previous.leaf, 4, "an empty leaf"));
+        };
+        previous.slot = slot;
+        Ok(Some(previous))
+    }
+
+    /// The beginning of the leaf to the right, or the end of the one to the left.
+    fn neighbour(
+        &self,
+        pages: &dyn Pages,
+        area: Area,
+        side: Ordering,
+    ) -> Result<Option<Place>, IndexError> {
+        let mut path = self.path.clone();
+        while let Some(step) = path.pop() {
+            let node = Node::read(pages, step.id)?;
+            let (child, toward) = match side {
+                Ordering::Less if step.child > 0 => (step.child - 1, Toward::Last),
+                Ordering::Greater if step.child < node.count => (step.child + 1, Toward::First),
+                _ => continue,
+            };
+            let (index, id) = (step.index, step.id);
+            path.push(Step { index, id, child });
+            let id = child_page(pages, area, &node, child)?;
+            let index = node.child(child)?.0;
+            let below = Node::read(pages, id)?;
+            if below.level + 1 != node.level {
+                return Err(damaged(id, 3, "a level that does not follow its parent's"));
+            }
+            if below.level > 0 {
+                let intent = Intent::Read;
+                return down(pages, area, path, (index, below), &toward, intent).map(Some);
+            }
+            let (leaf, found) = (id, false);
+            let slot = if side == Ordering::Less {
+                below.count
+            } else {
+                0
+            };
+            return Ok(Some(Place {
+                path,
+                index,
+                leaf,
+                slot,
+                found,
+            }));
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,135 @@
+//! The locks that make the index serializable: on keys, and on the gaps between them.
+//!
+//! An object is a key *k*, whether or not it is in the index; with a key that is there goes the gap
+//! below it, down to the next smaller key. One more object per index stands for its end, and the gap
+//! above the greatest key. Locks belong to transactions and are kept to their end. They are asked
+//! for while the leaves in question are locked (L0), to the end of the operation, so that nobody
+//! changes what the next key is meanwhile; if one has to be waited for, the operation is executed
+//! again afterwards and finds the next key anew. A lock on what is not the next key any more is kept
+//! and costs others a wait at most.
+//!
+//! # Modes
+//!
+//! | mode | means | who asks for it |
+//! | --- | --- | --- |
+//! | [`READ`] | the key is there, with this value | a `Get` that finds; an `Insert` that finds |
+//! | [`SCAN`] | the same, and nothing is in the gap | a `Scan`, on what it returns |
+//! | [`GAP`] | nothing is in the gap | on the next key: a `Get` or `Delete` that finds nothing; a `Scan`, behind its range |
+//! | [`UPDATE`] | the value changes | a `Put` that finds |
+//! | [`EXIST`] | the key comes or goes | an `Insert` and a `Put` that do not find, a `Delete` that does |
+//! | [`INSERT`] | keys come into the gap | an insertion, on the next key |
+//! | [`MERGE`] | keys of the gap go: it takes over theirs | a deletion, on the next key |
+//!
+//! # Who excludes whom
+//!
+//! | held \ requested | read | scan | gap | update | exist | insert | merge |
+//! | --- | --- | --- | --- | --- | --- | --- | --- |
+//! | read | | | | × | × | | |
+//! | scan | | | | × | × | × | × |
+//! | gap | | | | | × | × | × |
+//! | update | × | × | | × | × | | |
+//! | exist | × | × | × | × | × | | × |
+//! | insert | | × | × | | | | × |
+//! | merge | | × | × | | × | × | × |
+//!
+//! - *Exist* excludes *gap*: if the key goes (it was inserted and that is undone; it is deleted),
+//!   what was locked as the gap below it would be the lower part of the next key's gap, and nobody
+//!   would look for the lock there. It excludes *merge* for the same reason.
+//! - *Exist* admits *insert*, so that several transactions insert side by side, in any order of the
+//!   keys. The new key is locked itself; the intention is only there to meet readers of the gap, and
+//!   if the next key goes, nobody has to meet it any more.
+//! - *Merge* excludes *gap* and *insert*: a key deleted in the gap comes back if that is undone, and
+//!   whoever read or split the gap would not have seen it. It excludes *merge*: the first key to
+//!   come back would cut the other's place off from the lock that protects it.
+//! - *Merge* excludes *exist*: the key that protects the place of a deleted one cannot go.
+//!
+//! It is symmetric, though it would seem that an insertion that is through need not keep a reader
+//! out of the rest of the gap. But a lock, once granted, is granted again without a question: its
+//! holder may insert into the gap again, behind the back of the reader. A mode that admitted more
+//! when held than when requested would be right only if it could be used only once.
+//!
+//! # Gaps that split
+//!
+//! A transaction that inserts into a gap splits it, and its own lock on the gap, if it has one, is
+//! on the upper part only. So if it has one ([`Pages::held`](crate::Pages::held)), or cannot know,
+//! it locks the lower part as well: *gap* on its new key. Otherwise the part stays open for
+//! insertions of others.
+//!
+//! # Undo
+//!
+//! The inverse, [`Restore`](super::Restore), asks for no locks: what the operation had excludes all
+//! who could be in its way. It must be executed before the transaction gives its locks up, in
+//! reverse order of the operations, as the engine does.
+
+use crate::pages::{Area, Pages, Stop};
+use sardonyx_lock::hash::IntegerHasher;
+use sardonyx_lock::{LockSpace, Mode};
+use std::hash::Hasher;
+
+/// The key is there, with this value.
+pub const READ: Mode = Mode(0);
+/// [`READ`], and nothing is in the gap below the key.
+pub const SCAN: Mode = Mode(1);
+/// Nothing is in the gap below the key.
+pub const GAP: Mode = Mode(2);
+/// The key's value changes.
+pub const UPDATE: Mode = Mode(3);
+/// The key comes or goes.
+pub const EXIST: Mode = Mode(4);
+/// Keys come into the gap below the key.
+pub const INSERT: Mode = Mode(5);
+/// Keys of the gap below the key go.
+pub const MERGE: Mode = Mode(6);
+
+/// Which modes go together; rows by held and columns by requested mode.
+pub const COMPATIBLE: [[bool; 7]; 7] = {
+    const O: bool = true;
+    const X: bool = false;
+    [
+        [O, O, O, X, X, O, O],
+        [O, O, O, X, X, X, X],
+        [O, O, O, O, X, X, X],
+        [X, X, O, X, X, O, O],
+        [X, X, X, X, X, O, X],
+        [O, X, X, O, O, O, X],
+        [O, X, X, O, X, X, X],
+    ]
+};
+
+/// The keys of all ordered indexes, and the gaps below them.
+pub static INDEX_KEYS: LockSpace = LockSpace::new(
+    "index keys",
+    &[
+        &COMPATIBLE[0],
+        &COMPATIBLE[1],
+        &COMPATIBLE[2],
+        &COMPATIBLE[3],
+        &COMPATIBLE[4],
+        &COMPATIBLE[5],
+        &COMPATIBLE[6],
+    ],
+);
+
+/// What stands for a key, or for the index's end. Two that are the same number by chance are locked
+/// together, which costs a wait at most.
+pub(super) fn object(area: Area, key: Option<&[u8]>) -> u64 {
+    let mut hasher = IntegerHasher::default();
+    hasher.write_u64(
+        u64::from(area.0) << 32 | key.map_or(u64::from(u32::MAX), |key| key.len() as u64),
+    );
+    hasher.write(key.unwrap_or_default());
+    hasher.finish()
+}
+
+/// Locks the lower part of a gap that the transaction splits, if it may have locked the gap.
+pub(super) fn inherit(pages: &mut dyn Pages, next: u64, new: u64) -> Result<(), Stop> {
+    let protects = |modes: sardonyx_lock::Modes| {
+        [SCAN, GAP, MERGE]
+            .into_iter()
+            .any(|mode| modes.contains(mode))
+    };
+    if pages.held(&INDEX_KEYS, next).is_none_or(protects) {
+        pages.lock(&INDEX_KEYS, new, GAP)?;
+    }
+    Ok(())
+}

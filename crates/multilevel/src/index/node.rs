@@ -1,0 +1,195 @@
+//! A node of the tree: one page of cells in order of their keys, read with every offset checked.
+//!
+//! | bytes | of a node |
+//! | --- | --- |
+//! | 0..3 | `ixn` |
+//! | 3 | level: 0 is a leaf |
+//! | 4..6 | number of cells *n* |
+//! | 6..8 | where the lowest cell begins |
+//! | 8..10 | dead bytes among the cells |
+//! | 10..12 | zero |
+//! | 12..16 | inner node: the page, within the area, of the child left of all cells; leaf: zero |
+//! | 16..16+2*n* | where the cells begin, in order of their keys |
+//! | ... | free |
+//! | to the end | cells: length of the key, length of the value (2 bytes each), key, value |
+//!
+//! In a leaf a cell is an entry of the index. In an inner node its key separates two children: those
+//! to the left have smaller keys, those to the right equal or larger ones; its value (4 bytes) is the
+//! page of the child to its right. All numbers are little-endian.
+//!
+//! Cells are appended downwards and found by the array, so that an insertion changes, and logs, its
+//! cell, the few bytes of the header and the part of the array behind its place.
+
+use super::error::{IndexError, damaged};
+use crate::pages::{Page, Pages};
+use sardonyx_storage::page::{PAGE_SIZE, PageId};
+
+/// Bytes before the array.
+pub(super) const HEADER: usize = 16;
+
+/// Bytes of a cell before its key.
+pub(super) const CELL: usize = 4;
+
+/// Bytes of an element of the array.
+pub(super) const SLOT: usize = 2;
+
+/// What a node has room for: cells and their slots.
+pub(super) const CAPACITY: usize = PAGE_SIZE - HEADER;
+
+/// What nodes begin with.
+pub(super) const MAGIC: [u8; 3] = *b"ixn";
+
+/// No tree is higher: with two children in every node it would have more leaves than there are page
+/// numbers.
+pub(super) const LEVELS_MAX: u8 = 32;
+
+/// What a cell and its slot take.
+pub(super) fn room(key: &[u8], value: &[u8]) -> usize {
+    SLOT + CELL + key.len() + value.len()
+}
+
+/// A cell's place and contents.
+#[derive(Clone, Copy)]
+pub(super) struct Cell<'a> {
+    pub at: usize,
+    pub key: &'a [u8],
+    pub value: &'a [u8],
+}
+
+impl Cell<'_> {
+    /// What it takes, with its slot.
+    pub fn room(&self) -> usize {
+        room(self.key, self.value)
+    }
+}
+
+/// A node's page and its header.
+#[derive(Clone, Copy)]
+pub(super) struct Node<'a> {
+    pub id: PageId,
+    pub bytes: &'a Page,
+    pub level: u8,
+    pub count: usize,
+    /// Where the lowest cell begins.
+    pub heap: usize,
+    /// Dead bytes among the cells.
+    pub garbage: usize,
+}
+
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> usize {
+    usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]))
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+impl<'a> Node<'a> {
+    /// Checks the header.
+    pub fn of(id: PageId, bytes: &'a Page) -> Result<Node<'a>, IndexError> {
+        if bytes[..3] != MAGIC {
+            return Err(damaged(id, 0, "not a node"));
+        }
+        let node = Node {
+            id,
+            bytes,
+            level: bytes[3],
+            count: u16_at(bytes, 4),
+            heap: u16_at(bytes, 6),
+            garbage: u16_at(bytes, 8),
+        };
+        if node.level > LEVELS_MAX {
+            return Err(damaged(id, 3, "a level beyond the highest"));
+        }
+        if node.heap > PAGE_SIZE || node.slots_end() > node.heap {
+            return Err(damaged(id, 4, "the array reaches into the cells"));
+        }
+        if node.garbage > PAGE_SIZE - node.heap {
+            return Err(damaged(
+                id,
+                8,
+                "more dead bytes than there are bytes of cells",
+            ));
+        }
+        Ok(node)
+    }
+
+    /// Reads a node.
+    pub fn read(pages: &'a dyn Pages, id: PageId) -> Result<Node<'a>, IndexError> {
+        Node::of(id, pages.read(id)?)
+    }
+
+    /// Reads a node that will be written.
+    pub fn read_to_write(pages: &'a dyn Pages, id: PageId) -> Result<Node<'a>, IndexError> {
+        Node::of(id, pages.read_to_write(id)?)
+    }
+
+    /// Where the array ends.
+    pub fn slots_end(&self) -> usize {
+        HEADER + SLOT * self.count
+    }
+
+    /// Free bytes between the array and the cells.
+    pub fn gap(&self) -> usize {
+        self.heap - self.slots_end()
+    }
+
+    /// Free bytes in all, were the cells moved together.
+    pub fn free(&self) -> usize {
+        self.gap() + self.garbage
+    }
+
+    /// A cell.
+    pub fn cell(&self, slot: usize) -> Result<Cell<'a>, IndexError> {
+        if slot >= self.count {
+            return Err(damaged(self.id, 4, "fewer cells than there were"));
+        }
+        let slot = HEADER + SLOT * slot;
+        let at = u16_at(self.bytes, slot);
+        if at < self.heap || at > PAGE_SIZE - CELL {
+            return Err(damaged(self.id, slot, "a cell outside of the cells"));
+        }
+        let (key, value) = (u16_at(self.bytes, at), u16_at(self.bytes, at + 2));
+        let start = at + CELL;
+        if start + key + value > PAGE_SIZE {
+            return Err(damaged(self.id, at, "a cell beyond the page's end"));
+        }
+        Ok(Cell {
+            at,
+            key: &self.bytes[start..start + key],
+            value: &self.bytes[start + key..start + key + value],
+        })
+    }
+
+    /// The first cell whose key is not smaller, and whether it is the key.
+    pub fn search(&self, key: &[u8]) -> Result<(usize, bool), IndexError> {
+        let (mut low, mut high) = (0, self.count);
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.cell(middle)?.key.cmp(key) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Ok((middle, true)),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        Ok((low, false))
+    }
+
+    /// Which child of an inner node a key belongs to: 0 is left of all cells.
+    pub fn child_for(&self, key: &[u8]) -> Result<usize, IndexError> {
+        let (slot, found) = self.search(key)?;
+        Ok(slot + usize::from(found))
+    }
+
+    /// The page, within the area, of an inner node's child, and the offset at which it is written.
+    pub fn child(&self, place: usize) -> Result<(u32, usize), IndexError> {
+        let Some(slot) = place.checked_sub(1) else {
+            return Ok((u32_at(self.bytes, 12), 12));
+        };
+        let cell = self.cell(slot)?;
+        if cell.value.len() != 4 {
+            return Err(damaged(self.id, cell.at, "a child's page not of 4 bytes"));
+        }
+        Ok((u32_at(cell.value, 0), cell.at + CELL + cell.key.len()))
+    }
+}

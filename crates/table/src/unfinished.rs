@@ -1,0 +1,75 @@
+//! Whether multi-level transactions have not ended: what they did may still be compensated, so
+//! nobody but the multi-level way, which does that when it opens the database, may read it.
+//!
+//! That way keeps how to undo its running transactions in the area [`UNDO_AREA`]. All that is known of
+//! the area's format here is how a page says that it begins the undo records of a running
+//! transaction; the format itself is `multilevel::undo`'s.
+//!
+//! Invariant: no single-level reader sees a page with completed operations of unfinished transactions
+//! (paper 003, section 2: such a page is not clean).
+
+use crate::catalogue::{Catalogue, UNDO_AREA};
+use crate::error::TableError;
+use crate::layout::word_at;
+use crate::table::page_bytes;
+use sardonyx_storage::page::PageId;
+use sardonyx_storage::store::PageStore;
+
+/// Pages at the undo area's beginning that belong to no transaction.
+pub const HEADER_PAGES: usize = 9;
+
+/// The first word of a page that no transaction uses.
+pub const UNUSED: u64 = 0;
+
+/// The first word of a page that continues another.
+pub const CONTINUATION: u64 = u64::MAX;
+
+/// How many multi-level transactions have not ended. `pages` are those of the catalogue's store.
+///
+/// ```
+/// use sardonyx_table::{TableSpace, unfinished};
+/// use sardonyx_storage::store::PageStore;
+///
+/// let (space, _) = TableSpace::open(PageStore::reserve(1 << 20)?, 1)?;
+/// assert_eq!(unfinished::count(space.pages(), space.catalogue()), 0);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub fn count(pages: &[u8], catalogue: &Catalogue) -> u64 {
+    // A table of this name would have been made by another way: then there are none.
+    let Ok(Some(area)) = catalogue.area(UNDO_AREA) else {
+        return 0;
+    };
+    let begins = catalogue
+        .extents_of(area)
+        .flat_map(|extent| extent.first_page.0..extent.end())
+        .skip(HEADER_PAGES)
+        .map(|page| word_at(page_bytes(pages, PageId(page)), 0));
+    begins
+        .filter(|begin| ![UNUSED, CONTINUATION].contains(begin))
+        .count() as u64
+}
+
+/// Refuses a database in which there are any.
+///
+/// # Errors
+/// [`TableError::Unfinished`].
+pub fn refuse(pages: &[u8], catalogue: &Catalogue) -> Result<(), TableError> {
+    match count(pages, catalogue) {
+        0 => Ok(()),
+        transactions => Err(TableError::Unfinished { transactions }),
+    }
+}
+
+/// [`refuse`] for a way that does not know what is in its pages: if they hold no tables, they have
+/// no multi-level transactions either.
+///
+/// # Errors
+/// [`TableError::Unfinished`]; [`TableError::Catalogue`] if there are tables and areas, but it cannot
+/// be said which.
+pub fn refuse_in_any(store: &mut PageStore) -> Result<(), TableError> {
+    if !Catalogue::is_in(store.bytes()) {
+        return Ok(());
+    }
+    let catalogue = Catalogue::read(store)?;
+    refuse(store.bytes(), &catalogue)
+}
