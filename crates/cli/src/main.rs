@@ -12,6 +12,7 @@ mod debit_credit;
 mod exit;
 mod experiment_worker;
 mod history;
+mod hot_object;
 mod inspect;
 mod output;
 mod page_touch;
@@ -55,6 +56,7 @@ enum Command {
     PageTouch(page_touch::Arguments),
     Concurrency(concurrency::Arguments),
     TreeInserts(tree_inserts::Arguments),
+    HotObject(hot_object::Arguments),
     #[command(hide = true)]
     ExperimentWorker(experiment_worker::Arguments),
 }
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Command::PageTouch(verb) => verb.run(&mut output),
         Command::Concurrency(verb) => verb.run(&mut output),
         Command::TreeInserts(verb) => verb.run(&mut output),
+        Command::HotObject(verb) => verb.run(&mut output),
         Command::ExperimentWorker(verb) => verb.run(),
     };
     let outcome = outcome.and_then(|exit| Ok(output.finish().map(|()| exit)?));
