@@ -7,11 +7,13 @@
 mod catalogue_figures;
 mod checkpoint;
 mod checkpointer;
+mod complex_objects;
 mod concurrency;
 mod debit_credit;
 mod exit;
 mod experiment_worker;
 mod history;
+mod hot_object;
 mod inspect;
 mod output;
 mod page_touch;
@@ -55,6 +57,8 @@ enum Command {
     PageTouch(page_touch::Arguments),
     Concurrency(concurrency::Arguments),
     TreeInserts(tree_inserts::Arguments),
+    ComplexObjects(complex_objects::Arguments),
+    HotObject(hot_object::Arguments),
     #[command(hide = true)]
     ExperimentWorker(experiment_worker::Arguments),
 }
@@ -75,6 +79,8 @@ fn main() -> ExitCode {
         Command::PageTouch(verb) => verb.run(&mut output),
         Command::Concurrency(verb) => verb.run(&mut output),
         Command::TreeInserts(verb) => verb.run(&mut output),
+        Command::ComplexObjects(verb) => verb.run(&mut output),
+        Command::HotObject(verb) => verb.run(&mut output),
         Command::ExperimentWorker(verb) => verb.run(),
     };
     let outcome = outcome.and_then(|exit| Ok(output.finish().map(|()| exit)?));

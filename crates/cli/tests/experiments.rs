@@ -219,6 +219,44 @@ fn tree_inserts_share_a_tree_among_processes() {
 }
 
 #[test]
+fn a_hot_object_is_what_was_acknowledged_under_each_way_of_locking() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = path(directory.path(), "files");
+    let here = path(directory.path(), "");
+    let quick = ["hot-object", "--json", "--transactions", "20"];
+    let more = [
+        "--strategy",
+        "ordered-log,s1",
+        "--threads",
+        "1,3",
+        "--directory",
+        &here,
+        "--output",
+        &files,
+    ];
+    let report = json(&[&quick[..], &more].concat());
+    let series = report["series"].as_array().unwrap();
+    assert_eq!(series.len(), 4 + 2);
+    for series in series {
+        for (cell, threads) in series["cells"].as_array().unwrap().iter().zip([1, 3]) {
+            assert_eq!(
+                (&cell["threads"], &cell["transactions"]),
+                (&threads.into(), &(20 * threads).into())
+            );
+        }
+    }
+    let csv = std::fs::read_to_string(Path::new(&files).join("hot-object.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 6 * 2);
+    let chart = std::fs::read_to_string(Path::new(&files).join("hot-object.svg")).unwrap();
+    assert!(chart.starts_with("<svg") && chart.contains("exclusive locks"));
+    assert_eq!(
+        std::fs::read_dir(directory.path()).unwrap().count(),
+        1,
+        "only the files"
+    );
+}
+
+#[test]
 fn what_cannot_work_is_wrong_usage() {
     for arguments in [
         &["page-touch", "--pages", "0"][..],
@@ -229,6 +267,9 @@ fn what_cannot_work_is_wrong_usage() {
         &["tree-inserts", "--processes", "0"],
         &["tree-inserts", "--inserts", "1", "--processes", "2"],
         &["tree-inserts", "--seconds", "-1"],
+        &["hot-object", "--threads", "0"],
+        &["hot-object", "--cold-records", "1"],
+        &["hot-object", "--transactions", "0"],
     ] {
         let (_, said) = run(2, arguments);
         assert!(!said.is_empty(), "{arguments:?}");

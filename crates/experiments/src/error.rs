@@ -90,7 +90,7 @@ pub enum ExperimentError {
     /// A database of complex objects, or transactions on it, that cannot be.
     #[error(transparent)]
     ComplexObjects(#[from] ComplexObjectError),
-    /// The database of complex objects could not be opened, or failed.
+    /// A database of multi-level transactions could not be opened, or failed.
     #[error("{doing}: {source}")]
     Database {
         /// `opening the database` and the like.
@@ -116,7 +116,10 @@ pub enum ExperimentError {
         others: u64,
     },
     /// Nothing was asked for.
-    #[error("nothing to run: name at least one engine, and at least one insert for each worker")]
+    #[error(
+        "nothing to run: name at least one engine (or variant), and at least one insert (or \
+         transaction) for each worker"
+    )]
     Nothing,
     /// A number that cannot work.
     #[error("{what} {given}: {limits}")]

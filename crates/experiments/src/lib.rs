@@ -9,7 +9,8 @@
 //!   and 4.10);
 //! - [`tree_inserts`]: durable random inserts into trees that were written for plain memory;
 //! - [`complex_objects`]: operations on complex objects, under each strategy of multi-level
-//!   transactions (Figures 7 to 10 of paper 003).
+//!   transactions (Figures 7 to 10 of paper 003);
+//! - [`hot_object`]: many threads that increment one counter, in multi-level transactions.
 //!
 //! All that is timed is checked: what a transaction read is compared with what was committed last,
 //! and what was written is read again by others. An experiment whose memory is wrong has no figure.
@@ -18,6 +19,7 @@ pub mod complex_objects;
 pub mod concurrency;
 mod crew;
 mod error;
+pub mod hot_object;
 pub mod least_squares;
 pub mod page_touch;
 pub mod tree_inserts;

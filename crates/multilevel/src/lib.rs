@@ -7,7 +7,8 @@
 //! - [`counter`]: bounded counters, a ready type;
 //! - [`strategy`]: when locks are given back and what is written when;
 //! - [`undo`]: undo entries as bytes in pages of the database;
-//! - [`sphere`]: persistence spheres.
+//! - [`sphere`]: persistence spheres;
+//! - `harness`, with the feature of that name: testing one's own operations.
 //!
 //! Source: Hasse & Weikum, *A Performance Evaluation of Multi-Level Transaction Management* (paper
 //! 003), section 2.
@@ -18,8 +19,11 @@ pub mod counter;
 mod database;
 mod error;
 mod frames;
+#[cfg(feature = "harness")]
+pub mod harness;
 mod held;
 pub mod index;
+mod nesting;
 pub mod operation;
 mod options;
 pub mod pages;

@@ -2,6 +2,7 @@
 
 use crate::counter;
 use crate::error::DatabaseError;
+use crate::index;
 use crate::operation::{NAME_BYTES_MAX, Recorded};
 use crate::pages::Pages;
 use std::collections::HashMap;
@@ -28,6 +29,7 @@ impl Default for Registry {
         let ready = [
             registry.register::<counter::Add>(),
             registry.register::<counter::SetBack>(),
+            registry.register::<index::Restore<'_>>(),
         ];
         debug_assert!(ready.iter().all(Result::is_ok), "{ready:?}");
         registry

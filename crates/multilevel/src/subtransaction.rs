@@ -17,8 +17,8 @@ use crate::pages::{Area, Change, Page, Pages, Stop, checked};
 use crate::strategy::Strategy;
 use crate::transaction::Locked;
 use sardonyx_lock::{
-    Asker, Denied, EXCLUSIVE, Granted, LockSpace, Mode, Owner, PAGES, Quantity, Reserved, Resource,
-    SHARED, Token,
+    Asker, Denied, EXCLUSIVE, Granted, LockSpace, Mode, Modes, Owner, PAGES, Quantity, Reserved,
+    Resource, SHARED, Token,
 };
 use sardonyx_storage::page::PageId;
 use std::cell::{Cell, RefCell};
@@ -289,6 +289,14 @@ impl Pages for Subtransaction<'_> {
             Some(_) => Ok(()),
             None => Err(self.stop(Verdict::Restart(Await::Lock(space, object, mode)))),
         }
+    }
+
+    fn held(&self, space: &'static LockSpace, object: u64) -> Option<Modes> {
+        if self.strategy == Strategy::SingleLevel || self.purpose == Purpose::Compensation {
+            // Nothing is protected by such a lock, or everything is already.
+            return Some(Modes::NONE);
+        }
+        Some(self.shared.locks.held(self.asker.holder, space, object))
     }
 
     fn reserve(

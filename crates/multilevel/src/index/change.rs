@@ -4,6 +4,7 @@ use super::error::{IndexError, damaged};
 use super::node::{CELL, HEADER, MAGIC, Node, SLOT, room, u16_at};
 use crate::pages::{Page, Pages};
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use smallvec::SmallVec;
 
 /// Bytes of a length or an offset within a page.
 fn short(number: usize) -> [u8; 2] {
@@ -63,9 +64,13 @@ pub(super) fn remove(pages: &mut dyn Pages, id: PageId, slot: usize) -> Result<(
     let cell = node.cell(slot)?;
     let (at, bytes) = (cell.at, cell.room() - SLOT);
     let (count, mut heap, mut garbage) = (node.count, node.heap, node.garbage);
-    if slot + 1 < count {
-        let slots = pages.write(id, HEADER + SLOT * slot..HEADER + SLOT * (count - 1) + SLOT)?;
-        slots.copy_within(SLOT.., 0);
+    let behind = SLOT * (slot + 1)..SLOT * count;
+    if !behind.is_empty() {
+        let moved = SmallVec::<[u8; 256]>::from_slice(&node.bytes[HEADER..][behind.clone()]);
+        let start = HEADER + behind.start - SLOT;
+        pages
+            .write(id, start..start + moved.len())?
+            .copy_from_slice(&moved);
     }
     if count == 1 {
         (heap, garbage) = (PAGE_SIZE, 0);

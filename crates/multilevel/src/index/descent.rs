@@ -13,6 +13,9 @@ use sardonyx_storage::page::PageId;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
+/// An entry in its leaf.
+pub(super) type KeyAndValue<'a> = (&'a [u8], &'a [u8]);
+
 /// An inner node on the way, and which of its children was taken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
@@ -152,10 +155,7 @@ pub(super) fn child_page(
 
 impl Place {
     /// The cell here; `None` behind the leaf's last.
-    pub fn entry<'a>(
-        &self,
-        pages: &'a dyn Pages,
-    ) -> Result<Option<(&'a [u8], &'a [u8])>, IndexError> {
+    pub fn entry<'a>(&self, pages: &'a dyn Pages) -> Result<Option<KeyAndValue<'a>>, IndexError> {
         let node = Node::read(pages, self.leaf)?;
         if self.slot == node.count {
             return Ok(None);

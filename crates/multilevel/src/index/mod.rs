@@ -49,8 +49,6 @@ pub const VALUE_BYTES_MAX: usize = 1_000;
 /// Keys are compared as bytes: a `u64` is in its numerical order as [`u64::to_be_bytes`]. Entries
 /// may be up to [`KEY_BYTES_MAX`] and [`VALUE_BYTES_MAX`] long.
 ///
-/// The engine has to know one operation to undo the others: register [`Restore`].
-///
 /// ```
 /// use sardonyx_multilevel::index::{IndexError, OrderedIndex};
 /// use sardonyx_multilevel::{Operation, PlainPages};

@@ -52,10 +52,10 @@ impl Scan<'_> {
         let range = match (self.lower, self.upper) {
             (Bound::Unbounded, _) | (_, Bound::Unbounded) => true,
             (Bound::Included(lower), Bound::Included(upper)) => lower <= upper,
-            (Bound::Included(lower) | Bound::Excluded(lower), Bound::Included(upper))
-            | (Bound::Included(lower) | Bound::Excluded(lower), Bound::Excluded(upper)) => {
-                lower < upper
-            }
+            (
+                Bound::Included(lower) | Bound::Excluded(lower),
+                Bound::Included(upper) | Bound::Excluded(upper),
+            ) => lower < upper,
         };
         self.limit == 0 || !range
     }

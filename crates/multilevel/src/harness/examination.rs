@@ -1,0 +1,276 @@
+//! The checks of one operation, and of two: from a given state, without chance.
+
+use super::call::{Call, Inverting};
+use super::counterexample::{Check, Counterexample, Coverage};
+use super::recorder::{Claims, Ended, Execution, Held, Recorder};
+use super::{Failures, Rules};
+use crate::operation::{INVERSE_BYTES_MAX, Inverse};
+use crate::plain::PlainPages;
+use std::cell::RefCell;
+use std::fmt::Debug;
+
+/// The holder of what was there before, and of the earlier operation; and that of the later one.
+const FIRST: usize = 1;
+const SECOND: usize = 2;
+
+/// States to begin with, rules to keep, and what was looked at.
+pub(super) struct Examination<'h, S> {
+    pub rules: &'h Rules<S>,
+    pub coverage: RefCell<Coverage>,
+}
+
+pub(super) type Examined<T = ()> = Result<T, Box<Counterexample>>;
+
+fn wrong<T>(found: Counterexample) -> Examined<T> {
+    Err(Box::new(found))
+}
+
+impl<S: PartialEq + Debug> Examination<'_, S> {
+    /// What operations can see of a state.
+    pub fn seen(&self, pages: &PlainPages) -> S {
+        (self.rules.compare)(&mut pages.clone())
+    }
+
+    pub fn count(&self, count: impl FnOnce(&mut Coverage)) {
+        count(&mut self.coverage.borrow_mut());
+    }
+
+    /// Executes an operation beside nobody.
+    pub fn alone(&self, call: &Call, pages: &mut PlainPages) -> Execution {
+        Recorder::execute(call, pages, &mut Held::default(), FIRST)
+    }
+
+    /// Executes an operation beside nobody, of which is known how it ended elsewhere.
+    pub fn again(&self, call: &Call, before: &Ended, pages: &mut PlainPages) -> Execution {
+        let mut held = match before {
+            Ended::Well(_) => Held::admitted_before(),
+            _ => Held::default(),
+        };
+        let mut execution = Recorder::execute(call, pages, &mut held, FIRST);
+        if let Some(what) = held.out_of_bounds() {
+            execution.ended = Ended::Failed(what);
+        }
+        execution
+    }
+
+    /// The state that a series of operations leads to, each a transaction that commits.
+    pub fn state_after(&self, prefix: &[Call]) -> (PlainPages, String) {
+        let mut pages = PlainPages::new();
+        (self.rules.build)(&mut pages);
+        let mut story = String::from("what was built");
+        for call in prefix {
+            let ended = self.alone(call, &mut pages).ended;
+            story += &format!("\n{call:?} → {ended}");
+        }
+        (pages, story)
+    }
+
+    /// Whether two executions of one operation gave the same result.
+    pub fn same(&self, one: &Ended, other: &Ended) -> bool {
+        match (one, other) {
+            // Not the inverses: nobody sees them but who executes them.
+            (Ended::Well(one), Ended::Well(other)) => one.output == other.output,
+            (Ended::Failed(one), Ended::Failed(other)) => {
+                self.rules.failures != Failures::Compared || one == other
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an execution says nothing that has to be true for anybody else.
+    pub fn is_ignored(&self, ended: &Ended) -> bool {
+        self.rules.failures == Failures::Ignored && matches!(ended, Ended::Failed(_))
+    }
+
+    /// Reads an inverse as the engine does after a crash.
+    pub fn inverting(&self, call: &Call, inverse: &Inverse) -> Examined<Inverting> {
+        let found = |what: String| {
+            let found = Counterexample::new(Check::WrittenDown, what);
+            wrong(found.tell("operation", format!("{call:?}")))
+        };
+        let (name, bytes) = (inverse.name(), inverse.bytes());
+        let Some(decode) = self.rules.registered.get(name) else {
+            return found(format!(
+                "the inverse {name:?} is not registered: no database could execute it after a crash"
+            ));
+        };
+        if bytes.len() > INVERSE_BYTES_MAX {
+            let length = bytes.len();
+            return found(format!(
+                "an inverse of {length} bytes is longer than {INVERSE_BYTES_MAX}"
+            ));
+        }
+        decode(bytes).or_else(|reason| found(format!("an inverse cannot be read: {reason}")))
+    }
+
+    /// Undoes an execution that ended well. Returns how to say what was done.
+    pub fn undo(
+        &self,
+        call: &Call,
+        execution: &Execution,
+        pages: &mut PlainPages,
+        held: &mut Held,
+        holder: usize,
+    ) -> Examined<String> {
+        let Ended::Well(done) = &execution.ended else {
+            return Ok("it had failed: nothing to undo".into());
+        };
+        let Some(inverse) = done.inverse.as_ref().filter(|_| execution.wrote) else {
+            return Ok("it wrote nothing or has no inverse: nothing to undo".into());
+        };
+        let inverting = self.inverting(call, inverse)?;
+        let name = inverting.describe();
+        let tell = |found: Counterexample| {
+            found
+                .tell("operation", format!("{call:?} → {}", execution.ended))
+                .tell("its locks", &execution.claims)
+                .tell("its inverse", &name)
+        };
+        let claims = Recorder::compensate(&inverting, pages, held, holder);
+        let claims = claims.or_else(|error| {
+            let what = "an inverse failed; a compensation has no other way to go";
+            wrong(tell(Counterexample::new(Check::Undo, what)).tell("its error", error))
+        })?;
+        match excess(&execution.claims, &claims) {
+            None => Ok(name),
+            Some(excess) => {
+                let what = "an inverse needs a lock that its operation did not take";
+                let found = tell(Counterexample::new(Check::LocksOfInverse, what));
+                wrong(found.tell("its locks", &claims).tell("too much", excess))
+            }
+        }
+    }
+
+    /// The checks of an operation by itself.
+    pub fn examine(&self, call: &Call, state: &PlainPages) -> Examined {
+        call.round_trip().or_else(|reason| {
+            let what = "an operation is not read as it was written";
+            wrong(Counterexample::new(Check::WrittenDown, what).tell("read", reason))
+        })?;
+        let before = self.seen(state);
+        let mut pages = state.clone();
+        let first = self.alone(call, &mut pages);
+        self.count(|c| c.operations += 1);
+        self.count(|c| c.failed += u64::from(matches!(first.ended, Ended::Failed(_))));
+        let after = self.seen(&pages);
+        let mut again = state.clone();
+        let second = self.alone(call, &mut again);
+        if !self.same(&first.ended, &second.ended) || self.seen(&again) != after {
+            let what = "an operation, executed again in the same state, does something else; it must \
+                        not keep anything outside of the pages";
+            let found = Counterexample::new(Check::Repeatable, what)
+                .tell("operation", format!("{call:?}"))
+                .tell("first", format!("{}\n{after:?}", first.ended))
+                .tell(
+                    "again",
+                    format!("{}\n{:?}", second.ended, self.seen(&again)),
+                );
+            return wrong(found);
+        }
+        let undone = self.undo(call, &first, &mut pages, &mut Held::default(), FIRST)?;
+        let inverted = matches!(&first.ended, Ended::Well(done) if done.inverse.is_some());
+        self.count(|c| c.undone += u64::from(first.wrote && inverted));
+        let restored = self.seen(&pages);
+        if restored != before {
+            let what = "an operation and then its inverse do not give the state before";
+            let found = Counterexample::new(Check::Undo, what)
+                .tell("operation", format!("{call:?} → {}", first.ended))
+                .tell("state then", format!("{after:?}"))
+                .tell("inverse", undone)
+                .tell("state then", format!("{restored:?}"));
+            return wrong(found);
+        }
+        Ok(())
+    }
+
+    /// The checks of an operation `earlier`, of a transaction that runs, and an operation `later` of
+    /// another.
+    pub fn examine_pair(&self, earlier: &Call, later: &Call, state: &PlainPages) -> Examined {
+        self.count(|c| c.pairs += 1);
+        let (mut pages, mut held) = (state.clone(), Held::default());
+        let a = Recorder::execute(earlier, &mut pages, &mut held, FIRST);
+        let b = Recorder::execute(later, &mut pages, &mut held, SECOND);
+        let waits = matches!(b.ended, Ended::Waits(_));
+        if waits || self.is_ignored(&a.ended) || self.is_ignored(&b.ended) {
+            return Ok(());
+        }
+        self.count(|c| c.admitted += 1);
+        let tell = |found: Counterexample| {
+            found
+                .tell("a, of T1", format!("{earlier:?}"))
+                .tell("its locks", &a.claims)
+                .tell("b, of T2", format!("{later:?}"))
+                .tell("its locks", &b.claims)
+                .tell("a, b", format!("a → {}\nb → {}", a.ended, b.ended))
+        };
+        let mut other = state.clone();
+        let b_first = self.again(later, &b.ended, &mut other);
+        let b_alone = self.seen(&other);
+        let a_second = self.again(earlier, &a.ended, &mut other);
+        let there = (self.seen(&pages), self.seen(&other));
+        let same_results =
+            self.same(&a.ended, &a_second.ended) && self.same(&b.ended, &b_first.ended);
+        if !same_results || there.0 != there.1 {
+            let what = match same_results {
+                false => {
+                    "b is admitted beside a, but the two give other results the other way round"
+                }
+                true => {
+                    "b is admitted beside a, but the two leave another state the other way round"
+                }
+            };
+            let found = tell(Counterexample::new(Check::Order, what))
+                .tell("state then", format!("{:?}", there.0))
+                .tell(
+                    "b, a",
+                    format!("b → {}\na → {}", b_first.ended, a_second.ended),
+                )
+                .tell("state then", format!("{:?}", there.1));
+            return wrong(found);
+        }
+        let undone = self.undo(earlier, &a, &mut pages, &mut held, FIRST);
+        let undone = undone.map_err(|found| {
+            let again = format!("{later:?} → {}", b.ended);
+            Box::new(found.tell("after", format!("another transaction's {again}")))
+        })?;
+        let left = self.seen(&pages);
+        if left != b_alone {
+            let what = "b is admitted beside a, but undoing a does not leave what b alone gives";
+            let found = tell(Counterexample::new(Check::UndoBehindAnother, what))
+                .tell("a's inverse", undone)
+                .tell("state then", format!("{left:?}"))
+                .tell("b alone", format!("{b_alone:?}"));
+            return wrong(found);
+        }
+        let undone_b = self.undo(later, &b, &mut pages, &mut held, SECOND)?;
+        let (left, before) = (self.seen(&pages), self.seen(state));
+        if left != before {
+            let what =
+                "b is admitted beside a, but undoing a and then b does not leave what was there";
+            let found = tell(Counterexample::new(Check::UndoBehindAnother, what))
+                .tell("inverses", format!("{undone}\n{undone_b}"))
+                .tell("state then", format!("{left:?}"))
+                .tell("before", format!("{before:?}"));
+            return wrong(found);
+        }
+        Ok(())
+    }
+}
+
+/// What an inverse claims beyond what its operation did.
+fn excess(operation: &Claims, inverse: &Claims) -> Option<String> {
+    if let Some(taken) = operation.uncovered(inverse) {
+        return Some(taken.to_string());
+    }
+    // It may give back what was reserved, or part of it.
+    let beyond = inverse.reserved.iter().find(|reserved| {
+        let (did, undoes) = (operation.net(reserved), inverse.net(reserved));
+        let back = undoes.abs() <= did.abs() && undoes.signum() != did.signum();
+        undoes != 0 && !back
+    })?;
+    let (did, undoes) = (operation.net(beyond), inverse.net(beyond));
+    let (space, object) = (beyond.space.name(), beyond.object);
+    Some(format!(
+        "a change of {space:?} {object} by {undoes:+}, where the operation reserved {did:+}"
+    ))
+}
