@@ -304,12 +304,12 @@ impl Shard {
             if !matrix.conflict(ahead.modes, waiter.modes) {
                 continue;
             }
-            // Its request has to end first. If it is taken back, it comes again behind this one;
-            // a conversion comes again before it.
+            // Its request has to end first. Who asks for a transaction is not told to restart for
+            // that: it may have no pages, and a conversion would come again in the same place.
             for other in self.waits_of(ahead.owner, wait.resource) {
                 edges.push(Edge {
                     to: self.waits[other].asker.waiter,
-                    restart_helps: ahead.owner.is_subtransaction() || !ahead.conversion,
+                    restart_helps: ahead.owner.is_subtransaction(),
                 });
             }
             // And then it holds the lock. That edge would appear without any wait beginning, so a
