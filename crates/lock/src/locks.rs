@@ -175,7 +175,8 @@ impl Locks {
         }
     }
 
-    /// Asks for a change of a bounded quantity, for a transaction. The caller holds the quantity's
+    /// Asks for a change of a bounded quantity, for a transaction (or for that of a
+    /// subtransaction). Its end is told by [`Locks::release_reservations`]. The caller holds the quantity's
     /// page exclusively and, if the change is granted, makes it before letting go of the page. If
     /// the subtransaction fails after all, the page's bytes are put back together with
     /// [`Locks::adjust_reservation`] by the opposite.
@@ -187,6 +188,7 @@ impl Locks {
         quantity: Quantity,
     ) -> Reserved {
         let resource = resource(space, object);
+        let owner = owner.transaction_of();
         self.change(resource, |shard, woken| {
             shard.statistics[level(resource)].requests += 1;
             shard.try_reserve(owner, resource, quantity, woken)
@@ -228,6 +230,7 @@ impl Locks {
         change: i64,
     ) -> bool {
         let resource = resource(space, object);
+        let owner = owner.transaction_of();
         self.change(resource, |shard, woken| {
             shard.adjust(owner, resource, change, woken)
         })
@@ -236,6 +239,7 @@ impl Locks {
     /// Forgets the pending changes of a transaction that has ended; what it has none on is passed
     /// over.
     pub fn release_reservations(&self, owner: Owner, on: impl IntoIterator<Item = Resource>) {
+        let owner = owner.transaction_of();
         for resource in on {
             self.change(resource, |shard, woken| {
                 shard.decided(owner, resource, woken);
