@@ -29,6 +29,16 @@ fn explore(schedules: usize, body: impl Fn() + Send + Sync + Clone + 'static) {
     shuttle::Runner::new(few_changes, config).run(body);
 }
 
+/// Where what goes wrong takes several changes of threads at the wrong moments.
+fn explore_deeply(schedules: usize, body: impl Fn() + Send + Sync + Clone + 'static) {
+    let mut config = shuttle::Config::new();
+    config.stack_size = 1 << 20;
+    for depth in [6, 10] {
+        let scheduler = PctScheduler::new_from_seed(5, depth, schedules);
+        shuttle::Runner::new(scheduler, config.clone()).run(body.clone());
+    }
+}
+
 /// Every strategy, with and without threads of the engine, both kinds of release.
 fn everywhere(schedules: usize, body: impl Fn(Way) + Send + Sync + Copy + 'static) {
     for strategy in STRATEGIES {
@@ -151,7 +161,7 @@ fn shuttle_an_end_of_an_operation_does_not_keep_a_commit_waiting() {
                 release: Release::Durable,
                 threaded,
             };
-            explore(1000, move || ends_of_operations_beside_commits(way));
+            explore_deeply(1000, move || ends_of_operations_beside_commits(way));
         }
     }
 }
