@@ -132,6 +132,24 @@ impl World {
         Ok(Lived { undone, left_out })
     }
 
+    /// As [`World::live`], but goes on with more steps when the engine has failed, each by itself.
+    /// Then the error is the first failure, and how many transactions were acknowledged after it.
+    pub fn live_on(&mut self, steps: &[Step], more: &[Step]) -> Result<(), (Stopped, usize)> {
+        let opened = self.setup.open(&self.disk).map_err(from);
+        let database = opened.map_err(|stopped| (stopped, 0))?;
+        let areas = Self::areas(&database).map_err(|error| (from(error), 0))?;
+        let life = Life::new(&database, areas, &mut self.model);
+        if let Err(stopped) = life.run(steps) {
+            let before = life.acknowledged();
+            for step in more {
+                let _ = life.run(std::slice::from_ref(step));
+            }
+            return Err((stopped, life.acknowledged() - before));
+        }
+        drop(life);
+        database.close().map_err(|error| (from(error), 0))
+    }
+
     /// The machine comes up again, to fail in this way.
     pub fn restart(&mut self, faults: Faults) {
         self.disk = self.disk.restart(faults);
