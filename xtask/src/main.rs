@@ -1,11 +1,14 @@
 //! Long runs: `torture` kills a real process again and again, with an outside witness of what was
 //! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
-//! `torture-complex` with multi-level transactions under every strategy; `explore` crashes the
-//! simulated disk for as many seeds as you give.
+//! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
+//! `explore` crashes the simulated disk for as many seeds as you give.
 
 mod complex_torture;
 mod explore;
 mod mapped_torture;
+mod multilevel_operations;
+mod multilevel_torture;
+mod multilevel_victim;
 mod torture;
 mod victim;
 
@@ -29,6 +32,9 @@ enum Command {
     /// Kills a process that runs the complex-object benchmark under one strategy after the other, and
     /// its recovery, too, and compares every value with what was acknowledged.
     TortureComplex(complex_torture::ComplexTorture),
+    /// Kills a process that runs multi-level transactions, under every strategy, at random points, and
+    /// its recovery, too; checks that every acknowledged transaction is there once and whole.
+    TortureMultilevel(multilevel_torture::MultilevelTorture),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
     /// The process that torture kills.
@@ -40,6 +46,9 @@ enum Command {
     /// The process that torture-complex kills.
     #[command(hide = true)]
     ComplexVictim(complex_torture::ComplexVictim),
+    /// The process that torture-multilevel kills.
+    #[command(hide = true)]
+    MultilevelVictim(multilevel_victim::MultilevelVictim),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -51,5 +60,7 @@ fn main() -> anyhow::Result<()> {
         Command::MappedVictim(victim) => victim.run(),
         Command::TortureComplex(torture) => torture.run(),
         Command::ComplexVictim(victim) => victim.run(),
+        Command::TortureMultilevel(torture) => torture.run(),
+        Command::MultilevelVictim(victim) => victim.run(),
     }
 }
