@@ -49,7 +49,10 @@ fn every_strategy_is_run_at_every_degree_of_multiprogramming() {
         path(directory.path(), "runs.svg"),
     );
     let more = ["--directory", &place, "--csv", &csv, "--svg", &svg];
-    let (printed, _) = run(0, &[&QUICK[..], &["--dmp", "1,4", "--json"], &more].concat());
+    let (printed, _) = run(
+        0,
+        &[&QUICK[..], &["--dmp", "1,4", "--json"], &more].concat(),
+    );
     let report: Value = serde_json::from_str(&printed).unwrap();
     let rows = report["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 4 * 2);
@@ -80,7 +83,12 @@ fn figures_are_the_papers_and_people_get_tables() {
     let more = ["--directory", &place, "--figure", "10", "--dmp", "3"];
     let (printed, _) = run(0, &[&QUICK[..], &more].concat());
     assert!(printed.contains("c=12 o+f=10 u=20%, DMP 3"), "{printed}");
-    let lines = |start: &str| printed.lines().filter(|line| line.starts_with(start)).count();
+    let lines = |start: &str| {
+        printed
+            .lines()
+            .filter(|line| line.starts_with(start))
+            .count()
+    };
     // The measures, and the comparison with S1; the paper leaves S2 out.
     assert_eq!((lines("S1 "), lines("S2/PS"), lines("S2 ")), (12, 12, 0));
     assert!(printed.contains("compared with what was committed: all right"));
@@ -98,7 +106,7 @@ fn what_cannot_work_is_wrong_usage() {
         (&["--own", "0"], "accesses"),
         (&["--updates", "101"], "percent"),
         (&["--objects", "1"], "complex objects"),
-        (&["--subobjects", "3000"], "header"),
+        (&["--references", "1000"], "header"),
         (&["--foreign", "1", "--references", "0"], "foreign"),
         (&["--processors", "0"], "processors"),
         (&["--transactions", "0"], "measured"),
