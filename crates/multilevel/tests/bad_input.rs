@@ -67,6 +67,28 @@ impl<const N: usize> Recorded for Named<N> {
     }
 }
 
+/// Another operation of the name of `Named<1>`.
+struct SameName;
+
+impl Operation for SameName {
+    type Output = ();
+    type Error = Stop;
+
+    fn execute(&self, _: &mut dyn Pages) -> Result<(), Stop> {
+        Ok(())
+    }
+}
+
+impl Recorded for SameName {
+    const NAME: &str = Named::<1>::NAME;
+
+    fn encode(&self, _: &mut Vec<u8>) {}
+
+    fn decode(_: &[u8]) -> Option<Self> {
+        Some(SameName)
+    }
+}
+
 /// Operations that have a name too short and too long.
 struct Unnamed<const LONG: bool>;
 
@@ -139,7 +161,7 @@ fn names_of_operations() {
         matches!(long, DatabaseError::Name { bytes: 101, .. }),
         "{long}"
     );
-    let twice = Options::new().register::<Named<1>>().register::<Named<1>>();
+    let twice = Options::new().register::<Named<1>>().register::<SameName>();
     let twice = open(twice).unwrap_err();
     assert!(
         matches!(twice, DatabaseError::RegisteredTwice { name: "naab" }),
@@ -217,11 +239,12 @@ fn areas_pages_and_ranges_that_are_not_there() {
                 assert!(matches!(none, Stop::NoArea { .. }), "{none}");
                 assert!(pages.pages_of(number).is_err() && pages.grow(number, 9).is_err());
             }
-            for index in [4, 5, 1 << 40, u64::MAX] {
+            let count = pages.pages_of(area)?;
+            for index in [count, count + 1, 1 << 40, u64::MAX] {
                 let none = pages.page(area, index).unwrap_err();
                 assert!(matches!(none, Stop::NoPage { .. }), "{none}");
             }
-            let mine: Vec<PageId> = (0..4)
+            let mine: Vec<PageId> = (0..count)
                 .map(|n| pages.page(area, n))
                 .collect::<Result<_, _>>()?;
             for page in (0..2000).chain([u64::MAX, 1 << 52]).map(PageId) {
@@ -349,8 +372,10 @@ fn operations_of_every_size() {
             for (pages, bytes) in sizes.into_iter().chain(more) {
                 for inverse in inverses {
                     let size = (pages, bytes, inverse);
-                    let taken = one_size(strategy, page_log, size);
-                    outcomes[usize::from(taken)] += 1;
+                    for crashes in [true, false] {
+                        let taken = one_size(strategy, page_log, size, crashes);
+                        outcomes[usize::from(taken)] += 1;
+                    }
                 }
             }
         }
@@ -362,6 +387,7 @@ fn one_size(
     strategy: Strategy,
     page_log: PageLog,
     (pages, bytes, inverse): (u64, usize, Option<usize>),
+    crashes: bool,
 ) -> bool {
     let size = format!("{strategy:?}, {page_log:?}: {pages} pages, {bytes} bytes, {inverse:?}");
     let disk = SimulatedDisk::new(1, Faults::default());
@@ -391,7 +417,7 @@ fn one_size(
     match tx.commit() {
         Ok(()) => {}
         // In S1 a transaction is one unit, and after-images are counted at its end.
-        Err(CommitError::Engine(DatabaseError::Refused { .. })) => {
+        Err(CommitError::Engine(DatabaseError::TooLarge { .. })) => {
             assert_eq!(strategy, Strategy::SingleLevel, "{size}");
             (times, taken) = (0, false);
         }
@@ -411,19 +437,20 @@ fn one_size(
             .unwrap_or_else(|error| panic!("{size}: {error}"));
     }
     std::mem::forget(unfinished);
-    let crashed = disk.restart(Faults::default());
+    let disk = match crashes {
+        true => disk.restart(Faults::default()),
+        false => disk,
+    };
     drop(database);
-    for (disk, how) in [(crashed, "crashed"), (disk, "closed")] {
-        let database = with_large(strategy, page_log, &disk);
-        let area = database.area("large", 1).expect("it is there");
-        let looks = Does(|pages: &mut dyn Pages| {
-            let page = pages.page(area, 0)?;
-            assert_eq!(pages.read(page)?[0], times, "{size}, {how}");
-            Ok(())
-        });
-        let looked: Called<()> = database.run(|tx| tx.call(&looks));
-        looked.expect("readable");
-    }
+    let database = with_large(strategy, page_log, &disk);
+    let area = database.area("large", 1).expect("it is there");
+    let looks = Does(|pages: &mut dyn Pages| {
+        let page = pages.page(area, 0)?;
+        assert_eq!(pages.read(page)?[0], times, "{size}, crashes {crashes}");
+        Ok(())
+    });
+    let looked: Called<()> = database.run(|tx| tx.call(&looks));
+    looked.expect("readable");
     taken
 }
 
