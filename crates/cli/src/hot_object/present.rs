@@ -29,6 +29,7 @@ fn csv(report: &Report) -> String {
                 cell.page_waits.to_string(),
                 cell.object_waits.to_string(),
                 cell.lock_wait_microseconds.to_string(),
+                cell.processor_microseconds.to_string(),
                 cell.deadlocks.to_string(),
             ]
         })
@@ -46,6 +47,7 @@ fn csv(report: &Report) -> String {
         "page_waits_per_transaction",
         "object_waits_per_transaction",
         "lock_wait_us_per_transaction",
+        "processor_us_per_transaction",
         "deadlocks",
     ];
     text(names, rows)

@@ -3,6 +3,7 @@
 
 use super::operation::{ADD, Add, EXCLUSIVE, RECORDS_PER_PAGE, Sum, pages_for};
 use crate::error::{ExperimentError, Failure};
+use rustix::time::{ClockId, clock_gettime};
 use sardonyx_floor::{Face, SyncLatency, sync_latency};
 use sardonyx_multilevel::{Area, CallError, Database, Release, Statistics, Stop, Strategy};
 use sardonyx_workload::random::Random;
@@ -136,6 +137,9 @@ pub struct Cell {
     pub object_waits: f64,
     /// The average time that a transaction waited for locks.
     pub lock_wait_microseconds: f64,
+    /// Processor time of the threads that ran the transactions, for each transaction; that of the
+    /// engine's own threads, which write the log and take checkpoints, is not in it.
+    pub processor_microseconds: f64,
     /// Transactions that were chosen to end a deadlock and ran again.
     pub deadlocks: u64,
 }
@@ -271,6 +275,13 @@ fn open(
 struct Outcome {
     responses: Responses,
     elapsed: Duration,
+    processor: Duration,
+}
+
+/// The processor time that the calling thread has used.
+fn processor_time() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
 fn run_threads(client: &Client<'_>, threads: usize) -> Result<Vec<Outcome>, CallError<Stop>> {
@@ -305,7 +316,7 @@ impl Client<'_> {
     /// Runs transactions until the time is over.
     fn work(&self, mut random: Random) -> Result<Outcome, CallError<Stop>> {
         let mut responses = Responses::new();
-        let start = Instant::now();
+        let (start, processor) = (Instant::now(), processor_time());
         let mut now = start;
         loop {
             let records = self.choose(&mut random);
@@ -317,8 +328,11 @@ impl Client<'_> {
                 None => now - start >= self.options.time,
             };
             if over {
-                let elapsed = now - start;
-                return Ok(Outcome { responses, elapsed });
+                return Ok(Outcome {
+                    responses,
+                    elapsed: now - start,
+                    processor: processor_time() - processor,
+                });
             }
         }
     }
@@ -385,6 +399,7 @@ fn cell(threads: usize, outcomes: &[Outcome], before: &Statistics, after: &Stati
         responses.merge(&outcome.responses);
     }
     let slowest = outcomes.iter().map(|outcome| outcome.elapsed).max();
+    let processor: Duration = outcomes.iter().map(|outcome| outcome.processor).sum();
     let transactions = responses.count();
     let count = transactions as f64;
     let (pages, objects) = (after.locks.pages, after.locks.objects);
@@ -402,6 +417,7 @@ fn cell(threads: usize, outcomes: &[Outcome], before: &Statistics, after: &Stati
         page_waits: (pages.waits - before.locks.pages.waits) as f64 / count,
         object_waits: (objects.waits - before.locks.objects.waits) as f64 / count,
         lock_wait_microseconds: waited.as_secs_f64() * 1e6 / count,
+        processor_microseconds: processor.as_secs_f64() * 1e6 / count,
         deadlocks: after.deadlocks - before.deadlocks,
     }
 }

@@ -37,7 +37,7 @@ pub fn table(report: &Report) -> String {
             series.variant.name()
         ));
         line(format_args!(
-            "{:>8}{:>12}{:>11}{:>10}{:>10}{:>10}{:>10}{:>11}{:>11}{:>11}{:>11}",
+            "{:>8}{:>12}{:>11}{:>10}{:>10}{:>10}{:>10}{:>11}{:>11}{:>11}{:>8}{:>11}",
             "threads",
             "tx/s",
             "x exclus.",
@@ -48,12 +48,13 @@ pub fn table(report: &Report) -> String {
             "page waits",
             "obj. waits",
             "waited us",
+            "cpu us",
             "deadlocks"
         ));
         for cell in &series.cells {
             let times = cell.times_exclusive.map(|times| format!("{times:.1}"));
             line(format_args!(
-                "{:>8}{:>12.0}{:>11}{:>10.0}{:>10.0}{:>10.0}{:>10.1}{:>11.3}{:>11.3}{:>11.1}{:>11}",
+                "{:>8}{:>12.0}{:>11}{:>10.0}{:>10.0}{:>10.0}{:>10.1}{:>11.3}{:>11.3}{:>11.1}{:>8.1}{:>11}",
                 cell.threads,
                 cell.transactions_per_second,
                 times.unwrap_or_default(),
@@ -64,13 +65,14 @@ pub fn table(report: &Report) -> String {
                 cell.page_waits,
                 cell.object_waits,
                 cell.lock_wait_microseconds,
+                cell.processor_microseconds,
                 cell.deadlocks,
             ));
         }
     }
     line(format_args!(
         "\nx exclus.: to exclusive locks until durable, the same threads and strategy; waits are for \
-         each transaction"
+         each transaction,\nas is the processor time of the threads that ran them"
     ));
     text
 }
