@@ -25,12 +25,22 @@ use crate::statistics::{LevelStatistics, LocksStatistics};
 use core::hash::{BuildHasher, BuildHasherDefault};
 use core::time::Duration;
 use sardonyx_storage::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use sardonyx_storage::sync::{Mutex, MutexGuard};
+use sardonyx_storage::sync::{Mutex, MutexGuard, thread};
 use std::time::Instant;
 
 /// So many that threads seldom meet at one by chance; few enough to lock them all. (Every mutex
 /// multiplies the schedules of a model.)
 const SHARDS: usize = if cfg!(shuttle) { 2 } else { 64 };
+
+/// How often a subtransaction looks again whether a page is free before it queues. A page is seldom
+/// locked for a microsecond. Who queues for one parks, and has it locked from when it is granted
+/// until it runs again, which takes ten times as long; others then meet it, park too, and a convoy
+/// has formed that does not dissolve by itself.
+const LOOKS: u32 = if cfg!(shuttle) { 0 } else { 20 };
+
+/// Before so many of the looks it stays on its processor; before the others it lets somebody else
+/// have that, perhaps who has the page.
+const LOOKS_AWAKE: u32 = 8;
 
 /// All locks of a database.
 ///
@@ -136,9 +146,23 @@ impl Locks {
         let resource = checked(space, object, mode);
         let mut shard = self.shard(resource);
         shard.statistics[level(resource)].requests += 1;
-        if let Some(granted) = shard.try_request(asker.holder, space, resource, mode) {
-            self.after_grant(shard, asker, resource, granted);
-            return Ok(granted);
+        let mut looks = if asker.holder.is_subtransaction() {
+            LOOKS
+        } else {
+            0
+        };
+        loop {
+            if let Some(granted) = shard.try_request(asker.holder, space, resource, mode) {
+                self.after_grant(shard, asker, resource, granted);
+                return Ok(granted);
+            }
+            if looks == 0 {
+                break;
+            }
+            drop(shard);
+            pause(LOOKS - looks);
+            looks -= 1;
+            shard = self.shard(resource);
         }
         let parking = shard.enqueue(asker, space, resource, mode);
         self.wait(shard, asker, resource, &parking)
@@ -343,6 +367,12 @@ impl Locks {
 
     /// Denies waits until all others can end. A cycle can only have arisen through `transaction`.
     fn end_deadlocks(&self, transaction: Owner) {
+        // Looked for without stopping everybody: what waits in a deadlock waits until it is ended, so
+        // whoever waits for this transaction in one is found, one part of the table after another.
+        let in_the_way = |shard: &Aligned| shard.0.lock().is_in_the_way(transaction);
+        if !self.shards.iter().any(in_the_way) {
+            return;
+        }
         let mut woken = Woken::new();
         let mut shards = self.all_shards();
         while let Some((victim, denied)) = find_victim(&shards, transaction) {
@@ -381,6 +411,15 @@ impl Locks {
         for parking in woken {
             parking.wake();
         }
+    }
+}
+
+/// Lets some time pass before a subtransaction looks again, the nth time from 0.
+fn pause(nth: u32) {
+    if nth < LOOKS_AWAKE {
+        (0..4).for_each(|_| core::hint::spin_loop());
+    } else {
+        thread::yield_now();
     }
 }
 
