@@ -1,8 +1,14 @@
 //! Long runs: `torture` kills a real process again and again, with an outside witness of what was
-//! acknowledged; `torture-mapped` does so with several processes on one mapped segment; `explore` crashes the simulated disk for as many seeds as you give.
+//! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
+//! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
+//! `explore` crashes the simulated disk for as many seeds as you give.
 
+mod complex_torture;
 mod explore;
 mod mapped_torture;
+mod multilevel_operations;
+mod multilevel_torture;
+mod multilevel_victim;
 mod torture;
 mod victim;
 
@@ -23,6 +29,12 @@ enum Command {
     /// Kills one of several processes that share a mapped segment, or all of them, at random points,
     /// with every mechanism; checks what the survivors and a restart see.
     TortureMapped(mapped_torture::MappedTorture),
+    /// Kills a process that runs the complex-object benchmark under one strategy after the other, and
+    /// its recovery, too, and compares every value with what was acknowledged.
+    TortureComplex(complex_torture::ComplexTorture),
+    /// Kills a process that runs multi-level transactions, under every strategy, at random points, and
+    /// its recovery, too; checks that every acknowledged transaction is there once and whole.
+    TortureMultilevel(multilevel_torture::MultilevelTorture),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
     /// The process that torture kills.
@@ -31,6 +43,12 @@ enum Command {
     /// The process that torture-mapped kills.
     #[command(hide = true)]
     MappedVictim(mapped_torture::MappedVictim),
+    /// The process that torture-complex kills.
+    #[command(hide = true)]
+    ComplexVictim(complex_torture::ComplexVictim),
+    /// The process that torture-multilevel kills.
+    #[command(hide = true)]
+    MultilevelVictim(multilevel_victim::MultilevelVictim),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -40,5 +58,9 @@ fn main() -> anyhow::Result<()> {
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),
         Command::MappedVictim(victim) => victim.run(),
+        Command::TortureComplex(torture) => torture.run(),
+        Command::ComplexVictim(victim) => victim.run(),
+        Command::TortureMultilevel(torture) => torture.run(),
+        Command::MultilevelVictim(victim) => victim.run(),
     }
 }

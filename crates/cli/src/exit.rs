@@ -16,6 +16,7 @@ use sardonyx_simulation::load::LoadError;
 use sardonyx_simulation::parameters::read::ParameterError;
 use sardonyx_simulation::search::SearchError;
 use sardonyx_simulation::sweep::SweepError;
+use sardonyx_workload::complex_objects::ComplexObjectError;
 use sardonyx_workload::debit_credit::DebitCreditError;
 use sardonyx_workload::trace::{Fault, TraceError};
 use std::io;
@@ -95,7 +96,10 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
 }
 
 fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
-    if cause.is::<UsageError>() || cause.is::<DebitCreditError>() {
+    let is_usage = cause.is::<UsageError>()
+        || cause.is::<DebitCreditError>()
+        || cause.is::<ComplexObjectError>();
+    if is_usage {
         return Some(Exit::Usage);
     }
     if let Some(exit) = of_simulation(cause) {
@@ -160,8 +164,12 @@ fn of_simulation(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
 
 fn of_experiment(error: &ExperimentError) -> Exit {
     match error {
-        ExperimentError::Argument { .. } | ExperimentError::Nothing => Exit::Usage,
-        ExperimentError::Wrong { .. } | ExperimentError::WrongTree { .. } => Exit::Found,
+        ExperimentError::Argument { .. }
+        | ExperimentError::Nothing
+        | ExperimentError::ComplexObjects(_) => Exit::Usage,
+        ExperimentError::Wrong { .. }
+        | ExperimentError::WrongTree { .. }
+        | ExperimentError::WrongSubobject { .. } => Exit::Found,
         ExperimentError::Segment(SegmentError::Open(error)) => of_open(error),
         _ => Exit::Failed,
     }

@@ -7,6 +7,7 @@
 mod catalogue_figures;
 mod checkpoint;
 mod checkpointer;
+mod complex_objects;
 mod concurrency;
 mod debit_credit;
 mod exit;
@@ -56,6 +57,7 @@ enum Command {
     PageTouch(page_touch::Arguments),
     Concurrency(concurrency::Arguments),
     TreeInserts(tree_inserts::Arguments),
+    ComplexObjects(complex_objects::Arguments),
     HotObject(hot_object::Arguments),
     #[command(hide = true)]
     ExperimentWorker(experiment_worker::Arguments),
@@ -77,6 +79,7 @@ fn main() -> ExitCode {
         Command::PageTouch(verb) => verb.run(&mut output),
         Command::Concurrency(verb) => verb.run(&mut output),
         Command::TreeInserts(verb) => verb.run(&mut output),
+        Command::ComplexObjects(verb) => verb.run(&mut output),
         Command::HotObject(verb) => verb.run(&mut output),
         Command::ExperimentWorker(verb) => verb.run(),
     };

@@ -118,8 +118,10 @@ impl Compatibility {
     /// A matrix of rows by held mode and columns by requested mode; `true` is compatible.
     ///
     /// A mode *covers* another if it excludes at least the same: whatever it admits, the other
-    /// admits, and whatever admits it admits the other. Its holder needs no second lock for the
-    /// other.
+    /// admits, and whatever admits it, or was admitted beside it, admits the other. Its holder needs
+    /// no second lock for the other. In a matrix that is not symmetric a mode may not even cover
+    /// itself: if another is admitted beside it that would not admit it, whoever holds it and asks
+    /// for it again, to do the same once more, may have to wait.
     ///
     /// # Errors
     /// If there is no row or more than [`MODES_MAX`], or a row is not as long as there are rows.
@@ -169,7 +171,7 @@ impl Compatibility {
                 if !rows[held][requested] {
                     refused_by[requested] |= 1 << held;
                 }
-                if held == requested || covers(rows, held, requested) {
+                if covers(rows, held, requested) {
                     covered_by[requested] |= 1 << held;
                 }
                 held += 1;
@@ -206,13 +208,12 @@ impl Compatibility {
     }
 }
 
-/// Whether `held` excludes at least what `requested` excludes.
+/// Whether `held` excludes at least what `requested` excludes, whoever was granted something since.
 const fn covers(rows: &[&[bool]], held: usize, requested: usize) -> bool {
     let mut other = 0;
     while other < rows.len() {
-        if (rows[held][other] && !rows[requested][other])
-            || (rows[other][held] && !rows[other][requested])
-        {
+        let both = rows[requested][other] && rows[other][requested];
+        if (rows[held][other] && !both) || (rows[other][held] && !rows[other][requested]) {
             return false;
         }
         other += 1;
@@ -245,8 +246,37 @@ mod tests {
         assert!(matrix.conflict(shared.into(), update.into()));
         assert!(matrix.covers(update.into(), shared));
         assert!(matrix.covers(exclusive.into(), update));
+        // Whoever reads again beside one who has come to update has to ask.
+        assert!(!matrix.covers(shared.into(), shared));
         assert!(!matrix.covers(update.into(), exclusive));
         assert!(!matrix.covers(shared.into(), update));
+    }
+
+    #[test]
+    fn a_mode_covers_itself_unless_what_it_admits_would_not_admit_it() {
+        // A deposit is admitted beside a withdrawal, and admits none.
+        let matrix = Compatibility::new(&[&[true, false], &[true, false]]).unwrap();
+        let (deposit, withdraw) = (Mode(0), Mode(1));
+        assert!(matrix.admits(withdraw.into(), deposit.into()));
+        assert!(matrix.covers(deposit.into(), deposit));
+        assert!(!matrix.covers(withdraw.into(), withdraw));
+        assert!(matrix.covers(withdraw.into(), deposit));
+    }
+
+    #[test]
+    fn every_mode_of_a_symmetric_matrix_covers_itself() {
+        for entries in 0..64_u8 {
+            let at = |one: usize, other: usize| {
+                let (low, high) = (one.min(other), one.max(other));
+                entries >> (low + high * (high + 1) / 2) & 1 == 1
+            };
+            let rows: [[bool; 3]; 3] =
+                core::array::from_fn(|one| core::array::from_fn(|other| at(one, other)));
+            let matrix = Compatibility::of_rows(&[&rows[0], &rows[1], &rows[2]]);
+            for mode in (0..3).map(Mode) {
+                assert!(matrix.covers(mode.into(), mode), "{rows:?}");
+            }
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //!
 //! The table is divided into shards with a mutex each. A request that is granted at once, and a
 //! release that wakes nobody, take one mutex and no memory. Who has to wait parks; before, it looks
-//! for a deadlock, with all shards locked in order, so what it sees is exact. It need not look if
-//! nobody else waits. There are no timers, and no deadlock stays: cycles close only when a wait
+//! for a deadlock, with all shards in which somebody waits locked in order, so what it sees is
+//! exact. It need not look if nobody else waits. There are no timers, and no deadlock stays: cycles close only when a wait
 //! begins or when a conversion passes those who wait, and then [`deadlock::victim`] is asked until
 //! there is none.
 //!
@@ -24,13 +24,15 @@ use crate::space::{LockSpace, Resource};
 use crate::statistics::{LevelStatistics, LocksStatistics};
 use core::hash::{BuildHasher, BuildHasherDefault};
 use core::time::Duration;
-use sardonyx_storage::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use sardonyx_storage::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_storage::sync::{Mutex, MutexGuard, thread};
 use std::time::Instant;
 
-/// So many that threads seldom meet at one by chance; few enough to lock them all. (Every mutex
-/// multiplies the schedules of a model.)
+/// So many that threads seldom meet at one by chance, and that a word has a bit for each. (Every
+/// mutex multiplies the schedules of a model.)
 const SHARDS: usize = if cfg!(shuttle) { 2 } else { 64 };
+
+const _: () = assert!(SHARDS <= u64::BITS as usize);
 
 /// How often a subtransaction looks again whether a page is free before it queues. A page is seldom
 /// locked for a microsecond. Who queues for one parks, and has it locked from when it is granted
@@ -60,8 +62,8 @@ const LOOKS_AWAKE: u32 = 8;
 #[derive(Debug)]
 pub struct Locks {
     shards: Box<[Aligned]>,
-    /// How many threads wait; it may be more for a moment, never less.
-    waiting: AtomicUsize,
+    /// A bit for each shard in which somebody waits, changed within the shard's mutex.
+    waiting: AtomicU64,
     /// How long threads waited for pages and for objects.
     wait_nanoseconds: [AtomicU64; 2],
 }
@@ -120,7 +122,7 @@ impl Locks {
         let shards = (0..SHARDS).map(|_| Aligned::default());
         Locks {
             shards: shards.collect(),
-            waiting: AtomicUsize::new(0),
+            waiting: AtomicU64::new(0),
             wait_nanoseconds: [AtomicU64::new(0), AtomicU64::new(0)],
         }
     }
@@ -144,7 +146,7 @@ impl Locks {
         mode: Mode,
     ) -> Result<Granted, Denied> {
         let resource = checked(space, object, mode);
-        let mut shard = self.shard(resource);
+        let (place, mut shard) = self.shard(resource);
         shard.statistics[level(resource)].requests += 1;
         let mut looks = if asker.holder.is_subtransaction() {
             LOOKS
@@ -162,10 +164,10 @@ impl Locks {
             drop(shard);
             pause(LOOKS - looks);
             looks -= 1;
-            shard = self.shard(resource);
+            shard = self.shard(resource).1;
         }
         let parking = shard.enqueue(asker, space, resource, mode);
-        self.wait(shard, asker, resource, &parking)
+        self.wait(place, shard, asker, resource, &parking)
     }
 
     /// Asks for a lock without waiting: `None`, and nothing has changed, if it would have to.
@@ -180,7 +182,7 @@ impl Locks {
         mode: Mode,
     ) -> Option<Granted> {
         let resource = checked(space, object, mode);
-        let mut shard = self.shard(resource);
+        let (_, mut shard) = self.shard(resource);
         shard.statistics[level(resource)].requests += 1;
         let granted = shard.try_request(asker.holder, space, resource, mode)?;
         self.after_grant(shard, asker, resource, granted);
@@ -191,13 +193,14 @@ impl Locks {
     /// threads may be waiting for one of them.
     pub fn release(&self, owner: Owner, resources: impl IntoIterator<Item = Resource>) {
         for resource in resources {
-            let mut woken = Woken::new();
-            self.shard(resource).release(owner, resource, &mut woken);
-            self.wake(woken);
+            self.change(resource, |shard, woken| {
+                shard.release(owner, resource, woken);
+            });
         }
     }
 
-    /// Asks for a change of a bounded quantity, for a transaction. The caller holds the quantity's
+    /// Asks for a change of a bounded quantity, for a transaction (or for that of a
+    /// subtransaction). Its end is told by [`Locks::release_reservations`]. The caller holds the quantity's
     /// page exclusively and, if the change is granted, makes it before letting go of the page. If
     /// the subtransaction fails after all, the page's bytes are put back together with
     /// [`Locks::adjust_reservation`] by the opposite.
@@ -209,13 +212,11 @@ impl Locks {
         quantity: Quantity,
     ) -> Reserved {
         let resource = resource(space, object);
-        let mut woken = Woken::new();
-        let mut shard = self.shard(resource);
-        shard.statistics[level(resource)].requests += 1;
-        let reserved = shard.try_reserve(owner, resource, quantity, &mut woken);
-        drop(shard);
-        self.wake(woken);
-        reserved
+        let owner = owner.transaction_of();
+        self.change(resource, |shard, woken| {
+            shard.statistics[level(resource)].requests += 1;
+            shard.try_reserve(owner, resource, quantity, woken)
+        })
     }
 
     /// Waits until something has become of a pending change of another transaction since the token
@@ -232,9 +233,12 @@ impl Locks {
         token: Token,
     ) -> Result<(), Denied> {
         let resource = resource(space, object);
-        let mut shard = self.shard(resource);
+        let (place, mut shard) = self.shard(resource);
         match shard.enqueue_for_decision(asker, space, resource, token) {
-            Some(parking) => self.wait(shard, asker, resource, &parking).map(|_| ()),
+            Some(parking) => {
+                let outcome = self.wait(place, shard, asker, resource, &parking);
+                outcome.map(|_| ())
+            }
             None => Ok(()),
         }
     }
@@ -250,28 +254,27 @@ impl Locks {
         change: i64,
     ) -> bool {
         let resource = resource(space, object);
-        let mut woken = Woken::new();
-        let first = self
-            .shard(resource)
-            .adjust(owner, resource, change, &mut woken);
-        self.wake(woken);
-        first
+        let owner = owner.transaction_of();
+        self.change(resource, |shard, woken| {
+            shard.adjust(owner, resource, change, woken)
+        })
     }
 
     /// Forgets the pending changes of a transaction that has ended; what it has none on is passed
     /// over.
     pub fn release_reservations(&self, owner: Owner, on: impl IntoIterator<Item = Resource>) {
+        let owner = owner.transaction_of();
         for resource in on {
-            let mut woken = Woken::new();
-            self.shard(resource).decided(owner, resource, &mut woken);
-            self.wake(woken);
+            self.change(resource, |shard, woken| {
+                shard.decided(owner, resource, woken);
+            });
         }
     }
 
     /// What the owner holds of an object.
     pub fn held(&self, owner: Owner, space: &'static LockSpace, object: u64) -> Modes {
         let resource = resource(space, object);
-        self.shard(resource).held(owner, resource)
+        self.shard(resource).1.held(owner, resource)
     }
 
     /// Whether nobody holds, awaits or reserves anything.
@@ -301,7 +304,7 @@ impl Locks {
     pub fn waiting(&self) -> Vec<Waiting> {
         let now = Instant::now();
         let mut all = Vec::new();
-        for shard in self.all_shards() {
+        for (_, shard) in self.shards_with_waits() {
             all.extend(shard.waits.iter().map(|wait| Waiting {
                 asker: wait.asker,
                 space: wait.space.name(),
@@ -318,14 +321,42 @@ impl Locks {
         all
     }
 
-    fn shard(&self, resource: Resource) -> MutexGuard<'_, Shard> {
+    /// The shard of an object, and its place.
+    fn shard(&self, resource: Resource) -> (usize, MutexGuard<'_, Shard>) {
         let hash = BuildHasherDefault::<IntegerHasher>::default().hash_one(resource);
         // Other bits than those by which the shard's maps find it.
-        self.shards[(hash >> 32) as usize % SHARDS].0.lock()
+        let place = (hash >> 32) as usize % SHARDS;
+        (place, self.shards[place].0.lock())
     }
 
-    fn all_shards(&self) -> Vec<MutexGuard<'_, Shard>> {
-        self.shards.iter().map(|shard| shard.0.lock()).collect()
+    /// The shards in which somebody waits, all locked. If somebody begins to wait in another one
+    /// meanwhile, it sees these waits when it looks itself.
+    fn shards_with_waits(&self) -> Vec<(usize, MutexGuard<'_, Shard>)> {
+        let waiting = self.waiting.load(Ordering::SeqCst);
+        let places = (0..SHARDS).filter(|place| waiting >> place & 1 == 1);
+        places
+            .map(|place| (place, self.shards[place].0.lock()))
+            .collect()
+    }
+
+    /// Does something that may end waits in an object's shard.
+    fn change<R>(&self, resource: Resource, body: impl FnOnce(&mut Shard, &mut Woken) -> R) -> R {
+        let mut woken = Woken::new();
+        let (place, mut shard) = self.shard(resource);
+        let result = body(&mut shard, &mut woken);
+        if woken.is_empty() {
+            return result;
+        }
+        self.note_end_of_waits(place, &shard);
+        drop(shard);
+        wake(woken);
+        result
+    }
+
+    fn note_end_of_waits(&self, place: usize, shard: &Shard) {
+        if shard.waits.is_empty() {
+            self.waiting.fetch_and(!(1 << place), Ordering::SeqCst);
+        }
     }
 
     /// A conversion that passes those who wait can close a cycle through a sibling that waits.
@@ -346,17 +377,18 @@ impl Locks {
     /// Waits for the outcome of a request that was queued in this shard.
     fn wait(
         &self,
+        place: usize,
         shard: MutexGuard<'_, Shard>,
         asker: Asker,
         resource: Resource,
         parking: &Parking,
     ) -> Outcome {
         let begun = Instant::now();
-        // Within the mutex, so that it is counted before anybody ends the wait. Of two who begin to
-        // wait, one sees the other.
-        let others = self.waiting.fetch_add(1, Ordering::SeqCst);
+        // Of two who begin to wait, the second one here sees the first.
+        let before = self.waiting.fetch_or(1 << place, Ordering::SeqCst);
+        let others = before & !(1 << place) != 0 || shard.waits.len() > 1;
         drop(shard);
-        if others > 0 {
+        if others {
             self.end_deadlocks(asker.waiter.transaction_of());
         }
         let outcome = parking.wait();
@@ -367,14 +399,8 @@ impl Locks {
 
     /// Denies waits until all others can end. A cycle can only have arisen through `transaction`.
     fn end_deadlocks(&self, transaction: Owner) {
-        // Looked for without stopping everybody: what waits in a deadlock waits until it is ended, so
-        // whoever waits for this transaction in one is found, one part of the table after another.
-        let in_the_way = |shard: &Aligned| shard.0.lock().is_in_the_way(transaction);
-        if !self.shards.iter().any(in_the_way) {
-            return;
-        }
         let mut woken = Woken::new();
-        let mut shards = self.all_shards();
+        let mut shards = self.shards_with_waits();
         while let Some((victim, denied)) = find_victim(&shards, transaction) {
             let of_victim = |asker: &Asker| match denied {
                 Denied::Deadlock if !victim.compensation => {
@@ -384,7 +410,7 @@ impl Locks {
                 _ => asker.waiter == victim.waiter,
             };
             let mut counted = false;
-            for shard in &mut shards {
+            for (_, shard) in &mut shards {
                 while let Some(place) = shard.waits.iter().position(|w| of_victim(&w.asker)) {
                     let wait = &shard.waits[place];
                     if !counted && wait.asker.waiter == victim.waiter {
@@ -399,18 +425,17 @@ impl Locks {
                 }
             }
         }
+        for (place, shard) in &shards {
+            self.note_end_of_waits(*place, shard);
+        }
         drop(shards);
-        self.wake(woken);
+        wake(woken);
     }
+}
 
-    fn wake(&self, woken: Woken) {
-        if woken.is_empty() {
-            return;
-        }
-        self.waiting.fetch_sub(woken.len(), Ordering::SeqCst);
-        for parking in woken {
-            parking.wake();
-        }
+fn wake(woken: Woken) {
+    for parking in woken {
+        parking.wake();
     }
 }
 
@@ -424,12 +449,20 @@ fn pause(nth: u32) {
 }
 
 /// Whose waits are to be denied, and with what; `None` if there is no deadlock.
-fn find_victim(shards: &[MutexGuard<'_, Shard>], transaction: Owner) -> Option<(Asker, Denied)> {
+fn find_victim(
+    shards: &[(usize, MutexGuard<'_, Shard>)],
+    transaction: Owner,
+) -> Option<(Asker, Denied)> {
+    // Most waits are for somebody who runs, and nobody waits for who begins to. That is seen sooner
+    // than all edges are found.
+    let in_the_way = |(_, shard): &(usize, MutexGuard<'_, Shard>)| shard.is_in_the_way(transaction);
+    if !shards.iter().any(in_the_way) {
+        return None;
+    }
     let mut waits: Vec<Blocked> = Vec::new();
-    for shard in shards {
+    for (_, shard) in shards {
         waits.extend(shard.waits.iter().map(|wait| shard.blocked(wait)));
     }
-    // Most waits are for somebody who runs, and nobody waits for who begins to.
     let awaited = |wait: &Blocked| {
         let mut edges = wait.edges.iter();
         edges.any(|edge| transaction.includes(edge.to))

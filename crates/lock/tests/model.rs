@@ -117,11 +117,11 @@ impl Model {
         let mode = usize::from(mode);
         held.iter().any(|&held| {
             let held = usize::from(held);
-            held == mode
-                || (0..size).all(|other| {
-                    self.rows[held][other] <= self.rows[mode][other]
-                        && self.rows[other][held] <= self.rows[other][mode]
-                })
+            (0..size).all(|other| {
+                self.rows[held][other] <= self.rows[mode][other]
+                    && self.rows[held][other] <= self.rows[other][mode]
+                    && self.rows[other][held] <= self.rows[other][mode]
+            })
         })
     }
 

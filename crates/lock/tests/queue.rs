@@ -92,6 +92,26 @@ fn an_adopted_lock_makes_its_owners_request_a_conversion() {
     assert_eq!(queue.blockers(&MATRIX, 2).collect::<Vec<_>>(), [3]);
 }
 
+/// What is held was asked for once: to do the same again is to ask again, where others have come in
+/// between.
+#[test]
+fn a_lock_held_is_granted_again_only_beside_those_who_would_admit_it() {
+    // A deposit is admitted beside a withdrawal, and admits none.
+    let rows: [&[bool]; 2] = [&[true, false], &[true, false]];
+    let matrix = Compatibility::new(&rows).unwrap();
+    let (deposit, withdraw) = (Mode(0), Mode(1));
+    let mut queue = LockQueue::default();
+    assert_eq!(queue.request(&matrix, 1, withdraw), Answer::Granted);
+    assert_eq!(queue.request(&matrix, 1, withdraw), Answer::Granted);
+    assert_eq!(queue.request(&matrix, 2, deposit), Answer::Granted);
+    assert_eq!(queue.request(&matrix, 2, deposit), Answer::Held);
+    assert_eq!(queue.request(&matrix, 1, withdraw), Answer::Waiting);
+    assert_eq!(queue.blockers(&matrix, 1).collect::<Vec<_>>(), [2]);
+    let mut granted = Vec::new();
+    queue.release(&matrix, 2, &mut granted);
+    assert_eq!(granted, [1]);
+}
+
 #[test]
 #[should_panic(expected = "a lock is adopted beside one that excludes it")]
 fn a_lock_is_not_adopted_beside_one_that_excludes_it() {

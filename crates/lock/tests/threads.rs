@@ -249,3 +249,80 @@ fn one_wait_that_closes_two_cycles_has_two_victims() {
     });
     assert_eq!(locks.statistics().pages.restarts, 2);
 }
+
+#[test]
+fn who_is_ahead_in_the_queue_of_an_object_is_not_restarted_for_that() {
+    let locks = Locks::new();
+    for number in [1, 3] {
+        let asker = for_object(number, 1);
+        locks.request(asker, &OBJECTS, 5, READ).unwrap();
+    }
+    locks.request(for_page(2, 1), &PAGES, 9, EXCLUSIVE).unwrap();
+    thread::scope(|scope| {
+        let conversion = scope.spawn(|| locks.request(for_object(3, 1), &OBJECTS, 5, CHANGE));
+        until_waiting(&locks, 1);
+        let behind = scope.spawn(|| {
+            let denied = locks.request(for_object(2, 1), &OBJECTS, 5, READ);
+            locks.release(for_page(2, 1).holder, [page(9)]);
+            denied
+        });
+        until_waiting(&locks, 2);
+        // 1 waits for the page of 2, which waits behind the conversion of 3, which waits for 1. The
+        // youngest is 3, but it has no page to let go of, and its conversion would come again first.
+        let granted = locks.request(for_page(1, 1), &PAGES, 9, EXCLUSIVE);
+        assert_eq!(granted, Ok(Granted::New));
+        assert_eq!(behind.join().unwrap(), Err(Denied::Restart));
+        locks.release(Owner::transaction(1), [object(5)]);
+        assert_eq!(conversion.join().unwrap(), Ok(Granted::More));
+    });
+}
+
+#[test]
+fn who_has_to_go_first_only_is_waited_for_alone_and_not_its_siblings() {
+    // Update comes beside readers, but admits none; the third mode goes with all but itself.
+    static UPDATED: LockSpace = LockSpace::new(
+        "updated",
+        &[
+            &[true, true, true],
+            &[false, false, true],
+            &[true, true, false],
+        ],
+    );
+    const SHARED: Mode = Mode(0);
+    const UPDATE: Mode = Mode(1);
+    const APART: Mode = Mode(2);
+    let locks = Locks::new();
+    let ask = |number, mode| locks.request(for_object(number, 1), &UPDATED, 5, mode);
+    let release = |number| {
+        let space = UPDATED.number();
+        let resource = Resource { space, object: 5 };
+        locks.release(Owner::transaction(number), [resource]);
+    };
+    ask(1, UPDATE).unwrap();
+    ask(5, APART).unwrap();
+    thread::scope(|scope| {
+        let mut waiting = Vec::new();
+        for (number, mode) in [(2, SHARED), (3, UPDATE), (4, APART)] {
+            waiting.push(scope.spawn(move || ask(number, mode)));
+            until_waiting(&locks, waiting.len());
+        }
+        let blockers = |number: u64| {
+            let all = locks.waiting().into_iter();
+            let mut of_it = all.filter(|waiting| waiting.asker.holder.number() == number);
+            of_it.next().expect("it waits").blockers
+        };
+        let blockers = [2, 3, 4].map(blockers);
+        for number in [1, 5] {
+            release(number);
+        }
+        for waiting in waiting {
+            assert_eq!(waiting.join().unwrap(), Ok(Granted::New));
+        }
+        let [of_reader, of_update, apart] = blockers;
+        assert_eq!(of_reader, [Owner::transaction(1)]);
+        // When the reader before it has its lock, it admits the update.
+        let reader = for_object(2, 1).waiter;
+        assert_eq!(of_update, [Owner::transaction(1), reader]);
+        assert_eq!(apart, [Owner::transaction(5)]);
+    });
+}

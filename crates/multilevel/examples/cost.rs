@@ -105,7 +105,9 @@ impl Recorded for Add {
 }
 
 fn main() {
-    println!("{CALLS} calls in a transaction, three of {PAGES} pages in a call; median (fastest)\n");
+    println!(
+        "{CALLS} calls in a transaction, three of {PAGES} pages in a call; median (fastest)\n"
+    );
     for strategy in [
         Strategy::SingleLevel,
         Strategy::ForcedSubtransactions,

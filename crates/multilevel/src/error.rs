@@ -124,6 +124,13 @@ pub enum CallError<E: Error + 'static> {
         /// The limit.
         limit: usize,
     },
+    /// It was called while this thread is executing an operation: it might wait for ever for a page
+    /// that the outer operation holds.
+    #[error(
+        "an operation cannot call operations of transactions: \
+         let it execute the other operation on its own pages"
+    )]
+    Nested,
     /// The engine cannot go on.
     #[error(transparent)]
     Engine(#[from] DatabaseError),

@@ -21,7 +21,10 @@
 //! withdraws 100. In *a*, *b* both succeed; alone, *b* fails; so if T1 aborts after T2 has committed, the
 //! account is below zero. A withdrawal must not be admitted beside a deposit. The other way round, with *a*
 //! the withdrawal, that has succeeded: *b*, the deposit, succeeds with it and without it, and
-//! withdrawing succeeds after it, too. A deposit may be admitted beside a withdrawal.
+//! withdrawing succeeds after it, too. A deposit may be admitted beside a withdrawal. But then T1's
+//! next withdrawal is the later one of the two, and has to be asked for, though T1 has the mode: the lock
+//! room grants a held mode again without a question only if the matrix would admit it beside
+//! everything that it has admitted ([`covers`](sardonyx_lock::Compatibility::covers)).
 //!
 //! An operation that fails tells its caller something as well: a withdrawal that was refused for lack
 //! of money does not go with a deposit, since after the deposit it would not be refused. If that shall be
@@ -38,8 +41,12 @@
 //!   ([`Check::LocksOfInverse`]): a compensation does not ask, so that it never waits;
 //! - every pair in each order ([`Check::Order`], [`Check::UndoBehindAnother`]), with the locks that the
 //!   two really asked for, declared or while they ran, and with reservations admitted by the
-//!   escrow rule of the engine;
+//!   escrow rule of the engine; also where T2 has the locks of an operation before *a*;
 //! - histories of several transactions ([`Check::Serializable`]).
+//!
+//! Reservations keep a quantity within its bounds whoever commits and aborts. They are promises of
+//! transactions: one that adds 4 and takes 2 has reserved 2, and another may be admitted that would,
+//! run before it, have left no room for the 4. The harness looks at bounds where transactions end.
 //!
 //! That an operation that failed leaves nothing is the engine's business, and the harness does it as
 //! the engine does. So is that siblings within one transaction, which share its locks, make sense
@@ -143,6 +150,7 @@ pub use counterexample::{Check, Counterexample, Coverage};
 
 use crate::operation::Recorded;
 use crate::plain::PlainPages;
+use crate::{counter, index};
 use call::{Inverting, decode};
 use examination::{Examination, Examined};
 use history::steps;
@@ -188,10 +196,12 @@ pub struct Harness<S = Contents> {
 
 /// Operations before those that are looked at.
 const PREFIX_MAX: usize = 12;
-/// Operations of which all pairs are looked at.
+/// Operations of which all pairs, and histories, are looked at.
 const CANDIDATES_MAX: usize = 4;
+/// Histories take less time than all pairs.
+const HISTORIES_PER_STATE: u32 = 4;
 /// Steps of a history.
-const STEPS_MAX: usize = 16;
+const STEPS_MAX: usize = 20;
 
 impl Harness<Contents> {
     /// A harness for operations. `build` makes the state to begin with: areas, and what is in them.
@@ -199,7 +209,7 @@ impl Harness<Contents> {
         build: impl Fn(&mut PlainPages) + 'static,
         operations: impl Strategy<Value = Call> + 'static,
     ) -> Self {
-        Harness {
+        let harness = Harness {
             rules: Rules {
                 build: Box::new(build),
                 compare: Box::new(|pages| Contents::of(pages)),
@@ -210,12 +220,18 @@ impl Harness<Contents> {
             cases: ProptestConfig::default().cases,
             seed: 0,
             prefix_max: PREFIX_MAX,
-        }
+        };
+        // Every database knows these.
+        let harness = harness
+            .register::<counter::Add>()
+            .register::<counter::SetBack>();
+        harness.register::<index::Restore<'static>>()
     }
 }
 
 impl<S: PartialEq + Debug + 'static> Harness<S> {
-    /// Registers an operation that may be an inverse, as a database does.
+    /// Registers an operation that may be an inverse, as a database does. Those of the ready types
+    /// are known.
     pub fn register<O>(mut self) -> Self
     where
         O: Recorded + Debug + 'static,
@@ -260,7 +276,8 @@ impl<S: PartialEq + Debug + 'static> Harness<S> {
         self
     }
 
-    /// How many states and histories (default: proptest's, 256 or `PROPTEST_CASES`).
+    /// How many states, and a quarter of how many histories (default: proptest's, 256 or
+    /// `PROPTEST_CASES`).
     pub fn cases(mut self, cases: u32) -> Self {
         self.cases = cases;
         self
@@ -287,33 +304,16 @@ impl<S: PartialEq + Debug + 'static> Harness<S> {
             rules: &self.rules,
             coverage: Default::default(),
         };
-        let prefix = vec(self.operations.clone(), 0..=self.prefix_max);
-        let candidates = vec(self.operations.clone(), 1..=CANDIDATES_MAX);
-        self.run(&(prefix.clone(), candidates), |(prefix, candidates)| {
-            let (state, before) = examination.state_after(prefix);
-            let at_state = |found: Box<Counterexample>| {
-                let seen = format!("{before}\n{:?}", examination.seen(&state));
-                Box::new(found.preceded_by("state", seen))
-            };
-            for call in candidates {
-                examination.examine(call, &state).map_err(at_state)?;
-            }
-            for earlier in candidates {
-                for later in candidates {
-                    examination
-                        .examine_pair(earlier, later, &state)
-                        .map_err(at_state)?;
-                }
-            }
-            Ok(())
+        let prefix = || vec(self.operations.clone(), 0..=self.prefix_max);
+        let candidates = || vec(self.operations.clone(), 1..=CANDIDATES_MAX);
+        self.run(self.cases, &(prefix(), candidates()), |(prefix, calls)| {
+            examination.from_state(prefix, |state| examination.examine_all(calls, state))
         })?;
-        let steps = steps(self.operations.clone(), STEPS_MAX);
-        self.run(&(prefix, steps), |(prefix, steps)| {
-            let (state, before) = examination.state_after(prefix);
-            examination.examine_history(steps, &state).map_err(|found| {
-                let seen = format!("{before}\n{:?}", examination.seen(&state));
-                Box::new(found.preceded_by("state", seen))
-            })
+        let histories = self.cases.saturating_mul(HISTORIES_PER_STATE);
+        let values = (prefix(), candidates(), steps(STEPS_MAX));
+        self.run(histories, &values, |(prefix, calls, steps)| {
+            let examine = |state: &_| examination.examine_history(calls, steps, state);
+            examination.from_state(prefix, examine)
         })?;
         Ok(examination.coverage.into_inner())
     }
@@ -330,6 +330,7 @@ impl<S: PartialEq + Debug + 'static> Harness<S> {
     /// Looks for a value that does not pass, and for the smallest.
     fn run<V: Strategy>(
         &self,
+        cases: u32,
         values: &V,
         examine: impl Fn(&V::Value) -> Examined,
     ) -> Result<(), Counterexample> {
@@ -343,7 +344,7 @@ impl<S: PartialEq + Debug + 'static> Harness<S> {
             })
         };
         let mut runner = TestRunner::new(ProptestConfig {
-            cases: self.cases,
+            cases,
             rng_seed: RngSeed::Fixed(self.seed),
             failure_persistence: None,
             max_shrink_iters: 1 << 16,

@@ -23,6 +23,7 @@ mod frames;
 pub mod harness;
 mod held;
 pub mod index;
+mod nesting;
 pub mod operation;
 mod options;
 pub mod pages;

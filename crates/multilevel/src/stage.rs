@@ -127,10 +127,11 @@ impl Stage {
             };
             // What waits in the group must not wait for room as well.
             self.filling.hand_over();
-            let next = self.filling.next();
+            let (next, last) = (self.filling.next(), self.filling.last_group());
             let (commit, checkpoint) = (&self.commit, &self.checkpoint);
             commit.room().wait_for_room(at, || {
-                commit.help(&NothingFilling);
+                // A checkpoint has only what is durable; another client may be writing the rest.
+                commit.wait(last, &NothingFilling)?;
                 checkpoint.free_some(next).map_err(|error| LogError::Full {
                     reason: error.to_string().into(),
                 })

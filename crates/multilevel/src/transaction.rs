@@ -9,6 +9,7 @@
 use crate::changes::Mark;
 use crate::database::Shared;
 use crate::error::{CallError, CommitError, CompensationError, DatabaseError};
+use crate::nesting::{executing, is_executing};
 use crate::operation::{INVERSE_BYTES_MAX, LockRequests, Operation};
 use crate::sphere::SubtransactionNumber;
 use crate::stage::{Member, MemberKind};
@@ -18,7 +19,7 @@ use sardonyx_lock::{Asker, Denied, Granted, Owner, Resource};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::record::RECORD_HEAD_BYTES;
 use sardonyx_storage::sync::atomic::{AtomicBool, Ordering};
-use sardonyx_storage::sync::{Mutex, MutexGuard};
+use sardonyx_storage::sync::{Mutex, MutexGuard, thread};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -134,10 +135,14 @@ impl<'d> Transaction<'d> {
     /// # Errors
     /// [`CallError::Failed`] with the operation's own error: the operation is undone, the transaction
     /// can go on, and may call it again. [`CallError::Deadlock`]: the transaction has to be aborted.
+    /// [`CallError::Nested`] within an operation.
     ///
     /// # Panics
     /// With the operation's panic, after undoing the operation.
     pub fn call<O: Operation>(&self, operation: &O) -> Result<O::Output, CallError<O::Error>> {
+        if is_executing() {
+            return Err(CallError::Nested);
+        }
         if self.is_doomed() {
             return Err(CallError::Deadlock);
         }
@@ -147,8 +152,11 @@ impl<'d> Transaction<'d> {
         }
         let number = self.course.lock().take_number();
         let asker = self.asker(self.owner.subtransaction(number), false);
-        let outcome = self.call_in_two_levels(operation, asker);
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            self.call_in_two_levels(operation, asker)
+        }));
         self.course.lock().free_numbers.push(number);
+        let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         if matches!(outcome, Err(CallError::Deadlock)) {
             self.database.counters.add(|c| &c.deadlocks, 1);
             self.doomed.store(true, Ordering::Release);
@@ -162,9 +170,9 @@ impl<'d> Transaction<'d> {
     /// [`Strategy::SingleLevel`] they take turns.
     pub fn scope<'env, F, T>(&'env self, body: F) -> T
     where
-        F: for<'scope> FnOnce(&'scope std::thread::Scope<'scope, 'env>) -> T,
+        F: for<'scope> FnOnce(&'scope thread::Scope<'scope, 'env>) -> T,
     {
-        std::thread::scope(body)
+        thread::scope(body)
     }
 
     fn asker(&self, waiter: Owner, compensation: bool) -> Asker {
@@ -209,10 +217,16 @@ impl<'d> Transaction<'d> {
         loop {
             let workspace = self.course.lock().workspaces.pop().unwrap_or_default();
             let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
+            // Its inverse is the user's code, too, and may panic.
             let outcome = catch_unwind(AssertUnwindSafe(|| {
-                let output = operation.execute(&mut subtransaction)?;
-                let inverse = operation.inverse(&output);
-                Ok((output, inverse))
+                executing(|| {
+                    let output = operation.execute(&mut subtransaction)?;
+                    let inverse = match subtransaction.verdict() {
+                        None => operation.inverse(&output),
+                        Some(_) => None,
+                    };
+                    Ok((output, inverse))
+                })
             }));
             let ended = match (subtransaction.verdict(), outcome) {
                 (None, Ok(Ok((output, inverse)))) => {
@@ -342,7 +356,9 @@ impl<'d> Transaction<'d> {
         let asker = self.asker(self.owner, false);
         let workspace = std::mem::take(&mut *single);
         let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
-        let outcome = catch_unwind(AssertUnwindSafe(|| operation.execute(&mut subtransaction)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            executing(|| operation.execute(&mut subtransaction))
+        }));
         let verdict = subtransaction.verdict();
         let well = verdict.is_none() && matches!(outcome, Ok(Ok(_)));
         if !well {
@@ -418,7 +434,7 @@ impl<'d> Transaction<'d> {
         let durable = match database.release {
             Release::Appended => {
                 let sealed = stage.filling.seal_if_wanted();
-                drop(stage);
+                stage.let_go();
                 self.release();
                 database.force_sealed(sealed, group)
             }
@@ -546,7 +562,9 @@ impl<'d> Transaction<'d> {
         let Some(execute) = execute else {
             return Err(failed("it is not registered".into()));
         };
-        let outcome = catch_unwind(AssertUnwindSafe(|| execute(&done.bytes, subtransaction)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            executing(|| execute(&done.bytes, subtransaction))
+        }));
         match outcome {
             Ok(outcome) => outcome.map_err(failed),
             Err(panic) => Err(failed(panic_message(&*panic))),

@@ -182,21 +182,22 @@ fn ascending_keys_write_little_more_than_themselves() {
     assert!(written / 20_000 <= 41, "{written} bytes");
 }
 
-/// An index of three levels, of few pages: long keys.
+/// An index of three levels, of few pages: long keys that differ in their last byte.
 fn small() -> (PlainPages, OrderedIndex) {
     let mut pages = PlainPages::new();
     let index = OrderedIndex::of(pages.area(0));
     for number in 0..120_u8 {
-        let key = [&[number.wrapping_mul(83)], &[7; 500][..]].concat();
+        let key = [&[7; 500][..], &[number.wrapping_mul(83)]].concat();
         index
             .insert(&key, &[number; 300])
             .execute(&mut pages)
             .unwrap();
     }
     for number in (0..120_u8).step_by(3) {
-        let key = [&[number.wrapping_mul(83)], &[7; 500][..]].concat();
+        let key = [&[7; 500][..], &[number.wrapping_mul(83)]].concat();
         index.delete(&key).execute(&mut pages).unwrap();
     }
+    assert!(index.check(&pages).unwrap().height >= 3);
     (pages, index)
 }
 
@@ -213,7 +214,7 @@ fn use_all(pages: &PlainPages, index: OrderedIndex) -> usize {
     };
     judge(pages, index.check(pages).err());
     for number in (0..=255_u8).step_by(5) {
-        let key = [&[number], &[7; 500][..]].concat();
+        let key = [&[7; 500][..], &[number]].concat();
         let mut watched = Watched::new(pages.clone());
         *watched.reads_left.get_mut() = 20_000;
         judge(pages, index.get(&key).execute(&mut watched).err());
@@ -250,6 +251,54 @@ proptest! {
         }
         use_all(&pages, index);
     }
+}
+
+/// Where the pages of an inner node's children are written in it.
+fn child_offsets(node: &Page) -> Vec<usize> {
+    let short = |at: usize| usize::from(u16::from_le_bytes([node[at], node[at + 1]]));
+    let cells = (0..short(4)).map(|slot| short(16 + 2 * slot));
+    let values = cells.map(|cell| cell + 4 + short(cell));
+    std::iter::once(12).chain(values).collect()
+}
+
+#[test]
+fn a_child_that_is_any_other_page_leads_nowhere_twice() {
+    let (pages, index) = small();
+    let there = pages.pages_of(index.area()).unwrap();
+    let (mut tried, mut refused) = (0, 0);
+    for page in 1..there {
+        let id = pages.page(index.area(), page).unwrap();
+        let node = *pages.read(id).unwrap();
+        if node[..3] != *b"ixn" || node[3] == 0 {
+            continue;
+        }
+        for at in child_offsets(&node) {
+            for child in 0..there as u8 + 1 {
+                let mut pages = pages.clone();
+                let place = pages.write(id, at..at + 1).unwrap();
+                if std::mem::replace(&mut place[0], child) == child {
+                    continue;
+                }
+                assert!(
+                    index.check(&pages).is_err(),
+                    "byte {at} of page {page}: {child}"
+                );
+                let mut watched = Watched::new(pages);
+                *watched.reads_left.get_mut() = 5_000;
+                let up = index.scan(..).execute(&mut watched);
+                let down = index.scan(..).descending().execute(&mut watched);
+                for (found, up) in [(&up, true), (&down, false)] {
+                    let Ok(found) = found else {
+                        refused += 1;
+                        continue;
+                    };
+                    assert!(found.is_sorted_by(|a, b| (a.0 < b.0) == up && a.0 != b.0));
+                }
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 1_000 && refused > tried, "{refused} of {tried}");
 }
 
 #[test]

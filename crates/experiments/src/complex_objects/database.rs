@@ -14,6 +14,7 @@ use sardonyx_lock::LevelStatistics;
 use sardonyx_multilevel::{
     Area, CallError, CommitError, Database, DatabaseError, Options, PageLog, Strategy,
 };
+use sardonyx_storage::backbone::StorageOptions;
 use sardonyx_workload::complex_objects::{References, Transaction};
 use std::path::Path;
 use std::time::Duration;
@@ -35,6 +36,8 @@ pub struct Setting {
     pub semantic: bool,
     /// What of a changed page goes to the log.
     pub page_log: PageLog,
+    /// How the storage is opened.
+    pub storage: StorageOptions,
     /// Decides the foreign references and which transactions are run.
     pub seed: u64,
 }
@@ -48,6 +51,7 @@ impl Default for Setting {
             access_time: Duration::from_micros(500),
             semantic: false,
             page_log: PageLog::AfterImages,
+            storage: StorageOptions::default(),
             seed: 1,
         }
     }
@@ -76,13 +80,12 @@ impl<'a> ComplexObjects<'a> {
     ///
     /// # Errors
     /// [`ExperimentError::Database`].
-    pub fn make(directory: &Path, references: &'a References) -> Result<Self, ExperimentError> {
-        let objects = Self::open(
-            directory,
-            references,
-            &Setting::default(),
-            Strategy::default(),
-        )?;
+    pub fn make(
+        directory: &Path,
+        references: &'a References,
+        setting: &Setting,
+    ) -> Result<Self, ExperimentError> {
+        let objects = Self::open(directory, references, setting, Strategy::default())?;
         let count = references.scale().complex_objects();
         for first in (0..count).step_by(MADE_TOGETHER as usize) {
             let last = count.min(first + MADE_TOGETHER);
@@ -115,6 +118,7 @@ impl<'a> ComplexObjects<'a> {
             let database = Options::new()
                 .strategy(strategy)
                 .page_log(setting.page_log)
+                .storage(setting.storage.clone())
                 .register::<TakeBack>()
                 .open(directory)?;
             let area = database.area(AREA, references.scale().all_pages())?;
@@ -154,6 +158,27 @@ impl<'a> ComplexObjects<'a> {
         begins
             .map(|_| ())
             .map_err(|error| failed("running a transaction", error))
+    }
+
+    /// Runs one transaction, or as much of it as a deadlock lets it, and aborts it.
+    ///
+    /// # Errors
+    /// [`ExperimentError::Database`].
+    pub fn transact_and_abort(&self, transaction: &Transaction) -> Result<(), ExperimentError> {
+        let running = self.database.begin();
+        for request in &transaction.operations {
+            let visit = Visit {
+                surroundings: &self.surroundings,
+                request,
+            };
+            match running.call(&visit) {
+                Ok(_) => {}
+                Err(CallError::Deadlock) => break,
+                Err(error) => return Err(failed("running a transaction", error)),
+            }
+        }
+        let aborted = running.abort();
+        aborted.map_err(|error| failed("aborting a transaction", error))
     }
 
     /// Runs transactions at a point; all that is committed is added to `expected`.

@@ -4,6 +4,8 @@ use super::*;
 use crate::ExperimentError;
 use sardonyx_floor::Face;
 use sardonyx_multilevel::{PageLog, Strategy};
+use sardonyx_storage::backbone::StorageOptions;
+use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_workload::complex_objects::{Generator, Mix, References, Scale};
 use std::time::Duration;
 
@@ -34,6 +36,17 @@ fn options(directory: &std::path::Path, semantic: bool, page_log: PageLog) -> Op
             access_time: Duration::ZERO,
             semantic,
             page_log,
+            storage: StorageOptions {
+                segment_bytes: 4 << 20,
+                log_bytes_max: 64 << 20,
+                log_bytes_prepared: 8 << 20,
+                limits: GroupLimits {
+                    group_bytes: 512 << 10,
+                    transaction_bytes: 1 << 20,
+                    ..GroupLimits::default()
+                },
+                ..StorageOptions::default()
+            },
             seed: 5,
         },
         strategies: STRATEGIES.to_vec(),
@@ -105,7 +118,8 @@ fn a_wrong_value_is_found() {
     let directory = tempfile::tempdir().unwrap();
     let references = References::generate(scale(), 5);
     let path = directory.path().join("objects.sdx");
-    let objects = ComplexObjects::make(&path, &references).unwrap();
+    let setting = options(directory.path(), false, PageLog::ByteRanges).setting;
+    let objects = ComplexObjects::make(&path, &references, &setting).unwrap();
     let expected = Expected::new(scale());
     assert_eq!(objects.verify(&expected).unwrap(), 12 * 40);
     let mut generator = Generator::new(&references, MIX, 1).unwrap();
@@ -127,11 +141,9 @@ fn what_does_not_commit_leaves_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let references = References::generate(scale(), 5);
         let path = directory.path().join("objects.sdx");
-        ComplexObjects::make(&path, &references)
-            .unwrap()
-            .close()
-            .unwrap();
         let setting = options(directory.path(), false, PageLog::ByteRanges).setting;
+        let made = ComplexObjects::make(&path, &references, &setting).unwrap();
+        made.close().unwrap();
         let objects = ComplexObjects::open(&path, &references, &setting, strategy).unwrap();
         let expected = Expected::new(scale());
         let mut generator = Generator::new(&references, MIX, 1).unwrap();
@@ -142,6 +154,9 @@ fn what_does_not_commit_leaves_nothing() {
         assert!(broken.changes().count() > 3);
         let error = objects.transact(&broken).unwrap_err().to_string();
         assert!(error.contains("reference"), "{error}");
+        objects.verify(&expected).unwrap();
+        let aborted = generator.transaction();
+        objects.transact_and_abort(&aborted).unwrap();
         objects.verify(&expected).unwrap();
         let sound = generator.transaction();
         objects.transact(&sound).unwrap();

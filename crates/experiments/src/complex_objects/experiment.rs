@@ -5,7 +5,7 @@ use crate::ExperimentError;
 use sardonyx_floor::{Face, SyncLatency, sync_latency};
 use sardonyx_multilevel::Strategy;
 use sardonyx_workload::complex_objects::{References, Scale};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Durable writes that are timed by themselves, in each face of the disk.
 const SYNC_COUNT: usize = 200;
@@ -84,12 +84,11 @@ pub fn run(options: &Options, mut tell: impl FnMut(Progress)) -> Result<Report, 
     let setting = &options.setting;
     let references = References::generate(options.scale, setting.seed);
     let expected = Expected::new(options.scale);
-    let sync_latency = sync_latency(
-        options.directory.parent().unwrap_or(&options.directory),
-        SYNC_COUNT,
-    )?;
+    let beside = options.directory.parent();
+    let beside = beside.filter(|parent| !parent.as_os_str().is_empty());
+    let sync_latency = sync_latency(beside.unwrap_or(Path::new(".")), SYNC_COUNT)?;
     let _face = options.face.enter()?;
-    ComplexObjects::make(&options.directory, &references)?.close()?;
+    ComplexObjects::make(&options.directory, &references, setting)?.close()?;
     let points = options.sweeps.iter().flat_map(|sweep| {
         let over = sweep.over;
         sweep

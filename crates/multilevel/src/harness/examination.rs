@@ -40,6 +40,19 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
         Recorder::execute(call, pages, &mut Held::default(), FIRST)
     }
 
+    /// Executes an operation beside nobody, of which is known how it ended elsewhere.
+    pub fn again(&self, call: &Call, before: &Ended, pages: &mut PlainPages) -> Execution {
+        let mut held = match before {
+            Ended::Well(_) => Held::admitted_before(),
+            _ => Held::default(),
+        };
+        let mut execution = Recorder::execute(call, pages, &mut held, FIRST);
+        if let Some(what) = held.out_of_bounds() {
+            execution.ended = Ended::Failed(what);
+        }
+        execution
+    }
+
     /// The state that a series of operations leads to, each a transaction that commits.
     pub fn state_after(&self, prefix: &[Call]) -> (PlainPages, String) {
         let mut pages = PlainPages::new();
@@ -50,6 +63,35 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
             story += &format!("\n{call:?} → {ended}");
         }
         (pages, story)
+    }
+
+    /// Examines something from the state that a series of operations leads to.
+    pub fn from_state(
+        &self,
+        prefix: &[Call],
+        examine: impl FnOnce(&PlainPages) -> Examined,
+    ) -> Examined {
+        let (state, before) = self.state_after(prefix);
+        examine(&state).map_err(|found| {
+            let seen = format!("{before}\n{:?}", self.seen(&state));
+            Box::new(found.preceded_by("state", seen))
+        })
+    }
+
+    /// The checks of these operations, each by itself and all pairs.
+    pub fn examine_all(&self, calls: &[Call], state: &PlainPages) -> Examined {
+        for call in calls {
+            self.examine(call, state)?;
+        }
+        for earlier in calls {
+            for later in calls {
+                self.examine_pair(None, earlier, later, state)?;
+                for before in calls {
+                    self.examine_pair(Some(before), earlier, later, state)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether two executions of one operation gave the same result.
@@ -171,18 +213,34 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
     }
 
     /// The checks of an operation `earlier`, of a transaction that runs, and an operation `later` of
-    /// another.
-    pub fn examine_pair(&self, earlier: &Call, later: &Call, state: &PlainPages) -> Examined {
-        self.count(|c| c.pairs += 1);
+    /// another, which may have executed an operation before: it has the locks of that.
+    pub fn examine_pair(
+        &self,
+        before: Option<&Call>,
+        earlier: &Call,
+        later: &Call,
+        state: &PlainPages,
+    ) -> Examined {
         let (mut pages, mut held) = (state.clone(), Held::default());
+        let mut first = String::from("nothing");
+        if let Some(call) = before {
+            let ended = Recorder::execute(call, &mut pages, &mut held, SECOND).ended;
+            first = format!("{call:?} → {ended}");
+        }
+        let state = &pages.clone();
+        self.count(|c| c.pairs += 1);
         let a = Recorder::execute(earlier, &mut pages, &mut held, FIRST);
         let b = Recorder::execute(later, &mut pages, &mut held, SECOND);
-        let waits = matches!(b.ended, Ended::Waits(_));
+        let waits = [&a, &b].iter().any(|e| matches!(e.ended, Ended::Waits(_)));
         if waits || self.is_ignored(&a.ended) || self.is_ignored(&b.ended) {
             return Ok(());
         }
         self.count(|c| c.admitted += 1);
         let tell = |found: Counterexample| {
+            let found = match before {
+                Some(_) => found.tell("T2 before", &first),
+                None => found,
+            };
             found
                 .tell("a, of T1", format!("{earlier:?}"))
                 .tell("its locks", &a.claims)
@@ -191,9 +249,9 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
                 .tell("a, b", format!("a → {}\nb → {}", a.ended, b.ended))
         };
         let mut other = state.clone();
-        let b_first = self.alone(later, &mut other);
+        let b_first = self.again(later, &b.ended, &mut other);
         let b_alone = self.seen(&other);
-        let a_second = self.alone(earlier, &mut other);
+        let a_second = self.again(earlier, &a.ended, &mut other);
         let there = (self.seen(&pages), self.seen(&other));
         let same_results =
             self.same(&a.ended, &a_second.ended) && self.same(&b.ended, &b_first.ended);
@@ -252,7 +310,7 @@ fn excess(operation: &Claims, inverse: &Claims) -> Option<String> {
     // It may give back what was reserved, or part of it.
     let beyond = inverse.reserved.iter().find(|reserved| {
         let (did, undoes) = (operation.net(reserved), inverse.net(reserved));
-        let back = (did + undoes).abs() <= did.abs() && undoes.signum() * did.signum() <= 0;
+        let back = undoes.abs() <= did.abs() && undoes.signum() != did.signum();
         undoes != 0 && !back
     })?;
     let (did, undoes) = (operation.net(beyond), inverse.net(beyond));

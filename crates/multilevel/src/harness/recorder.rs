@@ -54,7 +54,9 @@ impl Claims {
             self.taken.iter().any(|have| {
                 let same =
                     (have.space.number(), have.object) == (wanted.space.number(), wanted.object);
-                same && wanted.space.matrix().covers(have.mode.into(), wanted.mode)
+                let matrix = wanted.space.matrix();
+                let covers = || matrix.covers(have.mode.into(), wanted.mode);
+                same && (have.mode == wanted.mode || covers())
             })
         };
         other.taken.iter().find(|wanted| !covered(wanted)).copied()
@@ -92,15 +94,43 @@ impl fmt::Display for Claims {
 pub(crate) struct Held {
     locks: BTreeMap<(u64, u64), BTreeMap<Holder, Modes>>,
     reservations: BTreeMap<(u64, u64), Reservations<Holder>>,
+    /// Changes of quantities that have been admitted elsewhere, if they are: what each quantity is now
+    /// and its bounds, which are looked at in the end.
+    admitted: Option<BTreeMap<(u64, u64), Quantity>>,
 }
 
 impl Held {
+    /// By nobody, to execute again what was admitted before: the bounds of a quantity are kept by
+    /// transactions as a whole. One that goes up and down again may, at another time, pass a bound
+    /// in between, and nobody sees it.
+    pub fn admitted_before() -> Held {
+        Held {
+            admitted: Some(BTreeMap::new()),
+            ..Held::default()
+        }
+    }
+
+    /// Which quantity is out of its bounds in the end.
+    pub fn out_of_bounds(&mut self) -> Option<String> {
+        let mut ended = std::mem::take(self.admitted.as_mut()?).into_values();
+        let broken = ended.find(|end| !(end.low..=end.high).contains(&end.value))?;
+        let Quantity {
+            value, low, high, ..
+        } = broken;
+        Some(format!(
+            "a quantity is {value} then, which is not within {low} to {high}"
+        ))
+    }
+
     fn grant(&mut self, holder: Holder, wanted: Taken) -> bool {
+        let matrix = wanted.space.matrix();
+        if matrix.covers(self.modes(holder, wanted.space, wanted.object), wanted.mode) {
+            return true;
+        }
         let of = self
             .locks
             .entry((wanted.space.number(), wanted.object))
             .or_default();
-        let matrix = wanted.space.matrix();
         let mut others = of.iter().filter(|(other, _)| **other != holder);
         if !others.all(|(_, &modes)| matrix.admits(modes, wanted.mode.into())) {
             return false;
@@ -108,6 +138,36 @@ impl Held {
         let modes = of.entry(holder).or_default();
         *modes = modes.union(wanted.mode.into());
         true
+    }
+
+    fn reserve(
+        &mut self,
+        holder: Holder,
+        space: &LockSpace,
+        object: u64,
+        quantity: Quantity,
+    ) -> Admission {
+        let of = (space.number(), object);
+        if let Some(admitted) = &mut self.admitted
+            && let Some(value) = quantity.value.checked_add(quantity.change)
+        {
+            admitted.insert(of, Quantity { value, ..quantity });
+            return Admission::Admitted;
+        }
+        let reservations = self.reservations.entry(of).or_default();
+        reservations.admit(holder, quantity)
+    }
+
+    fn adjust(&mut self, holder: Holder, space: &LockSpace, object: u64, change: i64) {
+        let of = self.reservations.entry((space.number(), object));
+        of.or_default().adjust(holder, change);
+    }
+
+    /// What a transaction holds of an object.
+    fn modes(&self, holder: Holder, space: &LockSpace, object: u64) -> Modes {
+        let of = self.locks.get(&(space.number(), object));
+        let modes = of.and_then(|of| of.get(&holder));
+        modes.copied().unwrap_or_default()
     }
 
     /// Gives back all that a transaction holds.
@@ -245,8 +305,8 @@ impl<'a> Recorder<'a> {
             change,
         } in self.claims.reserved.drain(..)
         {
-            let of = self.held.reservations.entry((space.number(), object));
-            of.or_default().adjust(self.holder, change.saturating_neg());
+            let back = change.saturating_neg();
+            self.held.adjust(self.holder, space, object, back);
         }
     }
 
@@ -299,55 +359,54 @@ impl Pages for Recorder<'_> {
         Ok(())
     }
 
+    fn held(&self, space: &'static LockSpace, object: u64) -> Option<Modes> {
+        Some(self.held.modes(self.holder, space, object))
+    }
+
     fn reserve(
         &mut self,
         space: &'static LockSpace,
         object: u64,
         change: Change,
     ) -> Result<(), Stop> {
-        let of = self
-            .held
-            .reservations
-            .entry((space.number(), object))
-            .or_default();
         let Change {
             value,
             change,
             low,
             high,
         } = change;
-        if self.compensation {
-            of.adjust(self.holder, change);
+        let admission = if self.compensation {
+            self.held.adjust(self.holder, space, object, change);
+            Admission::Admitted
         } else {
-            match of.admit(
-                self.holder,
-                Quantity {
-                    value,
+            let quantity = Quantity {
+                value,
+                change,
+                low,
+                high,
+            };
+            self.held.reserve(self.holder, space, object, quantity)
+        };
+        match admission {
+            Admission::Admitted => {
+                let reserved = Reserved {
+                    space,
+                    object,
                     change,
-                    low,
-                    high,
-                },
-            ) {
-                Admission::Admitted => {}
-                Admission::OutOfBounds => {
-                    return Err(Stop::Bounds {
-                        value,
-                        change,
-                        low,
-                        high,
-                    });
-                }
-                Admission::Depends => {
-                    let what = format!("a change of {:?} {object} by {change:+}", space.name());
-                    return Err(self.wait_for(what));
-                }
+                };
+                self.claims.reserved.push(reserved);
+                Ok(())
+            }
+            Admission::OutOfBounds => Err(Stop::Bounds {
+                value,
+                change,
+                low,
+                high,
+            }),
+            Admission::Depends => {
+                let what = format!("a change of {:?} {object} by {change:+}", space.name());
+                Err(self.wait_for(what))
             }
         }
-        self.claims.reserved.push(Reserved {
-            space,
-            object,
-            change,
-        });
-        Ok(())
     }
 }

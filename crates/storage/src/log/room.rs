@@ -92,10 +92,14 @@ impl Room {
     ) -> Result<(), LogError> {
         if !self.threaded {
             while !self.has_room(at) {
-                match self.segments.prepare_next().map_err(full)? {
-                    Prepared::Yes => {}
-                    Prepared::NoRoom if make_room()? => {}
-                    Prepared::NoRoom => return Err(self.at_limit()),
+                if let Prepared::Yes = self.segments.prepare_next().map_err(full)? {
+                    continue;
+                }
+                // If it freed none, another client's checkpoint may have, just before.
+                if !make_room()?
+                    && let Prepared::NoRoom = self.segments.prepare_next().map_err(full)?
+                {
+                    return Err(self.at_limit());
                 }
             }
             return Ok(());

@@ -1,0 +1,180 @@
+//! The measures as CSV, and as a picture like the paper's figures: a chart a measure.
+
+use super::present::{of_sweep, parameters};
+use crate::output::csv::text;
+use sardonyx_experiments::complex_objects::{Parameter, Report, Row};
+use sardonyx_simulation::chart::{Axis, Chart, Mark, Panel, Series, Sheet};
+use sardonyx_simulation::figures::Estimate;
+
+/// The measures, a line for each run.
+pub fn csv(report: &Report) -> String {
+    let names = [
+        "strategy",
+        "over",
+        "value",
+        "dmp",
+        "c",
+        "o",
+        "f",
+        "u_percent",
+        "transactions",
+        "seconds",
+        "tx_per_s",
+        "response_mean_us",
+        "response_p50_us",
+        "response_p95_us",
+        "response_max_us",
+        "lock_wait_us",
+        "page_lock_wait_us",
+        "object_lock_wait_us",
+        "lock_requests",
+        "conflict_rate",
+        "restarts",
+        "aborts",
+        "forces",
+        "forces_per_s",
+        "log_writes_per_s",
+        "pages_per_force",
+        "sphere_pages",
+        "sphere_pages_max",
+        "log_bytes",
+        "access_us",
+    ];
+    text(names, report.rows.iter().map(cells))
+}
+
+fn cells(row: &Row) -> [String; 30] {
+    let (mix, response) = (row.point.mix, row.response);
+    [
+        row.strategy.into(),
+        row.over.name().into(),
+        row.value.to_string(),
+        row.point.multiprogramming.to_string(),
+        mix.operations.to_string(),
+        mix.own_accesses.to_string(),
+        mix.foreign_accesses.to_string(),
+        mix.update_percent.to_string(),
+        row.transactions.to_string(),
+        row.seconds.to_string(),
+        row.per_second.to_string(),
+        response.average_microseconds.to_string(),
+        response.p50_microseconds.to_string(),
+        response.p95_microseconds.to_string(),
+        response.max_microseconds.to_string(),
+        row.lock_wait_microseconds.to_string(),
+        row.page_lock_wait_microseconds.to_string(),
+        row.object_lock_wait_microseconds.to_string(),
+        row.lock_requests.to_string(),
+        row.conflict_rate.to_string(),
+        row.restarts.to_string(),
+        row.aborts.to_string(),
+        row.forces.to_string(),
+        row.forces_per_second.to_string(),
+        row.log_writes_per_second.to_string(),
+        row.pages_per_force.to_string(),
+        row.sphere_pages.to_string(),
+        row.sphere_pages_max.to_string(),
+        row.log_bytes.to_string(),
+        row.access_microseconds.to_string(),
+    ]
+}
+
+/// What a chart shows of a run.
+type Measure = fn(&Row) -> f64;
+
+/// The measures of the paper's figures, a to e, and the conflict rate.
+const MEASURES: [(&str, &str, Measure); 5] = [
+    ("Throughput", "transactions a second", |row| row.per_second),
+    ("Response time", "ms, average", |row| {
+        row.response.average_microseconds / 1e3
+    }),
+    ("Lock wait", "ms a transaction", |row| {
+        row.lock_wait_microseconds / 1e3
+    }),
+    ("Conflicts", "percent of lock requests", |row| {
+        row.conflict_rate * 100.0
+    }),
+    ("Log I/O", "forces a second", |row| row.forces_per_second),
+];
+
+/// The name of the strategy that has persistence spheres.
+const SPHERES: &str = "S2/PS";
+
+/// The picture: for each sweep a chart of each measure.
+pub fn picture(report: &Report, title: &str) -> Sheet {
+    let charts = parameters(report).into_iter().flat_map(|over| {
+        let measures = MEASURES.iter().map(move |&(title, unit, measure)| {
+            let series = strategies(report, over)
+                .into_iter()
+                .map(|strategy| curve(report, over, strategy, (strategy, false), measure));
+            chart(over, title, unit, series.collect())
+        });
+        measures.chain([spheres(report, over)])
+    });
+    Sheet {
+        title: title.into(),
+        columns: 2,
+        charts: charts.collect(),
+    }
+}
+
+fn chart(over: Parameter, title: &str, unit: &str, series: Vec<Series>) -> Chart {
+    let title_of_panel = String::new();
+    Chart {
+        title: title.into(),
+        x: Axis::linear(over.meaning()),
+        y: Axis::linear(unit),
+        panels: vec![Panel {
+            title: title_of_panel,
+            series,
+        }],
+    }
+}
+
+/// Pages of a log write, and the largest sphere.
+fn spheres(report: &Report, over: Parameter) -> Chart {
+    let mut series = Vec::new();
+    for strategy in strategies(report, over) {
+        series.push(curve(report, over, strategy, (strategy, false), |row| {
+            row.pages_per_force
+        }));
+        if strategy == SPHERES {
+            let largest = "S2/PS, the largest sphere";
+            series.push(curve(report, over, strategy, (largest, true), |row| {
+                row.sphere_pages_max as f64
+            }));
+        }
+    }
+    chart(over, "Pages of a log write", "pages", series)
+}
+
+fn strategies(report: &Report, over: Parameter) -> Vec<&'static str> {
+    let mut strategies = Vec::new();
+    for row in of_sweep(report, over) {
+        if !strategies.contains(&row.strategy) {
+            strategies.push(row.strategy);
+        }
+    }
+    strategies
+}
+
+fn curve(
+    report: &Report,
+    over: Parameter,
+    strategy: &str,
+    (label, dashed): (&str, bool),
+    measure: Measure,
+) -> Series {
+    let rows = of_sweep(report, over).filter(|row| row.strategy == strategy);
+    let mark = |row: &Row| Mark {
+        x: row.value.into(),
+        y: Some(Estimate::exactly(measure(row))),
+    };
+    let all = ["S1", "S2", SPHERES, "ordered log"];
+    Series {
+        label: label.into(),
+        group: all.iter().position(|one| *one == strategy).unwrap_or(0),
+        dashed,
+        points: rows.map(mark).collect(),
+    }
+}

@@ -1,0 +1,342 @@
+//! The kill loop for multi-level transactions: a process runs the complex-object benchmark with
+//! several threads under one strategy after the other; some of its transactions it aborts. It is
+//! killed at a random instant, its recovery is killed, too, and then every value is compared with
+//! what must be there. The witness is outside: it knows how many transactions of each thread were
+//! acknowledged, and which ones they were, because a thread's transactions follow from its seed.
+//!
+//! A thread has at most one transaction more than was acknowledged. So the values must be the sum of
+//! what was acknowledged and, of a subset of those few, all that they change: nothing half, nothing
+//! twice, nothing of what was aborted.
+
+use anyhow::{Context, bail};
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx::GroupLimits;
+use sardonyx::storage::backbone::StorageOptions;
+use sardonyx_experiments::complex_objects::{ComplexObjects, Setting};
+use sardonyx_multilevel::{PageLog, Strategy};
+use sardonyx_workload::complex_objects::{Generator, Mix, References, Scale, Transaction};
+use sardonyx_workload::random::Random;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Every so many transactions of a thread, one is aborted.
+const ABORT_EVERY: u64 = 7;
+
+/// Threads of a life: their last transactions' subsets are tried.
+const THREADS_MAX: u64 = 12;
+
+/// Options of `torture-complex`.
+#[derive(Args)]
+pub struct ComplexTorture {
+    /// How often to kill.
+    #[arg(long, default_value_t = 96)]
+    kills: u64,
+    /// Decides when to kill, and everything else but the system's timing.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Threads that run transactions.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u64).range(1..=THREADS_MAX))]
+    threads: u64,
+    /// Where the database is; removed before and after. On a real disk.
+    #[arg(long, default_value = "target/torture-complex.sdx")]
+    directory: PathBuf,
+}
+
+/// Options of the process that is killed.
+#[derive(Args)]
+pub struct ComplexVictim {
+    directory: PathBuf,
+    #[arg(long)]
+    life: u64,
+    #[arg(long)]
+    seed: u64,
+    #[arg(long)]
+    threads: u64,
+    /// Only open, and close.
+    #[arg(long)]
+    recover_only: bool,
+}
+
+/// Small, so that transactions meet.
+fn references(seed: u64) -> References {
+    let scale = Scale::new(40, 100, 20, 5).expect("a valid scale");
+    References::generate(scale, seed)
+}
+
+const MIX: Mix = Mix {
+    operations: 5,
+    own_accesses: 4,
+    foreign_accesses: 3,
+    update_percent: 50,
+};
+
+fn strategy(life: u64) -> Strategy {
+    match life % 5 {
+        0 => Strategy::SPHERES,
+        1 => Strategy::OrderedLog,
+        2 => Strategy::SingleLevel,
+        3 => Strategy::ForcedSubtransactions,
+        // Spheres that are written before anybody's end of transaction.
+        _ => Strategy::PersistenceSpheres { pages_max: 6 },
+    }
+}
+
+/// A small log, so that it is recycled all the time; lives differ in all else.
+fn setting(life: u64) -> Setting {
+    let limits = GroupLimits {
+        group_bytes: 512 << 10,
+        transaction_bytes: 1 << 20,
+        ..GroupLimits::default()
+    };
+    let storage = StorageOptions {
+        limits,
+        segment_bytes: 4 << 20,
+        block_bytes: 64 << 10,
+        log_bytes_max: 32 << 20,
+        log_bytes_prepared: 16 << 20,
+        ..StorageOptions::default()
+    };
+    Setting {
+        processors: 64,
+        access_time: Duration::from_micros([0, 20, 200][life as usize % 3]),
+        semantic: life % 4 >= 2,
+        page_log: match life % 2 {
+            0 => PageLog::ByteRanges,
+            _ => PageLog::AfterImages,
+        },
+        storage,
+        seed: 0,
+    }
+}
+
+fn generator(references: &References, seed: u64, life: u64, thread: u64) -> Generator<'_> {
+    let seed = (seed << 32) ^ (life << 8) ^ thread;
+    Generator::new(references, MIX, seed).expect("a valid mix")
+}
+
+fn is_aborted(number: u64) -> bool {
+    number % ABORT_EVERY == ABORT_EVERY - 1
+}
+
+impl ComplexVictim {
+    /// Runs until killed.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let references = references(self.seed);
+        let setting = setting(self.life);
+        let strategy = strategy(self.life);
+        let objects = ComplexObjects::open(&self.directory, &references, &setting, strategy)?;
+        if self.recover_only {
+            return Ok(objects.close()?);
+        }
+        let work = |thread: u64| -> anyhow::Result<()> {
+            let mut generator = generator(&references, self.seed, self.life, thread);
+            for number in 0.. {
+                let transaction = generator.transaction();
+                if is_aborted(number) {
+                    objects.transact_and_abort(&transaction)?;
+                } else {
+                    objects.transact(&transaction)?;
+                }
+                tell(thread, number + 1)?;
+            }
+            Ok(())
+        };
+        std::thread::scope(|scope| -> anyhow::Result<()> {
+            let start = |thread| {
+                let work = &work;
+                scope.spawn(move || work(thread))
+            };
+            let threads: Vec<_> = (0..self.threads).map(start).collect();
+            for thread in threads {
+                match thread.join() {
+                    Ok(outcome) => outcome?,
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// One line of 16 bytes; pipes take up to 4096 bytes whole.
+fn tell(thread: u64, ended: u64) -> std::io::Result<()> {
+    let mut line = [0u8; 16];
+    line[..8].copy_from_slice(&thread.to_le_bytes());
+    line[8..].copy_from_slice(&ended.to_le_bytes());
+    let mut out = std::io::stdout().lock();
+    out.write_all(&line)?;
+    out.flush()
+}
+
+/// Values by the subobjects' identity.
+type Values = BTreeMap<u64, i64>;
+
+impl ComplexTorture {
+    /// Runs the loop; ends with an error at the first value that is not what was committed.
+    pub fn run(&self) -> anyhow::Result<()> {
+        self.remove()?;
+        let references = references(self.seed);
+        ComplexObjects::make(&self.directory, &references, &setting(0))?.close()?;
+        let mut random = Random::new(self.seed);
+        let mut expected = Values::new();
+        let style = "{bar:30} {pos}/{len} kills, {msg} acknowledged";
+        let progress =
+            ProgressBar::new(self.kills).with_style(ProgressStyle::with_template(style)?);
+        let (mut told, mut recoveries_killed, mut unacknowledged) = (0, 0, 0);
+        for life in 0..self.kills {
+            let ended = self.live_and_die(life, &mut random)?;
+            while random.chance(40) {
+                self.recover_and_die(life, &mut random)?;
+                recoveries_killed += 1;
+            }
+            unacknowledged += self
+                .check(life, &references, &ended, &mut expected)
+                .with_context(|| format!("after kill {} of seed {}", life + 1, self.seed))?;
+            told += ended.iter().sum::<u64>();
+            progress.inc(1);
+            progress.set_message(told.to_string());
+        }
+        progress.finish_and_clear();
+        self.remove()?;
+        println!(
+            "{} kills and {recoveries_killed} killed recoveries; {told} acknowledged transactions, \
+             each committed one there once and each aborted one not at all; {unacknowledged} more \
+             committed before anybody was told",
+            self.kills
+        );
+        Ok(())
+    }
+
+    fn victim(&self, life: u64) -> anyhow::Result<Command> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("complex-victim").arg(&self.directory);
+        command.args(["--life", &life.to_string()]);
+        command.args(["--seed", &self.seed.to_string()]);
+        command.args(["--threads", &self.threads.to_string()]);
+        Ok(command)
+    }
+
+    /// Starts a process, listens to it, and kills it after a random number of transactions. Returns
+    /// how many each thread was told have ended.
+    fn live_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<Vec<u64>> {
+        let mut child = self.victim(life)?.stdout(Stdio::piped()).spawn()?;
+        let mut told = child.stdout.take().context("a pipe")?;
+        let mut until_kill = random.below(600);
+        let mut ended = vec![0; self.threads as usize];
+        let (mut line, mut killed) = ([0u8; 16], false);
+        loop {
+            if until_kill == 0 && !killed {
+                std::thread::sleep(Duration::from_micros(random.below(3000)));
+                child.kill()?;
+                killed = true;
+            }
+            // After the kill, what stands in the pipe was still said by the living.
+            match told.read_exact(&mut line) {
+                Ok(()) => {}
+                Err(_) if killed => break,
+                Err(error) => {
+                    let status = child.wait()?;
+                    bail!("life {life} ended by itself: {status}: {error}");
+                }
+            }
+            until_kill = until_kill.saturating_sub(1);
+            let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("8"));
+            ended[word(0) as usize] = word(8);
+        }
+        child.wait()?;
+        Ok(ended)
+    }
+
+    /// Starts a recovery and kills it at a random point; it may also be done before.
+    fn recover_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<()> {
+        // The next life's strategy: what one leaves behind, any other can recover.
+        let mut command = self.victim(life + 1)?;
+        let mut child = command.arg("--recover-only").spawn()?;
+        std::thread::sleep(Duration::from_micros(random.below(60_000)));
+        child.kill()?;
+        child.wait()?;
+        Ok(())
+    }
+
+    /// Compares all values; returns how many transactions are there that nobody was told of.
+    fn check(
+        &self,
+        life: u64,
+        references: &References,
+        ended: &[u64],
+        expected: &mut Values,
+    ) -> anyhow::Result<u32> {
+        let scale = references.scale();
+        let mut last = Vec::new();
+        for (thread, &ended) in ended.iter().enumerate() {
+            let mut generator = generator(references, self.seed, life, thread as u64);
+            for number in 0..=ended {
+                let transaction = generator.transaction();
+                if is_aborted(number) {
+                    continue;
+                }
+                if number < ended {
+                    add(expected, &scale, &transaction);
+                } else {
+                    last.push(transaction);
+                }
+            }
+        }
+        let objects = ComplexObjects::open(
+            &self.directory,
+            references,
+            &setting(life + 1),
+            strategy(life + 1),
+        )?;
+        let mut found = Values::new();
+        for complex_object in 0..scale.complex_objects() {
+            let first = u64::from(complex_object) * u64::from(scale.subobjects());
+            let values = objects.values(complex_object)?;
+            found.extend((first..).zip(values).filter(|(_, value)| *value != 0));
+        }
+        objects.close()?;
+        for subset in 0u32..1 << last.len() {
+            let mut with = expected.clone();
+            let chosen = last.iter().enumerate();
+            for (_, transaction) in chosen.filter(|(number, _)| subset >> number & 1 == 1) {
+                add(&mut with, &scale, transaction);
+            }
+            if with == found {
+                *expected = with;
+                return Ok(subset.count_ones());
+            }
+        }
+        let wrong = found
+            .iter()
+            .filter(|(id, value)| expected.get(id) != Some(value));
+        bail!(
+            "{} values after life {life} under {:?}, of whose threads {ended:?} transactions had \
+             ended, are of no set of whole transactions",
+            wrong.count(),
+            strategy(life),
+        );
+    }
+
+    fn remove(&self) -> anyhow::Result<()> {
+        match std::fs::remove_dir_all(&self.directory) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Adds what a transaction changes; a value that is 0 again is not there.
+fn add(values: &mut Values, scale: &Scale, transaction: &Transaction) {
+    for (subobject, change) in transaction.changes() {
+        let identity = scale.identity(subobject);
+        let value = values.entry(identity).or_default();
+        *value += change;
+        if *value == 0 {
+            values.remove(&identity);
+        }
+    }
+}

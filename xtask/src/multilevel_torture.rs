@@ -1,0 +1,217 @@
+//! The kill loop for multi-level transactions: a process with several workers is killed at a random
+//! instant, its recovery is killed a few times, and then everything is looked at. The witness is
+//! outside: it knows the last transaction that each worker was told committed.
+//!
+//! A worker's journal must have exactly its transactions that commit, in order, up to the last one
+//! acknowledged or the one after it; and the accounts and the stock must be what exactly those
+//! transactions make of them. So each is there once and whole, and of no other is there anything.
+//! Every life has its own strategy, unless one is given: the format on disk is the same for all.
+
+use crate::multilevel_operations::{ACCOUNTS, Plan, WORKERS_MAX};
+use crate::multilevel_victim::{Opened, StrategyName, open};
+use anyhow::{Context, bail, ensure};
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx::storage::disk::{Disk, RealDisk};
+use sardonyx::storage::verify::verify;
+use sardonyx_workload::random::Random;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Options of `torture-multilevel`.
+#[derive(Args)]
+pub struct MultilevelTorture {
+    /// How often to kill.
+    #[arg(long, default_value_t = 100)]
+    kills: u64,
+    /// Decides when to kill, and everything else but the system's timing.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Keep to one strategy.
+    #[arg(long, value_enum)]
+    strategy: Option<StrategyName>,
+    /// Where the database is; removed before and after. On a real disk.
+    #[arg(long, default_value = "target/torture-multilevel.sdx")]
+    directory: PathBuf,
+    /// Threads that run transactions.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=WORKERS_MAX))]
+    workers: u64,
+    /// A life is killed after fewer acknowledgements than this.
+    #[arg(long, default_value_t = 1500, value_parser = clap::value_parser!(u64).range(1..))]
+    acknowledgements: u64,
+}
+
+/// What was met.
+#[derive(Default)]
+struct Met {
+    recoveries_killed: u64,
+    undone_transactions: u64,
+    undone_operations: u64,
+}
+
+impl MultilevelTorture {
+    /// Runs the loop; ends with an error at the first transaction that is missing, there twice, or
+    /// there in part.
+    pub fn run(&self) -> anyhow::Result<()> {
+        remove(&self.directory)?;
+        let mut random = Random::new(self.seed);
+        let mut acknowledged = [0; WORKERS_MAX as usize];
+        let progress = ProgressBar::new(self.kills).with_style(ProgressStyle::with_template(
+            "{bar:30} {pos}/{len} kills, {msg} journaled",
+        )?);
+        let mut met = Met::default();
+        let mut journaled = 0;
+        for kill in 0..self.kills {
+            self.live_and_die(random.next_u64(), &mut random, &mut acknowledged)?;
+            while random.chance(35) {
+                self.recover_and_die(random.next_u64(), &mut random)?;
+                met.recoveries_killed += 1;
+            }
+            let life = random.next_u64();
+            journaled = self
+                .check(life, &mut acknowledged, &mut met)
+                .with_context(|| format!("after kill {} of seed {}", kill + 1, self.seed))?;
+            progress.inc(1);
+            progress.set_message(journaled.to_string());
+        }
+        progress.finish_and_clear();
+        remove(&self.directory)?;
+        println!(
+            "{} kills and {} killed recoveries; {journaled} transactions, each there once and \
+             whole; {} unfinished ones undone by {} compensations",
+            self.kills, met.recoveries_killed, met.undone_transactions, met.undone_operations
+        );
+        Ok(())
+    }
+
+    fn victim(&self, life: u64) -> anyhow::Result<Command> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("multilevel-victim").arg(&self.directory);
+        command.args(["--life", &life.to_string()]);
+        command.args(["--workers", &self.workers.to_string()]);
+        if let Some(strategy) = self.strategy.and_then(|s| s.to_possible_value()) {
+            command.args(["--strategy", strategy.get_name()]);
+        }
+        Ok(command)
+    }
+
+    /// Starts a process, listens to it, and kills it after a random number of acknowledgements.
+    fn live_and_die(
+        &self,
+        life: u64,
+        random: &mut Random,
+        acknowledged: &mut [u64],
+    ) -> anyhow::Result<()> {
+        let mut child = self.victim(life)?.stdout(Stdio::piped()).spawn()?;
+        let mut told = child.stdout.take().expect("piped");
+        let mut until_kill = random.below(self.acknowledgements);
+        let mut line = [0u8; 16];
+        let mut killed = false;
+        loop {
+            if until_kill == 0 && !killed {
+                std::thread::sleep(Duration::from_micros(random.below(3000)));
+                child.kill()?;
+                killed = true;
+            }
+            // After the kill, what stands in the pipe was still said by the living.
+            match told.read_exact(&mut line) {
+                Ok(()) => {}
+                Err(_) if killed => break,
+                Err(error) => {
+                    let status = child.wait()?;
+                    bail!("life {life} ended by itself: {status}: {error}");
+                }
+            }
+            until_kill = until_kill.saturating_sub(1);
+            let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("8"));
+            acknowledged[word(0) as usize] = word(8);
+        }
+        child.wait()?;
+        Ok(())
+    }
+
+    /// Starts a recovery and kills it at a random point; it may also be done before.
+    fn recover_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<()> {
+        let mut command = self.victim(life)?;
+        command.arg("--recover-only");
+        let mut child: Child = command.stdout(Stdio::null()).spawn()?;
+        std::thread::sleep(Duration::from_micros(random.below(60_000)));
+        child.kill()?;
+        child.wait()?;
+        Ok(())
+    }
+
+    /// Looks at everything. Returns how many transactions there are. What is found is from then on as
+    /// if it had been acknowledged: the worker goes on after it.
+    fn check(&self, life: u64, acknowledged: &mut [u64], met: &mut Met) -> anyhow::Result<u64> {
+        let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(&self.directory)?);
+        // A process killed while it made the database has left less than one.
+        if acknowledged.iter().any(|told| *told > 0) {
+            let found = verify(&disk, 1 << 30, 1)?;
+            ensure!(found.is_sound(), "verify: {:?}", found.findings);
+        }
+        drop(disk);
+        let opened = open(&self.directory, life, self.strategy)?;
+        met.undone_transactions += opened.database.undone().transactions;
+        met.undone_operations += opened.database.undone().operations;
+        let (mut balances, mut stock) = (vec![0; ACCOUNTS as usize], 0);
+        let mut journaled = 0;
+        for (worker, told) in acknowledged.iter_mut().enumerate() {
+            let journal = opened.journal(worker as u64)?;
+            *told = check_journal(worker as u64, &journal, *told)?;
+            for &(number, change) in &journal {
+                for (from, to, amount) in Plan::of(worker as u64, number).transfers {
+                    balances[from as usize] -= amount;
+                    balances[to as usize] += amount;
+                }
+                stock += change;
+            }
+            journaled += journal.len() as u64;
+        }
+        let found = opened.balances()?;
+        ensure!(
+            found == (balances, stock),
+            "not what the journaled transactions make of the accounts and the stock: {found:?}"
+        );
+        let Opened { database, .. } = opened;
+        database.close()?;
+        Ok(journaled)
+    }
+}
+
+/// A journal has all transactions that commit, up to the last acknowledged one or the one after.
+/// Returns the last one.
+fn check_journal(worker: u64, journal: &[(u64, i64)], told: u64) -> anyhow::Result<u64> {
+    let commit = (1..).filter(|number| !Plan::of(worker, *number).aborts);
+    let mut commit = commit.peekable();
+    for (nth, (number, change)) in journal.iter().enumerate() {
+        let expected = commit.next().expect("without end");
+        ensure!(
+            *number == expected,
+            "worker {worker}: entry {nth} is of transaction {number}, not {expected}"
+        );
+        let stock = Plan::of(worker, *number).stock;
+        ensure!(*change == stock || *change == 0, "{number}: {change}");
+    }
+    let last = journal.last().map_or(0, |(number, _)| *number);
+    ensure!(
+        told <= last,
+        "worker {worker} was told of {told}, its journal ends at {last}"
+    );
+    let after_told = (told + 1..).find(|number| !Plan::of(worker, *number).aborts);
+    ensure!(
+        last == told || Some(last) == after_told,
+        "worker {worker} was told of {told} only, its journal ends at {last}"
+    );
+    Ok(last)
+}
+
+fn remove(directory: &Path) -> anyhow::Result<()> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
