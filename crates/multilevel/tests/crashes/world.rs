@@ -7,7 +7,7 @@
 use super::model::Model;
 use super::operations::{Add, AddThrough, AreaSet, Insert, Push};
 use super::schedule::{Life, Step, Stopped};
-use sardonyx_multilevel::{Database, DatabaseError, Options, PageLog, Strategy, Undone};
+use sardonyx_multilevel::{Database, DatabaseError, Options, PageLog, Release, Strategy, Undone};
 use sardonyx_storage::backbone::StorageOptions;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::log::policy::GroupLimits;
@@ -46,6 +46,14 @@ impl Setup {
         ways.into_iter().zip(1..).map(with).collect()
     }
 
+    fn release(&self) -> Release {
+        if self.seed.is_multiple_of(2) {
+            Release::Appended
+        } else {
+            Release::Durable
+        }
+    }
+
     fn open(&self, disk: &SimulatedDisk) -> Result<Database, DatabaseError> {
         let limits = GroupLimits {
             group_bytes: 16 << 10,
@@ -69,6 +77,7 @@ impl Setup {
         Options::new()
             .strategy(self.strategy)
             .page_log(self.page_log)
+            .release(self.release())
             .register::<Add>()
             .register::<AddThrough>()
             .register::<Insert>()
@@ -205,11 +214,12 @@ fn afterwards() -> Vec<Step> {
 }
 
 /// Runs a schedule on a world with a crash at every step of the disk, one after the other, and in
-/// each case at every step of the recovery; last without a crash until its end.
+/// each case (or each so many-th of them) at every step of the recovery; last without a crash until
+/// its end.
 ///
 /// # Panics
 /// If what is there at last is not what should be; says everything that it takes to see it again.
-pub fn explore(prepared: &World, steps: &[Step]) -> Explored {
+pub fn explore(prepared: &World, steps: &[Step], recovery_each: u64) -> Explored {
     let mut explored = Explored::default();
     for step in 1.. {
         let mut world = prepared.clone();
@@ -222,7 +232,9 @@ pub fn explore(prepared: &World, steps: &[Step]) -> Explored {
             Err(stopped) => assert!(crashed, "{what}: {stopped:?}"),
         }
         explored.crashes += 1;
-        explored.second_crashes += crash_recovery(&world, &what);
+        if step % recovery_each == 0 {
+            explored.second_crashes += crash_recovery(&world, &what);
+        }
         world.restart(Faults::default());
         let undone = world
             .check()
@@ -271,10 +283,18 @@ fn crash_recovery(crashed: &World, what: &str) -> u64 {
 /// # Panics
 /// As [`explore`].
 pub fn every_setup(prepare: &[Step], steps: &[Step]) -> Vec<Explored> {
+    every_setup_long(prepare, steps, 1)
+}
+
+/// The same for a long schedule: only the recovery from each so many-th crash is crashed too.
+///
+/// # Panics
+/// As [`explore`].
+pub fn every_setup_long(prepare: &[Step], steps: &[Step], recovery_each: u64) -> Vec<Explored> {
     let explored = Setup::all().into_iter().map(|setup| {
         let mut world = World::new(setup);
         world.live(prepare).expect("nothing fails");
-        let explored = explore(&world, steps);
+        let explored = explore(&world, steps, recovery_each);
         let single = setup.strategy == Strategy::SingleLevel;
         assert!(
             single || explored.left_out == 0,
