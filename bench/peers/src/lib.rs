@@ -16,7 +16,8 @@
 //! disk, the table says in which, and bare durable writes of the same run stand above it.
 //!
 //! A second comparison, [`tree_inserts`], is of ordered trees alone: durable random inserts, one
-//! transaction each, by threads or processes.
+//! transaction each, by threads or processes. A third, [`ordered_index`], is of ordered indexes with
+//! keys and values of bytes: inserts, gets and scans, by threads.
 //!
 //! # Building
 //!
@@ -28,6 +29,7 @@
 //! ```text
 //! cargo run --release -p sardonyx-peers -- --seconds 2
 //! cargo run --release -p sardonyx-peers --bin tree-inserts -- --seconds 2
+//! cargo run --release -p sardonyx-peers --bin ordered-index -- --seconds 2
 //! ```
 //!
 //! # Adding an engine
@@ -38,6 +40,7 @@
 #![forbid(unsafe_op_in_unsafe_fn)]
 
 mod lmdb;
+pub mod ordered_index;
 mod peer;
 mod redb;
 mod rocksdb;

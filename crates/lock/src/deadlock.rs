@@ -32,8 +32,8 @@ use smallvec::SmallVec;
 pub struct Edge {
     /// The owner.
     pub to: Owner,
-    /// Whether it is out of the way when the subtransaction restarts. Always false for
-    /// transactions.
+    /// Whether it is out of the way when the subtransaction restarts, because a page of it is
+    /// waited for. Always false for transactions.
     pub restart_helps: bool,
 }
 

@@ -121,10 +121,10 @@ pub enum Denied {
     /// Others wait for the pages of this subtransaction only: it lets go of them and is executed
     /// again.
     ///
-    /// If it was not granted an object, it asks for that again *before* it is executed again, while
-    /// it has no pages. Otherwise two transactions that hold an object each and want the other's
-    /// could restart for ever: each would be found with pages first, and never both waiting for
-    /// objects.
+    /// Only a subtransaction that has or awaits a page is told so. If it awaited an object, it asks
+    /// for that again *before* it is executed again, while it has no pages. Otherwise two
+    /// transactions that hold an object each and want the other's could restart for ever: each
+    /// would be found with pages first, and never both waiting for objects.
     #[error("the subtransaction was chosen to end a deadlock: execute it again")]
     Restart,
     /// Others wait for what this transaction holds: it must abort.

@@ -91,11 +91,9 @@ impl Shard {
         resource: Resource,
         mode: Mode,
     ) -> Option<Granted> {
-        let queue = LockQueue::default;
-        let locked = self.locks.entry(resource);
-        let locked = locked.or_insert_with(|| Locked {
+        let locked = self.locks.entry(resource).or_insert_with(|| Locked {
             space,
-            queue: queue(),
+            queue: LockQueue::default(),
         });
         let new = locked.queue.held(holder).is_empty();
         match locked.queue.try_request(space.matrix(), holder, mode)? {
@@ -188,7 +186,8 @@ impl Shard {
         token: Token,
     ) -> Option<Arc<Parking>> {
         let pending = self.pending.get(&resource)?;
-        pending.reservations.others(asker.holder).next()?;
+        let transaction = asker.holder.transaction_of();
+        pending.reservations.others(transaction).next()?;
         (pending.decided == token.0).then(|| self.wait(asker, space, resource, Wanted::Decision))
     }
 
@@ -261,7 +260,8 @@ impl Shard {
             }
             Wanted::Decision => {
                 let pending = &self.pending[&wait.resource].reservations;
-                edges.extend(pending.others(wait.asker.holder).map(|(to, _)| Edge {
+                let transaction = wait.asker.holder.transaction_of();
+                edges.extend(pending.others(transaction).map(|(to, _)| Edge {
                     to,
                     restart_helps: false,
                 }));
@@ -273,6 +273,33 @@ impl Shard {
             any,
             edges,
         }
+    }
+
+    /// Whether somebody may wait for the transaction or one of its subtransactions. True whenever
+    /// somebody does; the reverse takes the edges of the waits, which are many where many wait.
+    pub(crate) fn is_in_the_way(&self, transaction: Owner) -> bool {
+        let mut last = None;
+        self.waits.iter().any(|wait| {
+            let seen = last.replace(wait.resource) == Some(wait.resource);
+            let owner_of = |owner: Owner| transaction.includes(owner);
+            match wait.wanted {
+                Wanted::Lock { .. } if seen => false,
+                Wanted::Lock { .. } => {
+                    let queue = &self.locks[&wait.resource].queue;
+                    let ahead = queue
+                        .waiters()
+                        .split_last()
+                        .map_or(&[][..], |(_, rest)| rest);
+                    queue.holders().iter().any(|holder| owner_of(holder.owner))
+                        || ahead.iter().any(|waiter| owner_of(waiter.owner))
+                }
+                Wanted::Decision => {
+                    let pending = &self.pending[&wait.resource].reservations;
+                    let mut others = pending.others(wait.asker.holder);
+                    others.any(|(owner, _)| owner_of(owner))
+                }
+            }
+        })
     }
 
     /// What the owner holds of the object.
@@ -304,12 +331,12 @@ impl Shard {
             if !matrix.conflict(ahead.modes, waiter.modes) {
                 continue;
             }
-            // Its request has to end first. If it is taken back, it comes again behind this one;
-            // a conversion comes again before it.
+            // Its request has to end first. Who asks for a transaction is not told to restart for
+            // that: it may have no pages, and a conversion would come again in the same place.
             for other in self.waits_of(ahead.owner, wait.resource) {
                 edges.push(Edge {
                     to: self.waits[other].asker.waiter,
-                    restart_helps: ahead.owner.is_subtransaction() || !ahead.conversion,
+                    restart_helps: ahead.owner.is_subtransaction(),
                 });
             }
             // And then it holds the lock. That edge would appear without any wait beginning, so a

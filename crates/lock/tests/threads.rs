@@ -251,7 +251,7 @@ fn one_wait_that_closes_two_cycles_has_two_victims() {
 }
 
 #[test]
-fn a_conversion_that_would_only_come_again_is_not_restarted() {
+fn who_is_ahead_in_the_queue_of_an_object_is_not_restarted_for_that() {
     let locks = Locks::new();
     for number in [1, 3] {
         let asker = for_object(number, 1);
@@ -268,7 +268,7 @@ fn a_conversion_that_would_only_come_again_is_not_restarted() {
         });
         until_waiting(&locks, 2);
         // 1 waits for the page of 2, which waits behind the conversion of 3, which waits for 1. The
-        // youngest is 3, but its conversion would go before 2 again.
+        // youngest is 3, but it has no page to let go of, and its conversion would come again first.
         let granted = locks.request(for_page(1, 1), &PAGES, 9, EXCLUSIVE);
         assert_eq!(granted, Ok(Granted::New));
         assert_eq!(behind.join().unwrap(), Err(Denied::Restart));

@@ -20,8 +20,9 @@ use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::writer::SealedGroup;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::recovery::RecoveryReport;
-use sardonyx_storage::sync::atomic::{AtomicU64, Ordering};
+use sardonyx_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use sardonyx_storage::sync::{Mutex, MutexGuard};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// A database that is open for multi-level transactions. Share it between threads by reference or in
@@ -91,6 +92,8 @@ pub(crate) struct Shared {
     pub frames: Arc<Frames>,
     pub locks: Locks,
     stage: Mutex<Stage>,
+    /// Somebody who had a place at the disk could not seal a group, since the stage was taken.
+    turned_away: AtomicBool,
     areas: Mutex<Arc<Areas>>,
     pub operations: Numbered,
     pub counters: Arc<Counters>,
@@ -104,14 +107,67 @@ pub(crate) struct Shared {
 
 impl GroupSource for Shared {
     fn try_seal(&self) -> Option<SealedGroup> {
+        if let Some(mut stage) = self.stage.try_lock() {
+            return stage.filling.try_seal();
+        }
+        // Whoever has the stage is told to look, unless it has let go of it before it could know.
+        self.turned_away.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
         self.stage.try_lock()?.filling.try_seal()
+    }
+}
+
+/// The log stage while one thread has it. Letting go of it, that thread looks for a group to be
+/// written, if somebody wanted to seal one meanwhile and could not: nobody else would.
+pub(crate) struct StageGuard<'d> {
+    shared: &'d Shared,
+    stage: Option<MutexGuard<'d, Stage>>,
+}
+
+impl StageGuard<'_> {
+    /// Lets go of the stage, to look for a group in any case.
+    pub fn let_go(mut self) {
+        self.stage = None;
+        std::mem::forget(self);
+    }
+}
+
+impl Deref for StageGuard<'_> {
+    type Target = Stage;
+
+    #[inline]
+    fn deref(&self) -> &Stage {
+        self.stage.as_ref().expect("until it is let go of")
+    }
+}
+
+impl DerefMut for StageGuard<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Stage {
+        self.stage.as_mut().expect("until it is let go of")
+    }
+}
+
+impl Drop for StageGuard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.stage = None;
+        fence(Ordering::SeqCst);
+        let turned_away = &self.shared.turned_away;
+        if turned_away.load(Ordering::Relaxed) && turned_away.swap(false, Ordering::Relaxed) {
+            self.shared.commit.after_execution(self.shared);
+        }
     }
 }
 
 impl Shared {
     /// The log stage, in its turn.
-    pub fn stage(&self) -> MutexGuard<'_, Stage> {
-        self.stage.lock()
+    #[inline]
+    pub fn stage(&self) -> StageGuard<'_> {
+        StageGuard {
+            shared: self,
+            stage: Some(self.stage.lock()),
+        }
     }
 
     pub fn areas(&self) -> Arc<Areas> {
@@ -156,9 +212,9 @@ impl Shared {
     }
 
     /// Lets go of the stage and waits until a group is durable.
-    pub fn force(&self, mut stage: MutexGuard<'_, Stage>, group: u64) -> Result<(), LogError> {
+    pub fn force(&self, mut stage: StageGuard<'_>, group: u64) -> Result<(), LogError> {
         let sealed = stage.filling.seal_if_wanted();
-        drop(stage);
+        stage.let_go();
         self.force_sealed(sealed, group)
     }
 
@@ -220,6 +276,7 @@ impl Database {
             locks: Locks::new(),
             areas: Mutex::new(Arc::new(Areas::new(&ready.stage.catalogue))),
             stage: Mutex::new(ready.stage),
+            turned_away: AtomicBool::new(false),
             operations: ready.operations,
             counters,
             commit,
@@ -257,6 +314,11 @@ impl Database {
     /// # Errors
     /// If the name is that of a table or the engine's, or there is no more room.
     pub fn area(&self, name: &str, pages: u64) -> Result<Area, DatabaseError> {
+        if name.is_empty() || name.starts_with('.') {
+            return Err(DatabaseError::Refused {
+                reason: format!("{name:?} is no name for an area: such names are the engine's"),
+            });
+        }
         if name.starts_with('.') {
             return Err(DatabaseError::Refused {
                 reason: format!(
@@ -344,7 +406,7 @@ impl Database {
         let mut stage = self.shared.stage();
         let group = stage.filling.last_group();
         stage.filling.hand_over();
-        drop(stage);
+        stage.let_go();
         self.shared.after_stage();
         self.shared.commit.wait(group, &*self.shared)?;
         Ok(())
@@ -399,7 +461,7 @@ impl Database {
         self.flush()?;
         let mut stage = self.shared.stage();
         let mark = stage.filling.seal_even_if_empty();
-        drop(stage);
+        stage.let_go();
         let number = mark.header().number;
         self.shared.commit.write_directly(mark);
         self.shared.commit.wait(number, &*self.shared)?;

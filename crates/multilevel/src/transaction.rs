@@ -434,7 +434,7 @@ impl<'d> Transaction<'d> {
         let durable = match database.release {
             Release::Appended => {
                 let sealed = stage.filling.seal_if_wanted();
-                drop(stage);
+                stage.let_go();
                 self.release();
                 database.force_sealed(sealed, group)
             }
