@@ -437,7 +437,12 @@ fn all_histories(world: &World, schedule: &[u8], keys: u8, depth: usize) -> Opti
         transactions.dedup();
         return all_ends(world, &transactions);
     };
-    for action in actions(keys, depth as u8 + 1) {
+    let of = if schedule.len() > 2 {
+        few_actions
+    } else {
+        actions
+    };
+    for action in of(keys, depth as u8 + 1) {
         let mut world = world.clone();
         // One who has to wait does nothing here: a shorter schedule has that history.
         if world.act(transaction, action) {
@@ -452,6 +457,18 @@ fn all_histories(world: &World, schedule: &[u8], keys: u8, depth: usize) -> Opti
 
 fn matrix() -> Compatibility {
     INDEX_KEYS.matrix().clone()
+}
+
+/// Those of the operations that all three-step histories are tried with: one scan of each sort.
+fn few_actions(keys: u8, stamp: u8) -> Vec<Action> {
+    let mut actions = actions(keys, stamp);
+    let mut scans = 0;
+    actions.retain(|action| {
+        let scan = matches!(action, Action::Scan { .. });
+        scans += usize::from(scan);
+        !scan || [1, 5, 8, 9].contains(&scans)
+    });
+    actions
 }
 
 fn exhaust(keys: u8, schedule: &[u8], width: Width, inherit: Inherit) {
@@ -539,8 +556,8 @@ fn random_histories(count: u64, width: Width, locks: &Locks) -> Option<String> {
 fn random_histories_of_three_transactions() {
     for inherit in [Inherit::Exactly, Inherit::Always] {
         let locks = Locks::new(&matrix(), inherit);
-        assert_eq!(random_histories(60_000, Width(1), &locks), None);
-        assert_eq!(random_histories(15_000, Width(900), &locks), None);
+        assert_eq!(random_histories(30_000, Width(1), &locks), None);
+        assert_eq!(random_histories(6_000, Width(900), &locks), None);
     }
 }
 
@@ -569,11 +586,16 @@ fn several_transactions_insert_side_by_side_and_readers_of_other_gaps_do_not_wai
         world.act(5, Action::Get(1)) && world.act(5, Action::Get(0)),
         "other gaps"
     );
+    assert!(world.act(5, Action::Get(8)), "what is left of the gap");
     assert!(
-        !world.act(5, Action::Get(8)),
-        "the gap that they insert into"
+        !world.act(1, Action::Insert(8, 1)),
+        "which has been read now"
     );
     assert!(!world.act(5, Action::Get(6)), "what is not committed");
+    // Whoever has read a gap goes with a deletion below it, but cannot read what that adds to it.
+    let mut world = World::new(Width(1), &initial, Locks::new(&matrix(), Inherit::Exactly));
+    assert!(world.act(1, Action::Get(4)) && world.act(2, Action::Delete(1)));
+    assert!(!world.act(1, Action::Get(4)) && !world.act(1, Action::Insert(4, 1)));
     // Who has read the gap itself keeps the others out of both its parts.
     let mut world = World::new(Width(1), &initial, Locks::new(&matrix(), Inherit::Exactly));
     assert!(world.act(1, Action::Get(4)) && world.act(1, Action::Insert(6, 1)));
@@ -586,11 +608,10 @@ fn without_the_lock_on_the_lower_part_of_a_split_gap_it_is_not_serializable() {
     assert!(random_histories(60_000, Width(1), &locks).is_some());
 }
 
-/// The matrix with one pair admitted in both orders.
-fn with_admitted(one: usize, other: usize) -> Compatibility {
+/// The matrix with one request admitted.
+fn with_admitted(held: usize, requested: usize) -> Compatibility {
     let mut rows = COMPATIBLE;
-    rows[one][other] = true;
-    rows[other][one] = true;
+    rows[held][requested] = true;
     let rows: Vec<&[bool]> = rows.iter().map(|row| &row[..]).collect();
     Compatibility::new(&rows).unwrap()
 }
@@ -598,15 +619,15 @@ fn with_admitted(one: usize, other: usize) -> Compatibility {
 #[test]
 fn every_exclusion_is_needed() {
     let mut needless = Vec::new();
-    for (one, row) in COMPATIBLE.iter().enumerate() {
-        for (other, &compatible) in row.iter().enumerate() {
-            assert_eq!(compatible, COMPATIBLE[other][one], "it is symmetric");
-            if compatible || other < one {
-                continue;
-            }
-            let locks = Locks::new(&with_admitted(one, other), Inherit::Exactly);
+    for (held, row) in COMPATIBLE.iter().enumerate() {
+        for (requested, _) in row
+            .iter()
+            .enumerate()
+            .filter(|(_, compatible)| !**compatible)
+        {
+            let locks = Locks::new(&with_admitted(held, requested), Inherit::Exactly);
             if random_histories(60_000, Width(1), &locks).is_none() {
-                needless.push((one, other));
+                needless.push((held, requested));
             }
         }
     }

@@ -25,11 +25,11 @@
 //! | held \ requested | read | scan | gap | update | exist | insert | merge |
 //! | --- | --- | --- | --- | --- | --- | --- | --- |
 //! | read | | | | × | × | | |
-//! | scan | | | | × | × | × | × |
-//! | gap | | | | | × | × | × |
+//! | scan | | | | × | × | × | |
+//! | gap | | | | | × | × | |
 //! | update | × | × | | × | × | | |
 //! | exist | × | × | × | × | × | | × |
-//! | insert | | × | × | | | | × |
+//! | insert | | | | | | | |
 //! | merge | | × | × | | × | × | × |
 //!
 //! - *Exist* excludes *gap*: if the key goes (it was inserted and that is undone; it is deleted),
@@ -40,13 +40,17 @@
 //!   if the next key goes, nobody has to meet it any more.
 //! - *Merge* excludes *gap* and *insert*: a key deleted in the gap comes back if that is undone, and
 //!   whoever read or split the gap would not have seen it. It excludes *merge*: the first key to
-//!   come back would cut the other's place off from the lock that protects it.
-//! - *Merge* excludes *exist*: the key that protects the place of a deleted one cannot go.
+//!   come back would cut the other's place off from the lock that protects it. It excludes *exist*:
+//!   the key that protects the place of a deleted one cannot go.
+//! - *Gap* admits *merge*: who has read the gap has seen nothing of what was below it. What goes now
+//!   belongs to the gap from now on, so who reads it again has to wait.
+//! - *Insert* excludes nothing once it is granted: the new key is there then, with a lock of its own.
 //!
-//! It is symmetric, though it would seem that an insertion that is through need not keep a reader
-//! out of the rest of the gap. But a lock, once granted, is granted again without a question: its
-//! holder may insert into the gap again, behind the back of the reader. A mode that admitted more
-//! when held than when requested would be right only if it could be used only once.
+//! In the last two the matrix is not symmetric: what has been done goes with what the other does, but
+//! not what would be done next. So it takes a lock room that asks again when a holder asks for such a
+//! mode a second time; ours does, since these modes do not cover themselves
+//! ([`covers`](sardonyx_lock::Compatibility::covers)). One that granted them without a question would
+//! let a transaction insert a second key behind the back of another that has read the gap meanwhile.
 //!
 //! # Gaps that split
 //!
@@ -54,6 +58,12 @@
 //! on the upper part only. So if it has one ([`Pages::held`](crate::Pages::held)), or cannot know,
 //! it locks the lower part as well: *gap* on its new key. Otherwise the part stays open for
 //! insertions of others.
+//!
+//! # What waits all the same
+//!
+//! Two transactions that delete neighbours, or one that inserts beside what another has deleted: the
+//! lock on the next key stands for all that was deleted below it. And two that both look for a key,
+//! do not find it and then insert it are a deadlock: `Insert` and `Put` look themselves.
 //!
 //! # Undo
 //!
@@ -87,11 +97,11 @@ pub const COMPATIBLE: [[bool; 7]; 7] = {
     const X: bool = false;
     [
         [O, O, O, X, X, O, O],
-        [O, O, O, X, X, X, X],
-        [O, O, O, O, X, X, X],
+        [O, O, O, X, X, X, O],
+        [O, O, O, O, X, X, O],
         [X, X, O, X, X, O, O],
         [X, X, X, X, X, O, X],
-        [O, X, X, O, O, O, X],
+        [O, O, O, O, O, O, O],
         [O, X, X, O, X, X, X],
     ]
 };
