@@ -196,8 +196,8 @@ struct Expected {
     perhaps: Option<Model>,
 }
 
-/// Keys of a region of its own for each of the transactions that run at once: they share leaves, and
-/// no two of them wait for each other.
+/// Keys of a region of its own for each of the transactions that run at once: they share leaves,
+/// and no two of them wait for each other.
 const REGIONS: u8 = 3;
 
 fn key_in(region: u8, number: u8) -> Vec<u8> {

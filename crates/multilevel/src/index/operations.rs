@@ -1,7 +1,7 @@
 //! Operations on one key.
 //!
-//! Each reads first, asks for its locks then, and writes last, so that an operation that has to wait
-//! for a lock has nothing to be undone.
+//! Each reads first, asks for its locks then, and writes last, so that an operation that has to
+//! wait for a lock has nothing to be undone.
 
 use super::descent::{Intent, Place, find};
 use super::error::IndexError;
