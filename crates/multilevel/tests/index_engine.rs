@@ -443,3 +443,40 @@ fn a_full_database_says_so_and_a_transaction_can_still_abort() {
         .unwrap();
     assert_eq!(left, [(b"kept".to_vec(), Vec::new())]);
 }
+
+#[test]
+fn threads_of_one_transaction_insert_and_are_undone_together() {
+    for (n, way) in ways().into_iter().enumerate() {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let (database, index) = open(way, &disk).unwrap();
+        let key = |thread: u64, number: u64| (number * 4 + thread).to_be_bytes();
+        let tx = database.begin();
+        tx.scope(|scope| {
+            for thread in 0..4 {
+                let tx = &tx;
+                scope.spawn(move || {
+                    for number in 0..60 {
+                        tx.call(&index.insert(&key(thread, number), &[1; 150]))
+                            .unwrap();
+                    }
+                    for number in (0..60).step_by(3) {
+                        let old = tx.call(&index.delete(&key(thread, number))).unwrap();
+                        assert!(old.is_some());
+                    }
+                });
+            }
+        });
+        assert_eq!(tx.call(&Check(index)).unwrap(), 160, "{way:?}");
+        let commit = n % 2 == 0;
+        if commit {
+            tx.commit().unwrap()
+        } else {
+            tx.abort().unwrap()
+        }
+        let left = database
+            .run(|tx| Ok::<_, Failure>(tx.call(&Check(index))?))
+            .unwrap();
+        assert_eq!(left, if commit { 160 } else { 0 }, "{way:?}");
+        database.close().unwrap();
+    }
+}

@@ -160,6 +160,15 @@ fn random_histories_of_three_transactions() {
 }
 
 #[test]
+fn keys_that_stand_for_one_object_by_chance_cost_waits_only() {
+    for objects in 1..5 {
+        let mut locks = Locks::new(&matrix(), Inherit::Exactly);
+        locks.objects = objects;
+        assert_eq!(random_histories(5_000, Width(1), &locks), None);
+    }
+}
+
+#[test]
 fn several_transactions_insert_side_by_side_and_readers_of_other_gaps_do_not_wait() {
     let initial = Model::from([(1, 100), (9, 100)]);
     let mut world = World::new(Width(1), &initial, Locks::new(&matrix(), Inherit::Exactly));

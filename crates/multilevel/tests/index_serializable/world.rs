@@ -28,6 +28,8 @@ impl Width {
 pub struct Locks {
     pub table: LockTable<Resource, u8>,
     pub inherit: Inherit,
+    /// Objects are told apart by their remainder by this only, as if they had the same hash.
+    pub objects: u64,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -42,8 +44,16 @@ pub enum Inherit {
 
 impl Locks {
     pub fn new(matrix: &Compatibility, inherit: Inherit) -> Locks {
-        let table = LockTable::new(matrix.clone());
-        Locks { table, inherit }
+        Locks {
+            table: LockTable::new(matrix.clone()),
+            inherit,
+            objects: u64::MAX,
+        }
+    }
+
+    fn resource(&self, space: &LockSpace, object: u64) -> Resource {
+        let (space, object) = (space.number(), object % self.objects);
+        Resource { space, object }
     }
 
     pub fn end(&mut self, transaction: u8) {
@@ -58,11 +68,6 @@ pub struct View<'a> {
     pub pages: &'a mut PlainPages,
     pub locks: &'a mut Locks,
     pub transaction: u8,
-}
-
-pub fn resource(space: &LockSpace, object: u64) -> Resource {
-    let space = space.number();
-    Resource { space, object }
 }
 
 impl Pages for View<'_> {
@@ -91,7 +96,7 @@ impl Pages for View<'_> {
     }
 
     fn lock(&mut self, space: &'static LockSpace, object: u64, mode: Mode) -> Result<(), Stop> {
-        let (key, mut granted) = (resource(space, object), Vec::new());
+        let (key, mut granted) = (self.locks.resource(space, object), Vec::new());
         if self.locks.table.request(self.transaction, key, mode) == Answer::Waiting {
             self.locks.table.cancel(self.transaction, key, &mut granted);
             assert!(granted.is_empty(), "nobody else waits");
@@ -105,7 +110,7 @@ impl Pages for View<'_> {
             Inherit::Exactly => Some(
                 self.locks
                     .table
-                    .held(self.transaction, resource(space, object)),
+                    .held(self.transaction, self.locks.resource(space, object)),
             ),
             Inherit::Always => None,
             Inherit::Never => Some(Modes::NONE),
