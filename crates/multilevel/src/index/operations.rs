@@ -205,11 +205,13 @@ impl Operation for Delete<'_> {
         let area = self.index.area;
         space::prepare(pages, area)?;
         let place = find(pages, area, self.key, Intent::Write)?;
-        let Some(place) = place.filter(|place| place.found) else {
-            let place = find(pages, area, self.key, Intent::Write)?;
-            let next = next_object(pages, area, place)?;
-            pages.lock(&INDEX_KEYS, next, GAP)?;
-            return Ok(None);
+        let place = match place {
+            Some(place) if place.found => place,
+            place => {
+                let next = next_object(pages, area, place)?;
+                pages.lock(&INDEX_KEYS, next, GAP)?;
+                return Ok(None);
+            }
         };
         let old = place.entry(pages)?.map(|(_, value)| value.to_vec());
         let slot = place.slot + 1;
