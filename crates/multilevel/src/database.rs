@@ -314,6 +314,11 @@ impl Database {
     /// # Errors
     /// If the name is that of a table or the engine's, or there is no more room.
     pub fn area(&self, name: &str, pages: u64) -> Result<Area, DatabaseError> {
+        if name.is_empty() || name.starts_with('.') {
+            return Err(DatabaseError::Refused {
+                reason: format!("{name:?} is no name for an area: such names are the engine's"),
+            });
+        }
         if name.starts_with('.') {
             return Err(DatabaseError::Refused {
                 reason: format!(

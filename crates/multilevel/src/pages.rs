@@ -156,7 +156,7 @@ impl dyn Pages + '_ {
     /// # Errors
     /// As [`Pages::read`]; [`Stop::Range`].
     pub fn read_bytes<const N: usize>(&self, page: PageId, at: usize) -> Result<[u8; N], Stop> {
-        let range = checked(at..at + N)?;
+        let range = checked(at..at.saturating_add(N))?;
         Ok(self.read(page)?[range].try_into().expect("N bytes"))
     }
 
@@ -165,7 +165,7 @@ impl dyn Pages + '_ {
     /// # Errors
     /// As [`Pages::write`].
     pub fn write_bytes(&mut self, page: PageId, at: usize, bytes: &[u8]) -> Result<(), Stop> {
-        self.write(page, at..at + bytes.len())?
+        self.write(page, at..at.saturating_add(bytes.len()))?
             .copy_from_slice(bytes);
         Ok(())
     }

@@ -293,10 +293,14 @@ fn shuttle_siblings_share_pages_and_end_together() {
             Box::new(move |database| {
                 loop {
                     let tx = database.begin();
+                    // Shuttle's scopes cannot bear that the thread that has one waits for anything
+                    // else than for its threads.
                     let well = tx.scope(|scope| {
                         let one = scope.spawn(|| tx.call(&add(area, &[0, 4], n)).is_ok());
-                        let other = tx.call(&add(area, &[4, 0, 8], n)).is_ok();
-                        one.join().expect("a sibling ends well") && other
+                        let other = scope.spawn(|| tx.call(&add(area, &[4, 0, 8], n)).is_ok());
+                        let one = one.join().expect("a sibling ends well");
+                        let other = other.join().expect("a sibling ends well");
+                        one && other
                     });
                     match (well, commits) {
                         (true, true) => tx.commit().expect("committed"),
@@ -318,9 +322,9 @@ fn shuttle_siblings_share_pages_and_end_together() {
     });
 }
 
-/// Spheres are written by commits of others while an operation is half done on their pages, while a
-/// transaction in them aborts, and while one in them is never ended. At a crash at any moment what is
-/// there is whole.
+/// Spheres are written by commits of others while an operation is half done on their pages, and while
+/// a transaction in them aborts. After a crash at the moment of the first commit, too, what is there is
+/// whole.
 #[test]
 fn shuttle_spheres_are_written_while_others_work_on_their_pages() {
     for strategy in [
@@ -335,15 +339,23 @@ fn shuttle_spheres_are_written_while_others_work_on_their_pages() {
                 release: Release::Appended,
                 threaded: false,
             };
-            explore(200, move || written_under_way(way));
+            explore(100, move || written_under_way(way, true));
+            explore(50, move || written_under_way(way, false));
         }
     }
 }
 
-fn written_under_way(way: Way) {
+fn written_under_way(way: Way, crashes: bool) {
     let disk = SimulatedDisk::new(1, Faults::default());
     let (database, area) = open(way, &disk);
-    let crashed = disk.clone();
+    let third: &[(&[u64], i64)] = &[(&[4, 0], 100), (&[8, 9], 100)];
+    let with = |others: &[(&[u64], i64)]| {
+        let mut all = vec![(&[0, 4][..], 1), (&[4, 8][..], 1)];
+        all.extend(others);
+        sums(&all)
+    };
+    let (alone, all) = (with(&[]), with(third));
+    let (crashed, expected) = (disk.clone(), [alone, all.clone()]);
     in_parallel(
         &database,
         vec![
@@ -353,40 +365,35 @@ fn written_under_way(way: Way) {
                     tx.call(&add(area, &[4, 8], 1))
                 });
                 told.expect("committed");
-                // A crash right after this is told: the others are anywhere.
-                let after = crashed.restart(Faults::default());
-                let (after, area) = open(way, &after);
-                let found = read(&after, area, 0..16);
-                let with = |others: &[(&[u64], i64)]| {
-                    let mut all = vec![(&[0, 4, 4, 8][..], 1)];
-                    all.extend(others);
-                    sums(&all)
-                };
-                let third = (&[4, 0, 8, 9][..], 100);
-                assert!(
-                    found == with(&[]) || found == with(&[third]),
-                    "after the crash: {found:?}"
-                );
+                if crashes {
+                    // The others are anywhere, and will be told that the disk is gone.
+                    let after = crashed.restart(Faults::default());
+                    let (after, area) = open(way, &after);
+                    let found = read(&after, area, 0..16);
+                    assert!(expected.contains(&found), "after the crash: {found:?}");
+                }
             }),
             Box::new(move |database| {
                 let tx = database.begin();
-                tx.call(&add(area, &[0, 8], 10))
-                    .expect("no cycle of objects");
-                tx.call(&add(area, &[4], 10)).expect("no cycle of objects");
-                tx.abort().expect("aborted");
+                let one = tx.call(&add(area, &[0, 8], 10));
+                let other = tx.call(&add(area, &[4], 10));
+                let aborted = tx.abort();
+                let well = one.is_ok() && other.is_ok() && aborted.is_ok();
+                assert!(crashes || well);
             }),
             Box::new(move |database| {
                 let told: Called<()> = database.run(|tx| {
-                    tx.call(&add(area, &[4, 0], 100))?;
-                    tx.call(&add(area, &[8, 9], 100))
+                    let mut adds = third.iter();
+                    adds.try_for_each(|(cells, amount)| tx.call(&add(area, cells, *amount)))
                 });
-                told.expect("committed");
+                assert!(crashes || told.is_ok());
             }),
         ],
     );
-    let expected = sums(&[(&[0, 4, 4, 8], 1), (&[4, 0, 8, 9], 100)]);
-    assert_eq!(read(&database, area, 0..16), expected);
-    assert_eq!(after_a_crash(way, &disk, database), expected);
+    if !crashes {
+        assert_eq!(read(&database, area, 0..16), all);
+        assert_eq!(after_a_crash(way, &disk, database), all);
+    }
 }
 
 /// Areas grow, statistics are read and a checkpoint is taken while transactions end, with a log that

@@ -319,6 +319,10 @@ impl<'a, F: Fn(PageId) -> &'a Page> Reader<'_, F> {
                 ));
             }
         }
+        if position == 0 {
+            // Whoever takes a slot into use appends an entry in the same unit.
+            return Err(self.damage(slot.chain[0], 0, "a slot is in use but has no entry"));
+        }
         slot.position = position;
         Ok(entries
             .into_iter()

@@ -17,6 +17,9 @@ pub(crate) const OPERATIONS_MAX: usize = 256;
 /// Bytes of a name's place.
 pub(crate) const NAME_PLACE_BYTES: usize = 128;
 
+/// More than would be used in a century.
+const SEQUENCE_MAX: u64 = u64::MAX / 2;
+
 /// The place in the area of the first page of a slot.
 pub(crate) const FIRST_SLOT_PAGE: u64 = 1 + (OPERATIONS_MAX * NAME_PLACE_BYTES / PAGE_SIZE) as u64;
 
@@ -65,8 +68,12 @@ impl Header {
         if names as usize > OPERATIONS_MAX {
             return Err(damage(16, "more names than there is room for"));
         }
+        let sequence_end = word(bytes, 8);
+        if sequence_end > SEQUENCE_MAX {
+            return Err(damage(8, "more sequence numbers than any database uses"));
+        }
         Ok(Header {
-            sequence_end: word(bytes, 8),
+            sequence_end,
             names,
         })
     }

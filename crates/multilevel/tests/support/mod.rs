@@ -221,9 +221,12 @@ impl Operation for Bounded {
     }
 
     fn inverse(&self, _: &i64) -> Option<Inverse> {
+        // While a transaction is being undone step by step, the cell may be out of its bounds.
         Some(Inverse::of(&Bounded {
             amount: -self.amount,
-            ..self.clone()
+            low: i64::MIN,
+            high: i64::MAX,
+            ..*self
         }))
     }
 }

@@ -415,8 +415,10 @@ impl GroupCommit {
         if self.threaded {
             self.work.signal();
         } else {
+            // Not only the next ones: for a group that was closed because it was full nobody may
+            // wait, but for one behind it.
             let next = self.durable_below.load(Ordering::Acquire);
-            self.waiting.wake(next..next + 2);
+            self.waiting.wake(next..u64::MAX);
         }
     }
 
