@@ -25,7 +25,7 @@ use crate::statistics::{LevelStatistics, LocksStatistics};
 use core::hash::{BuildHasher, BuildHasherDefault};
 use core::time::Duration;
 use sardonyx_storage::sync::atomic::{AtomicU64, Ordering};
-use sardonyx_storage::sync::{Mutex, MutexGuard};
+use sardonyx_storage::sync::{Mutex, MutexGuard, thread};
 use std::time::Instant;
 
 /// So many that threads seldom meet at one by chance, and that a word has a bit for each. (Every
@@ -33,6 +33,16 @@ use std::time::Instant;
 const SHARDS: usize = if cfg!(shuttle) { 2 } else { 64 };
 
 const _: () = assert!(SHARDS <= u64::BITS as usize);
+
+/// How often a subtransaction looks again whether a page is free before it queues. A page is seldom
+/// locked for a microsecond. Who queues for one parks, and has it locked from when it is granted
+/// until it runs again, which takes ten times as long; others then meet it, park too, and a convoy
+/// has formed that does not dissolve by itself.
+const LOOKS: u32 = if cfg!(shuttle) { 0 } else { 20 };
+
+/// Before so many of the looks it stays on its processor; before the others it lets somebody else
+/// have that, perhaps who has the page.
+const LOOKS_AWAKE: u32 = 8;
 
 /// All locks of a database.
 ///
@@ -138,9 +148,23 @@ impl Locks {
         let resource = checked(space, object, mode);
         let (place, mut shard) = self.shard(resource);
         shard.statistics[level(resource)].requests += 1;
-        if let Some(granted) = shard.try_request(asker.holder, space, resource, mode) {
-            self.after_grant(shard, asker, resource, granted);
-            return Ok(granted);
+        let mut looks = if asker.holder.is_subtransaction() {
+            LOOKS
+        } else {
+            0
+        };
+        loop {
+            if let Some(granted) = shard.try_request(asker.holder, space, resource, mode) {
+                self.after_grant(shard, asker, resource, granted);
+                return Ok(granted);
+            }
+            if looks == 0 {
+                break;
+            }
+            drop(shard);
+            pause(LOOKS - looks);
+            looks -= 1;
+            shard = self.shard(resource).1;
         }
         let parking = shard.enqueue(asker, space, resource, mode);
         self.wait(place, shard, asker, resource, &parking)
@@ -415,16 +439,30 @@ fn wake(woken: Woken) {
     }
 }
 
+/// Lets some time pass before a subtransaction looks again, the nth time from 0.
+fn pause(nth: u32) {
+    if nth < LOOKS_AWAKE {
+        (0..4).for_each(|_| core::hint::spin_loop());
+    } else {
+        thread::yield_now();
+    }
+}
+
 /// Whose waits are to be denied, and with what; `None` if there is no deadlock.
 fn find_victim(
     shards: &[(usize, MutexGuard<'_, Shard>)],
     transaction: Owner,
 ) -> Option<(Asker, Denied)> {
+    // Most waits are for somebody who runs, and nobody waits for who begins to. That is seen sooner
+    // than all edges are found.
+    let in_the_way = |(_, shard): &(usize, MutexGuard<'_, Shard>)| shard.is_in_the_way(transaction);
+    if !shards.iter().any(in_the_way) {
+        return None;
+    }
     let mut waits: Vec<Blocked> = Vec::new();
     for (_, shard) in shards {
         waits.extend(shard.waits.iter().map(|wait| shard.blocked(wait)));
     }
-    // Most waits are for somebody who runs, and nobody waits for who begins to.
     let awaited = |wait: &Blocked| {
         let mut edges = wait.edges.iter();
         edges.any(|edge| transaction.includes(edge.to))

@@ -275,6 +275,33 @@ impl Shard {
         }
     }
 
+    /// Whether somebody may wait for the transaction or one of its subtransactions. True whenever
+    /// somebody does; the reverse takes the edges of the waits, which are many where many wait.
+    pub(crate) fn is_in_the_way(&self, transaction: Owner) -> bool {
+        let mut last = None;
+        self.waits.iter().any(|wait| {
+            let seen = last.replace(wait.resource) == Some(wait.resource);
+            let owner_of = |owner: Owner| transaction.includes(owner);
+            match wait.wanted {
+                Wanted::Lock { .. } if seen => false,
+                Wanted::Lock { .. } => {
+                    let queue = &self.locks[&wait.resource].queue;
+                    let ahead = queue
+                        .waiters()
+                        .split_last()
+                        .map_or(&[][..], |(_, rest)| rest);
+                    queue.holders().iter().any(|holder| owner_of(holder.owner))
+                        || ahead.iter().any(|waiter| owner_of(waiter.owner))
+                }
+                Wanted::Decision => {
+                    let pending = &self.pending[&wait.resource].reservations;
+                    let mut others = pending.others(wait.asker.holder);
+                    others.any(|(owner, _)| owner_of(owner))
+                }
+            }
+        })
+    }
+
     /// What the owner holds of the object.
     pub(crate) fn held(&self, owner: Owner, resource: Resource) -> Modes {
         let locked = self.locks.get(&resource);

@@ -138,10 +138,12 @@
 //! ```
 
 mod call;
+mod claims;
 mod contents;
 mod counterexample;
 mod examination;
 mod history;
+mod pair;
 mod recorder;
 
 pub use call::Call;
@@ -307,13 +309,13 @@ impl<S: PartialEq + Debug + 'static> Harness<S> {
         let prefix = || vec(self.operations.clone(), 0..=self.prefix_max);
         let candidates = || vec(self.operations.clone(), 1..=CANDIDATES_MAX);
         self.run(self.cases, &(prefix(), candidates()), |(prefix, calls)| {
-            examination.from_state(prefix, |state| examination.examine_all(calls, state))
+            examination.starting_after(prefix, |state| examination.examine_all(calls, state))
         })?;
         let histories = self.cases.saturating_mul(HISTORIES_PER_STATE);
         let values = (prefix(), candidates(), steps(STEPS_MAX));
         self.run(histories, &values, |(prefix, calls, steps)| {
             let examine = |state: &_| examination.examine_history(calls, steps, state);
-            examination.from_state(prefix, examine)
+            examination.starting_after(prefix, examine)
         })?;
         Ok(examination.coverage.into_inner())
     }

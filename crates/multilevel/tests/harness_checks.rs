@@ -320,6 +320,39 @@ fn a_panic_is_a_finding() {
     assert!(text.contains("four is too much"), "{text}");
 }
 
+/// Sets a counter without looking at it.
+#[derive(Debug)]
+struct Overwrite(u64, i64);
+
+impl Operation for Overwrite {
+    type Output = Was;
+    type Error = Stop;
+
+    fn locks(&self, locks: &mut LockRequests) {
+        locks.request(&COUNTERS, self.0, ADD);
+    }
+
+    fn execute(&self, pages: &mut dyn Pages) -> Result<Was, Stop> {
+        let was = get(pages, self.0)?;
+        set(pages, self.0, self.1)?;
+        Ok(Was(was))
+    }
+
+    fn inverse(&self, Was(was): &Was) -> Option<Inverse> {
+        let (counter, to) = (self.0, *was);
+        Some(Inverse::of(&Set { counter, to }))
+    }
+}
+
+#[test]
+fn who_is_last_shows_in_the_state_even_if_nobody_is_told() {
+    let sets = (0u64..3, 0i64..4).prop_map(|(counter, to)| Call::of(Overwrite(counter, to)));
+    let harness = Harness::new(accounts, sets).register::<Set>();
+    let found = harness.check().unwrap_err();
+    assert_eq!(found.check, Check::Order, "{found}");
+    assert!(found.what.contains("leave another state"), "{found}");
+}
+
 /// Reads a counter.
 #[derive(Debug)]
 struct Get(u64);

@@ -20,7 +20,13 @@ pub struct Choice {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(7..=10))]
     figure: Option<u32>,
     /// Strategies, in turns [default: all; figures 9 and 10, as the paper: all but S2]
-    #[arg(long, value_enum, value_name = "NAME,…", value_delimiter = ',')]
+    #[arg(
+        long,
+        alias = "strategy",
+        value_enum,
+        value_name = "NAME,…",
+        value_delimiter = ','
+    )]
     strategies: Vec<StrategyChoice>,
     /// Degrees of multiprogramming: transactions at once. Figures 8 and 10 take one [default:
     /// 1,2,4,8,10,12,14,16,20; figures 8 and 10: 12]
@@ -92,6 +98,7 @@ enum StrategyChoice {
     /// Two-level, the log forced at the end of every operation
     S2,
     /// Two-level, with persistence spheres
+    #[value(alias = "spheres")]
     S2Ps,
     /// Two-level, on one ordered log
     OrderedLog,

@@ -1,17 +1,17 @@
-//! The checks of one operation, and of two: from a given state, without chance.
+//! What all checks do, and the checks of one operation by itself: from a given state, without chance.
 
 use super::call::{Call, Inverting};
+use super::claims::{Claims, Held};
 use super::counterexample::{Check, Counterexample, Coverage};
-use super::recorder::{Claims, Ended, Execution, Held, Recorder};
+use super::recorder::{Ended, Execution, Recorder};
 use super::{Failures, Rules};
 use crate::operation::{INVERSE_BYTES_MAX, Inverse};
 use crate::plain::PlainPages;
 use std::cell::RefCell;
 use std::fmt::Debug;
 
-/// The holder of what was there before, and of the earlier operation; and that of the later one.
-const FIRST: usize = 1;
-const SECOND: usize = 2;
+/// Who executes what is executed alone, and the earlier of two.
+pub(super) const FIRST: usize = 1;
 
 /// States to begin with, rules to keep, and what was looked at.
 pub(super) struct Examination<'h, S> {
@@ -21,7 +21,7 @@ pub(super) struct Examination<'h, S> {
 
 pub(super) type Examined<T = ()> = Result<T, Box<Counterexample>>;
 
-fn wrong<T>(found: Counterexample) -> Examined<T> {
+pub(super) fn wrong<T>(found: Counterexample) -> Examined<T> {
     Err(Box::new(found))
 }
 
@@ -66,7 +66,7 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
     }
 
     /// Examines something from the state that a series of operations leads to.
-    pub fn from_state(
+    pub fn starting_after(
         &self,
         prefix: &[Call],
         examine: impl FnOnce(&PlainPages) -> Examined,
@@ -207,95 +207,6 @@ impl<S: PartialEq + Debug> Examination<'_, S> {
                 .tell("state then", format!("{after:?}"))
                 .tell("inverse", undone)
                 .tell("state then", format!("{restored:?}"));
-            return wrong(found);
-        }
-        Ok(())
-    }
-
-    /// The checks of an operation `earlier`, of a transaction that runs, and an operation `later` of
-    /// another, which may have executed an operation before: it has the locks of that.
-    pub fn examine_pair(
-        &self,
-        before: Option<&Call>,
-        earlier: &Call,
-        later: &Call,
-        state: &PlainPages,
-    ) -> Examined {
-        let (mut pages, mut held) = (state.clone(), Held::default());
-        let mut first = String::from("nothing");
-        if let Some(call) = before {
-            let ended = Recorder::execute(call, &mut pages, &mut held, SECOND).ended;
-            first = format!("{call:?} → {ended}");
-        }
-        let state = &pages.clone();
-        self.count(|c| c.pairs += 1);
-        let a = Recorder::execute(earlier, &mut pages, &mut held, FIRST);
-        let b = Recorder::execute(later, &mut pages, &mut held, SECOND);
-        let waits = [&a, &b].iter().any(|e| matches!(e.ended, Ended::Waits(_)));
-        if waits || self.is_ignored(&a.ended) || self.is_ignored(&b.ended) {
-            return Ok(());
-        }
-        self.count(|c| c.admitted += 1);
-        let tell = |found: Counterexample| {
-            let found = match before {
-                Some(_) => found.tell("T2 before", &first),
-                None => found,
-            };
-            found
-                .tell("a, of T1", format!("{earlier:?}"))
-                .tell("its locks", &a.claims)
-                .tell("b, of T2", format!("{later:?}"))
-                .tell("its locks", &b.claims)
-                .tell("a, b", format!("a → {}\nb → {}", a.ended, b.ended))
-        };
-        let mut other = state.clone();
-        let b_first = self.again(later, &b.ended, &mut other);
-        let b_alone = self.seen(&other);
-        let a_second = self.again(earlier, &a.ended, &mut other);
-        let there = (self.seen(&pages), self.seen(&other));
-        let same_results =
-            self.same(&a.ended, &a_second.ended) && self.same(&b.ended, &b_first.ended);
-        if !same_results || there.0 != there.1 {
-            let what = match same_results {
-                false => {
-                    "b is admitted beside a, but the two give other results the other way round"
-                }
-                true => {
-                    "b is admitted beside a, but the two leave another state the other way round"
-                }
-            };
-            let found = tell(Counterexample::new(Check::Order, what))
-                .tell("state then", format!("{:?}", there.0))
-                .tell(
-                    "b, a",
-                    format!("b → {}\na → {}", b_first.ended, a_second.ended),
-                )
-                .tell("state then", format!("{:?}", there.1));
-            return wrong(found);
-        }
-        let undone = self.undo(earlier, &a, &mut pages, &mut held, FIRST);
-        let undone = undone.map_err(|found| {
-            let again = format!("{later:?} → {}", b.ended);
-            Box::new(found.tell("after", format!("another transaction's {again}")))
-        })?;
-        let left = self.seen(&pages);
-        if left != b_alone {
-            let what = "b is admitted beside a, but undoing a does not leave what b alone gives";
-            let found = tell(Counterexample::new(Check::UndoBehindAnother, what))
-                .tell("a's inverse", undone)
-                .tell("state then", format!("{left:?}"))
-                .tell("b alone", format!("{b_alone:?}"));
-            return wrong(found);
-        }
-        let undone_b = self.undo(later, &b, &mut pages, &mut held, SECOND)?;
-        let (left, before) = (self.seen(&pages), self.seen(state));
-        if left != before {
-            let what =
-                "b is admitted beside a, but undoing a and then b does not leave what was there";
-            let found = tell(Counterexample::new(Check::UndoBehindAnother, what))
-                .tell("inverses", format!("{undone}\n{undone_b}"))
-                .tell("state then", format!("{left:?}"))
-                .tell("before", format!("{before:?}"));
             return wrong(found);
         }
         Ok(())

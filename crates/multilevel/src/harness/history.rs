@@ -7,9 +7,10 @@
 //! a serial order that must explain every result and the state in the end.
 
 use super::call::Call;
+use super::claims::Held;
 use super::counterexample::{Check, Counterexample};
 use super::examination::{Examination, Examined};
-use super::recorder::{Ended, Execution, Held, Recorder};
+use super::recorder::{Ended, Execution, Recorder};
 use crate::plain::PlainPages;
 use proptest::prelude::*;
 use proptest::sample::Index;

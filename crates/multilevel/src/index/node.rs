@@ -23,6 +23,7 @@
 use super::error::{IndexError, damaged};
 use crate::pages::{Page, Pages};
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use std::cmp::Ordering;
 
 /// Bytes before the array.
 pub(super) const HEADER: usize = 16;
@@ -82,6 +83,19 @@ pub(super) fn u16_at(bytes: &[u8], at: usize) -> usize {
 
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// A key's first bytes as a number: where two differ in it, they are in its order. Most comparisons
+/// end with it.
+fn head(key: &[u8]) -> u64 {
+    match key.first_chunk() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => {
+            let mut bytes = [0; 8];
+            bytes[..key.len()].copy_from_slice(key);
+            u64::from_be_bytes(bytes)
+        }
+    }
 }
 
 impl<'a> Node<'a> {
@@ -161,15 +175,30 @@ impl<'a> Node<'a> {
         })
     }
 
+    /// A cell's key.
+    fn key(&self, slot: usize) -> Result<&'a [u8], IndexError> {
+        let slot = HEADER + SLOT * slot;
+        let at = u16_at(self.bytes, slot);
+        if at < self.heap || at > PAGE_SIZE - CELL {
+            return Err(damaged(self.id, slot, "a cell outside of the cells"));
+        }
+        let start = at + CELL;
+        let key = self.bytes.get(start..start + u16_at(self.bytes, at));
+        key.ok_or_else(|| damaged(self.id, at, "a cell beyond the page's end"))
+    }
+
     /// The first cell whose key is not smaller, and whether it is the key.
     pub fn search(&self, key: &[u8]) -> Result<(usize, bool), IndexError> {
+        let sought = head(key);
         let (mut low, mut high) = (0, self.count);
         while low < high {
             let middle = low.midpoint(high);
-            match self.cell(middle)?.key.cmp(key) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Equal => return Ok((middle, true)),
-                std::cmp::Ordering::Greater => high = middle,
+            let there = self.key(middle)?;
+            let order = head(there).cmp(&sought);
+            match order.then_with(|| there.cmp(key)) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Ok((middle, true)),
+                Ordering::Greater => high = middle,
             }
         }
         Ok((low, false))

@@ -1,0 +1,120 @@
+//! Areas that grow, the undo area among them; and checkpoints.
+
+use super::schedule::Step::{self, *};
+use super::world::{Setup, World, crash_at, every_setup};
+use sardonyx_multilevel::{PageLog, Strategy};
+use sardonyx_storage::disk::Faults;
+
+#[test]
+fn pages_added_by_an_unfinished_transaction() {
+    // It stays grown; what stands in the new pages is undone or moved on like anything else.
+    every_setup(
+        &[
+            Begin(1),
+            Insert(1, 0, (0, 0)),
+            Insert(1, 1, (0, 1)),
+            Commit(1),
+        ],
+        &[
+            Begin(1),
+            AddThrough(1, 0),
+            Relocate(1, 0, (4, 0)),
+            AddThrough(1, 0),
+            Begin(2),
+            AddThrough(2, 1),
+            Relocate(2, 1, (7, 1)),
+            Commit(2),
+            AddThrough(1, 1),
+            Begin(3),
+            Relocate(3, 0, (11, 2)),
+            Commit(3),
+            Abort(1),
+            Begin(4),
+            AddThrough(4, 0),
+            Commit(4),
+        ],
+    );
+}
+
+/// An operation whose inverse has a thousand bytes.
+fn long(who: u8) -> Step {
+    Add(who, (0..120).map(|n| (n % 2, n / 2)).collect())
+}
+
+#[test]
+fn the_undo_area_grows() {
+    let short = |who| [Begin(who), Add(who, vec![(0, 7)]), Commit(who)];
+    let steps = [
+        &[Begin(1), Begin(2)][..],
+        &[long(1), long(1), long(1), long(2)],
+        &short(3),
+        &[long(2), long(1), long(1), long(2), long(2)],
+        &short(4),
+        &[Abort(1)],
+        &short(5),
+        &[long(2), Commit(2)],
+    ]
+    .concat();
+    let explored = every_setup(&[], &steps);
+    assert!(explored.iter().any(|explored| explored.undone > 50));
+}
+
+#[test]
+fn recovery_makes_room_in_a_full_log() {
+    // What is undone writes as much again as the log holds: with segments of 144 KiB, of which there
+    // may be four, 40 operations with after-images of six pages each are undone.
+    let places: Vec<_> = (0..6).map(|page| (page, 0)).collect();
+    let steps: Vec<_> = (0..40).map(|_| Add(1, places.clone())).collect();
+    for strategy in [Strategy::ForcedSubtransactions, Strategy::OrderedLog] {
+        for crash_at_step in 1.. {
+            let setup = Setup {
+                strategy,
+                page_log: PageLog::AfterImages,
+                seed: crash_at_step,
+            };
+            let mut world = World::new(setup);
+            world.restart(crash_at(crash_at_step * 5));
+            let begin = [&[Begin(1)], &steps[..]].concat();
+            let _ = world.live(&begin);
+            let crashed = world.disk.has_crashed();
+            world.restart(crash_at(3));
+            let _ = world.check();
+            world.restart(Faults::default());
+            world
+                .check()
+                .unwrap_or_else(|error| panic!("{setup:?}: {error}"));
+            if !crashed {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_in_the_middle_of_transactions() {
+    // What is to be undone is then read from the backup, not from the log.
+    let explored = every_setup(
+        &[],
+        &[
+            Begin(1),
+            Begin(2),
+            Add(1, vec![(0, 0), (1, 0)]),
+            Add(2, vec![(1, 0), (2, 0)]),
+            Push(1, 0, 1),
+            Commit(2),
+            Checkpoint,
+            Begin(3),
+            Add(3, vec![(0, 0)]),
+            Add(1, vec![(0, 1), (3, 0)]),
+            Commit(3),
+            Checkpoint,
+            Abort(1),
+            Begin(4),
+            Add(4, vec![(0, 0)]),
+            Push(4, 0, 2),
+            Commit(4),
+            Checkpoint,
+        ],
+    );
+    assert!(explored.iter().any(|explored| explored.undone > 0));
+}

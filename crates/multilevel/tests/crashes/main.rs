@@ -1,0 +1,20 @@
+//! Crashes of the engine on the simulated disk: whatever the step of the disk at which the machine
+//! stops, also during recovery, acknowledged transactions are there, others are not, nothing is
+//! there half or twice.
+//!
+//! - [`operations`]: operations that add unique powers of ten, and some that depend on each other;
+//! - [`model`]: what the database should hold;
+//! - [`schedule`]: steps of several transactions, run by one thread;
+//! - [`world`]: the disk, its crashes, and the exhaustive exploration of them;
+//! - the rest: themes.
+
+mod model;
+mod operations;
+mod schedule;
+mod world;
+
+mod aborts;
+mod growth;
+mod siblings;
+mod small;
+mod spheres;

@@ -1,0 +1,198 @@
+//! What the database should hold: the effects of the transactions that committed, in the order in
+//! which they did.
+//!
+//! One thread drives each schedule, so there is one order of commits; and there is one log, so after
+//! a crash the committed transactions are the first `j` of it, for a `j` between those that were
+//! acknowledged and those that were tried. [`Model::settle`] finds it.
+
+use super::operations::{POWERS, POWERS_IN_LANE, Place, State, Sum, added};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// What an operation did.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Effect {
+    Add { power: u16, places: Vec<Place> },
+    AddThrough { power: u16, entry: u32 },
+    Insert { entry: u32 },
+    Push { stack: u32, digit: u8 },
+}
+
+impl Effect {
+    /// The power that it adds, if it adds one.
+    pub fn power(&self) -> Option<u16> {
+        match self {
+            Effect::Add { power, .. } | Effect::AddThrough { power, .. } => Some(*power),
+            Effect::Insert { .. } | Effect::Push { .. } => None,
+        }
+    }
+}
+
+/// A transaction's number in the model: over all lives of the database.
+pub type Number = usize;
+
+/// What was done so far.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// Completed operations, in the order of their ends.
+    effects: Vec<(Number, Effect)>,
+    /// Transactions that were to be committed, in that order.
+    tried: Vec<Number>,
+    /// So many of these are known to be durable.
+    acknowledged: usize,
+    transactions: Number,
+    powers: u16,
+}
+
+impl Model {
+    /// A transaction begins.
+    pub fn begin(&mut self) -> Number {
+        self.transactions += 1;
+        self.transactions
+    }
+
+    /// A power of ten that no operation has added yet; `None` if all are used up.
+    pub fn power(&mut self) -> Option<u16> {
+        self.powers += 1;
+        (self.powers <= POWERS).then(|| self.powers - 1)
+    }
+
+    /// An operation has ended.
+    pub fn completed(&mut self, transaction: Number, effect: Effect) {
+        self.effects.push((transaction, effect));
+    }
+
+    /// A transaction is about to be committed.
+    pub fn trying(&mut self, transaction: Number) -> usize {
+        self.tried.push(transaction);
+        self.tried.len()
+    }
+
+    /// The one that was tried so many-th is durable, and so are all before it.
+    pub fn acknowledge(&mut self, nth: usize) {
+        self.acknowledged = self.acknowledged.max(nth);
+    }
+
+    /// How many transactions are known to be durable.
+    pub fn acknowledged(&self) -> usize {
+        self.acknowledged
+    }
+
+    /// What is there if the first so many of those tried are committed.
+    pub fn expected(&self, committed: usize) -> State {
+        let committed: BTreeSet<Number> = self.tried[..committed].iter().copied().collect();
+        let mut state = State::default();
+        for (transaction, effect) in &self.effects {
+            if !committed.contains(transaction) {
+                continue;
+            }
+            match effect {
+                Effect::Add { power, places } => {
+                    for place in places {
+                        added(state.records.entry(*place).or_default(), *power, 1);
+                    }
+                }
+                Effect::AddThrough { power, entry } => {
+                    added(state.entries.entry(*entry).or_default(), *power, 1);
+                }
+                Effect::Insert { entry } => {
+                    state.entries.entry(*entry).or_default();
+                }
+                Effect::Push { stack, digit } => {
+                    let stack = state.stacks.entry(*stack).or_default();
+                    *stack = *stack * 10 + i128::from(*digit);
+                }
+            }
+        }
+        state
+    }
+
+    /// After a crash: which transactions are there? From now on these are the ones that committed.
+    ///
+    /// # Errors
+    /// What is wrong with what was found.
+    pub fn settle(&mut self, found: &State) -> Result<(), String> {
+        let possible = self.acknowledged..=self.tried.len();
+        let Some(committed) = possible.clone().find(|&j| self.expected(j) == *found) else {
+            return Err(self.diagnosis(found));
+        };
+        self.tried.truncate(committed);
+        self.acknowledged = committed;
+        let tried = self.tried.clone();
+        self.effects
+            .retain(|(transaction, _)| tried.contains(transaction));
+        Ok(())
+    }
+
+    /// Takes the differences apart.
+    fn diagnosis(&self, found: &State) -> String {
+        let (least, most) = (self.acknowledged, self.tried.len());
+        let mut text = format!("{least} transactions are acknowledged, {most} were tried.\n");
+        for (transaction, effect) in &self.effects {
+            let fate = match self.tried.iter().position(|tried| tried == transaction) {
+                Some(at) if at < least => "committed",
+                Some(_) => "tried",
+                None => "not committed",
+            };
+            let _ = writeln!(text, "transaction {transaction} ({fate}): {effect:?}");
+        }
+        let expected = self.expected(least);
+        for (place, sum) in &found.records {
+            let _ = writeln!(text, "found {place:?}: {}", digits(sum));
+        }
+        for (entry, sum) in &found.entries {
+            let _ = writeln!(text, "found entry {entry}: {}", digits(sum));
+        }
+        for (place, sum) in &found.lost {
+            let _ = writeln!(text, "lost {place:?}: {}", digits(sum));
+        }
+        let (stacks, wanted) = (&found.stacks, &expected.stacks);
+        let _ = writeln!(
+            text,
+            "stacks {stacks:?}, with the acknowledged ones {wanted:?}"
+        );
+        let missing = differences(&expected.records, &found.records);
+        let _ = writeln!(
+            text,
+            "records that differ from the acknowledged: {missing:?}"
+        );
+        text
+    }
+}
+
+fn differences(expected: &BTreeMap<Place, Sum>, found: &BTreeMap<Place, Sum>) -> Vec<Place> {
+    let places: BTreeSet<_> = expected.keys().chain(found.keys()).copied().collect();
+    let differ = |place: &Place| expected.get(place) != found.get(place);
+    places.into_iter().filter(differ).collect()
+}
+
+/// Which powers are in a sum, and how often if not once.
+fn digits(sum: &Sum) -> String {
+    let mut text = String::new();
+    for (lane, &value) in sum.iter().enumerate() {
+        let mut rest = value;
+        for power in 0..POWERS_IN_LANE {
+            let digit = rest.rem_euclid(10);
+            // 9 is minus one.
+            let times = if digit > 5 { digit - 10 } else { digit };
+            rest = (rest - times) / 10;
+            let power = lane as u16 * POWERS_IN_LANE + power;
+            match times {
+                0 => {}
+                1 => _ = write!(text, "{power} "),
+                times => _ = write!(text, "{power}({times} times) "),
+            }
+        }
+    }
+    text
+}
+
+#[test]
+fn digits_tell_what_is_there() {
+    let mut sum = Sum::default();
+    added(&mut sum, 3, 1);
+    added(&mut sum, 4, -1);
+    added(&mut sum, 50, 1);
+    added(&mut sum, 50, 1);
+    assert_eq!(digits(&sum), "3 4(-1 times) 50(2 times) ");
+}
