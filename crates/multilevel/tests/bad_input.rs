@@ -604,7 +604,7 @@ fn open_damaged(disk: &SimulatedDisk) -> Result<Database, DatabaseError> {
     // With threads of the engine, which have to end, and without.
     static TIMES: AtomicU64 = AtomicU64::new(0);
     let way = Way {
-        threaded: TIMES.fetch_add(1, Ordering::Relaxed) % 7 == 0,
+        threaded: TIMES.fetch_add(1, Ordering::Relaxed).is_multiple_of(7),
         ..way(Strategy::OrderedLog, PageLog::ByteRanges)
     };
     let options = way.options(small());
