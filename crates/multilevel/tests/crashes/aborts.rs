@@ -1,7 +1,7 @@
 //! Aborts that are under way when the machine crashes.
 
 use super::schedule::Step::*;
-use super::world::every_setup;
+use super::world::{every_setup, every_setup_long};
 
 /// A transaction that commits on this page.
 macro_rules! winner {
@@ -48,7 +48,7 @@ fn another_transaction_commits_in_the_middle_of_an_abort() {
         };
         let abort = During(Box::new(Abort(1)), nth, beside.into());
         let steps = [&loser[..], &winner!(2, 1), &[abort], &winner!(4, 0)].concat();
-        every_setup(&[], &steps);
+        every_setup_long(&[], &steps, 2);
     }
 }
 

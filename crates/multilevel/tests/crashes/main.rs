@@ -3,6 +3,7 @@
 //! there half or twice.
 //!
 //! - [`operations`]: operations that add unique powers of ten, and some that depend on each other;
+//! - [`state`]: everything that is there;
 //! - [`model`]: what the database should hold;
 //! - [`schedule`]: steps of several transactions, run by one thread;
 //! - [`world`]: the disk, its crashes, and the exhaustive exploration of them;
@@ -11,6 +12,7 @@
 mod model;
 mod operations;
 mod schedule;
+mod state;
 mod world;
 
 mod aborts;

@@ -5,7 +5,8 @@
 //! a crash the committed transactions are the first `j` of it, for a `j` between those that were
 //! acknowledged and those that were tried. [`Model::settle`] finds it.
 
-use super::operations::{POWERS, POWERS_IN_LANE, Place, State, Sum, added};
+use super::operations::{POWERS, POWERS_IN_LANE, Place, Sum, added};
+use super::state::State;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 

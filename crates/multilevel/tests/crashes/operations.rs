@@ -98,7 +98,7 @@ fn happen(power: u16, sign: i8) {
     }
 }
 
-fn read_sum(bytes: &[u8]) -> Sum {
+pub fn read_sum(bytes: &[u8]) -> Sum {
     let mut sum = Sum::default();
     for (lane, bytes) in sum.iter_mut().zip(bytes.chunks_exact(16)) {
         *lane = i128::from_le_bytes(bytes.try_into().expect("16 bytes"));
@@ -217,9 +217,9 @@ impl Bytes<'_> {
     }
 }
 
-/// Where the directory's entries stand: in the first page of its area, eight bytes each, 0 if there
+/// What an entry leads to. The directory's entries stand in the first page of its area, eight bytes each, 0 if there
 /// is none, else the place's number and one.
-fn entry(pages: &dyn Pages, area: Area, number: u32) -> Result<Option<Place>, Failure> {
+pub fn entry(pages: &dyn Pages, area: Area, number: u32) -> Result<Option<Place>, Failure> {
     let page = pages.page(area, 0)?;
     let at = number as usize * 8;
     let word = pages.read(page)?[at..at + 8].try_into().expect("8 bytes");
@@ -448,74 +448,5 @@ impl Recorded for Push {
             digit: u8::from_le_bytes(bytes.take()?),
             off: u8::from_le_bytes(bytes.take()?) != 0,
         })
-    }
-}
-
-/// Everything that there is.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct State {
-    /// Records that are not zero.
-    pub records: BTreeMap<Place, Sum>,
-    /// What the directory's entries lead to.
-    pub entries: BTreeMap<u32, Sum>,
-    /// Stacks that are not empty.
-    pub stacks: BTreeMap<u32, i128>,
-    /// Records that no entry leads to, but that are not zero.
-    pub lost: BTreeMap<Place, Sum>,
-}
-
-/// The areas of the tests.
-#[derive(Clone, Copy, Debug)]
-pub struct AreaSet {
-    pub records: Area,
-    pub directory: Area,
-    pub movable: Area,
-    pub stacks: Area,
-}
-
-/// Reads everything.
-#[derive(Clone, Copy, Debug)]
-pub struct ReadState(pub AreaSet);
-
-impl ReadState {
-    fn records(pages: &dyn Pages, area: Area) -> Result<BTreeMap<Place, Sum>, Stop> {
-        let mut records = BTreeMap::new();
-        for nth in 0..pages.pages_of(area)? {
-            let page = pages.page(area, nth)?;
-            for (record, bytes) in pages.read(page)?.chunks_exact(RECORD_BYTES).enumerate() {
-                let (page, record) = (nth as u32, record as u32);
-                records.insert(Place { page, record }, read_sum(bytes));
-            }
-        }
-        records.retain(|_, sum| *sum != Sum::default());
-        Ok(records)
-    }
-}
-
-impl Operation for ReadState {
-    type Output = State;
-    type Error = Failure;
-
-    fn execute(&self, pages: &mut dyn Pages) -> Result<State, Failure> {
-        let areas = self.0;
-        let mut state = State {
-            records: Self::records(pages, areas.records)?,
-            lost: Self::records(pages, areas.movable)?,
-            ..State::default()
-        };
-        for number in 0..(PAGE_SIZE / 8) as u32 {
-            if let Some(place) = entry(pages, areas.directory, number)? {
-                let sum = state.lost.remove(&place).unwrap_or_default();
-                state.entries.insert(number, sum);
-            }
-        }
-        for nth in 0..pages.pages_of(areas.stacks)? {
-            let page = pages.page(areas.stacks, nth)?;
-            let stack = i128::from_le_bytes(pages.read_bytes(page, 0)?);
-            if stack != 0 {
-                state.stacks.insert(nth as u32, stack);
-            }
-        }
-        Ok(state)
     }
 }

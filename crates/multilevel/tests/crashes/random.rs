@@ -5,7 +5,7 @@ use super::schedule::Step::{self, *};
 use super::world::{Setup, World, crash_at};
 use sardonyx_storage::disk::{Faults, Random};
 
-const WORLDS: u64 = 800;
+const WORLDS: u64 = 500;
 const LIVES: u64 = 4;
 const STEPS: usize = 45;
 

@@ -7,9 +7,9 @@
 
 use super::model::{Effect, Model, Number};
 use super::operations::{
-    Add, AddThrough, AreaSet, Failure, Insert, Place, Push, ReadState, Relocate, State,
-    forget_meanwhile, meanwhile,
+    Add, AddThrough, Failure, Insert, Place, Push, Relocate, forget_meanwhile, meanwhile,
 };
+use super::state::{AreaSet, ReadState, State};
 use sardonyx_multilevel::{CallError, Database, Operation, Strategy, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};

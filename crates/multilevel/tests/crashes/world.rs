@@ -5,8 +5,9 @@
 //! every step of each recovery, and compares what is there at last with the model.
 
 use super::model::Model;
-use super::operations::{Add, AddThrough, AreaSet, Insert, Push};
+use super::operations::{Add, AddThrough, Insert, Push};
 use super::schedule::{Life, Step, Stopped};
+use super::state::AreaSet;
 use sardonyx_multilevel::{Database, DatabaseError, Options, PageLog, Release, Strategy, Undone};
 use sardonyx_storage::backbone::StorageOptions;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
