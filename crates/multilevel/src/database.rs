@@ -23,7 +23,7 @@ use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use sardonyx_storage::sync::{Mutex, MutexGuard};
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A database that is open for multi-level transactions. Share it between threads by reference or in
 /// an `Arc`.
@@ -114,6 +114,16 @@ impl GroupSource for Shared {
         self.turned_away.store(true, Ordering::Relaxed);
         fence(Ordering::SeqCst);
         self.stage.try_lock()?.filling.try_seal()
+    }
+}
+
+/// The stage, for threads that are started before it is there.
+#[derive(Default)]
+struct Later(OnceLock<Arc<Shared>>);
+
+impl GroupSource for Later {
+    fn try_seal(&self) -> Option<SealedGroup> {
+        self.0.get()?.try_seal()
     }
 }
 
@@ -263,14 +273,27 @@ impl Database {
         let (mut backbone, recovery) = (opened.backbone, opened.report);
         let (commit, checkpoint) = (backbone.commit().clone(), backbone.checkpoint().clone());
         let counters = Arc::new(Counters::default());
-        let mut ready = open_undo_area(
+        // Before the stage is there: if the log is full, only they can make room for the first unit.
+        let source = Arc::new(Later::default());
+        if threaded {
+            backbone.start(source.clone());
+        }
+        let ready = open_undo_area(
             opened.store,
             opened.filling,
             &backbone,
             counters.clone(),
             options.page_log,
             &options.registry,
-        )?;
+        );
+        let mut ready = match ready {
+            Ok(ready) => ready,
+            Err(error) => {
+                // What is not sealed never will be: nobody is to wait for it.
+                commit.poison(LogError::Closed);
+                return Err(error);
+            }
+        };
         let shared = Arc::new(Shared {
             frames: ready.stage.frames.clone(),
             locks: Locks::new(),
@@ -286,9 +309,7 @@ impl Database {
             threaded,
             transactions: AtomicU64::new(1),
         });
-        if threaded {
-            backbone.start(shared.clone());
-        }
+        let _ = source.0.set(shared.clone());
         let undone = undo_losers(&shared, std::mem::take(&mut ready.losers));
         let undone = match undone {
             Ok(undone) => undone,

@@ -15,6 +15,7 @@ use sardonyx_storage::page::Address;
 use sardonyx_table::catalogue::Catalogue;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use support::{Add, Called, Put, STRATEGIES, Way, read, small};
 
 fn way(strategy: Strategy, page_log: PageLog) -> Way {
@@ -600,7 +601,13 @@ fn undo_pages(disk: &SimulatedDisk) -> Vec<Vec<u8>> {
 
 /// Opens it. Whatever comes, it comes: but no panic and no hang.
 fn open_damaged(disk: &SimulatedDisk) -> Result<Database, DatabaseError> {
-    let options = way(Strategy::OrderedLog, PageLog::ByteRanges).options(small());
+    // With threads of the engine, which have to end, and without.
+    static TIMES: AtomicU64 = AtomicU64::new(0);
+    let way = Way {
+        threaded: TIMES.fetch_add(1, Ordering::Relaxed).is_multiple_of(7),
+        ..way(Strategy::OrderedLog, PageLog::ByteRanges)
+    };
+    let options = way.options(small());
     options.register::<Large>().open_on(Arc::new(disk.clone()))
 }
 

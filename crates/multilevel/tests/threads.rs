@@ -456,3 +456,38 @@ fn who_waits_for_an_object_holds_no_page() {
         assert!(database.statistics().restarts > 0);
     }
 }
+
+/// After so many transactions, at a crash, the log may be so full that opening it has to make room
+/// before anything else; with threads and without.
+#[test]
+fn a_log_that_is_full_at_a_crash_is_opened() {
+    for committed in (0..100).step_by(3) {
+        for threaded in [true, false] {
+            let way = Way {
+                strategy: Strategy::OrderedLog,
+                page_log: PageLog::AfterImages,
+                release: Release::Appended,
+                threaded: false,
+            };
+            let disk = SimulatedDisk::new(1, Faults::default());
+            let (database, area) = way.open(&disk, small_log()).expect("opens");
+            for _ in 0..committed {
+                let told: Called<()> = database.run(|tx| tx.call(&add(area, &[0, 4], 1)));
+                told.expect("committed");
+            }
+            let disk = disk.restart(Faults::default());
+            drop(database);
+            let (tell, told) = std::sync::mpsc::channel();
+            std::thread::spawn(move || {
+                let way = Way { threaded, ..way };
+                let (database, area) = way.open(&disk, small_log()).expect("opens");
+                let _ = tell.send(read(&database, area, 0..5));
+            });
+            // If it hangs, it does so for ever.
+            let found = told.recv_timeout(std::time::Duration::from_secs(120));
+            let found =
+                found.unwrap_or_else(|_| panic!("{committed} committed, {threaded}: hangs"));
+            assert_eq!([found[0], found[4]], [committed; 2]);
+        }
+    }
+}

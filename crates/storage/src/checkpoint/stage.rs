@@ -351,6 +351,14 @@ impl CheckpointStage {
             return Ok(false);
         }
         let (before, _) = self.segments.count();
+        // All that is durable, not only what somebody has come to apply: a checkpoint that another
+        // client began long ago frees too little.
+        for (number, stripe) in self.stripes.iter().enumerate() {
+            let mut state = stripe.lock();
+            self.feeds[number].take(&mut state.waiting);
+            // A failure is kept in the status, where the next line finds it.
+            let _ = self.work(number, &mut state, true);
+        }
         let position = self.stripes[0].lock().checkpointer.position();
         self.take(position)?;
         Ok(self.segments.count().0 < before)
