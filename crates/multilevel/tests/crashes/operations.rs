@@ -377,11 +377,14 @@ impl Operation for Relocate {
             return Ok(());
         }
         let page = pages.page(self.area, u64::from(from.page))?;
-        let old = pages.write(page, from.offset()..from.offset() + RECORD_BYTES)?;
-        let record: [u8; RECORD_BYTES] = (&*old).try_into().expect("a record");
-        old.fill(0);
-        let page = pages.page(self.area, u64::from(self.to.page))?;
-        pages.write_bytes(page, self.to.offset(), &record)?;
+        let range = from.offset()..from.offset() + RECORD_BYTES;
+        let record: [u8; RECORD_BYTES] = pages.read_bytes(page, range.start)?;
+        // An empty record is one like the other: then only the directory changes.
+        if record != [0; RECORD_BYTES] {
+            pages.write(page, range)?.fill(0);
+            let page = pages.page(self.area, u64::from(self.to.page))?;
+            pages.write_bytes(page, self.to.offset(), &record)?;
+        }
         set_entry(pages, self.directory, self.entry, Some(self.to))
     }
 }
