@@ -3,8 +3,8 @@
 
 use sardonyx_floor::Face;
 use sardonyx_peers::ordered_index::{
-    Engine, Entry, ExperimentError, Failure, Index, Key, Options, Order, Session, Work, key,
-    registry, run, table, value,
+    Engine, Entry, ExperimentError, Failure, Index, Key, OnEntry, OnValue, Options, Order, Session,
+    Work, key, registry, run, table, value,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -128,22 +128,13 @@ impl Session for FaultySession {
         Ok(())
     }
 
-    fn get(
-        &mut self,
-        keys: &[Key],
-        found: &mut dyn FnMut(&Key, Option<&[u8]>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn get(&mut self, keys: &[Key], found: &mut OnValue<'_>) -> Result<(), Failure> {
         let all = ENTRIES.lock().unwrap();
         keys.iter()
             .try_for_each(|key| found(key, all.get(key).map(|value| &value[..])))
     }
 
-    fn scan(
-        &mut self,
-        from: &Key,
-        limit: usize,
-        found: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn scan(&mut self, from: &Key, limit: usize, found: &mut OnEntry<'_>) -> Result<(), Failure> {
         let all = ENTRIES.lock().unwrap();
         let skipped = usize::from(self.0 == Fault::ScansFromElsewhere);
         let mut entries = all.range(*from..).skip(skipped).take(limit);

@@ -111,7 +111,7 @@ fn what_cannot_work_is_wrong_usage() {
         (&["--processors", "0"], "processors"),
         (&["--transactions", "0"], "measured"),
         (&["--strategies", "s3"], "s2-ps"),
-        (&["--access-time", "soon"], "not a number"),
+        (&["--access-time", "soon"], "no unit of time"),
     ] {
         let mut all = QUICK.to_vec();
         // What is given twice is refused for that; so the quick setting gives way.

@@ -125,6 +125,9 @@ pub const NAME_BYTES_MAX: usize = 100;
 /// The most bytes that an inverse may be encoded in.
 pub const INVERSE_BYTES_MAX: usize = 1 << 20;
 
+/// Room that an inverse has before it grows.
+const INVERSE_BYTES_USUAL: usize = 64;
+
 /// The operation that undoes another, as data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Inverse {
@@ -135,7 +138,7 @@ pub struct Inverse {
 impl Inverse {
     /// Writes an operation down.
     pub fn of<O: Recorded>(operation: &O) -> Inverse {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(INVERSE_BYTES_USUAL);
         operation.encode(&mut bytes);
         Inverse {
             name: O::NAME,

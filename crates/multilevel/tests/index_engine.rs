@@ -5,7 +5,7 @@ mod common;
 use common::ways;
 use sardonyx_multilevel::index::{Entry, IndexError, OrderedIndex};
 use sardonyx_multilevel::{
-    CallError, CommitError, Database, DatabaseError, Options, PageLog, Strategy, Transaction,
+    CallError, CommitError, Database, DatabaseError, Options, PageLog, Stop, Strategy, Transaction,
 };
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::collections::BTreeMap;
@@ -196,8 +196,8 @@ struct Expected {
     perhaps: Option<Model>,
 }
 
-/// Keys of a region of its own for each of the transactions that run at once: they share leaves, and
-/// no two of them wait for each other.
+/// Keys of a region of its own for each of the transactions that run at once: they share leaves,
+/// and no two of them wait for each other.
 const REGIONS: u8 = 3;
 
 fn key_in(region: u8, number: u8) -> Vec<u8> {
@@ -358,5 +358,125 @@ fn crash_again(way: Way, disk: &SimulatedDisk, expected: &Expected, what: &str) 
         if !crashed {
             return;
         }
+    }
+}
+
+#[test]
+fn what_is_inserted_side_by_side_does_not_wait() {
+    // One thread has all the transactions: were one to wait for another, it would for ever.
+    for strategy in [
+        Strategy::ForcedSubtransactions,
+        Strategy::SPHERES,
+        Strategy::OrderedLog,
+    ] {
+        let way = (strategy, PageLog::ByteRanges);
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let (database, index) = open(way, &disk).unwrap();
+        let transactions: Vec<_> = (0..3).map(|_| database.begin()).collect();
+        // Up from the middle and down from it, among entries that nobody has committed.
+        for number in 0..300_u64 {
+            let key = if number % 2 == 0 {
+                1_000 + number
+            } else {
+                1_000 - number
+            };
+            let (key, value) = (key.to_be_bytes(), [number as u8; 100]);
+            let transaction = &transactions[number as usize % 3];
+            transaction.call(&index.insert(&key, &value)).unwrap();
+        }
+        let locks = database.statistics().locks;
+        assert_eq!(
+            (locks.objects.waits, locks.pages.waits),
+            (0, 0),
+            "{locks:?}"
+        );
+        let mut transactions = transactions.into_iter();
+        transactions.next().unwrap().commit().unwrap();
+        transactions.next().unwrap().abort().unwrap();
+        transactions.next().unwrap().commit().unwrap();
+        drop(transactions);
+        let left = database
+            .run(|tx| Ok::<_, Failure>(tx.call(&index.scan(..))?))
+            .unwrap();
+        let mut numbers: Vec<_> = left.iter().map(|(_, value)| u64::from(value[0])).collect();
+        numbers.sort_unstable();
+        let expected = (0..300)
+            .filter(|number| number % 3 != 1)
+            .map(|number| number % 256);
+        let mut expected: Vec<_> = expected.collect();
+        expected.sort_unstable();
+        assert_eq!(numbers, expected, "{strategy:?}");
+        database
+            .run(|tx| Ok::<_, Failure>(tx.call(&Check(index))?))
+            .unwrap();
+        database.close().unwrap();
+    }
+}
+
+#[test]
+fn a_full_database_says_so_and_a_transaction_can_still_abort() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let mut storage = common::small();
+    storage.memory_bytes_max = 4 << 20;
+    let database = Options::new()
+        .storage(storage)
+        .open_on(Arc::new(disk))
+        .unwrap();
+    let index = OrderedIndex::of(database.area("index", 1).unwrap());
+    let kept: Result<(), Failure> = database.run(|tx| Ok(tx.call(&index.insert(b"kept", b""))?));
+    kept.unwrap();
+    let greedy = database.begin();
+    let refused = (0..10_000_u64).find_map(|number| {
+        let key = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
+        greedy.call(&index.insert(&key, &[0; 900])).err()
+    });
+    let Some(CallError::Failed(IndexError::Stop(Stop::Full { reason }))) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(!reason.is_empty());
+    // What was refused left nothing behind, and it goes on with what there is room for.
+    greedy.call(&index.delete(b"kept")).unwrap().unwrap();
+    greedy.call(&Check(index)).unwrap();
+    greedy.abort().unwrap();
+    let left = database
+        .run(|tx| Ok::<_, Failure>(tx.call(&index.scan(..))?))
+        .unwrap();
+    assert_eq!(left, [(b"kept".to_vec(), Vec::new())]);
+}
+
+#[test]
+fn threads_of_one_transaction_insert_and_are_undone_together() {
+    for (n, way) in ways().into_iter().enumerate() {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let (database, index) = open(way, &disk).unwrap();
+        let key = |thread: u64, number: u64| (number * 4 + thread).to_be_bytes();
+        let tx = database.begin();
+        tx.scope(|scope| {
+            for thread in 0..4 {
+                let tx = &tx;
+                scope.spawn(move || {
+                    for number in 0..60 {
+                        tx.call(&index.insert(&key(thread, number), &[1; 150]))
+                            .unwrap();
+                    }
+                    for number in (0..60).step_by(3) {
+                        let old = tx.call(&index.delete(&key(thread, number))).unwrap();
+                        assert!(old.is_some());
+                    }
+                });
+            }
+        });
+        assert_eq!(tx.call(&Check(index)).unwrap(), 160, "{way:?}");
+        let commit = n % 2 == 0;
+        if commit {
+            tx.commit().unwrap()
+        } else {
+            tx.abort().unwrap()
+        }
+        let left = database
+            .run(|tx| Ok::<_, Failure>(tx.call(&Check(index))?))
+            .unwrap();
+        assert_eq!(left, if commit { 160 } else { 0 }, "{way:?}");
+        database.close().unwrap();
     }
 }

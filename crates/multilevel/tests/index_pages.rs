@@ -34,7 +34,8 @@ impl Watched {
         }
     }
 
-    /// How many pages an operation locks shared, how many exclusively, and how many bytes it writes.
+    /// How many pages an operation locks shared, how many exclusively, and how many bytes it
+    /// writes.
     fn costs<O: Operation<Error = IndexError>>(&mut self, operation: &O) -> (usize, usize, usize) {
         self.shared.get_mut().clear();
         self.exclusive.get_mut().clear();
@@ -145,8 +146,8 @@ fn inner_nodes_are_locked_shared_and_one_leaf_as_the_operation_means_it() {
         let (shared, exclusive, written) = watched.costs(&index.insert(&absent, &[3; 20]));
         if exclusive == 1 {
             leaf_to_read(shared, 2);
-            // The cell, 6 bytes of the header, and at most 2 for each of 119 other cells; seldom the
-            // cells, moved together where a split or a deletion left holes.
+            // The cell, 6 bytes of the header, and at most 2 for each of 119 other cells; seldom
+            // the cells, moved together where a split or a deletion left holes.
             assert!(
                 (4 + 8 + 20 + 6 + 2..PAGE_SIZE).contains(&written),
                 "{written} bytes"
@@ -234,13 +235,18 @@ fn use_all(pages: &PlainPages, index: OrderedIndex) -> usize {
     damages
 }
 
+/// A page, an offset in it, and what is there instead.
+fn byte_below(offset: usize) -> impl Strategy<Value = (prop::sample::Index, usize, u8)> {
+    (any::<prop::sample::Index>(), 0..offset, any::<u8>())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn damaged_pages_are_errors_and_never_more(
-        damage in prop::collection::vec((any::<prop::sample::Index>(), 0..40_usize, any::<u8>()), 1..6),
-        far in prop::collection::vec((any::<prop::sample::Index>(), 0..PAGE_SIZE, any::<u8>()), 0..6),
+        damage in prop::collection::vec(byte_below(40), 1..6),
+        far in prop::collection::vec(byte_below(PAGE_SIZE), 0..6),
     ) {
         let (mut pages, index) = small();
         prop_assert_eq!(use_all(&pages, index), 0);

@@ -31,6 +31,12 @@ pub trait Index: Send + Sync {
     fn session(&self) -> Result<Box<dyn Session + '_>, Failure>;
 }
 
+/// Takes a key that was asked for, and its value if it is there.
+pub type OnValue<'a> = dyn FnMut(&Key, Option<&[u8]>) -> Result<(), Failure> + 'a;
+
+/// Takes an entry.
+pub type OnEntry<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), Failure> + 'a;
+
 /// What one thread does with an index.
 pub trait Session {
     /// Inserts entries in one transaction, which is on stable storage when this returns.
@@ -43,22 +49,13 @@ pub trait Session {
     ///
     /// # Errors
     /// Whatever the engine or `found` says.
-    fn get(
-        &mut self,
-        keys: &[Key],
-        found: &mut dyn FnMut(&Key, Option<&[u8]>) -> Result<(), Failure>,
-    ) -> Result<(), Failure>;
+    fn get(&mut self, keys: &[Key], found: &mut OnValue<'_>) -> Result<(), Failure>;
 
     /// Gets, in one transaction, the first `limit` entries from a key on, in order.
     ///
     /// # Errors
     /// Whatever the engine or `found` says.
-    fn scan(
-        &mut self,
-        from: &Key,
-        limit: usize,
-        found: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), Failure>,
-    ) -> Result<(), Failure>;
+    fn scan(&mut self, from: &Key, limit: usize, found: &mut OnEntry<'_>) -> Result<(), Failure>;
 }
 
 /// An engine that can be opened.

@@ -1,6 +1,6 @@
 //! LMDB, by `heed`: one database with keys compared as bytes, with LMDB's default syncs.
 
-use super::engine::{Index, Session};
+use super::engine::{Index, OnEntry, OnValue, Session};
 use super::entry::{Entry, Key};
 use heed::types::Bytes;
 use heed::{Database, Env, EnvOpenOptions, PutFlags};
@@ -65,11 +65,7 @@ impl Session for LmdbSession<'_> {
         Ok(transaction.commit()?)
     }
 
-    fn get(
-        &mut self,
-        keys: &[Key],
-        found: &mut dyn FnMut(&Key, Option<&[u8]>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn get(&mut self, keys: &[Key], found: &mut OnValue<'_>) -> Result<(), Failure> {
         let transaction = self.of.environment.read_txn()?;
         for key in keys {
             found(key, self.of.entries.get(&transaction, key)?)?;
@@ -77,12 +73,7 @@ impl Session for LmdbSession<'_> {
         Ok(())
     }
 
-    fn scan(
-        &mut self,
-        from: &Key,
-        limit: usize,
-        found: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn scan(&mut self, from: &Key, limit: usize, found: &mut OnEntry<'_>) -> Result<(), Failure> {
         let transaction = self.of.environment.read_txn()?;
         let range = (Bound::Included(&from[..]), Bound::Unbounded);
         for entry in self.of.entries.range(&transaction, &range)?.take(limit) {

@@ -23,7 +23,7 @@ mod sardonyx;
 mod table;
 mod work;
 
-pub use engine::{Engine, Index, Session};
+pub use engine::{Engine, Index, OnEntry, OnValue, Session};
 pub use entry::{Entry, KEY_BYTES, Key, Order, VALUE_BYTES, key, value};
 pub use run::{Cell, EngineReport, Options, Report, WorkReport, run};
 pub use sardonyx_experiments::{ExperimentError, Failure};

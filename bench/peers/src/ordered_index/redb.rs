@@ -1,7 +1,7 @@
 //! redb: one table with keys of fixed length; every transaction that writes has
 //! `Durability::Immediate`, of one phase as is its default.
 
-use super::engine::{Index, Session};
+use super::engine::{Index, OnEntry, OnValue, Session};
 use super::entry::{Entry, KEY_BYTES, Key};
 use redb::{Database, Durability, ReadableDatabase, TableDefinition};
 use sardonyx_experiments::Failure;
@@ -57,11 +57,7 @@ impl Session for RedbSession<'_> {
         Ok(transaction.commit()?)
     }
 
-    fn get(
-        &mut self,
-        keys: &[Key],
-        found: &mut dyn FnMut(&Key, Option<&[u8]>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn get(&mut self, keys: &[Key], found: &mut OnValue<'_>) -> Result<(), Failure> {
         let table = self.database.begin_read()?.open_table(ENTRIES)?;
         for key in keys {
             let value = table.get(key)?;
@@ -70,12 +66,7 @@ impl Session for RedbSession<'_> {
         Ok(())
     }
 
-    fn scan(
-        &mut self,
-        from: &Key,
-        limit: usize,
-        found: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn scan(&mut self, from: &Key, limit: usize, found: &mut OnEntry<'_>) -> Result<(), Failure> {
         let table = self.database.begin_read()?.open_table(ENTRIES)?;
         for entry in table.range::<&Key>(from..)?.take(limit) {
             let (key, value) = entry?;

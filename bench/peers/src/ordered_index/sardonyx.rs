@@ -1,7 +1,7 @@
 //! The ordered index of multi-level transactions, with the default strategy: operations lock keys and
 //! gaps until the transaction's end, so that all is serializable.
 
-use super::engine::{Index, Session};
+use super::engine::{Index, OnEntry, OnValue, Session};
 use super::entry::{Entry, Key};
 use sardonyx_experiments::Failure;
 use sardonyx_multilevel::index::{IndexError, OrderedIndex};
@@ -56,11 +56,7 @@ impl Session for SardonyxSession<'_> {
         })
     }
 
-    fn get(
-        &mut self,
-        keys: &[Key],
-        found: &mut dyn FnMut(&Key, Option<&[u8]>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn get(&mut self, keys: &[Key], found: &mut OnValue<'_>) -> Result<(), Failure> {
         let index = self.of.index;
         let get = |transaction: &Transaction<'_>, key: &Key| transaction.call(&index.get(key));
         if let [key] = keys {
@@ -75,12 +71,7 @@ impl Session for SardonyxSession<'_> {
         both.try_for_each(|(key, value)| found(key, value.as_deref()))
     }
 
-    fn scan(
-        &mut self,
-        from: &Key,
-        limit: usize,
-        found: &mut dyn FnMut(&[u8], &[u8]) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn scan(&mut self, from: &Key, limit: usize, found: &mut OnEntry<'_>) -> Result<(), Failure> {
         let scan = self.of.index.scan(&from[..]..).limit(limit);
         let entries = self.run(|transaction| transaction.call(&scan))?;
         let mut entries = entries.iter();

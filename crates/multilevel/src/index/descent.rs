@@ -2,8 +2,8 @@
 //!
 //! Inner nodes are read (locked shared until the end of the operation), the leaf as the operation
 //! means it: an operation that will write locks it exclusively at once. Leaves are not linked to
-//! each other: the neighbour of a leaf is found through the nodes above it, which are locked already,
-//! so that no split has to write a neighbour.
+//! each other: the neighbour of a leaf is found through the nodes above it, which are locked
+//! already, so that no split has to write a neighbour.
 
 use super::error::{IndexError, damaged};
 use super::node::Node;

@@ -22,7 +22,8 @@ pub enum IndexError {
     },
     /// The value is longer than [`VALUE_BYTES_MAX`].
     #[error(
-        "a value of {length} bytes: an index takes at most {VALUE_BYTES_MAX}; keep it elsewhere and its place here"
+        "a value of {length} bytes: an index takes at most {VALUE_BYTES_MAX}; \
+         keep it elsewhere and its place here"
     )]
     ValueLength {
         /// Its length in bytes.

@@ -1,12 +1,12 @@
 //! The locks that make the index serializable: on keys, and on the gaps between them.
 //!
 //! An object is a key *k*, whether or not it is in the index; with a key that is there goes the gap
-//! below it, down to the next smaller key. One more object per index stands for its end, and the gap
-//! above the greatest key. Locks belong to transactions and are kept to their end. They are asked
-//! for while the leaves in question are locked (L0), to the end of the operation, so that nobody
-//! changes what the next key is meanwhile; if one has to be waited for, the operation is executed
-//! again afterwards and finds the next key anew. A lock on what is not the next key any more is kept
-//! and costs others a wait at most.
+//! below it, down to the next smaller key. One more object per index stands for its end, and the
+//! gap above the greatest key. Locks belong to transactions and are kept to their end. They are
+//! asked for while the leaves in question are locked (L0), to the end of the operation, so that
+//! nobody changes what the next key is meanwhile; if one has to be waited for, the operation is
+//! executed again afterwards and finds the next key anew. A lock on what is not the next key any
+//! more is kept and costs others a wait at most.
 //!
 //! # Modes
 //!
@@ -14,9 +14,9 @@
 //! | --- | --- | --- |
 //! | [`READ`] | the key is there, with this value | a `Get` that finds; an `Insert` that finds |
 //! | [`SCAN`] | the same, and nothing is in the gap | a `Scan`, on what it returns |
-//! | [`GAP`] | nothing is in the gap | on the next key: a `Get` or `Delete` that finds nothing; a `Scan`, behind its range |
+//! | [`GAP`] | nothing is in the gap | what finds nothing, or ends behind it: on the next key |
 //! | [`UPDATE`] | the value changes | a `Put` that finds |
-//! | [`EXIST`] | the key comes or goes | an `Insert` and a `Put` that do not find, a `Delete` that does |
+//! | [`EXIST`] | the key comes or goes | a `Put` or `Insert` that adds it, a `Delete` |
 //! | [`INSERT`] | keys come into the gap | an insertion, on the next key |
 //! | [`MERGE`] | keys of the gap go: it takes over theirs | a deletion, on the next key |
 //!
@@ -25,35 +25,47 @@
 //! | held \ requested | read | scan | gap | update | exist | insert | merge |
 //! | --- | --- | --- | --- | --- | --- | --- | --- |
 //! | read | | | | × | × | | |
-//! | scan | | | | × | × | × | × |
-//! | gap | | | | | × | × | × |
+//! | scan | | | | × | × | × | |
+//! | gap | | | | | × | × | |
 //! | update | × | × | | × | × | | |
 //! | exist | × | × | × | × | × | | × |
-//! | insert | | × | × | | | | × |
+//! | insert | | | | | | | |
 //! | merge | | × | × | | × | × | × |
 //!
 //! - *Exist* excludes *gap*: if the key goes (it was inserted and that is undone; it is deleted),
 //!   what was locked as the gap below it would be the lower part of the next key's gap, and nobody
 //!   would look for the lock there. It excludes *merge* for the same reason.
 //! - *Exist* admits *insert*, so that several transactions insert side by side, in any order of the
-//!   keys. The new key is locked itself; the intention is only there to meet readers of the gap, and
-//!   if the next key goes, nobody has to meet it any more.
-//! - *Merge* excludes *gap* and *insert*: a key deleted in the gap comes back if that is undone, and
-//!   whoever read or split the gap would not have seen it. It excludes *merge*: the first key to
-//!   come back would cut the other's place off from the lock that protects it.
-//! - *Merge* excludes *exist*: the key that protects the place of a deleted one cannot go.
+//!   keys. The new key is locked itself; the intention is only there to meet readers of the gap,
+//!   and if the next key goes, nobody has to meet it any more.
+//! - *Merge* excludes *gap* and *insert*: a key deleted in the gap comes back if that is undone,
+//!   and whoever read or split the gap would not have seen it. It excludes *merge*: the first key
+//!   to come back would cut the other's place off from the lock that protects it. It excludes
+//!   *exist*: the key that protects the place of a deleted one cannot go.
+//! - *Gap* admits *merge*: who has read the gap has seen nothing of what was below it. What goes
+//!   now belongs to the gap from now on, so who reads it again has to wait.
+//! - *Insert* excludes nothing once it is granted: the new key is there then, with a lock of its
+//!   own.
 //!
-//! It is symmetric, though it would seem that an insertion that is through need not keep a reader
-//! out of the rest of the gap. But a lock, once granted, is granted again without a question: its
-//! holder may insert into the gap again, behind the back of the reader. A mode that admitted more
-//! when held than when requested would be right only if it could be used only once.
+//! In the last two the matrix is not symmetric: what has been done goes with what the other does,
+//! but not what would be done next. So it takes a lock room that asks again when a holder asks for
+//! such a mode a second time; ours does, since these modes do not cover themselves
+//! ([`covers`](sardonyx_lock::Compatibility::covers)). One that granted them without a question
+//! would let a transaction insert a second key behind the back of another that has read the gap
+//! meanwhile.
 //!
 //! # Gaps that split
 //!
 //! A transaction that inserts into a gap splits it, and its own lock on the gap, if it has one, is
-//! on the upper part only. So if it has one ([`Pages::held`](crate::Pages::held)), or cannot know,
+//! on the upper part only. So if it has one ([`Pages::held`]), or cannot know,
 //! it locks the lower part as well: *gap* on its new key. Otherwise the part stays open for
 //! insertions of others.
+//!
+//! # What waits all the same
+//!
+//! Two transactions that delete neighbours, or one that inserts beside what another has deleted:
+//! the lock on the next key stands for all that was deleted below it. And two that both look for a
+//! key, do not find it and then insert it are a deadlock: `Insert` and `Put` look themselves.
 //!
 //! # Undo
 //!
@@ -87,11 +99,11 @@ pub const COMPATIBLE: [[bool; 7]; 7] = {
     const X: bool = false;
     [
         [O, O, O, X, X, O, O],
-        [O, O, O, X, X, X, X],
-        [O, O, O, O, X, X, X],
+        [O, O, O, X, X, X, O],
+        [O, O, O, O, X, X, O],
         [X, X, O, X, X, O, O],
         [X, X, X, X, X, O, X],
-        [O, X, X, O, O, O, X],
+        [O, O, O, O, O, O, O],
         [O, X, X, O, X, X, X],
     ]
 };

@@ -3,13 +3,14 @@
 //! Inserting, putting and deleting are operations with inverses, and the splits of the tree are a
 //! part of them: an operation is undone by another operation on the key, wherever in the tree it is
 //! by then. Between transactions there are locks on keys and gaps ([`locks`]), so that everything,
-//! scans included, is serializable; between operations there are the locks on pages that they touch,
-//! shared on inner nodes and, unless a node splits or becomes empty, exclusive only on one leaf.
+//! scans included, is serializable; between operations there are the locks on pages that they
+//! touch, shared on inner nodes and, unless a node splits or becomes empty, exclusive only on one
+//! leaf.
 //!
 //! The parts, each with its own page of the story: [`locks`] who waits for whom; `node` a page and
-//! its bytes; `change` changes of one page; `space` which pages are used; `descent` from the root to
-//! a leaf and to its neighbours; `tree` splits and joins; `operations` and `scan` what users call;
-//! `check` whether all is sound.
+//! its bytes; `change` changes of one page; `space` which pages are used; `descent` from the root
+//! to a leaf and to its neighbours; `tree` splits and joins; `operations` and `scan` what users
+//! call; `check` whether all is sound.
 //!
 //! Damaged pages are [`IndexError::Damaged`], with page and offset, never a panic and never an
 //! endless loop: every offset is checked where it is used, levels go down by one at each step, and

@@ -13,9 +13,9 @@
 //! | ... | free |
 //! | to the end | cells: length of the key, length of the value (2 bytes each), key, value |
 //!
-//! In a leaf a cell is an entry of the index. In an inner node its key separates two children: those
-//! to the left have smaller keys, those to the right equal or larger ones; its value (4 bytes) is the
-//! page of the child to its right. All numbers are little-endian.
+//! In a leaf a cell is an entry of the index. In an inner node its key separates two children:
+//! those to the left have smaller keys, those to the right equal or larger ones; its value (4
+//! bytes) is the page of the child to its right. All numbers are little-endian.
 //!
 //! Cells are appended downwards and found by the array, so that an insertion changes, and logs, its
 //! cell, the few bytes of the header and the part of the array behind its place.

@@ -1,7 +1,7 @@
 //! Operations on one key.
 //!
-//! Each reads first, asks for its locks then, and writes last, so that an operation that has to wait
-//! for a lock has nothing to be undone.
+//! Each reads first, asks for its locks then, and writes last, so that an operation that has to
+//! wait for a lock has nothing to be undone.
 
 use super::descent::{Intent, Place, find};
 use super::error::IndexError;
@@ -205,11 +205,13 @@ impl Operation for Delete<'_> {
         let area = self.index.area;
         space::prepare(pages, area)?;
         let place = find(pages, area, self.key, Intent::Write)?;
-        let Some(place) = place.filter(|place| place.found) else {
-            let place = find(pages, area, self.key, Intent::Write)?;
-            let next = next_object(pages, area, place)?;
-            pages.lock(&INDEX_KEYS, next, GAP)?;
-            return Ok(None);
+        let place = match place {
+            Some(place) if place.found => place,
+            place => {
+                let next = next_object(pages, area, place)?;
+                pages.lock(&INDEX_KEYS, next, GAP)?;
+                return Ok(None);
+            }
         };
         let old = place.entry(pages)?.map(|(_, value)| value.to_vec());
         let slot = place.slot + 1;

@@ -1,9 +1,9 @@
 //! Which pages of the area are in use.
 //!
 //! Page 0 says how many pages were ever used and lists those that are free again; it is read and
-//! written only when a node comes or goes. Page 1 is the root, always: an operation finds it without
-//! asking. It is an inner node, always, so that an operation knows that it will not write it before
-//! it reads it.
+//! written only when a node comes or goes. Page 1 is the root, always: an operation finds it
+//! without asking. It is an inner node, always, so that an operation knows that it will not write
+//! it before it reads it.
 //!
 //! | bytes | of page 0 |
 //! | --- | --- |
@@ -13,8 +13,8 @@
 //! | 8..12 | the first free page; 0: none |
 //! | 12..16 | number of free pages |
 //!
-//! A free page begins with `ixf`, a zero byte and the next free page (4 bytes; 0: none). Pages 0 and
-//! 1 of zeroes are an empty index.
+//! A free page begins with `ixf`, a zero byte and the next free page (4 bytes; 0: none). Pages 0
+//! and 1 of zeroes are an empty index.
 
 use super::change::Built;
 use super::error::{IndexError, damaged};

@@ -5,10 +5,10 @@
 //! in descending order, the same the other way round). The root keeps its page: it is pushed down
 //! into a new node before it splits.
 //!
-//! A leaf without entries is taken out of the tree, with the nodes above it that had no other child,
-//! and a leaf that is less than a quarter full is joined with a neighbour under the same parent where
-//! both fit into three quarters of one. So the tree has at most one leaf without entries, its only
-//! one, and pages given back are used again before the area grows.
+//! A leaf without entries is taken out of the tree, with the nodes above it that had no other
+//! child, and a leaf that is less than a quarter full is joined with a neighbour under the same
+//! parent where both fit into three quarters of one. So the tree has at most one leaf without
+//! entries, its only one, and pages given back are used again before the area grows.
 
 use super::change::{self, Built};
 use super::descent::{Place, Step, child_page};

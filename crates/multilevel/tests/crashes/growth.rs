@@ -1,7 +1,7 @@
 //! Areas that grow, the undo area among them; and checkpoints.
 
 use super::schedule::Step::{self, *};
-use super::world::{Setup, World, crash_at, every_setup};
+use super::world::{Setup, World, crash_at, every_setup, every_setup_long};
 use sardonyx_multilevel::{PageLog, Strategy};
 use sardonyx_storage::disk::Faults;
 
@@ -55,7 +55,7 @@ fn the_undo_area_grows() {
         &[long(2), Commit(2)],
     ]
     .concat();
-    let explored = every_setup(&[], &steps);
+    let explored = every_setup_long(&[], &steps, 5);
     assert!(explored.iter().any(|explored| explored.undone > 50));
 }
 
@@ -93,7 +93,7 @@ fn recovery_makes_room_in_a_full_log() {
 #[test]
 fn a_checkpoint_in_the_middle_of_transactions() {
     // What is to be undone is then read from the backup, not from the log.
-    let explored = every_setup(
+    let explored = every_setup_long(
         &[],
         &[
             Begin(1),
@@ -115,6 +115,7 @@ fn a_checkpoint_in_the_middle_of_transactions() {
             Commit(4),
             Checkpoint,
         ],
+        3,
     );
     assert!(explored.iter().any(|explored| explored.undone > 0));
 }

@@ -15,6 +15,8 @@ mod world;
 
 mod aborts;
 mod growth;
+mod poison;
+mod random;
 mod siblings;
 mod small;
 mod spheres;

@@ -155,6 +155,11 @@ impl<'d> Life<'d> {
         *self.left_out.lock().unwrap()
     }
 
+    /// How many transactions are known to be durable.
+    pub fn acknowledged(&self) -> usize {
+        self.model().acknowledged()
+    }
+
     fn model(&self) -> MutexGuard<'_, &'d mut Model> {
         self.model.lock().unwrap()
     }

@@ -7,7 +7,7 @@
 use super::model::Model;
 use super::operations::{Add, AddThrough, AreaSet, Insert, Push};
 use super::schedule::{Life, Step, Stopped};
-use sardonyx_multilevel::{Database, DatabaseError, Options, PageLog, Strategy, Undone};
+use sardonyx_multilevel::{Database, DatabaseError, Options, PageLog, Release, Strategy, Undone};
 use sardonyx_storage::backbone::StorageOptions;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::log::policy::GroupLimits;
@@ -46,6 +46,14 @@ impl Setup {
         ways.into_iter().zip(1..).map(with).collect()
     }
 
+    fn release(&self) -> Release {
+        if self.seed.is_multiple_of(2) {
+            Release::Appended
+        } else {
+            Release::Durable
+        }
+    }
+
     fn open(&self, disk: &SimulatedDisk) -> Result<Database, DatabaseError> {
         let limits = GroupLimits {
             group_bytes: 16 << 10,
@@ -69,6 +77,7 @@ impl Setup {
         Options::new()
             .strategy(self.strategy)
             .page_log(self.page_log)
+            .release(self.release())
             .register::<Add>()
             .register::<AddThrough>()
             .register::<Insert>()
@@ -132,6 +141,24 @@ impl World {
         Ok(Lived { undone, left_out })
     }
 
+    /// As [`World::live`], but goes on with more steps when the engine has failed, each by itself.
+    /// Then the error is the first failure, and how many transactions were acknowledged after it.
+    pub fn live_on(&mut self, steps: &[Step], more: &[Step]) -> Result<(), (Stopped, usize)> {
+        let opened = self.setup.open(&self.disk).map_err(from);
+        let database = opened.map_err(|stopped| (stopped, 0))?;
+        let areas = Self::areas(&database).map_err(|error| (from(error), 0))?;
+        let life = Life::new(&database, areas, &mut self.model);
+        if let Err(stopped) = life.run(steps) {
+            let before = life.acknowledged();
+            for step in more {
+                let _ = life.run(std::slice::from_ref(step));
+            }
+            return Err((stopped, life.acknowledged() - before));
+        }
+        drop(life);
+        database.close().map_err(|error| (from(error), 0))
+    }
+
     /// The machine comes up again, to fail in this way.
     pub fn restart(&mut self, faults: Faults) {
         self.disk = self.disk.restart(faults);
@@ -187,11 +214,12 @@ fn afterwards() -> Vec<Step> {
 }
 
 /// Runs a schedule on a world with a crash at every step of the disk, one after the other, and in
-/// each case at every step of the recovery; last without a crash until its end.
+/// each case (or each so many-th of them) at every step of the recovery; last without a crash until
+/// its end.
 ///
 /// # Panics
 /// If what is there at last is not what should be; says everything that it takes to see it again.
-pub fn explore(prepared: &World, steps: &[Step]) -> Explored {
+pub fn explore(prepared: &World, steps: &[Step], recovery_each: u64) -> Explored {
     let mut explored = Explored::default();
     for step in 1.. {
         let mut world = prepared.clone();
@@ -204,7 +232,9 @@ pub fn explore(prepared: &World, steps: &[Step]) -> Explored {
             Err(stopped) => assert!(crashed, "{what}: {stopped:?}"),
         }
         explored.crashes += 1;
-        explored.second_crashes += crash_recovery(&world, &what);
+        if step % recovery_each == 0 {
+            explored.second_crashes += crash_recovery(&world, &what);
+        }
         world.restart(Faults::default());
         let undone = world
             .check()
@@ -253,10 +283,18 @@ fn crash_recovery(crashed: &World, what: &str) -> u64 {
 /// # Panics
 /// As [`explore`].
 pub fn every_setup(prepare: &[Step], steps: &[Step]) -> Vec<Explored> {
+    every_setup_long(prepare, steps, 1)
+}
+
+/// The same for a long schedule: only the recovery from each so many-th crash is crashed too.
+///
+/// # Panics
+/// As [`explore`].
+pub fn every_setup_long(prepare: &[Step], steps: &[Step], recovery_each: u64) -> Vec<Explored> {
     let explored = Setup::all().into_iter().map(|setup| {
         let mut world = World::new(setup);
         world.live(prepare).expect("nothing fails");
-        let explored = explore(&world, steps);
+        let explored = explore(&world, steps, recovery_each);
         let single = setup.strategy == Strategy::SingleLevel;
         assert!(
             single || explored.left_out == 0,

@@ -1,0 +1,98 @@
+//! Disks that fail without a crash: a failed sync of the log closes it (I7). Whatever is acknowledged
+//! then, and after that, must be there when the database is opened again.
+
+use super::schedule::Step::{self, *};
+use super::schedule::Stopped;
+use super::world::{Setup, World};
+use sardonyx_storage::disk::Faults;
+
+fn steps() -> Vec<Step> {
+    vec![
+        Begin(1),
+        Begin(2),
+        Add(1, vec![(0, 0), (1, 0)]),
+        Add(2, vec![(1, 0), (2, 0)]),
+        Commit(2),
+        Begin(3),
+        Add(3, vec![(2, 0), (3, 0)]),
+        Add(1, vec![(2, 0)]),
+        Abort(3),
+        Begin(4),
+        Push(4, 0, 1),
+        Add(4, vec![(4, 0)]),
+        Commit(4),
+        Checkpoint,
+        Commit(1),
+        Begin(5),
+        Add(5, vec![(0, 0), (4, 0)]),
+        Push(5, 0, 2),
+        Commit(5),
+    ]
+}
+
+/// What is tried after the failure.
+fn more() -> Vec<Step> {
+    vec![
+        Begin(6),
+        Add(6, vec![(5, 0)]),
+        Commit(6),
+        Commit(1),
+        Begin(7),
+        Push(7, 1, 3),
+        Add(7, vec![(5, 0)]),
+        Commit(7),
+        Abort(3),
+        Flush,
+    ]
+}
+
+/// Lets the disk fail at each of its operations of a kind in turn, until there are no more. The log
+/// is to have failed at least so many times, the database as a whole more often.
+fn every(log_failures_min: u64, fault: impl Fn(u64) -> Faults) {
+    for setup in Setup::all() {
+        let prepared = World::new(setup);
+        let (mut failures, mut log_failures) = (0, 0);
+        for nth in 1.. {
+            let mut world = prepared.clone();
+            world.restart(fault(nth));
+            let what = format!("{setup:?}, {:?}", fault(nth));
+            let Err((Stopped(failure), acknowledged)) = world.live_on(&steps(), &more()) else {
+                break;
+            };
+            failures += 1;
+            if failure.contains("the log is closed") {
+                log_failures += 1;
+                assert_eq!(
+                    acknowledged, 0,
+                    "{what}: acknowledged after the log had failed"
+                );
+            }
+            world.restart(Faults::default());
+            world
+                .check()
+                .unwrap_or_else(|error| panic!("{what}: {error}"));
+        }
+        let often = failures > log_failures && log_failures >= log_failures_min;
+        assert!(
+            often,
+            "{setup:?}: {failures} failures, {log_failures} of the log"
+        );
+    }
+}
+
+#[test]
+fn a_failed_sync_is_never_a_success() {
+    every(3, |nth| Faults {
+        fail_sync_at: Some(nth),
+        ..Faults::default()
+    });
+}
+
+#[test]
+fn a_failed_write_is_never_a_success() {
+    // The log is written and made stable by one operation: these are the other files.
+    every(0, |nth| Faults {
+        fail_write_at: Some(nth),
+        ..Faults::default()
+    });
+}
