@@ -85,7 +85,7 @@ pub trait Operation {
 
     /// Asks for the locks that are known before it begins. They are granted before
     /// [`Operation::execute`] is called; others are asked for there, with
-    /// [`Pages::lock`](crate::Pages::lock).
+    /// [`Pages::lock`].
     fn locks(&self, locks: &mut LockRequests) {
         let _ = locks;
     }

@@ -9,9 +9,9 @@
 //! the sake of a long transaction; what is left to undo after a crash is read from the pages that the
 //! redo pass restored. This is I6 in a simpler form, I2 by construction.
 //!
-//! - [`format`]: the bytes of the area's pages;
-//! - [`entry`]: the bytes of entries;
-//! - [`area`]: the slots, one for each running transaction that has an entry in the log.
+//! - `format`: the bytes of the area's pages;
+//! - `entry`: the bytes of entries;
+//! - `area`: the slots, one for each running transaction that has an entry in the log.
 //!
 //! Source: paper 003, section 2 (Figures 2 to 4), and section 5: "combining the L1 log and the L0
 //! log into a single physical file".
