@@ -30,6 +30,7 @@ pub mod pages;
 pub mod plain;
 mod recovery;
 mod registry;
+mod shared;
 pub mod sphere;
 mod stage;
 mod statistics;

@@ -13,10 +13,10 @@
 //!
 //! Source: paper 003, section 2 ("Undo pass").
 
-use crate::database::Shared;
 use crate::error::DatabaseError;
 use crate::frames::Frames;
 use crate::registry::{Numbered, Registry};
+use crate::shared::Shared;
 use crate::sphere::Spheres;
 use crate::stage::Stage;
 use crate::statistics::Counters;

@@ -11,9 +11,9 @@
 
 use crate::areas::Areas;
 use crate::changes::{Changed, Changes, Mark};
-use crate::database::Shared;
 use crate::held::{Held, HeldPages};
 use crate::pages::{Area, Change, Page, Pages, Stop, checked};
+use crate::shared::Shared;
 use crate::strategy::Strategy;
 use crate::transaction::Locked;
 use sardonyx_lock::{
@@ -160,6 +160,15 @@ impl<'d> Subtransaction<'d> {
         workspace
     }
 
+    /// The areas as they are now: another subtransaction may have made one grow, and said so in a
+    /// page that this one has read since.
+    #[cold]
+    fn areas_now(&self) -> Arc<Areas> {
+        let areas = self.shared.areas();
+        self.areas.replace(areas.clone());
+        areas
+    }
+
     fn stop(&self, verdict: Verdict) -> Stop {
         self.verdict.set(Some(verdict));
         match verdict {
@@ -187,8 +196,8 @@ impl<'d> Subtransaction<'d> {
             EXCLUSIVE
         };
         if before != Some(Held::Exclusive) {
-            if before.is_none() {
-                self.areas.borrow().check(page)?;
+            if before.is_none() && self.areas.borrow().check(page).is_err() {
+                self.areas_now().check(page)?;
             }
             let asker = Asker {
                 holder: self.page_owner,
@@ -211,11 +220,12 @@ impl<'d> Subtransaction<'d> {
 
 impl Pages for Subtransaction<'_> {
     fn page(&self, area: Area, index: u64) -> Result<PageId, Stop> {
-        self.areas.borrow().page(area, index)
+        let found = self.areas.borrow().page(area, index);
+        found.or_else(|_| self.areas_now().page(area, index))
     }
 
     fn pages_of(&self, area: Area) -> Result<u64, Stop> {
-        self.areas.borrow().pages_of(area)
+        self.areas_now().pages_of(area)
     }
 
     fn grow(&mut self, area: Area, pages: u64) -> Result<(), Stop> {

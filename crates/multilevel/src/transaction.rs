@@ -6,21 +6,20 @@
 //!
 //! Source: paper 003, sections 1 and 2.
 
+mod calling;
+mod compensation;
+
 use crate::changes::Mark;
-use crate::database::Shared;
-use crate::error::{CallError, CommitError, CompensationError, DatabaseError};
-use crate::nesting::{executing, is_executing};
-use crate::operation::{INVERSE_BYTES_MAX, LockRequests, Operation};
+use crate::error::{CallError, CommitError, DatabaseError};
+use crate::nesting::is_executing;
+use crate::operation::Operation;
+use crate::shared::Shared;
 use crate::sphere::SubtransactionNumber;
-use crate::stage::{Member, MemberKind};
 use crate::strategy::{Release, Strategy};
-use crate::subtransaction::{Await, Purpose, Subtransaction, Verdict, Workspace};
+use crate::subtransaction::{Await, Purpose, Subtransaction, Workspace};
 use sardonyx_lock::{Asker, Denied, Granted, Owner, Resource};
-use sardonyx_storage::log::LogError;
-use sardonyx_storage::log::record::RECORD_HEAD_BYTES;
 use sardonyx_storage::sync::atomic::{AtomicBool, Ordering};
 use sardonyx_storage::sync::{Mutex, MutexGuard, thread};
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
@@ -202,70 +201,6 @@ impl<'d> Transaction<'d> {
         }
     }
 
-    fn call_in_two_levels<O: Operation>(
-        &self,
-        operation: &O,
-        asker: Asker,
-    ) -> Result<O::Output, CallError<O::Error>> {
-        let mut requests = LockRequests::default();
-        operation.locks(&mut requests);
-        for (space, object, mode) in requests.iter() {
-            let wait = Await::Lock(space, object, mode);
-            // Holding no page, it can only be told to abort.
-            self.wait(asker, wait).map_err(|_| CallError::Deadlock)?;
-        }
-        loop {
-            let workspace = self.course.lock().workspaces.pop().unwrap_or_default();
-            let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
-            // Its inverse is the user's code, too, and may panic.
-            let outcome = catch_unwind(AssertUnwindSafe(|| {
-                executing(|| {
-                    let output = operation.execute(&mut subtransaction)?;
-                    let inverse = match subtransaction.verdict() {
-                        None => operation.inverse(&output),
-                        Some(_) => None,
-                    };
-                    Ok((output, inverse))
-                })
-            }));
-            let ended = match (subtransaction.verdict(), outcome) {
-                (None, Ok(Ok((output, inverse)))) => {
-                    let inverse = inverse.as_ref().map(|i| (i.name(), i.bytes()));
-                    match self.end_of_subtransaction(&mut subtransaction, inverse) {
-                        Ok(Ok(())) => Ended::Well(output),
-                        Ok(Err(error)) => Ended::Unforced(error),
-                        Err(error) => Ended::Failed(error),
-                    }
-                }
-                (Some(verdict), _) => Ended::Doomed(verdict),
-                (None, Ok(Err(error))) => Ended::Failed(CallError::Failed(error)),
-                (None, Err(panic)) => Ended::Panicked(panic),
-            };
-            if !matches!(ended, Ended::Well(_) | Ended::Unforced(_)) {
-                subtransaction.undo();
-            }
-            let workspace = subtransaction.end();
-            self.course.lock().workspaces.push(workspace);
-            match ended {
-                Ended::Well(output) => {
-                    self.database.counters.add(|c| &c.subtransactions, 1);
-                    return Ok(output);
-                }
-                Ended::Failed(error) => {
-                    self.database.counters.add(|c| &c.failed, 1);
-                    return Err(error);
-                }
-                Ended::Unforced(error) => return Err(CallError::Engine(error.into())),
-                Ended::Panicked(panic) => resume_unwind(panic),
-                Ended::Doomed(Verdict::Deadlock) => return Err(CallError::Deadlock),
-                Ended::Doomed(Verdict::Restart(wait)) => {
-                    self.database.counters.add(|c| &c.restarts, 1);
-                    self.wait(asker, wait).map_err(|_| CallError::Deadlock)?;
-                }
-            }
-        }
-    }
-
     fn subtransaction(
         &self,
         purpose: Purpose,
@@ -274,116 +209,6 @@ impl<'d> Transaction<'d> {
     ) -> Subtransaction<'_> {
         let (strategy, locked) = (self.strategy, &self.locked);
         Subtransaction::new(self.database, strategy, purpose, asker, locked, workspace)
-    }
-
-    /// EOS: what the subtransaction did goes to the log, or into a sphere, while its pages are
-    /// locked. The inner error is the log's, after that.
-    fn end_of_subtransaction<E: std::error::Error + 'static>(
-        &self,
-        subtransaction: &mut Subtransaction<'_>,
-        inverse: Option<(&'static str, &[u8])>,
-    ) -> Result<Result<(), LogError>, CallError<E>> {
-        let database = self.database;
-        if subtransaction.workspace().ranges.is_empty() {
-            return Ok(Ok(()));
-        }
-        let inverse = match inverse {
-            None => None,
-            Some((name, bytes)) => {
-                let number = database.operations.number(name);
-                let number = number.ok_or(CallError::Unregistered { name })?;
-                check_size("inverse", bytes.len(), INVERSE_BYTES_MAX)?;
-                Some((number, bytes))
-            }
-        };
-        let read = match self.strategy {
-            Strategy::PersistenceSpheres { .. } => subtransaction.only_read(),
-            _ => Vec::new(),
-        };
-        let changed = &subtransaction.workspace().ranges;
-        let mut stage = database.stage();
-        let bytes = stage.log_bytes(changed) + inverse.map_or(0, |(_, bytes)| bytes.len());
-        check_size("change", bytes, database.unit_bytes_max())?;
-        let forced = self.strategy == Strategy::ForcedSubtransactions;
-        let mut group = None;
-        let (sequence, sphere) = match self.strategy {
-            Strategy::PersistenceSpheres { pages_max } => {
-                stage.admit()?;
-                let sequence = stage.next_sequence();
-                let kind = MemberKind::Operation {
-                    sequence,
-                    inverse: inverse.map(|(operation, bytes)| (operation, bytes.into())),
-                };
-                let member = Member {
-                    transaction: self.number,
-                    kind,
-                };
-                let pages_max = pages_max.min(database.sphere_pages_max());
-                let sphere = stage.complete_in_sphere(changed, &read, &[], member, pages_max)?;
-                (sequence, Some(sphere))
-            }
-            _ => {
-                let ended = stage.end_of_subtransaction(self.number, changed, inverse, forced)?;
-                group = Some(ended.1);
-                (ended.0, None)
-            }
-        };
-        // While the stage is held, so that they are in the order of their ends.
-        let mut course = self.course.lock();
-        match (inverse, sphere) {
-            (Some((operation, bytes)), sphere) => course.done.push(Done {
-                sequence,
-                operation,
-                bytes: bytes.into(),
-                sphere,
-            }),
-            (None, Some(sphere)) => course.settled.push(sphere),
-            (None, None) => {}
-        }
-        drop(course);
-        if let (true, Some(group)) = (forced, group) {
-            return Ok(database.force(stage, group));
-        }
-        Ok(Ok(()))
-    }
-
-    fn call_in_single_level<O: Operation>(
-        &self,
-        operation: &O,
-    ) -> Result<O::Output, CallError<O::Error>> {
-        // Siblings share the transaction's pages, so they take turns.
-        let mut single = self.single.lock();
-        let asker = self.asker(self.owner, false);
-        let workspace = std::mem::take(&mut *single);
-        let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            executing(|| operation.execute(&mut subtransaction))
-        }));
-        let verdict = subtransaction.verdict();
-        let well = verdict.is_none() && matches!(outcome, Ok(Ok(_)));
-        if !well {
-            subtransaction.undo();
-        }
-        *single = subtransaction.end();
-        drop(single);
-        let counters = &self.database.counters;
-        if verdict.is_some() {
-            // Its pages are locked until its end: only that lets others go on.
-            counters.add(|c| &c.deadlocks, 1);
-            self.doomed.store(true, Ordering::Release);
-            return Err(CallError::Deadlock);
-        }
-        match outcome {
-            Ok(Ok(output)) => {
-                counters.add(|c| &c.subtransactions, 1);
-                Ok(output)
-            }
-            Ok(Err(error)) => {
-                counters.add(|c| &c.failed, 1);
-                Err(CallError::Failed(error))
-            }
-            Err(panic) => resume_unwind(panic),
-        }
     }
 
     /// Commits: when this returns, the transaction is on stable storage.
@@ -494,119 +319,6 @@ impl<'d> Transaction<'d> {
         Ok(())
     }
 
-    fn compensate_all(&mut self) -> Result<(), DatabaseError> {
-        while self.compensate_last()?.is_some() {}
-        let mut stage = self.database.stage();
-        if !stage.is_in_log(self.number) {
-            return Ok(());
-        }
-        if matches!(self.strategy, Strategy::PersistenceSpheres { .. }) {
-            let spheres = self.spheres();
-            stage.end_in_spheres(self.number, spheres, false)?;
-        } else {
-            stage.end_of_transaction(self.number, &[])?;
-        }
-        Ok(())
-    }
-
-    /// The sequence number of the operation that has to be compensated next.
-    pub(crate) fn last_sequence(&self) -> Option<u64> {
-        self.course.lock().done.last().map(|done| done.sequence)
-    }
-
-    /// Compensates the operation that ended last. `None` if there is none.
-    pub(crate) fn compensate_last(&self) -> Result<Option<()>, DatabaseError> {
-        let Some(done) = self.course.lock().done.last().cloned() else {
-            return Ok(None);
-        };
-        let asker = self.asker(self.owner.subtransaction(1), true);
-        loop {
-            let workspace = self.course.lock().workspaces.pop().unwrap_or_default();
-            let mut subtransaction = self.subtransaction(Purpose::Compensation, asker, workspace);
-            let outcome = self.execute_inverse(&done, &mut subtransaction);
-            let verdict = subtransaction.verdict();
-            let ended = match (verdict, outcome) {
-                (None, Ok(())) => self.end_of_compensation(&mut subtransaction, &done),
-                (None, Err(error)) => Err(error.into()),
-                (Some(_), _) => Ok(()),
-            };
-            if verdict.is_some() || ended.is_err() {
-                subtransaction.undo();
-            }
-            let workspace = subtransaction.end();
-            self.course.lock().workspaces.push(workspace);
-            if verdict.is_some() {
-                self.database.counters.add(|c| &c.restarts, 1);
-                continue;
-            }
-            ended?;
-            self.database.counters.add(|c| &c.compensations, 1);
-            return Ok(Some(()));
-        }
-    }
-
-    fn execute_inverse(
-        &self,
-        done: &Done,
-        subtransaction: &mut Subtransaction<'_>,
-    ) -> Result<(), CompensationError> {
-        let (name, execute) = self
-            .database
-            .operations
-            .by_number(done.operation)
-            .expect("it was numbered when it was noted");
-        let failed = |reason| CompensationError {
-            name: name.to_string(),
-            reason,
-        };
-        let Some(execute) = execute else {
-            return Err(failed("it is not registered".into()));
-        };
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            executing(|| execute(&done.bytes, subtransaction))
-        }));
-        match outcome {
-            Ok(outcome) => outcome.map_err(failed),
-            Err(panic) => Err(failed(panic_message(&*panic))),
-        }
-    }
-
-    fn end_of_compensation(
-        &self,
-        subtransaction: &mut Subtransaction<'_>,
-        done: &Done,
-    ) -> Result<(), DatabaseError> {
-        let spheres = matches!(self.strategy, Strategy::PersistenceSpheres { .. });
-        let read = if spheres {
-            subtransaction.only_read()
-        } else {
-            Vec::new()
-        };
-        let changed = &subtransaction.workspace().ranges;
-        let mut stage = self.database.stage();
-        let mut course = self.course.lock();
-        if let Strategy::PersistenceSpheres { pages_max } = self.strategy {
-            let kind = MemberKind::Compensation { of: done.sequence };
-            let member = Member {
-                transaction: self.number,
-                kind,
-            };
-            // With what it undoes, and with the compensation before it: what is written of an abort
-            // is always its beginning.
-            let before = course.compensations.last().copied();
-            let joined: Vec<_> = done.sphere.into_iter().chain(before).collect();
-            let pages_max = pages_max.min(self.database.sphere_pages_max());
-            let number = stage.complete_in_sphere(changed, &read, &joined, member, pages_max)?;
-            course.compensations.push(number);
-            course.settled.extend(done.sphere);
-        } else {
-            let last = course.done.len() == 1;
-            stage.end_of_compensation(self.number, changed, done.sequence, last)?;
-        }
-        course.done.pop();
-        Ok(())
-    }
-
     /// All its completed subtransactions, written or not.
     fn spheres(&self) -> Vec<SubtransactionNumber> {
         let course = self.course.lock();
@@ -642,33 +354,6 @@ impl Course {
             self.next_number
         })
     }
-}
-
-/// How an execution ended.
-enum Ended<T, E: std::error::Error + 'static> {
-    Well(T),
-    /// It is complete, but the log failed when it was forced (S2).
-    Unforced(LogError),
-    Failed(CallError<E>),
-    Panicked(Box<dyn Any + Send>),
-    Doomed(Verdict),
-}
-
-fn check_size<E: std::error::Error + 'static>(
-    what: &'static str,
-    bytes: usize,
-    limit: usize,
-) -> Result<(), CallError<E>> {
-    if bytes + RECORD_HEAD_BYTES <= limit {
-        return Ok(());
-    }
-    Err(CallError::TooLarge { what, bytes, limit })
-}
-
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "it panicked".to_string())
 }
 
 impl Drop for Transaction<'_> {

@@ -134,3 +134,60 @@ fn an_unregistered_inverse_is_named_at_opening() {
     let database = options(way).open_on(Arc::new(disk)).unwrap();
     assert_eq!(database.undone().operations, 1);
 }
+
+/// Reads what another transaction says in a page about pages that were added meanwhile.
+struct ReadNews<'a> {
+    area: sardonyx_multilevel::Area,
+    /// Called once this operation is running.
+    meanwhile: &'a dyn Fn(),
+}
+
+impl sardonyx_multilevel::Operation for ReadNews<'_> {
+    type Output = u64;
+    type Error = Stop;
+
+    fn execute(&self, pages: &mut dyn sardonyx_multilevel::Pages) -> Result<u64, Stop> {
+        let before = pages.pages_of(self.area)?;
+        (self.meanwhile)();
+        // Through a page that was not there when this began.
+        let new = pages.page(self.area, before)?;
+        assert_eq!(pages.read(new)?[0], 0);
+        pages.pages_of(self.area)
+    }
+}
+
+/// Adds a page.
+struct AddPage(sardonyx_multilevel::Area);
+
+impl sardonyx_multilevel::Operation for AddPage {
+    type Output = ();
+    type Error = Stop;
+
+    fn execute(&self, pages: &mut dyn sardonyx_multilevel::Pages) -> Result<(), Stop> {
+        let pages_now = pages.pages_of(self.0)?;
+        pages.grow(self.0, pages_now + 1)
+    }
+}
+
+#[test]
+fn an_operation_sees_pages_that_others_added_since_it_began() {
+    for way in ways() {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let (database, area) = open(way, &disk).unwrap();
+        let grow = || {
+            std::thread::scope(|scope| {
+                let thread = scope.spawn(|| {
+                    let tx = database.begin();
+                    tx.call(&AddPage(area)).unwrap();
+                    tx.commit().unwrap();
+                });
+                thread.join().unwrap();
+            });
+        };
+        let meanwhile = &grow;
+        let tx = database.begin();
+        let before = tx.call(&ReadNews { area, meanwhile }).unwrap();
+        assert!(before > 16, "{way:?}");
+        tx.commit().unwrap();
+    }
+}

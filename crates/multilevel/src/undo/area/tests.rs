@@ -67,9 +67,13 @@ proptest! {
             };
             match step {
                 Step::Begin => {
-                    memory.make_room(&mut area, None, 0);
+                    // A slot's first entry is in the unit that takes it into use.
+                    memory.make_room(&mut area, None, 1);
                     let slot = area.acquire(n, &mut memory);
-                    running.insert(n, (slot, BTreeMap::new()));
+                    let bytes = vec![n as u8];
+                    let entry = Entry::Undo { sequence: n, operation: 2, bytes: &bytes };
+                    area.append(slot, &entry, &mut scratch, &mut memory);
+                    running.insert(n, (slot, BTreeMap::from([(n, (2, bytes))])));
                 }
                 Step::Undo { whose, length } => {
                     let Some(begin) = chosen(whose, &running) else { continue };

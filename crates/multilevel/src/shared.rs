@@ -1,0 +1,186 @@
+//! What the threads of a database share: pages, locks, the log stage, and waiting for the log.
+
+use crate::areas::Areas;
+use crate::frames::Frames;
+use crate::pages::{Area, Stop};
+use crate::registry::Numbered;
+use crate::stage::Stage;
+use crate::statistics::Counters;
+use crate::strategy::Release;
+use sardonyx_lock::Locks;
+use sardonyx_storage::checkpoint::CheckpointStage;
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
+use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use sardonyx_storage::sync::{Mutex, MutexGuard};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, OnceLock};
+
+/// What all threads share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub frames: Arc<Frames>,
+    pub locks: Locks,
+    pub stage: Mutex<Stage>,
+    /// Somebody who had a place at the disk could not seal a group, since the stage was taken.
+    pub turned_away: AtomicBool,
+    pub areas: Mutex<Arc<Areas>>,
+    pub operations: Numbered,
+    pub counters: Arc<Counters>,
+    pub commit: Arc<GroupCommit>,
+    pub checkpoint: Arc<CheckpointStage>,
+    pub release: Release,
+    pub transaction_bytes_max: usize,
+    pub threaded: bool,
+    pub transactions: AtomicU64,
+}
+
+impl GroupSource for Shared {
+    fn try_seal(&self) -> Option<SealedGroup> {
+        if let Some(mut stage) = self.stage.try_lock() {
+            return stage.filling.try_seal();
+        }
+        // Whoever has the stage is told to look, unless it has let go of it before it could know.
+        self.turned_away.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        self.stage.try_lock()?.filling.try_seal()
+    }
+}
+
+/// The stage, for threads that are started before it is there.
+#[derive(Default)]
+pub(crate) struct Later(pub OnceLock<Arc<Shared>>);
+
+impl GroupSource for Later {
+    fn try_seal(&self) -> Option<SealedGroup> {
+        self.0.get()?.try_seal()
+    }
+}
+
+/// The log stage while one thread has it. Letting go of it, that thread looks for a group to be
+/// written, if somebody wanted to seal one meanwhile and could not: nobody else would.
+pub(crate) struct StageGuard<'d> {
+    shared: &'d Shared,
+    stage: Option<MutexGuard<'d, Stage>>,
+}
+
+impl StageGuard<'_> {
+    /// Lets go of the stage, to look for a group in any case.
+    pub fn let_go(mut self) {
+        self.stage = None;
+        std::mem::forget(self);
+    }
+}
+
+impl Deref for StageGuard<'_> {
+    type Target = Stage;
+
+    #[inline]
+    fn deref(&self) -> &Stage {
+        self.stage.as_ref().expect("until it is let go of")
+    }
+}
+
+impl DerefMut for StageGuard<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Stage {
+        self.stage.as_mut().expect("until it is let go of")
+    }
+}
+
+impl Drop for StageGuard<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.stage = None;
+        fence(Ordering::SeqCst);
+        let turned_away = &self.shared.turned_away;
+        if turned_away.load(Ordering::Relaxed) && turned_away.swap(false, Ordering::Relaxed) {
+            self.shared.commit.after_execution(self.shared);
+        }
+    }
+}
+
+impl Shared {
+    /// The log stage, in its turn.
+    #[inline]
+    pub fn stage(&self) -> StageGuard<'_> {
+        StageGuard {
+            shared: self,
+            stage: Some(self.stage.lock()),
+        }
+    }
+
+    pub fn areas(&self) -> Arc<Areas> {
+        self.areas.lock().clone()
+    }
+
+    /// Whether the log is sound (I7).
+    #[inline]
+    pub fn check(&self) -> Result<(), LogError> {
+        self.commit.check()
+    }
+
+    pub fn next_transaction(&self) -> u64 {
+        self.transactions.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The most bytes of records that a unit may have for changes: half of what the log takes at
+    /// once, so that ends and entries of others fit beside them.
+    pub fn unit_bytes_max(&self) -> usize {
+        self.transaction_bytes_max / 2
+    }
+
+    /// The most pages of a sphere, whatever was chosen: a page takes up to twice its size.
+    pub fn sphere_pages_max(&self) -> usize {
+        (self.unit_bytes_max() / (2 * PAGE_SIZE + 64)).max(1)
+    }
+
+    /// Makes an area have at least so many pages.
+    pub fn grow(&self, area: Area, pages: u64) -> Result<Arc<Areas>, Stop> {
+        let mut stage = self.stage();
+        // Under the stage, so that nobody else grows it meanwhile.
+        let areas = self.areas();
+        if areas.pages_of(area)? >= pages {
+            return Ok(areas);
+        }
+        stage.grow(area.0, pages).map_err(|error| Stop::Full {
+            reason: error.to_string(),
+        })?;
+        let areas = Arc::new(Areas::new(&stage.catalogue));
+        *self.areas.lock() = areas.clone();
+        Ok(areas)
+    }
+
+    /// Lets go of the stage and waits until a group is durable.
+    pub fn force(&self, mut stage: StageGuard<'_>, group: u64) -> Result<(), LogError> {
+        let sealed = stage.filling.seal_if_wanted();
+        stage.let_go();
+        self.force_sealed(sealed, group)
+    }
+
+    /// Waits until a group is durable, writing the one that the caller sealed.
+    pub fn force_sealed(&self, sealed: Option<SealedGroup>, group: u64) -> Result<(), LogError> {
+        if !self.commit.is_durable(group) {
+            self.counters.add(|c| &c.forced, 1);
+        }
+        match sealed {
+            Some(sealed) => self.commit.write_directly(sealed),
+            None => self.commit.after_execution(self),
+        }
+        let outcome = self.commit.wait(group, self);
+        if !self.threaded {
+            self.checkpoint.pump();
+        }
+        outcome
+    }
+
+    /// After letting go of the stage without waiting for anything.
+    pub fn after_stage(&self) {
+        self.commit.after_execution(self);
+        if !self.threaded {
+            self.checkpoint.pump();
+        }
+    }
+}
