@@ -1,6 +1,5 @@
 //! The database: what a program that runs multi-level transactions holds.
 
-use crate::areas::Areas;
 use crate::error::{CommitError, DatabaseError};
 use crate::options::Options;
 use crate::pages::Area;
@@ -9,13 +8,11 @@ use crate::shared::{Later, Shared};
 use crate::statistics::{Counters, Statistics};
 use crate::strategy::Strategy;
 use crate::transaction::Transaction;
-use sardonyx_lock::{Locks, Waiting};
+use sardonyx_lock::Waiting;
 use sardonyx_storage::backbone::Backbone;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::recovery::RecoveryReport;
-use sardonyx_storage::sync::Mutex;
-use sardonyx_storage::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::Arc;
 
 /// A database that is open for multi-level transactions. Share it between threads by reference or in
@@ -93,11 +90,10 @@ impl Database {
         disk: Arc<dyn Disk>,
         options: Options,
     ) -> Result<Database, DatabaseError> {
-        let transaction_bytes_max = options.storage.limits.transaction_bytes;
         let threaded = options.storage.threaded;
         let opened = Backbone::open(disk, options.storage)?;
         let (mut backbone, recovery) = (opened.backbone, opened.report);
-        let (commit, checkpoint) = (backbone.commit().clone(), backbone.checkpoint().clone());
+        let commit = backbone.commit().clone();
         let counters = Arc::new(Counters::default());
         // Before the stage is there: if the log is full, only they can make room for the first unit.
         let source = Arc::new(Later::default());
@@ -120,23 +116,11 @@ impl Database {
                 return Err(error);
             }
         };
-        let shared = Arc::new(Shared {
-            frames: ready.stage.frames.clone(),
-            locks: Locks::new(),
-            areas: Mutex::new(Arc::new(Areas::new(&ready.stage.catalogue))),
-            stage: Mutex::new(ready.stage),
-            turned_away: AtomicBool::new(false),
-            operations: ready.operations,
-            counters,
-            commit,
-            checkpoint,
-            release: options.release,
-            transaction_bytes_max,
-            threaded,
-            transactions: AtomicU64::new(1),
-        });
+        let losers = std::mem::take(&mut ready.losers);
+        let shared = Shared::new(ready.stage, ready.operations, options.release, threaded);
+        let shared = Arc::new(shared);
         let _ = source.0.set(shared.clone());
-        let undone = undo_losers(&shared, std::mem::take(&mut ready.losers));
+        let undone = undo_losers(&shared, losers);
         let undone = match undone {
             Ok(undone) => undone,
             Err(error) => {
@@ -166,20 +150,12 @@ impl Database {
                 reason: format!("{name:?} is no name for an area: such names are the engine's"),
             });
         }
-        if name.starts_with('.') {
-            return Err(DatabaseError::Refused {
-                reason: format!(
-                    "the area's name {name:?} begins with a dot: those are the engine's"
-                ),
-            });
-        }
         let mut stage = self.shared.stage();
         let number = match stage.catalogue.area(name)? {
             Some(number) => number,
             None => stage.declare(name)?,
         };
-        let areas = Arc::new(Areas::new(&stage.catalogue));
-        *self.shared.areas.lock() = areas;
+        self.shared.publish_areas(&stage);
         drop(stage);
         let area = Area(number);
         match self.shared.grow(area, pages) {
@@ -262,7 +238,7 @@ impl Database {
     /// What the engine did since the database was opened.
     pub fn statistics(&self) -> Statistics {
         let shared = &self.shared;
-        let spheres = shared.stage().spheres.statistics();
+        let spheres = shared.stage().unwritten.spheres.statistics();
         Statistics {
             spheres,
             locks: shared.locks.statistics(),

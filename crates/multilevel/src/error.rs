@@ -69,8 +69,11 @@ pub enum DatabaseError {
     /// An unfinished transaction could not be undone.
     #[error(transparent)]
     Compensation(#[from] CompensationError),
-    /// A single-level transaction changed more than the log takes at once.
-    #[error("a transaction's changes take {bytes} bytes of log, the limit is {limit}")]
+    /// A single-level transaction, or a compensation, changed more than the log takes at once.
+    #[error(
+        "changes that belong together take {bytes} bytes of log, the limit is {limit}: raise \
+         `GroupLimits::transaction_bytes` when opening the database"
+    )]
     TooLarge {
         /// What they take.
         bytes: usize,

@@ -17,8 +17,8 @@ use crate::error::DatabaseError;
 use crate::frames::Frames;
 use crate::registry::{Numbered, Registry};
 use crate::shared::Shared;
-use crate::sphere::Spheres;
 use crate::stage::Stage;
+use crate::stage::spheres::Unwritten;
 use crate::statistics::Counters;
 use crate::strategy::PageLog;
 use crate::transaction::Transaction;
@@ -76,8 +76,7 @@ pub(crate) fn open_undo_area(
         header: Header::default(),
         sequence: 0,
         slots: IntegerMap::default(),
-        spheres: Spheres::new(),
-        dirty: IntegerMap::default(),
+        unwritten: Unwritten::default(),
         scratch: Vec::new(),
     };
     // Two units, so a crash may come between them: then the area is there without a header.
@@ -143,7 +142,8 @@ impl Stage {
         }
         // Of the numbers that were reserved, all may have been used. Number 0 is none.
         self.sequence = self.sequence.max(1);
-        self.reserve_sequences();
+        self.note_sequences();
+        self.end_unit(0, false);
         Ok(())
     }
 }

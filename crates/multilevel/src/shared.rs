@@ -12,7 +12,6 @@ use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::writer::SealedGroup;
-use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use sardonyx_storage::sync::{Mutex, MutexGuard};
 use std::ops::{Deref, DerefMut};
@@ -23,18 +22,17 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Shared {
     pub frames: Arc<Frames>,
     pub locks: Locks,
-    pub stage: Mutex<Stage>,
+    stage: Mutex<Stage>,
     /// Somebody who had a place at the disk could not seal a group, since the stage was taken.
-    pub turned_away: AtomicBool,
-    pub areas: Mutex<Arc<Areas>>,
+    turned_away: AtomicBool,
+    areas: Mutex<Arc<Areas>>,
     pub operations: Numbered,
     pub counters: Arc<Counters>,
     pub commit: Arc<GroupCommit>,
     pub checkpoint: Arc<CheckpointStage>,
     pub release: Release,
-    pub transaction_bytes_max: usize,
-    pub threaded: bool,
-    pub transactions: AtomicU64,
+    threaded: bool,
+    transactions: AtomicU64,
 }
 
 impl GroupSource for Shared {
@@ -103,6 +101,23 @@ impl Drop for StageGuard<'_> {
 }
 
 impl Shared {
+    pub fn new(stage: Stage, operations: Numbered, release: Release, threaded: bool) -> Shared {
+        Shared {
+            frames: stage.frames.clone(),
+            locks: Locks::new(),
+            areas: Mutex::new(Arc::new(Areas::new(&stage.catalogue))),
+            counters: stage.counters.clone(),
+            commit: stage.commit.clone(),
+            checkpoint: stage.checkpoint.clone(),
+            stage: Mutex::new(stage),
+            turned_away: AtomicBool::new(false),
+            operations,
+            release,
+            threaded,
+            transactions: AtomicU64::new(1),
+        }
+    }
+
     /// The log stage, in its turn.
     #[inline]
     pub fn stage(&self) -> StageGuard<'_> {
@@ -116,6 +131,13 @@ impl Shared {
         self.areas.lock().clone()
     }
 
+    /// The catalogue has changed; the caller has the stage.
+    pub fn publish_areas(&self, stage: &Stage) -> Arc<Areas> {
+        let areas = Arc::new(Areas::new(&stage.catalogue));
+        *self.areas.lock() = areas.clone();
+        areas
+    }
+
     /// Whether the log is sound (I7).
     #[inline]
     pub fn check(&self) -> Result<(), LogError> {
@@ -124,17 +146,6 @@ impl Shared {
 
     pub fn next_transaction(&self) -> u64 {
         self.transactions.fetch_add(1, Ordering::Relaxed)
-    }
-
-    /// The most bytes of records that a unit may have for changes: half of what the log takes at
-    /// once, so that ends and entries of others fit beside them.
-    pub fn unit_bytes_max(&self) -> usize {
-        self.transaction_bytes_max / 2
-    }
-
-    /// The most pages of a sphere, whatever was chosen: a page takes up to twice its size.
-    pub fn sphere_pages_max(&self) -> usize {
-        (self.unit_bytes_max() / (2 * PAGE_SIZE + 64)).max(1)
     }
 
     /// Makes an area have at least so many pages.
@@ -148,9 +159,7 @@ impl Shared {
         stage.grow(area.0, pages).map_err(|error| Stop::Full {
             reason: error.to_string(),
         })?;
-        let areas = Arc::new(Areas::new(&stage.catalogue));
-        *self.areas.lock() = areas.clone();
-        Ok(areas)
+        Ok(self.publish_areas(&stage))
     }
 
     /// Lets go of the stage and waits until a group is durable.

@@ -11,11 +11,12 @@
 //!
 //! Source: paper 003, section 2.
 
-use crate::changes::{Changed, merge};
+pub(crate) mod spheres;
+
+use crate::changes::Changed;
 use crate::error::DatabaseError;
 use crate::frames::Frames;
-use crate::pages::Page;
-use crate::sphere::{Spheres, SubtransactionNumber, Taken};
+use crate::stage::spheres::Unwritten;
 use crate::statistics::Counters;
 use crate::strategy::PageLog;
 use crate::undo::area::{SlotNumber, UndoArea, WriteBytes};
@@ -28,7 +29,7 @@ use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::filling::{Filling, Refusal};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::writer::{GroupBuilder, SealedGroup};
-use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_table::catalogue::{Catalogue, Write};
 use std::sync::Arc;
 
@@ -53,40 +54,9 @@ pub(crate) struct Stage {
     pub sequence: u64,
     /// By transaction: its slot in the undo area, if it has entries in the log.
     pub slots: IntegerMap<u64, SlotNumber>,
-    pub spheres: Spheres<Member>,
-    /// Pages with completed changes that are not in the log, by number.
-    pub dirty: IntegerMap<u64, DirtyPage>,
+    pub unwritten: Unwritten,
     /// For the bytes of entries.
     pub scratch: Vec<u8>,
-}
-
-/// A page with completed changes that are not in the log yet (persistence spheres).
-#[derive(Debug, Default)]
-pub(crate) struct DirtyPage {
-    /// What changed.
-    ranges: Vec<Changed>,
-    /// The page before the subtransaction that is at work on it now. What goes to the log meanwhile
-    /// is this.
-    before: Option<Box<Page>>,
-}
-
-/// A completed subtransaction in a sphere.
-#[derive(Debug)]
-pub(crate) struct Member {
-    pub transaction: u64,
-    pub kind: MemberKind,
-}
-
-/// What a subtransaction in a sphere was.
-#[derive(Debug)]
-pub(crate) enum MemberKind {
-    /// An operation, with its inverse.
-    Operation {
-        sequence: u64,
-        inverse: Option<(u32, Arc<[u8]>)>,
-    },
-    /// The compensation of the operation of this sequence number.
-    Compensation { of: u64 },
 }
 
 /// Stores bytes in pages that only the stage touches, and logs them.
@@ -95,14 +65,19 @@ struct StoreAndLog<'a> {
     builder: &'a mut GroupBuilder,
 }
 
+impl<'a> StoreAndLog<'a> {
+    fn new(frames: &'a Frames, filling: &'a mut Filling) -> Self {
+        let builder = filling.builder();
+        StoreAndLog { frames, builder }
+    }
+}
+
 impl WriteBytes for StoreAndLog<'_> {
     fn write(&mut self, page: PageId, offset: usize, bytes: &[u8]) {
         // SAFETY: right of the stage: only pages of the undo area and of the catalogue come here.
         let place = unsafe { self.frames.bytes_mut(page, offset..offset + bytes.len()) };
         place.copy_from_slice(bytes);
-        let address = page.address().0 + offset as u64;
-        self.builder
-            .push_write(sardonyx_storage::page::Address(address), bytes);
+        push(self.builder, page, offset, bytes);
     }
 }
 
@@ -139,6 +114,21 @@ impl Stage {
         }
     }
 
+    /// The most bytes of records that a unit may have for the changes of a subtransaction (in S1: of a
+    /// transaction): half of what the log takes at once, so that what else belongs there fits.
+    pub fn change_bytes_max(&self) -> usize {
+        self.commit.limits().transaction_bytes / 2
+    }
+
+    /// Whether these changes fit into a unit.
+    pub fn check_size(&self, changed: &[Changed]) -> Result<(), DatabaseError> {
+        let (bytes, limit) = (self.log_bytes(changed), self.change_bytes_max());
+        if bytes > limit {
+            return Err(DatabaseError::TooLarge { bytes, limit });
+        }
+        Ok(())
+    }
+
     /// Bytes that these changes take in the log.
     pub fn log_bytes(&self, changed: &[Changed]) -> usize {
         match self.page_log {
@@ -147,28 +137,32 @@ impl Stage {
         }
     }
 
-    /// A sequence number that no other operation has.
-    pub fn next_sequence(&mut self) -> u64 {
-        if self.sequence == self.header.sequence_end {
-            self.reserve_sequences();
+    /// A sequence number that no other operation has, when so many, this one included, will be used
+    /// before the next is asked for. It may end a unit.
+    pub fn sequences(&mut self, count: u64) -> Result<u64, DatabaseError> {
+        if self.sequence + count > self.header.sequence_end {
+            self.reserve_sequences()?;
         }
         self.sequence += 1;
-        self.sequence - 1
+        Ok(self.sequence - 1)
     }
 
-    /// Notes in the database that more sequence numbers may be used. The caller has been admitted.
-    pub fn reserve_sequences(&mut self) {
+    fn reserve_sequences(&mut self) -> Result<(), DatabaseError> {
+        self.admit()?;
+        self.note_sequences();
+        self.end_unit(0, false);
+        Ok(())
+    }
+
+    /// Notes in the database, in the unit begun, that more sequence numbers may be used.
+    pub fn note_sequences(&mut self) {
         self.header.sequence_end += SEQUENCES_RESERVED;
         let (page, bytes) = (self.undo.page(0), self.header.encode());
         self.writer().write(page, 0, &bytes);
-        self.end_unit(0, false);
     }
 
     pub fn writer(&mut self) -> impl WriteBytes {
-        StoreAndLog {
-            frames: &self.frames,
-            builder: self.filling.builder(),
-        }
+        StoreAndLog::new(&self.frames, &mut self.filling)
     }
 
     /// Ends the unit. Returns the number of the group that it is in.
@@ -231,18 +225,6 @@ impl Stage {
         Ok(())
     }
 
-    /// Makes sure that a transaction can append entries and cancel them.
-    fn room_for_entries(
-        &mut self,
-        transaction: u64,
-        entries: usize,
-        bytes: usize,
-    ) -> Result<(), DatabaseError> {
-        let slot = self.slots.get(&transaction).copied();
-        let needed = self.undo.needed_places(slot, entries, bytes);
-        self.spare_places(needed)
-    }
-
     /// Appends an entry to the unit; room was made.
     fn append_entry<T: AsRef<[u8]>>(&mut self, transaction: u64, entry: &Entry<T>) {
         let slot = match self.slots.get(&transaction) {
@@ -251,19 +233,13 @@ impl Stage {
                 // The number of the slot's use. It is admitted and reserved like any other.
                 let begin = self.sequence;
                 self.sequence += 1;
-                let mut writer = StoreAndLog {
-                    frames: &self.frames,
-                    builder: self.filling.builder(),
-                };
+                let mut writer = StoreAndLog::new(&self.frames, &mut self.filling);
                 let slot = self.undo.acquire(begin, &mut writer);
                 self.slots.insert(transaction, slot);
                 slot
             }
         };
-        let mut writer = StoreAndLog {
-            frames: &self.frames,
-            builder: self.filling.builder(),
-        };
+        let mut writer = StoreAndLog::new(&self.frames, &mut self.filling);
         self.undo
             .append(slot, entry, &mut self.scratch, &mut writer);
     }
@@ -271,10 +247,7 @@ impl Stage {
     /// Appends to the unit that a transaction has ended, if the log knows it.
     fn append_end(&mut self, transaction: u64) {
         if let Some(slot) = self.slots.remove(&transaction) {
-            let mut writer = StoreAndLog {
-                frames: &self.frames,
-                builder: self.filling.builder(),
-            };
+            let mut writer = StoreAndLog::new(&self.frames, &mut self.filling);
             self.undo.release(slot, &mut writer);
         }
     }
@@ -306,11 +279,15 @@ impl Stage {
         inverse: Option<(u32, &[u8])>,
         forced: bool,
     ) -> Result<(u64, u64), DatabaseError> {
-        self.admit()?;
+        // The number of the operation, and that of the slot's use.
+        let sequence = self.sequences(2)?;
         if let Some((_, bytes)) = inverse {
-            self.room_for_entries(transaction, 1, entry_bytes(bytes.len()))?;
+            let slot = self.slots.get(&transaction).copied();
+            let needed = self.undo.needed_places(slot, 1, entry_bytes(bytes.len()));
+            self.spare_places(needed)?;
         }
-        let sequence = self.sequences(2);
+        // Last: what was noted before may have filled a group.
+        self.admit()?;
         let pages = self.append_changes(changed);
         if let Some((operation, bytes)) = inverse {
             let entry = Entry::Undo {
@@ -321,14 +298,6 @@ impl Stage {
             self.append_entry(transaction, &entry);
         }
         Ok((sequence, self.end_unit(pages, forced)))
-    }
-
-    /// A sequence number, when so many will be used in this unit.
-    fn sequences(&mut self, count: u64) -> u64 {
-        if self.sequence + count > self.header.sequence_end {
-            self.reserve_sequences();
-        }
-        self.next_sequence()
     }
 
     /// S2, the ordered log and recovery: the end of a compensation. If it is the `last` one of its
@@ -368,201 +337,14 @@ impl Stage {
         Ok((self.end_unit(pages, true), true))
     }
 
-    /// S2/PS: before the first change of a page by a subtransaction, which has locked it exclusively.
-    pub fn begin_to_write(&mut self, page: PageId) {
-        if let Some(dirty) = self.dirty.get_mut(&page.0)
-            && dirty.before.is_none()
-        {
-            // SAFETY: right of a reader: the caller holds the page's exclusive lock and has not
-            // begun to write.
-            dirty.before = Some(Box::new(*unsafe { self.frames.page(page) }));
-        }
-    }
-
-    /// S2/PS: a subtransaction was undone; its pages are as before.
-    pub fn writing_undone(&mut self, pages: impl IntoIterator<Item = PageId>) {
-        for page in pages {
-            if let Some(dirty) = self.dirty.get_mut(&page.0) {
-                dirty.before = None;
-            }
-        }
-    }
-
-    /// S2/PS: the end of a subtransaction or compensation, whose pages are still locked. A sphere that
-    /// grows beyond `pages_max` pages is appended at once.
-    pub fn complete_in_sphere(
-        &mut self,
-        changed: &[Changed],
-        read: &[PageId],
-        joined: &[SubtransactionNumber],
-        member: Member,
-        pages_max: usize,
-    ) -> Result<SubtransactionNumber, DatabaseError> {
-        self.admit()?;
-        let mut modified: Vec<PageId> = changed.iter().map(|c| c.page).collect();
-        modified.dedup();
-        let completed = self.spheres.complete(&modified, read, joined, member);
-        for Changed { page, range } in changed {
-            let dirty = self.dirty.entry(page.0).or_default();
-            dirty.before = None;
-            let (page, range) = (*page, range.clone());
-            dirty.ranges.push(Changed { page, range });
-            // Seldom, so that it costs little; often enough that it stays short.
-            if dirty.ranges.len() % 64 == 0 {
-                merge(&mut dirty.ranges);
-            }
-        }
-        if completed.pages_in_sphere > pages_max {
-            let taken = self.spheres.take([completed.number]);
-            self.counters.add(|c| &c.spheres_background, 1);
-            self.append_spheres(taken, None, false)?;
-        }
-        Ok(completed.number)
-    }
-
-    /// S2/PS: the end of a transaction, committed or compensated: its spheres in one unit. Returns the
-    /// same as [`Stage::end_of_transaction`].
-    pub fn end_in_spheres(
-        &mut self,
-        transaction: u64,
-        of: impl IntoIterator<Item = SubtransactionNumber>,
-        forced: bool,
-    ) -> Result<(u64, bool), DatabaseError> {
-        self.admit()?;
-        let taken = self.spheres.take(of);
-        if taken.is_empty() && !self.slots.contains_key(&transaction) {
-            return Ok((self.filling.last_group(), false));
-        }
-        let group = self.append_spheres(taken, Some(transaction), forced)?;
-        Ok((group, true))
-    }
-
-    /// S2/PS: appends all spheres that there are, of aborted transactions.
-    pub fn write_all_spheres(&mut self) -> Result<(), DatabaseError> {
-        while let Some(sphere) = self.spheres.largest() {
-            self.admit()?;
-            let taken = self.spheres.take([sphere.member]);
-            self.append_spheres(taken, None, false)?;
-        }
-        Ok(())
-    }
-
     /// Whether the log knows a transaction.
     pub fn is_in_log(&self, transaction: u64) -> bool {
         self.slots.contains_key(&transaction)
     }
-
-    /// Appends spheres as one unit, with the entries of all transactions in it but the one that ends
-    /// with it. A subtransaction whose compensation is in it too needs no entry.
-    fn append_spheres(
-        &mut self,
-        taken: Taken<Member>,
-        ending: Option<u64>,
-        forced: bool,
-    ) -> Result<u64, DatabaseError> {
-        let entries = entries_of(&taken, ending);
-        let mut needed = 0;
-        for (transaction, entries) in &entries {
-            let bytes = entries.iter().map(|entry| match entry {
-                Entry::Undo { bytes, .. } => entry_bytes(bytes.len()),
-                Entry::Cancelled { .. } => entry_bytes(0),
-            });
-            let slot = self.slots.get(transaction).copied();
-            needed += self.undo.needed_places(slot, entries.len(), bytes.sum());
-        }
-        if self.sequence + entries.len() as u64 > self.header.sequence_end {
-            self.reserve_sequences();
-        }
-        if let Err(error) = self.spare_places(needed) {
-            // What was taken can neither be put back nor be written: nothing after it may be.
-            self.commit.poison(LogError::Full {
-                reason: error.to_string().into(),
-            });
-            return Err(error);
-        }
-        for page in &taken.pages {
-            self.append_dirty(*page);
-        }
-        for (transaction, entries) in &entries {
-            for entry in entries {
-                self.append_entry(*transaction, entry);
-            }
-        }
-        if let Some(transaction) = ending {
-            self.append_end(transaction);
-        }
-        Ok(self.end_unit(taken.pages.len() as u64, forced))
-    }
-
-    /// Appends the completed changes of a page.
-    fn append_dirty(&mut self, page: PageId) {
-        let Some(mut dirty) = self.dirty.remove(&page.0) else {
-            return;
-        };
-        let bytes: &Page = match &dirty.before {
-            Some(before) => before,
-            // SAFETY: right of the stage: nobody writes to the page now, or there were a
-            // before-image, and whoever begins to write waits for the stage.
-            None => unsafe { self.frames.page(page) },
-        };
-        let builder = self.filling.builder();
-        match self.page_log {
-            PageLog::AfterImages => push(builder, page, 0, bytes),
-            PageLog::ByteRanges => {
-                merge(&mut dirty.ranges);
-                for Changed { range, .. } in &dirty.ranges {
-                    push(builder, page, range.start, &bytes[range.clone()]);
-                }
-            }
-        }
-    }
-}
-
-type EntriesByTransaction = Vec<(u64, Vec<Entry<Arc<[u8]>>>)>;
-
-/// The entries that have to be written with these subtransactions, by transaction in the order of
-/// their first ends.
-fn entries_of(taken: &Taken<Member>, ending: Option<u64>) -> EntriesByTransaction {
-    let (mut done, mut compensated) = (Vec::new(), Vec::new());
-    for (_, member) in &taken.subtransactions {
-        match member.kind {
-            MemberKind::Operation { sequence, .. } => done.push(sequence),
-            MemberKind::Compensation { of } => compensated.push(of),
-        }
-    }
-    done.sort_unstable();
-    compensated.sort_unstable();
-    let mut entries = EntriesByTransaction::new();
-    for (_, member) in &taken.subtransactions {
-        let transaction = member.transaction;
-        let entry = match &member.kind {
-            MemberKind::Operation {
-                sequence,
-                inverse: Some((operation, bytes)),
-            } if compensated.binary_search(sequence).is_err() => Entry::Undo {
-                sequence: *sequence,
-                operation: *operation,
-                bytes: bytes.clone(),
-            },
-            MemberKind::Compensation { of } if done.binary_search(of).is_err() => {
-                Entry::Cancelled { sequence: *of }
-            }
-            _ => continue,
-        };
-        if Some(transaction) == ending {
-            continue;
-        }
-        match entries.iter_mut().find(|(t, _)| *t == transaction) {
-            Some((_, entries)) => entries.push(entry),
-            None => entries.push((transaction, vec![entry])),
-        }
-    }
-    entries
 }
 
 fn push(builder: &mut GroupBuilder, page: PageId, start: usize, bytes: &[u8]) {
-    let address = sardonyx_storage::page::Address(page.address().0 + start as u64);
-    builder.push_write(address, bytes);
+    builder.push_write(Address(page.address().0 + start as u64), bytes);
 }
 
 /// How many pages are among sorted changes.

@@ -94,7 +94,8 @@ pub struct Statistics {
     pub pages_in_forced: u64,
     /// The most changed pages in one unit.
     pub unit_pages_max: u64,
-    /// Spheres written because they had grown too large.
+    /// Spheres written although no transaction in them ended: they, or all together, had grown too
+    /// large, or the database was closed.
     pub spheres_background: u64,
     /// The spheres' bookkeeping.
     pub spheres: crate::sphere::Statistics,

@@ -30,7 +30,8 @@ pub enum Strategy {
     /// persistence spheres.
     PersistenceSpheres {
         /// A sphere that grows beyond so many pages is written at once, without anybody waiting for
-        /// it. (It is written in any case before it fills half of the largest unit.)
+        /// it. So are all spheres when they are a quarter of the largest unit together, so that
+        /// whatever spheres a transaction ends with fit into one unit.
         pages_max: usize,
     },
     /// Two-level transactions on one ordered log: a subtransaction is appended when it ends and

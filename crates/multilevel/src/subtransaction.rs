@@ -151,7 +151,7 @@ impl<'d> Subtransaction<'d> {
         let mut workspace = self.workspace;
         workspace.held = self.held.into_inner();
         workspace.reserved.clear();
-        if self.page_owner == self.asker.waiter && self.strategy != Strategy::SingleLevel {
+        if self.strategy != Strategy::SingleLevel {
             let locks = &self.shared.locks;
             locks.release(self.page_owner, workspace.held.resources());
             workspace.held.clear();
@@ -214,7 +214,7 @@ impl<'d> Subtransaction<'d> {
     }
 
     fn bytes_max(&self) -> usize {
-        self.shared.transaction_bytes_max
+        self.shared.commit.limits().transaction_bytes
     }
 }
 

@@ -233,12 +233,9 @@ impl<'d> Transaction<'d> {
                     changes, ranges, ..
                 } = &mut *single;
                 changes.ranges(ranges);
-                let (bytes, limit) = (stage.log_bytes(ranges), database.unit_bytes_max());
-                if bytes > limit {
-                    Err(DatabaseError::TooLarge { bytes, limit })
-                } else {
-                    stage.end_of_transaction(self.number, ranges)
-                }
+                stage
+                    .check_size(ranges)
+                    .and_then(|()| stage.end_of_transaction(self.number, ranges))
             }
             Strategy::PersistenceSpheres { .. } => {
                 let spheres = self.spheres();

@@ -191,3 +191,74 @@ fn an_operation_sees_pages_that_others_added_since_it_began() {
         tx.commit().unwrap();
     }
 }
+
+/// With spheres, what a transaction ends in one unit may be many spheres, of many pages.
+#[test]
+fn a_transaction_of_many_operations_ends_however_many_pages_they_changed() {
+    for way in ways() {
+        if way.0 == Strategy::SingleLevel {
+            // There it is one change, with a limit (`bad_input.rs`).
+            continue;
+        }
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let (database, _) = open(way, &disk).unwrap();
+        let area = database.area("many", 600).unwrap();
+        let tx = database.begin();
+        for page in 0..600 {
+            let (amount, records) = (1, vec![page * common::RECORDS_PER_PAGE]);
+            let add = Add {
+                area,
+                amount,
+                records,
+            };
+            tx.call(&add).unwrap();
+        }
+        tx.commit().unwrap();
+        drop(database);
+        let (database, _) = open(way, &disk).unwrap();
+        let records = (0..600)
+            .map(|page| page * common::RECORDS_PER_PAGE)
+            .collect();
+        let read = Read { area, records };
+        let found: Vec<i64> = database
+            .run(|tx| tx.call(&read))
+            .unwrap_or_else(|error: CallError<Stop>| panic!("{error}"));
+        assert_eq!(found, [1; 600], "{way:?}");
+    }
+}
+
+/// With spheres, the undo entries of a transaction that runs for long are written with the first
+/// other transaction that touches the same page.
+#[test]
+fn many_operations_on_one_page_are_written_with_another_transaction() {
+    for way in ways() {
+        if way.0 == Strategy::SingleLevel {
+            continue;
+        }
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let (database, area) = open(way, &disk).unwrap();
+        let add = |amount, record| Add {
+            area,
+            amount,
+            records: vec![record],
+        };
+        let long = database.begin();
+        let operations = if way.0 == Strategy::ForcedSubtransactions {
+            100
+        } else {
+            20_000
+        };
+        for _ in 0..operations {
+            long.call(&add(1, 0)).unwrap();
+        }
+        database
+            .run(|tx| tx.call(&add(10, 1)))
+            .unwrap_or_else(|error: CallError<Stop>| panic!("{error}"));
+        std::mem::forget(long);
+        std::mem::forget(database);
+        let disk = disk.restart(Faults::default());
+        let (database, area) = open(way, &disk).unwrap();
+        assert_eq!(database.undone().operations, operations, "{way:?}");
+        assert_eq!(read(&database, area), sums(&[(&[1], 10)]), "{way:?}");
+    }
+}

@@ -5,7 +5,7 @@ use super::{Done, Transaction};
 use crate::error::CallError;
 use crate::nesting::executing;
 use crate::operation::{INVERSE_BYTES_MAX, LockRequests, Operation};
-use crate::stage::{Member, MemberKind};
+use crate::stage::spheres::{Member, MemberKind};
 use crate::strategy::Strategy;
 use crate::subtransaction::{Await, Purpose, Subtransaction, Verdict};
 use sardonyx_lock::Asker;
@@ -14,6 +14,7 @@ use sardonyx_storage::log::record::RECORD_HEAD_BYTES;
 use sardonyx_storage::sync::atomic::Ordering;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
 impl Transaction<'_> {
     pub(super) fn call_in_two_levels<O: Operation>(
@@ -97,7 +98,7 @@ impl Transaction<'_> {
                 let number = database.operations.number(name);
                 let number = number.ok_or(CallError::Unregistered { name })?;
                 check_size("inverse", bytes.len(), INVERSE_BYTES_MAX)?;
-                Some((number, bytes))
+                Some((number, Arc::<[u8]>::from(bytes)))
             }
         };
         let read = match self.strategy {
@@ -106,27 +107,28 @@ impl Transaction<'_> {
         };
         let changed = &subtransaction.workspace().ranges;
         let mut stage = database.stage();
-        let bytes = stage.log_bytes(changed) + inverse.map_or(0, |(_, bytes)| bytes.len());
-        check_size("change", bytes, database.unit_bytes_max())?;
+        let bytes = stage.log_bytes(changed) + inverse.as_ref().map_or(0, |(_, bytes)| bytes.len());
+        check_size("change", bytes, stage.change_bytes_max())?;
         let forced = self.strategy == Strategy::ForcedSubtransactions;
         let mut group = None;
         let (sequence, sphere) = match self.strategy {
             Strategy::PersistenceSpheres { pages_max } => {
-                stage.admit()?;
-                let sequence = stage.next_sequence();
+                let sequence = stage.sequences(1)?;
                 let kind = MemberKind::Operation {
                     sequence,
-                    inverse: inverse.map(|(operation, bytes)| (operation, bytes.into())),
+                    inverse: inverse.clone(),
                 };
                 let member = Member {
                     transaction: self.number,
                     kind,
                 };
-                let pages_max = pages_max.min(database.sphere_pages_max());
                 let sphere = stage.complete_in_sphere(changed, &read, &[], member, pages_max)?;
                 (sequence, Some(sphere))
             }
             _ => {
+                let inverse = inverse
+                    .as_ref()
+                    .map(|(number, bytes)| (*number, &bytes[..]));
                 let ended = stage.end_of_subtransaction(self.number, changed, inverse, forced)?;
                 group = Some(ended.1);
                 (ended.0, None)
@@ -138,7 +140,7 @@ impl Transaction<'_> {
             (Some((operation, bytes)), sphere) => course.done.push(Done {
                 sequence,
                 operation,
-                bytes: bytes.into(),
+                bytes,
                 sphere,
             }),
             (None, Some(sphere)) => course.settled.push(sphere),

@@ -5,7 +5,7 @@
 use super::{Done, Transaction};
 use crate::error::{CompensationError, DatabaseError};
 use crate::nesting::executing;
-use crate::stage::{Member, MemberKind};
+use crate::stage::spheres::{Member, MemberKind};
 use crate::strategy::Strategy;
 use crate::subtransaction::{Purpose, Subtransaction};
 use std::any::Any;
@@ -102,6 +102,7 @@ impl Transaction<'_> {
         };
         let changed = &subtransaction.workspace().ranges;
         let mut stage = self.database.stage();
+        stage.check_size(changed)?;
         let mut course = self.course.lock();
         if let Strategy::PersistenceSpheres { pages_max } = self.strategy {
             let kind = MemberKind::Compensation { of: done.sequence };
@@ -113,7 +114,6 @@ impl Transaction<'_> {
             // is always its beginning.
             let before = course.compensations.last().copied();
             let joined: Vec<_> = done.sphere.into_iter().chain(before).collect();
-            let pages_max = pages_max.min(self.database.sphere_pages_max());
             let number = stage.complete_in_sphere(changed, &read, &joined, member, pages_max)?;
             course.compensations.push(number);
             course.settled.extend(done.sphere);

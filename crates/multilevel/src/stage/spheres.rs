@@ -1,0 +1,292 @@
+//! What the log stage does for persistence spheres (S2/PS): it keeps completed subtransactions until
+//! they are written, and writes spheres as units, with the undo entries of all transactions in them
+//! that go on.
+//!
+//! Invariant: what is unwritten is bounded, in pages and in bytes of undo entries, so that whatever
+//! spheres a transaction ends with fit into one unit.
+//!
+//! Source: paper 003, section 2, "Deferred Log Writes".
+
+use super::{Stage, push};
+use crate::changes::{Changed, merge};
+use crate::error::DatabaseError;
+use crate::pages::Page;
+use crate::sphere::{Spheres, SubtransactionNumber, Taken};
+use crate::strategy::PageLog;
+use crate::undo::entry::{Entry, entry_bytes};
+use sardonyx_lock::hash::IntegerMap;
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use std::sync::Arc;
+
+/// What is complete and not in the log.
+#[derive(Debug, Default)]
+pub(crate) struct Unwritten {
+    pub spheres: Spheres<Member>,
+    /// The pages with completed changes, by number.
+    dirty: IntegerMap<u64, DirtyPage>,
+    /// Bytes that the undo entries of all subtransactions take.
+    entry_bytes: usize,
+}
+
+/// A page with completed changes that are not in the log yet (persistence spheres).
+#[derive(Debug, Default)]
+struct DirtyPage {
+    /// What changed.
+    ranges: Vec<Changed>,
+    /// The page before the subtransaction that is at work on it now. What goes to the log meanwhile
+    /// is this.
+    before: Option<Box<Page>>,
+}
+
+/// A completed subtransaction in a sphere.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub transaction: u64,
+    pub kind: MemberKind,
+}
+
+/// What a subtransaction in a sphere was.
+#[derive(Debug)]
+pub(crate) enum MemberKind {
+    /// An operation, with its inverse.
+    Operation {
+        sequence: u64,
+        inverse: Option<(u32, Arc<[u8]>)>,
+    },
+    /// The compensation of the operation of this sequence number.
+    Compensation { of: u64 },
+}
+
+impl Member {
+    /// Bytes of its undo entry, or of the note that one is cancelled.
+    fn entry_bytes(&self) -> usize {
+        match &self.kind {
+            MemberKind::Operation { inverse, .. } => {
+                entry_bytes(inverse.as_ref().map_or(0, |(_, bytes)| bytes.len()))
+            }
+            MemberKind::Compensation { .. } => entry_bytes(0),
+        }
+    }
+}
+
+impl Stage {
+    /// S2/PS: before the first change of a page by a subtransaction, which has locked it exclusively.
+    pub fn begin_to_write(&mut self, page: PageId) {
+        if let Some(dirty) = self.unwritten.dirty.get_mut(&page.0)
+            && dirty.before.is_none()
+        {
+            // SAFETY: right of a reader: the caller holds the page's exclusive lock and has not
+            // begun to write.
+            dirty.before = Some(Box::new(*unsafe { self.frames.page(page) }));
+        }
+    }
+
+    /// S2/PS: a subtransaction was undone; its pages are as before.
+    pub fn writing_undone(&mut self, pages: impl IntoIterator<Item = PageId>) {
+        for page in pages {
+            if let Some(dirty) = self.unwritten.dirty.get_mut(&page.0) {
+                dirty.before = None;
+            }
+        }
+    }
+
+    /// The most pages that may wait to be written, whatever was chosen: a page takes up to twice its
+    /// size, and all of them a quarter of what the log takes at once.
+    fn unwritten_pages_max(&self) -> usize {
+        self.commit.limits().transaction_bytes / 4 / (2 * PAGE_SIZE + 64)
+    }
+
+    /// The most bytes of undo entries that may wait to be written.
+    fn unwritten_entry_bytes_max(&self) -> usize {
+        self.commit.limits().transaction_bytes / 8
+    }
+
+    /// S2/PS: the end of a subtransaction or compensation, whose pages are still locked. A sphere that
+    /// grows beyond `pages_max` pages is appended at once; all are if they are so much together that
+    /// what a transaction ends with might not fit into one unit.
+    pub fn complete_in_sphere(
+        &mut self,
+        changed: &[Changed],
+        read: &[PageId],
+        joined: &[SubtransactionNumber],
+        member: Member,
+        pages_max: usize,
+    ) -> Result<SubtransactionNumber, DatabaseError> {
+        let pages_most = self.unwritten_pages_max();
+        // Before this one is among them: an error must leave it to be undone.
+        if self.unwritten.spheres.dirty_pages() > pages_most
+            || self.unwritten.entry_bytes > self.unwritten_entry_bytes_max()
+        {
+            self.write_all_spheres()?;
+        }
+        self.admit()?;
+        self.unwritten.entry_bytes += member.entry_bytes();
+        let mut modified: Vec<PageId> = changed.iter().map(|c| c.page).collect();
+        modified.dedup();
+        let completed = self
+            .unwritten
+            .spheres
+            .complete(&modified, read, joined, member);
+        for Changed { page, range } in changed {
+            let dirty = self.unwritten.dirty.entry(page.0).or_default();
+            dirty.before = None;
+            let (page, range) = (*page, range.clone());
+            dirty.ranges.push(Changed { page, range });
+            // Seldom, so that it costs little; often enough that it stays short.
+            if dirty.ranges.len() % 64 == 0 {
+                merge(&mut dirty.ranges);
+            }
+        }
+        if completed.pages_in_sphere > pages_max.min(pages_most) {
+            let taken = self.unwritten.spheres.take([completed.number]);
+            self.counters.add(|c| &c.spheres_background, 1);
+            self.append_spheres(taken, None, false)?;
+        }
+        Ok(completed.number)
+    }
+
+    /// S2/PS: the end of a transaction, committed or compensated: its spheres in one unit. Returns the
+    /// same as [`Stage::end_of_transaction`].
+    pub fn end_in_spheres(
+        &mut self,
+        transaction: u64,
+        of: impl IntoIterator<Item = SubtransactionNumber>,
+        forced: bool,
+    ) -> Result<(u64, bool), DatabaseError> {
+        self.admit()?;
+        let taken = self.unwritten.spheres.take(of);
+        if taken.is_empty() && !self.slots.contains_key(&transaction) {
+            return Ok((self.filling.last_group(), false));
+        }
+        let group = self.append_spheres(taken, Some(transaction), forced)?;
+        Ok((group, true))
+    }
+
+    /// S2/PS: appends all spheres that there are, each as a unit.
+    pub fn write_all_spheres(&mut self) -> Result<(), DatabaseError> {
+        let all: Vec<_> = self.unwritten.spheres.spheres().collect();
+        for sphere in all {
+            self.admit()?;
+            let taken = self.unwritten.spheres.take([sphere.member]);
+            self.counters.add(|c| &c.spheres_background, 1);
+            self.append_spheres(taken, None, false)?;
+        }
+        Ok(())
+    }
+
+    /// Appends spheres as one unit, with the entries of all transactions in it but the one that ends
+    /// with it. A subtransaction whose compensation is in it too needs no entry.
+    fn append_spheres(
+        &mut self,
+        taken: Taken<Member>,
+        ending: Option<u64>,
+        forced: bool,
+    ) -> Result<u64, DatabaseError> {
+        for (_, member) in &taken.subtransactions {
+            self.unwritten.entry_bytes -= member.entry_bytes();
+        }
+        let entries = entries_of(&taken, ending);
+        let mut needed = 0;
+        for (transaction, entries) in &entries {
+            let bytes = entries.iter().map(|entry| match entry {
+                Entry::Undo { bytes, .. } => entry_bytes(bytes.len()),
+                Entry::Cancelled { .. } => entry_bytes(0),
+            });
+            let slot = self.slots.get(transaction).copied();
+            needed += self.undo.needed_places(slot, entries.len(), bytes.sum());
+        }
+        if let Err(error) = self.room_for_spheres(entries.len() as u64, needed) {
+            // What was taken can neither be put back nor be written: nothing after it may be.
+            self.commit.poison(LogError::Full {
+                reason: error.to_string().into(),
+            });
+            return Err(error);
+        }
+        for page in &taken.pages {
+            self.append_dirty(*page);
+        }
+        for (transaction, entries) in &entries {
+            for entry in entries {
+                self.append_entry(*transaction, entry);
+            }
+        }
+        if let Some(transaction) = ending {
+            self.append_end(transaction);
+        }
+        Ok(self.end_unit(taken.pages.len() as u64, forced))
+    }
+
+    /// Makes sure that so many slots can be taken into use and so many places be used.
+    fn room_for_spheres(&mut self, slots: u64, places: usize) -> Result<(), DatabaseError> {
+        self.sequences(slots + 1)?;
+        self.spare_places(places)?;
+        // Last: what was noted before may have filled a group.
+        self.admit()
+    }
+
+    /// Appends the completed changes of a page.
+    fn append_dirty(&mut self, page: PageId) {
+        let Some(mut dirty) = self.unwritten.dirty.remove(&page.0) else {
+            return;
+        };
+        let bytes: &Page = match &dirty.before {
+            Some(before) => before,
+            // SAFETY: right of the stage: nobody writes to the page now, or there were a
+            // before-image, and whoever begins to write waits for the stage.
+            None => unsafe { self.frames.page(page) },
+        };
+        let builder = self.filling.builder();
+        match self.page_log {
+            PageLog::AfterImages => push(builder, page, 0, bytes),
+            PageLog::ByteRanges => {
+                merge(&mut dirty.ranges);
+                for Changed { range, .. } in &dirty.ranges {
+                    push(builder, page, range.start, &bytes[range.clone()]);
+                }
+            }
+        }
+    }
+}
+
+type EntriesByTransaction = Vec<(u64, Vec<Entry<Arc<[u8]>>>)>;
+
+/// The entries that have to be written with these subtransactions, by transaction in the order of
+/// their first ends.
+fn entries_of(taken: &Taken<Member>, ending: Option<u64>) -> EntriesByTransaction {
+    let (mut done, mut compensated) = (Vec::new(), Vec::new());
+    for (_, member) in &taken.subtransactions {
+        match member.kind {
+            MemberKind::Operation { sequence, .. } => done.push(sequence),
+            MemberKind::Compensation { of } => compensated.push(of),
+        }
+    }
+    done.sort_unstable();
+    compensated.sort_unstable();
+    let mut entries = EntriesByTransaction::new();
+    for (_, member) in &taken.subtransactions {
+        let transaction = member.transaction;
+        let entry = match &member.kind {
+            MemberKind::Operation {
+                sequence,
+                inverse: Some((operation, bytes)),
+            } if compensated.binary_search(sequence).is_err() => Entry::Undo {
+                sequence: *sequence,
+                operation: *operation,
+                bytes: bytes.clone(),
+            },
+            MemberKind::Compensation { of } if done.binary_search(of).is_err() => {
+                Entry::Cancelled { sequence: *of }
+            }
+            _ => continue,
+        };
+        if Some(transaction) == ending {
+            continue;
+        }
+        match entries.iter_mut().find(|(t, _)| *t == transaction) {
+            Some((_, entries)) => entries.push(entry),
+            None => entries.push((transaction, vec![entry])),
+        }
+    }
+    entries
+}
