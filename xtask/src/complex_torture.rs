@@ -8,6 +8,7 @@
 //! what was acknowledged and, of a subset of those few, all that they change: nothing half, nothing
 //! twice, nothing of what was aborted.
 
+use crate::witness;
 use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -223,31 +224,10 @@ impl ComplexTorture {
     /// Starts a process, listens to it, and kills it after a random number of transactions. Returns
     /// how many each thread was told have ended.
     fn live_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<Vec<u64>> {
-        let mut child = self.victim(life)?.stdout(Stdio::piped()).spawn()?;
-        let mut told = child.stdout.take().context("a pipe")?;
-        let mut until_kill = random.below(600);
+        let until_kill = random.below(600);
         let mut ended = vec![0; self.threads as usize];
-        let (mut line, mut killed) = ([0u8; 16], false);
-        loop {
-            if until_kill == 0 && !killed {
-                std::thread::sleep(Duration::from_micros(random.below(3000)));
-                child.kill()?;
-                killed = true;
-            }
-            // After the kill, what stands in the pipe was still said by the living.
-            match told.read_exact(&mut line) {
-                Ok(()) => {}
-                Err(_) if killed => break,
-                Err(error) => {
-                    let status = child.wait()?;
-                    bail!("life {life} ended by itself: {status}: {error}");
-                }
-            }
-            until_kill = until_kill.saturating_sub(1);
-            let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("8"));
-            ended[word(0) as usize] = word(8);
-        }
-        child.wait()?;
+        let mut command = self.victim(life)?;
+        witness::live_and_die(&mut command, life, until_kill, random, &mut ended)?;
         Ok(ended)
     }
 
@@ -255,11 +235,7 @@ impl ComplexTorture {
     fn recover_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<()> {
         // The next life's strategy: what one leaves behind, any other can recover.
         let mut command = self.victim(life + 1)?;
-        let mut child = command.arg("--recover-only").spawn()?;
-        std::thread::sleep(Duration::from_micros(random.below(60_000)));
-        child.kill()?;
-        child.wait()?;
-        Ok(())
+        witness::recover_and_die(command.arg("--recover-only"), random)
     }
 
     /// Compares all values; returns how many transactions are there that nobody was told of.

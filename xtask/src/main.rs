@@ -11,6 +11,7 @@ mod multilevel_torture;
 mod multilevel_victim;
 mod torture;
 mod victim;
+mod witness;
 
 use clap::{Parser, Subcommand};
 

@@ -9,6 +9,7 @@
 
 use crate::multilevel_operations::{ACCOUNTS, Plan, WORKERS_MAX};
 use crate::multilevel_victim::{Opened, StrategyName, open};
+use crate::witness;
 use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -105,43 +106,16 @@ impl MultilevelTorture {
         random: &mut Random,
         acknowledged: &mut [u64],
     ) -> anyhow::Result<()> {
-        let mut child = self.victim(life)?.stdout(Stdio::piped()).spawn()?;
-        let mut told = child.stdout.take().expect("piped");
-        let mut until_kill = random.below(self.acknowledgements);
-        let mut line = [0u8; 16];
-        let mut killed = false;
-        loop {
-            if until_kill == 0 && !killed {
-                std::thread::sleep(Duration::from_micros(random.below(3000)));
-                child.kill()?;
-                killed = true;
-            }
-            // After the kill, what stands in the pipe was still said by the living.
-            match told.read_exact(&mut line) {
-                Ok(()) => {}
-                Err(_) if killed => break,
-                Err(error) => {
-                    let status = child.wait()?;
-                    bail!("life {life} ended by itself: {status}: {error}");
-                }
-            }
-            until_kill = until_kill.saturating_sub(1);
-            let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("8"));
-            acknowledged[word(0) as usize] = word(8);
-        }
-        child.wait()?;
-        Ok(())
+        let until_kill = random.below(self.acknowledgements);
+        let mut command = self.victim(life)?;
+        witness::live_and_die(&mut command, life, until_kill, random, acknowledged)
     }
 
     /// Starts a recovery and kills it at a random point; it may also be done before.
     fn recover_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<()> {
         let mut command = self.victim(life)?;
         command.arg("--recover-only");
-        let mut child: Child = command.stdout(Stdio::null()).spawn()?;
-        std::thread::sleep(Duration::from_micros(random.below(60_000)));
-        child.kill()?;
-        child.wait()?;
-        Ok(())
+        witness::recover_and_die(&mut command, random)
     }
 
     /// Looks at everything. Returns how many transactions there are. What is found is from then on as

@@ -2,6 +2,7 @@
 //! a random point, kills the recovery a few times, and then looks for every transaction.
 
 use crate::victim::{options, scale};
+use crate::witness;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -99,43 +100,15 @@ impl Torture {
     ) -> anyhow::Result<()> {
         let mut command = self.victim(life)?;
         command.args(["--first-client", &first_client.to_string()]);
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
-        let mut told = child.stdout.take().expect("piped");
-        let mut until_kill = random.below(4000);
-        let mut line = [0u8; 16];
-        let mut killed = false;
-        loop {
-            if until_kill == 0 && !killed {
-                std::thread::sleep(Duration::from_micros(random.below(3000)));
-                child.kill()?;
-                killed = true;
-            }
-            // After the kill, what stands in the pipe was still said by the living.
-            match told.read_exact(&mut line) {
-                Ok(()) => {}
-                Err(_) if killed => break,
-                Err(error) => {
-                    let status = child.wait()?;
-                    bail!("life {life} ended by itself: {status}: {error}");
-                }
-            }
-            until_kill = until_kill.saturating_sub(1);
-            let word = |at: usize| u64::from_le_bytes(line[at..at + 8].try_into().expect("8"));
-            acknowledged[word(0) as usize] = word(8);
-        }
-        child.wait()?;
-        Ok(())
+        let until_kill = random.below(4000);
+        witness::live_and_die(&mut command, life, until_kill, random, acknowledged)
     }
 
     /// Starts a recovery and kills it at a random point; it may also be done before.
     fn recover_and_die(&self, life: u64, random: &mut Random) -> anyhow::Result<()> {
         let mut command = self.victim(life)?;
         command.args(["--first-client", "0", "--recover-only"]);
-        let mut child: Child = command.stdout(Stdio::null()).spawn()?;
-        std::thread::sleep(Duration::from_micros(random.below(60_000)));
-        child.kill()?;
-        child.wait()?;
-        Ok(())
+        witness::recover_and_die(&mut command, random)
     }
 
     fn check(&self, life: u64, acknowledged: &[u64]) -> anyhow::Result<()> {

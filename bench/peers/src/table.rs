@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use sardonyx_floor::Face;
-
 use crate::run::{Cell, PeerReport, Report};
 
 /// The report as text: of every engine one transaction a sync and the best group size, or with
@@ -49,25 +47,8 @@ fn heading(report: &Report) -> String {
             scale.branches()
         ),
     );
-    for (face, latency) in [
-        (Face::Idle, report.sync_latency.idle),
-        (Face::Busy, report.sync_latency.busy),
-    ] {
-        line(
-            &mut text,
-            format_args!(
-                "bare durable write of 4 KiB, {face}: median {:.0} us, p90 {:.0} us, \
-                 p99 {:.0} us{}",
-                latency.median_microseconds,
-                latency.p90_microseconds,
-                latency.p99_microseconds,
-                if face == report.face {
-                    "  <- the engines ran so"
-                } else {
-                    ""
-                }
-            ),
-        );
+    for latency in report.sync_latency.lines(report.face, "engines") {
+        line(&mut text, format_args!("{latency}"));
     }
     text
 }

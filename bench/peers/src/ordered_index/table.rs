@@ -1,7 +1,6 @@
 //! The report as an aligned table for a person.
 
 use super::run::{Cell, Report, WorkReport};
-use sardonyx_floor::Face;
 use std::fmt::Write;
 
 /// The report as text; the ratio is to the fastest engine with the same number of threads.
@@ -14,21 +13,8 @@ pub fn table(report: &Report) -> String {
         "ordered indexes of {} entries: keys of 16 bytes, values of 100",
         report.preload
     ));
-    for (face, latency) in [
-        (Face::Idle, report.sync_latency.idle),
-        (Face::Busy, report.sync_latency.busy),
-    ] {
-        line(format_args!(
-            "bare durable write of 4 KiB, {face}: median {:.0} us, p90 {:.0} us, p99 {:.0} us{}",
-            latency.median_microseconds,
-            latency.p90_microseconds,
-            latency.p99_microseconds,
-            if face == report.face {
-                "  <- the engines ran so"
-            } else {
-                ""
-            }
-        ));
+    for latency in report.sync_latency.lines(report.face, "engines") {
+        line(format_args!("{latency}"));
     }
     for work in &report.works {
         line(format_args!("\n{}", work.work.name()));

@@ -1,7 +1,6 @@
 //! The report as an aligned table for a person.
 
 use super::run::Report;
-use sardonyx_floor::Face;
 use std::fmt::Write;
 
 /// The report as text.
@@ -14,21 +13,8 @@ pub fn table(report: &Report) -> String {
         "transactions that increment one counter and two of {} cold records, each durable",
         report.cold_records
     ));
-    for (face, latency) in [
-        (Face::Idle, report.sync_latency.idle),
-        (Face::Busy, report.sync_latency.busy),
-    ] {
-        line(format_args!(
-            "bare durable write of 4 KiB, {face}: median {:.0} us, p90 {:.0} us, p99 {:.0} us{}",
-            latency.median_microseconds,
-            latency.p90_microseconds,
-            latency.p99_microseconds,
-            if face == report.face {
-                "  <- the transactions ran so"
-            } else {
-                ""
-            }
-        ));
+    for latency in report.sync_latency.lines(report.face, "transactions") {
+        line(format_args!("{latency}"));
     }
     for series in &report.series {
         line(format_args!(

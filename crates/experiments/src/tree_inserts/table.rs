@@ -2,8 +2,6 @@
 
 use std::fmt::Write;
 
-use sardonyx_floor::Face;
-
 use super::run::Report;
 
 /// The report as text; the ratio is to the fastest engine with the same number of workers.
@@ -16,21 +14,8 @@ pub fn table(report: &Report) -> String {
         "random inserts of {} bytes into a tree of {} entries, each synced; by {}",
         report.value_bytes, report.preload, report.workers
     ));
-    for (face, latency) in [
-        (Face::Idle, report.sync_latency.idle),
-        (Face::Busy, report.sync_latency.busy),
-    ] {
-        line(format_args!(
-            "bare durable write of 4 KiB, {face}: median {:.0} us, p90 {:.0} us, p99 {:.0} us{}",
-            latency.median_microseconds,
-            latency.p90_microseconds,
-            latency.p99_microseconds,
-            if face == report.face {
-                "  <- the engines ran so"
-            } else {
-                ""
-            }
-        ));
+    for latency in report.sync_latency.lines(report.face, "engines") {
+        line(format_args!("{latency}"));
     }
     line(format_args!(
         "\n{:<24}{:>10}{:>12}{:>12}{:>8}{:>10}{:>10}{:>10}{:>10}",
