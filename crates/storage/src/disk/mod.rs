@@ -14,12 +14,14 @@
 mod buffer;
 mod check;
 mod error;
+mod inherited;
 mod random;
 mod real;
 mod simulated;
 
 pub use buffer::AlignedBuffer;
 pub use error::DiskError;
+pub(crate) use inherited::leave_parents_locks;
 pub use random::Random;
 pub use real::RealDisk;
 pub use simulated::{Faults, SimulatedDisk};
@@ -52,7 +54,8 @@ pub enum Create {
 }
 
 /// Held while this process has the database open; released when dropped, and by the operating
-/// system when the holder dies.
+/// system when the holder dies. A child that the holder forks does not hold it: dropped there, it
+/// is not released.
 pub trait DiskLock: Send + Sync + std::fmt::Debug {
     /// Makes an exclusive lock a shared one. This is not one step: another holder may come in
     /// between, and then the answer is `false` and this holds nothing any more.

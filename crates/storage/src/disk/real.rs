@@ -6,13 +6,16 @@
 //! read or write) they go through it, and nothing else changes: the alignment rule stays, so that a
 //! program tested here works there.
 
+use super::inherited::Inherited;
 use super::{
     Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile, DiskLock, check,
 };
+use crate::process::Process;
 use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs::File;
 use std::io::{self, IoSlice};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -82,8 +85,8 @@ impl RealDisk {
         // same process is refused too, and it dies with the last descriptor.
         match uninterrupted(|| rustix::fs::flock(&file, how)) {
             Ok(()) => {
-                let name = path.display().to_string();
-                Ok(Some(Box::new(RealLock { file, name })))
+                let lock = RealLock::new(file, &path).map_err(failed)?;
+                Ok(Some(Box::new(lock)))
             }
             Err(Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(failed(error)),
@@ -170,6 +173,7 @@ impl Disk for RealDisk {
         let (file, direct) =
             open_file(&path, access, create).map_err(|error| path_error("open", &path, error))?;
         Ok(Box::new(RealFile {
+            process: Process::current(),
             file,
             name: path.display().to_string(),
             access,
@@ -249,14 +253,34 @@ impl Disk for RealDisk {
 /// The lock is held until this is dropped, or until the process is gone.
 #[derive(Debug)]
 struct RealLock {
+    process: Process,
+    // Before the file, whose number may be another one's as soon as it is closed.
+    _inherited: Inherited,
     file: File,
     name: String,
 }
 
+impl RealLock {
+    /// `file`, opened at this path, has the lock.
+    fn new(file: File, path: &Path) -> rustix::io::Result<Self> {
+        let (spare, _) = open_file(path, Access::Buffered, Create::No)?;
+        Ok(RealLock {
+            process: Process::current(),
+            _inherited: Inherited::new(file.as_fd(), spare.into())?,
+            file,
+            name: path.display().to_string(),
+        })
+    }
+}
+
 impl Drop for RealLock {
     /// Gives the lock back and does not leave that to the closing of the file: a process that another
-    /// thread is just starting has a copy of the descriptor until it runs its own program.
+    /// thread is just starting has a copy of the descriptor until it runs its own program. A forked
+    /// child gives nothing back: the lock is its parent's.
     fn drop(&mut self) {
+        if !self.process.is_current() {
+            return;
+        }
         let unlocked = uninterrupted(|| rustix::fs::flock(&self.file, FlockOperation::Unlock));
         if let Err(error) = unlocked {
             tracing::warn!(%error, "the database's lock goes only with its file");
@@ -266,6 +290,10 @@ impl Drop for RealLock {
 
 impl DiskLock for RealLock {
     fn share(&mut self) -> Result<bool, DiskError> {
+        if let Err(forked) = self.process.check() {
+            let forked = io::Error::other(forked);
+            return Err(DiskError::new("share", &*self.name, 0, forked));
+        }
         let how = FlockOperation::NonBlockingLockShared;
         match uninterrupted(|| rustix::fs::flock(&self.file, how)) {
             Ok(()) => Ok(true),
@@ -277,6 +305,8 @@ impl DiskLock for RealLock {
 
 #[derive(Debug)]
 struct RealFile {
+    /// Only the process that opened it writes to it.
+    process: Process,
     file: File,
     name: String,
     access: Access,
@@ -340,6 +370,12 @@ impl RealFile {
             }
         }
         Ok(())
+    }
+
+    /// The last line of defence: what a forked child has in memory is its parent's.
+    fn check_process(&self, operation: &'static str, offset: u64) -> Result<(), DiskError> {
+        let check = self.process.check();
+        check.map_err(|forked| self.error(operation, offset, io::Error::other(forked)))
     }
 
     fn write_unchecked(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
@@ -414,11 +450,13 @@ impl DiskFile for RealFile {
 
     fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
         self.check("write", offset, from)?;
+        self.check_process("write", offset)?;
         self.write_unchecked(offset, from)
     }
 
     fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
         self.check("write", offset, from)?;
+        self.check_process("durable write", offset)?;
         if self.write_through.load(Ordering::Relaxed) {
             let write = |bytes: &[u8], at| {
                 let slices = [IoSlice::new(bytes)];
@@ -450,6 +488,7 @@ impl DiskFile for RealFile {
         check::aligned_length(self.access, length)
             .and_then(|()| check::range(length, 0))
             .map_err(|error| self.error("preallocate", length, error))?;
+        self.check_process("preallocate", length)?;
         let from = self.len()?;
         if from < length {
             self.allocate(from, length)?;
@@ -472,6 +511,7 @@ mod tests {
         let direct = AtomicBool::new(direct);
         let write_through = AtomicBool::new(true);
         RealFile {
+            process: Process::current(),
             file,
             name: path.display().to_string(),
             access,
@@ -515,8 +555,7 @@ mod tests {
         let path = directory.path().join("LOCK");
         let file = File::create(&path).unwrap();
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
-        let name = path.display().to_string();
-        let lock = RealLock { file, name };
+        let lock = RealLock::new(file, &path).unwrap();
         let inherited = lock.file.try_clone().unwrap();
         let disk = RealDisk::open(directory.path()).unwrap();
         assert!(disk.lock("LOCK").unwrap().is_none(), "it is held");

@@ -2,6 +2,7 @@
 
 use super::Lsn;
 use crate::disk::DiskError;
+use crate::process::{FORKED, Forked};
 use std::sync::Arc;
 
 /// A failed log operation.
@@ -82,6 +83,15 @@ pub enum LogError {
     /// The log was closed.
     #[error("the log is closed")]
     Closed,
+    /// The log belongs to the process that this one was forked from. Nothing was written.
+    #[error("{}", FORKED)]
+    Forked,
+}
+
+impl From<Forked> for LogError {
+    fn from(_: Forked) -> Self {
+        LogError::Forked
+    }
 }
 
 impl From<DiskError> for LogError {
