@@ -108,6 +108,7 @@ impl Opening<'_> {
         let path = self.path(directory, &first.manifest)?;
         let region = Arc::new(Region::create(Some(&path), self.size, true)?);
         region.grow(first.store.pages())?;
+        region.note_logged_pages(first.store.pages());
         for (page, bytes) in first.store.bytes().chunks(PAGE_SIZE).enumerate() {
             // Untouched pages need not be made.
             if bytes.iter().any(|byte| *byte != 0) {
