@@ -15,10 +15,10 @@ use crate::planted::{self, Step};
 use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
 use crate::shared::ring::Frames;
-use parking_lot::Mutex;
 use rustix::thread::futex;
 use sardonyx_storage::log::LogLayout;
 use sardonyx_storage::shared::{LogLeader, SharedLogError};
+use sardonyx_storage::sync::futex::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 

@@ -9,7 +9,6 @@ use crate::error::SegmentError;
 use crate::group::{SharedLog, log_error};
 use crate::participant::{DurableLog, Participant, Policies};
 use crate::shared::region::{Region, RegionSize};
-use parking_lot::Mutex;
 use sardonyx_storage::backbone::{OpenError, StorageOptions};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::manifest::Manifest;
@@ -18,6 +17,7 @@ use sardonyx_storage::shared::{
     Custodian, FirstOpening, LogLeader, SharedLock, SharedLogError, SharedLogState, SharedMemory,
     join, lock_opening, open_first,
 };
+use sardonyx_storage::sync::futex::Mutex;
 use sardonyx_table::unfinished;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;

@@ -1,7 +1,6 @@
 //! The database: what a program holds.
 
 use crate::{Error, Options};
-use parking_lot::Mutex;
 use sardonyx_serial::{
     BatchTicket, Durability, Kernel, Procedure, ProcedureError, Registered, SerialError,
     StageTimes, Ticket,
@@ -12,6 +11,7 @@ use sardonyx_storage::disk::Disk;
 use sardonyx_storage::journal::JournalReader;
 use sardonyx_storage::log::statistics::LogStatistics;
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_storage::sync::futex::Mutex;
 use sardonyx_table::{
     Journal, JournalRow, RebuildReport, Record, Table, TableSpace, Transaction, View,
 };

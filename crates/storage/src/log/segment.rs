@@ -17,7 +17,7 @@
 use super::{LogError, LogLayout, Lsn};
 use crate::disk::{Access, Create, Disk, DiskFile};
 use crate::process::Process;
-use parking_lot::Mutex;
+use crate::sync::futex::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -30,7 +30,7 @@ use crate::disk::{AlignedBuffer, Disk, DiskError};
 use crate::log::LogPosition;
 use crate::page::PAGE_SIZE;
 use crate::store::PageStore;
-use parking_lot::Mutex;
+use crate::sync::futex::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Reading headers waits for the disk, not for the processor: more threads than processors.

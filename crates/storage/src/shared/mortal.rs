@@ -7,7 +7,7 @@
 
 use crate::disk::{Access, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile, DiskLock};
 use crate::disk::{Random, SimulatedDisk};
-use parking_lot::Mutex;
+use crate::sync::futex::Mutex;
 use std::sync::Arc;
 
 /// What a killed process unwinds with.

@@ -16,8 +16,8 @@ mod names;
 mod state;
 
 use super::{Access, Create, Disk, DiskError, DiskFile, DiskLock, check};
+use crate::sync::futex::Mutex;
 use names::FileNumber;
-use parking_lot::Mutex;
 use state::{Holders, State};
 use std::fmt;
 use std::io;

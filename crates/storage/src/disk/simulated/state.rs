@@ -8,7 +8,7 @@ use super::super::{Create, Random, SECTOR_SIZE, check};
 use super::Faults;
 use super::content::Content;
 use super::names::{FileNumber, Names};
-use parking_lot::Condvar;
+use crate::sync::futex::Condvar;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fmt;
