@@ -61,7 +61,9 @@ fn write_laps(segment: &Segment) {
         };
         drop(segment.run_later(write).unwrap());
     }
-    segment.run(|tx| tx.write(P::from_offset(64), 7u64)).unwrap();
+    segment
+        .run(|tx| tx.write(P::from_offset(64), 7u64))
+        .unwrap();
 }
 
 #[test]
@@ -167,7 +169,9 @@ fn the_byte_that_says_the_length_is_what_others_have_written_there() {
         let mut child = spawn(&["last byte", "AfterTail", path]);
         assert_eq!(child.hear().as_deref(), Some("grown"));
         child.hear_all();
-        segment.run(|tx| tx.write(P::from_offset(64), 1u64)).unwrap();
+        segment
+            .run(|tx| tx.write(P::from_offset(64), 1u64))
+            .unwrap();
         let last = P::<u8>::from_offset(6 * MIB - 1);
         assert_eq!(segment.snapshot().unwrap().read(last).unwrap(), 77);
         drop(segment);
@@ -180,22 +184,16 @@ fn the_byte_that_says_the_length_is_what_others_have_written_there() {
 fn a_heap_whose_arrays_were_never_written_opens_again() {
     let directory = tempfile::tempdir().unwrap();
     let segment = open(directory.path());
-    segment
-        .run(|tx| -> Fallible {
+    // The first is long enough for the map to have pages for the second, too, which then has none
+    // written behind it.
+    for (name, bytes) in [("first", 40 * MIB), ("second", 6 * MIB)] {
+        let allocate = |tx: &mut sardonyx_mapped::Transaction<'_>| -> Fallible {
             let heap = Heap::open_or_format(tx)?;
-            let first = heap.allocate_zeroed::<u64, _>(tx, 100)?;
-            heap.set_root(tx, "first", first.start, "u64")?;
-            Ok(())
-        })
-        .unwrap();
-    segment
-        .run(|tx| -> Fallible {
-            let heap = Heap::open(tx)?;
-            let second = heap.allocate_zeroed::<u64, _>(tx, 3 << 17)?;
-            heap.set_root(tx, "second", second.start, "u64")?;
-            Ok(())
-        })
-        .unwrap();
+            let array = heap.allocate_bytes(tx, bytes, 4096)?;
+            Ok(heap.set_root(tx, name, array, "array")?)
+        };
+        segment.run(allocate).unwrap();
+    }
     segment.checkpoint().unwrap();
     drop(segment);
     let segment = open(directory.path());
@@ -206,7 +204,8 @@ fn a_heap_whose_arrays_were_never_written_opens_again() {
 }
 
 #[test]
-fn a_transaction_that_only_reads_does_not_grow_and_no_growth_goes_beyond_the_checkpointers_memory() {
+fn a_transaction_that_only_reads_does_not_grow_and_no_growth_goes_beyond_the_checkpointers_memory()
+{
     let directory = tempfile::tempdir().unwrap();
     let mut options = storage();
     options.memory_bytes_max = 4 * MIB;
@@ -257,7 +256,9 @@ fn i9_a_death_at_any_step_of_a_growth_loses_no_acknowledged_length() {
             let mut relied = 4 * MIB;
             if let Some(segment) = others {
                 relied = relied.max(segment.length());
-                segment.run(|tx| tx.write(P::from_offset(64), 1u64)).unwrap();
+                segment
+                    .run(|tx| tx.write(P::from_offset(64), 1u64))
+                    .unwrap();
             }
             let recovered = recovered_bytes(directory.path());
             assert!(
@@ -275,7 +276,10 @@ fn child() {
     segment.run(|tx| tx.grow_to(4 * MIB)).unwrap();
     say("grown");
     let mut steps = Step::ALL.iter();
-    die_at(*steps.find(|step| format!("{step:?}") == role[1]).unwrap(), 0);
+    die_at(
+        *steps.find(|step| format!("{step:?}") == role[1]).unwrap(),
+        0,
+    );
     let write = role[0] == "last byte";
     let grow = |tx: &mut sardonyx_mapped::Transaction<'_>| -> Fallible {
         tx.grow_to(6 * MIB)?;

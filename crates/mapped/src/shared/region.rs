@@ -35,7 +35,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Base pages are allocated so many bytes at a time.
-const GROW_BYTES: u64 = 2 << 20;
+pub const GROW_BYTES: u64 = 2 << 20;
 
 /// Bytes of the hot ring.
 pub const HOT_BYTES: u64 = 1 << 20;
