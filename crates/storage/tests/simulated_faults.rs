@@ -505,7 +505,10 @@ fn the_next_process_sees_all_that_a_killed_one_did_and_none_of_it_is_stable() {
         let found = next.open("f", Access::Buffered, Create::No).unwrap();
         assert!(next.lock("LOCK").unwrap().is_some(), "its locks are free");
         let after = next.restart(none());
-        seen.insert((after.files().len() > 1, letters(&after.read_all("f").unwrap())));
+        seen.insert((
+            after.files().len() > 1,
+            letters(&after.read_all("f").unwrap()),
+        ));
         drop(found);
     }
     assert!(seen.len() > 30, "{seen:?}");
@@ -550,7 +553,9 @@ fn what_a_failed_sync_forgot_is_seen_by_the_next_process_and_only_writing_it_aga
         let after = next.restart(none()).read_all("f").unwrap();
         forgotten += u32::from(after.get(end as usize) != Some(&b'b'));
         let file = next.next_process(none());
-        let file = file.open("f", Access::Buffered, Create::No).map(|again| (file, again));
+        let file = file
+            .open("f", Access::Buffered, Create::No)
+            .map(|again| (file, again));
         let (next, file) = file.unwrap();
         file.write_at(end, &[b'b'; SECTOR_SIZE]).unwrap();
         file.sync().unwrap();

@@ -8,8 +8,8 @@
 //!
 //! Source: Li & Naughton, sections 2 ("Recovery") and 3 (configuration C).
 
-use super::{Needs, Recovered, RecoveryError, RecoveryOptions, RecoveryReport, Redo, Totals};
-use super::{check_end, load, make_backup_stable, make_log_stable, open_log};
+use super::{Needs, Recovered, RecoveryError, RecoveryOptions, RecoveryReport, Redo, Tail};
+use super::{check_end, durable_before, load, make_names_stable, open_log};
 use crate::checkpoint::{Image, RemoteError, StripeLayout};
 use crate::disk::Disk;
 use crate::log::LogPosition;
@@ -34,12 +34,18 @@ pub fn recover_locally(
         .map(|k| StripeLayout::of(manifest, k))
         .collect();
     if !options.dry_run {
-        make_backup_stable(&**disk, &layouts)?;
+        make_names_stable(&**disk)?;
     }
-    let stripes = load::load(&**disk, &layouts, &mut store, options.workers.max(1))?;
+    let workers = options.workers.max(1);
+    let stripes = load::load(&**disk, &layouts, &mut store, workers, !options.dry_run)?;
     let load_time = started.elapsed();
-    let (reader, needs) = open_log(disk, manifest, options, &stripes, None)?;
-    let mut recovered = redo(store, reader, needs)?;
+    let (reader, needs) = open_log(disk, manifest, &stripes, None)?;
+    let tail = (!options.dry_run).then(|| Tail {
+        disk,
+        layout: manifest.log_layout(),
+        durable_before: durable_before(&stripes, None, None),
+    });
+    let mut recovered = redo(store, reader, needs, tail)?;
     check_end(recovered.end, &stripes, None)?;
     recovered.report.stripes = stripes.into_iter().map(|stripe| stripe.report).collect();
     recovered.report.load_time = load_time;
@@ -73,14 +79,20 @@ pub fn recover_from_image(
             .into());
         }
     }
-    make_log_stable(&**disk, layout.segment_of(image.redo_start.lsn))?;
+    make_names_stable(&**disk)?;
     let needs = Needs {
         needed_by: image.origin.clone(),
         damaged_offsets: Vec::new(),
     };
     let reader = LogReader::open(disk, layout, image.redo_start);
     let reader = reader.map_err(|error| needs.explain(error))?;
-    let recovered = redo(image.store, reader, needs)?;
+    // The standby is sent durable groups alone.
+    let tail = Tail {
+        disk,
+        layout,
+        durable_before: image.position.group,
+    };
+    let recovered = redo(image.store, reader, needs, Some(tail))?;
     if recovered.end.group < image.position.group {
         let (address, standby_group) = (image.origin, image.position.group);
         return Err(RemoteError::Ahead {
@@ -92,15 +104,16 @@ pub fn recover_from_image(
     Ok((recovered, needed_from))
 }
 
-fn redo(mut store: PageStore, reader: LogReader, needs: Needs) -> Result<Recovered, RecoveryError> {
+fn redo(
+    mut store: PageStore,
+    reader: LogReader,
+    needs: Needs,
+    tail: Option<Tail<'_>>,
+) -> Result<Recovered, RecoveryError> {
     let started = Instant::now();
     let redo_start = reader.position();
-    let mut redo = Redo {
-        reader,
-        needs,
-        totals: Totals::default(),
-    };
-    redo.run(&mut store, None, None)?;
+    let mut redo = Redo::new(reader, needs);
+    redo.run(&mut store, None, None, tail)?;
     let Redo { reader, totals, .. } = redo;
     let end_check_time = reader.end_check_time();
     let report = RecoveryReport {
