@@ -9,7 +9,8 @@
 //! Source: Li & Naughton, sections 2 ("Recovery") and 3 (configuration C).
 
 use super::{Needs, Recovered, RecoveryError, RecoveryOptions, RecoveryReport, Redo, Tail};
-use super::{check_end, durable_before, load, make_names_stable, open_log};
+use super::{check_end, check_recorded_end, check_starts, durable_before, load, make_names_stable};
+use super::{open_log, reached};
 use crate::checkpoint::{Image, RemoteError, StripeLayout};
 use crate::disk::Disk;
 use crate::log::LogPosition;
@@ -43,10 +44,12 @@ pub fn recover_locally(
     let tail = (!options.dry_run).then(|| Tail {
         disk,
         layout: manifest.log_layout(),
-        durable_before: durable_before(&stripes, None, None),
+        durable_before: durable_before(reached(manifest, &stripes, None), None),
     });
-    let mut recovered = redo(store, reader, needs, tail)?;
-    check_end(recovered.end, &stripes, None)?;
+    let mut redo = Redo::new(reader, needs);
+    redo.expect_end(disk, manifest);
+    let mut recovered = run(store, redo, tail)?;
+    check_end(&**disk, manifest, recovered.end, &stripes, None)?;
     recovered.report.stripes = stripes.into_iter().map(|stripe| stripe.report).collect();
     recovered.report.load_time = load_time;
     Ok(recovered)
@@ -84,6 +87,7 @@ pub fn recover_from_image(
         needed_by: image.origin.clone(),
         damaged_offsets: Vec::new(),
     };
+    check_starts(&**disk, layout, manifest.log_end.max(image.position))?;
     let reader = LogReader::open(disk, layout, image.redo_start);
     let reader = reader.map_err(|error| needs.explain(error))?;
     // The standby is sent durable groups alone.
@@ -92,7 +96,9 @@ pub fn recover_from_image(
         layout,
         durable_before: image.position.group,
     };
-    let recovered = redo(image.store, reader, needs, Some(tail))?;
+    let mut redo = Redo::new(reader, needs);
+    redo.expect_end(disk, manifest);
+    let recovered = run(image.store, redo, Some(tail))?;
     if recovered.end.group < image.position.group {
         let (address, standby_group) = (image.origin, image.position.group);
         return Err(RemoteError::Ahead {
@@ -101,18 +107,17 @@ pub fn recover_from_image(
         }
         .into());
     }
+    check_recorded_end(&**disk, manifest, recovered.end)?;
     Ok((recovered, needed_from))
 }
 
-fn redo(
+fn run(
     mut store: PageStore,
-    reader: LogReader,
-    needs: Needs,
+    mut redo: Redo,
     tail: Option<Tail<'_>>,
 ) -> Result<Recovered, RecoveryError> {
     let started = Instant::now();
-    let redo_start = reader.position();
-    let mut redo = Redo::new(reader, needs);
+    let redo_start = redo.reader.position();
     redo.run(&mut store, None, None, tail)?;
     let Redo { reader, totals, .. } = redo;
     let end_check_time = reader.end_check_time();

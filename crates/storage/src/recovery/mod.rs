@@ -20,6 +20,7 @@ mod image;
 mod load;
 mod redo;
 mod report;
+mod segments;
 mod stable;
 #[cfg(test)]
 mod succession;
@@ -35,14 +36,14 @@ use crate::disk::Disk;
 use crate::journal::archive::{ArchiveEnd, find_end, make_stable};
 use crate::journal::{Archiver, JournalError, Retention, journal_file};
 use crate::log::reader::LogReader;
-use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
-use crate::log::{LogError, LogPosition, Lsn};
-use crate::manifest::Manifest;
+use crate::log::segment::segment_file;
+use crate::log::{LogError, LogPosition};
+use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::store::PageStore;
 use load::LoadedStripe;
 use redo::{Needs, Redo, Tail};
+use segments::{check_no_gap, check_starts};
 use stable::make_names_stable;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -150,15 +151,16 @@ fn recover_bounded(
     }
     let redo_start = reader.position();
     let mut redo = Redo::new(reader, needs);
+    redo.expect_end(disk, manifest);
     let tail = (!options.dry_run).then(|| Tail {
         disk,
         layout: manifest.log_layout(),
-        durable_before: durable_before(&stripes, archive, end),
+        durable_before: durable_before(reached(manifest, &stripes, archive), end),
     });
     let archived = archive.map(|end| end.position.group);
     redo.run(&mut store, archived, archiver.as_mut(), tail)?;
     let Redo { reader, totals, .. } = redo;
-    check_end(reader.position(), &stripes, archive)?;
+    check_end(&**disk, manifest, reader.position(), &stripes, archive)?;
     let end_check_time = reader.end_check_time();
     let redo_time = started.elapsed().saturating_sub(end_check_time);
 
@@ -242,7 +244,9 @@ fn open_log(
         needed_by,
         damaged_offsets,
     };
+    let reached = reached(manifest, stripes, archive);
     let open = || {
+        check_starts(&**disk, layout, reached)?;
         check_no_gap(&**disk, layout.segment_of(from.lsn), from.lsn)?;
         LogReader::open(disk, layout, from)
     };
@@ -252,40 +256,30 @@ fn open_log(
     }
 }
 
-/// Segments are freed and used again oldest first: from `first` to the last, all are there, or some
-/// are lost.
-fn check_no_gap(disk: &dyn Disk, first: u64, needed: Lsn) -> Result<(), LogError> {
-    let names = disk.list(LOG_DIRECTORY)?;
-    let present: BTreeSet<u64> = names
-        .iter()
-        .filter_map(|name| segment_of_file(name))
-        .collect();
-    let last = present.last().copied().unwrap_or(first);
-    match (first..last).find(|segment| !present.contains(segment)) {
-        None => Ok(()),
-        Some(missing) => Err(LogError::MissingSegment {
-            file: disk.display_name(&segment_file(missing)),
-            needed,
-        }),
-    }
-}
-
-/// The first group that nothing made from the log says to be durable: the backup and the archive are
-/// made from durable groups alone, and the bound of a log that is being written is published when
-/// what is before it is durable.
-fn durable_before(
+/// How far the log has been: as far as the manifest recorded, and as what was made from it has it.
+fn reached(
+    manifest: &Manifest,
     stripes: &[LoadedStripe],
     archive: Option<ArchiveEnd>,
-    bound: Option<LogPosition>,
-) -> u64 {
-    let of_stripes = stripes.iter().map(|stripe| stripe.newest_position.group);
-    let others = [bound, archive.map(|end| end.position)];
-    let others = others.into_iter().flatten().map(|position| position.group);
-    of_stripes.chain(others).max().unwrap_or(1)
+) -> LogPosition {
+    let of_stripes = stripes.iter().map(|stripe| stripe.newest_position);
+    let of_archive = archive.map(|end| end.position);
+    let all = of_stripes.chain(of_archive).chain([manifest.log_end]);
+    all.max_by_key(|position| position.group)
+        .expect("the manifest's at least")
 }
 
-/// The log must reach as far as what was made from it.
+/// The first group that may not be durable: the backup and the archive are made from durable groups
+/// alone, the manifest records a durable end, and the bound of a log that is being written is
+/// published when what is before it is durable.
+fn durable_before(reached: LogPosition, bound: Option<LogPosition>) -> u64 {
+    reached.group.max(bound.map_or(0, |bound| bound.group))
+}
+
+/// The log must reach as far as what was made from it, and as far as it did before.
 fn check_end(
+    disk: &dyn Disk,
+    manifest: &Manifest,
     end: LogPosition,
     stripes: &[LoadedStripe],
     archive: Option<ArchiveEnd>,
@@ -310,6 +304,24 @@ fn check_end(
             }
             .into())
         }
-        _ => Ok(()),
+        _ => check_recorded_end(disk, manifest, end),
     }
+}
+
+fn check_recorded_end(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    end: LogPosition,
+) -> Result<(), RecoveryError> {
+    let (layout, recorded_group) = (manifest.log_layout(), manifest.log_end.group);
+    if recorded_group <= end.group {
+        return Ok(());
+    }
+    Err(RecoveryError::LogCutShort {
+        file: disk.display_name(&segment_file(layout.segment_of(end.lsn))),
+        offset: layout.offset_in_segment(end.lsn),
+        log_group: end.group,
+        manifest: disk.display_name(MANIFEST_FILE),
+        recorded_group,
+    })
 }

@@ -12,7 +12,9 @@ use crate::disk::Disk;
 use crate::journal::Archiver;
 use crate::log::group::GroupHeader;
 use crate::log::reader::LogReader;
-use crate::log::{LogLayout, LogPosition, Lsn};
+use crate::log::segment::segment_file;
+use crate::log::{LogLayout, LogPosition};
+use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::store::PageStore;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -74,18 +76,58 @@ struct Rows {
 /// The redo pass.
 pub(super) struct Redo {
     pub reader: LogReader,
-    pub needs: Needs,
+    needs: Needs,
     pub totals: Totals,
+    /// Where the log ended once, if that is known.
+    recorded: Option<Recorded>,
+}
+
+/// Where the log ended when the manifest was written.
+struct Recorded {
+    disk: Arc<dyn Disk>,
+    layout: LogLayout,
+    end: LogPosition,
+}
+
+impl Recorded {
+    /// The group after which the log ended is still the one that it was then.
+    fn check(&self, header: &GroupHeader) -> Result<(), RecoveryError> {
+        let (found, recorded) = (header.next_position(), self.end);
+        if found.group != recorded.group || found == recorded {
+            return Ok(());
+        }
+        let segment = self.layout.segment_of(header.lsn);
+        let error = LogError::Inconsistent {
+            file: self.disk.display_name(&segment_file(segment)),
+            offset: self.layout.offset_in_segment(header.lsn),
+            number: header.number,
+            reason: format!(
+                "{MANIFEST_FILE} says that the log ended after it at LSN {}, with {} transactions, \
+                 in incarnation {}",
+                recorded.lsn, recorded.transactions, recorded.incarnation
+            ),
+        };
+        Err(error.into())
+    }
 }
 
 impl Redo {
     pub fn new(reader: LogReader, needs: Needs) -> Redo {
-        let totals = Totals::default();
         Redo {
             reader,
             needs,
-            totals,
+            totals: Totals::default(),
+            recorded: None,
         }
+    }
+
+    /// Has the log compared with what the manifest says of its end.
+    pub fn expect_end(&mut self, disk: &Arc<dyn Disk>, manifest: &Manifest) {
+        self.recorded = Some(Recorded {
+            disk: disk.clone(),
+            layout: manifest.log_layout(),
+            end: manifest.log_end,
+        });
     }
 
     /// Applies all groups. `archived`: the first group whose rows the archive lacks. `tail`: what is
@@ -107,6 +149,9 @@ impl Redo {
             let Some((header, payload)) = next.map_err(|error| self.needs.explain(error))? else {
                 break;
             };
+            if let Some(recorded) = &self.recorded {
+                recorded.check(&header)?;
+            }
             let mut rows: Rows = spare.pop().unwrap_or_default();
             let wanted = archiver.is_some() && header.number >= archived_before;
             let installed = match wanted {
@@ -177,7 +222,7 @@ fn of_group(header: &GroupHeader, error: InstallError) -> RecoveryError {
         InstallError::Store(error) => RecoveryError::Store(error),
         InstallError::Record(source) => RecoveryError::Record {
             group: header.number,
-            lsn: Lsn(header.lsn.0),
+            lsn: header.lsn,
             source,
         },
     }

@@ -190,6 +190,17 @@ impl SimulatedDisk {
         })
     }
 
+    /// Gives a file other bytes behind everyone's back. All of them are stable afterwards.
+    ///
+    /// # Errors
+    /// If there is no such file.
+    pub fn replace(&self, name: &str, with: &[u8]) -> Result<(), DiskError> {
+        self.state.lock().damage("replace", name, 0, |bytes| {
+            with.clone_into(bytes);
+            Some(())
+        })
+    }
+
     /// Cuts a file off behind everyone's back. All that remains is stable afterwards.
     ///
     /// # Errors
