@@ -228,6 +228,7 @@ impl Backbone {
         let (recovered, needed_from) = recover_at(&options.checkpoint, &disk, &manifest, recovery)?;
         // Counted up and stable before anything is appended: leftovers of this log never chain.
         manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
+        manifest.log_end = recovered.end;
         manifest.write(&*disk)?;
         let parts = Parts {
             disk,
@@ -311,6 +312,21 @@ impl Backbone {
     fn forget(&mut self) {
         self.threads.drain(..).for_each(std::mem::forget);
         std::mem::forget((self.commit.clone(), self.checkpoint.clone()));
+    }
+
+    /// Records the durable log's end in the manifest, so that the next opening notices if log before it
+    /// is lost: for closing in order. If that fails nothing is lost but this: the end that was recorded
+    /// at the opening stays.
+    pub fn record_end(&mut self) {
+        let log_end = self.commit.durable();
+        let manifest = Manifest {
+            log_end,
+            ..self.manifest.clone()
+        };
+        match manifest.write(&*self.disk) {
+            Ok(()) => self.manifest = manifest,
+            Err(error) => tracing::warn!(%error, "the log's end was not recorded"),
+        }
     }
 
     /// Stops the threads; what was not made durable before is not. In a forked child it does nothing.

@@ -30,6 +30,17 @@ pub enum LogError {
         /// Bytes it should have.
         expected_bytes: u64,
     },
+    /// A segment begins with a group that no write of this log has put there.
+    #[error(
+        "{file} begins, at offset 0, with {found}: it is not a segment of this log under this name; \
+         was the file replaced, or copied from elsewhere?"
+    )]
+    ForeignSegment {
+        /// The file.
+        file: String,
+        /// Whose group it is, or which.
+        found: String,
+    },
     /// A group is broken, and a later one proves that it had been durable (I4).
     #[error(
         "{file} is corrupt at offset {offset}: {reason} where group {number} should be; \
