@@ -17,6 +17,7 @@ pub mod page;
 mod position;
 pub mod prefetch;
 pub mod recovery;
+pub mod reserve;
 pub mod shared;
 pub mod store;
 pub mod sync;

@@ -354,7 +354,13 @@ impl Redo {
                 },
             })?;
             if let Some(archiver) = &mut archiver {
-                archiver.end_group(&header)?;
+                archiver.end_group(&header);
+                match archiver.write_waiting() {
+                    // On a full disk the rows wait in memory: the log has them, and a database that
+                    // cannot be opened cannot be made smaller.
+                    Err(error) if error.may_be_tried_again() => {}
+                    written => written?,
+                }
             }
             let totals = &mut self.totals;
             totals.groups += 1;
