@@ -390,8 +390,15 @@ impl Parts {
         room.advance(end.lsn);
         let prepared = options.segments_prepared(layout);
         while segments.count().1 < prepared || !room.has_room(end.lsn) {
-            if segments.prepare_next()? == Prepared::NoRoom {
-                break;
+            match segments.prepare_next() {
+                Ok(Prepared::Yes) => {}
+                Ok(Prepared::NoRoom) => break,
+                // A full disk refuses transactions, not opening: something may yet be freed.
+                Err(error) if error.is_want_of_room() => {
+                    tracing::warn!(%error, "no room for more log");
+                    break;
+                }
+                Err(error) => return Err(error.into()),
             }
         }
         let feeds: Vec<_> = checkpointers

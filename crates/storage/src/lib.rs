@@ -18,6 +18,7 @@ mod position;
 pub mod prefetch;
 pub mod process;
 pub mod recovery;
+pub mod reserve;
 pub mod shared;
 pub mod store;
 pub mod sync;

@@ -3,12 +3,13 @@
 //! A small text file for people, replaced whole by an atomic rename, so that a crash at any step
 //! leaves the old one or the new one. Its last line is a CRC-32C of the lines before. A manifest is
 //! only accepted if it is byte for byte what would be written for the same content, so damage of any
-//! byte is noticed.
+//! byte is noticed. On a full disk the [reserve](crate::reserve) gives it room.
 
 use crate::disk::{Access, Create, Disk, DiskError};
 use crate::journal::Retention;
 use crate::log::{LogLayout, LogPosition, Lsn};
 use crate::page::PAGE_SIZE;
+use crate::reserve;
 use std::fmt::Write;
 
 /// The manifest's file.
@@ -263,9 +264,18 @@ impl Manifest {
     }
 
     /// Replaces the database's manifest, or writes its first one, durably. A crash at any step
-    /// leaves the old one or this one.
+    /// leaves the old one or this one. If the disk is full it takes the room that was kept for this,
+    /// which is kept again afterwards, if there is any.
     pub fn write(&self, disk: &dyn Disk) -> Result<(), ManifestError> {
         self.check()?;
+        match self.replace(disk) {
+            Err(error) if error.is_full() && reserve::release(disk)? => self.replace(disk)?,
+            replaced => replaced?,
+        }
+        Ok(reserve::keep(disk)?)
+    }
+
+    fn replace(&self, disk: &dyn Disk) -> Result<(), DiskError> {
         if disk.list("")?.iter().any(|found| found == NEW_FILE) {
             disk.remove(NEW_FILE)?;
         }
@@ -274,8 +284,7 @@ impl Manifest {
         file.sync()?;
         drop(file);
         disk.rename(NEW_FILE, MANIFEST_FILE)?;
-        disk.sync_directory("")?;
-        Ok(())
+        disk.sync_directory("")
     }
 }
 

@@ -95,8 +95,9 @@ impl BackupFile {
         slot * self.layout.slot_bytes()
     }
 
-    /// Writes a slot and returns when it is durable. The file is extended before, in large steps but
-    /// not beyond `slots_expected` unless this slot is.
+    /// Writes a slot and returns when it is durable. The file is extended before, in large steps if
+    /// the disk has room for them, but not beyond `slots_expected` unless this slot is. After an
+    /// error that may be tried again ([`DiskError::may_be_tried_again`]) the slot may hold anything.
     pub fn write_slot(
         &mut self,
         slot: u64,
@@ -106,8 +107,14 @@ impl BackupFile {
         if slot >= self.slots {
             let step = (EXTEND_BYTES / self.layout.slot_bytes()).max(1);
             let slots = (self.slots + step).min(slots_expected).max(slot + 1);
-            self.file.preallocate(self.offset(slots))?;
-            self.slots = slots;
+            let extended = self.file.preallocate(self.offset(slots));
+            self.slots = match extended {
+                Err(error) if error.is_full() && slots > slot + 1 => {
+                    self.file.preallocate(self.offset(slot + 1))?;
+                    slot + 1
+                }
+                extended => extended.map(|()| slots)?,
+            };
         }
         self.file.write_durable_at(self.offset(slot), bytes)
     }

@@ -155,12 +155,12 @@ fn cannot_be_synced(error: &io::Error) -> bool {
 }
 
 fn sync_directory_at(path: &Path) -> Result<(), DiskError> {
-    let sync = || {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = uninterrupted(|| rustix::fs::open(path, flags, Mode::empty()))?;
-        uninterrupted(|| rustix::fs::fsync(&directory))
-    };
-    sync().map_err(|error| path_error("sync directory", path, error))
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    // Told apart: that a directory could not be opened has left nothing unknown.
+    let directory = uninterrupted(|| rustix::fs::open(path, flags, Mode::empty()))
+        .map_err(|error| path_error("open directory", path, error))?;
+    uninterrupted(|| rustix::fs::fsync(&directory))
+        .map_err(|error| path_error("sync directory", path, error))
 }
 
 /// Repeats a system call for as long as a signal interrupts it.

@@ -105,6 +105,18 @@ impl From<Forked> for LogError {
     }
 }
 
+impl LogError {
+    /// Whether there is no room for more log now: nothing is broken, and a later attempt may
+    /// succeed.
+    pub fn is_want_of_room(&self) -> bool {
+        match self {
+            LogError::Full { .. } => true,
+            LogError::Disk(error) => error.may_be_tried_again(),
+            _ => false,
+        }
+    }
+}
+
 impl From<DiskError> for LogError {
     fn from(error: DiskError) -> Self {
         LogError::Disk(Arc::new(error))

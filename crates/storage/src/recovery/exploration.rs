@@ -287,6 +287,7 @@ impl World {
                     let checkpointer = &mut life.checkpointers[stripe];
                     while let Some(group) = life.waiting[stripe].pop_front() {
                         checkpointer.apply(group.header(), group.payload())?;
+                        checkpointer.write_archive()?;
                         if self.random.chance(1, 3) {
                             break;
                         }
@@ -335,6 +336,7 @@ impl Life {
         for (checkpointer, waiting) in self.checkpointers.iter_mut().zip(&mut self.waiting) {
             for group in waiting.drain(..) {
                 checkpointer.apply(group.header(), group.payload()).unwrap();
+                checkpointer.write_archive().unwrap();
             }
         }
     }
@@ -348,6 +350,7 @@ impl Life {
             }
             while let Some(group) = self.waiting[stripe].pop_front() {
                 checkpointer.apply(group.header(), group.payload())?;
+                checkpointer.write_archive()?;
             }
             let complete = checkpointer.statistics().checkpoints;
             while self.checkpointers[stripe].statistics().checkpoints == complete {

@@ -210,7 +210,13 @@ fn archive(group: Unproved, archiver: &mut Option<&mut Archiver>) -> Result<Rows
         if rows.count > 0 {
             archiver.group(&header).push_all(&rows.records, rows.count);
         }
-        archiver.end_group(&header)?;
+        archiver.end_group(&header);
+        match archiver.write_waiting() {
+            // On a full disk the rows wait in memory: the log has them, and a database that cannot be
+            // opened cannot be made smaller.
+            Err(error) if error.may_be_tried_again() => {}
+            written => written?,
+        }
     }
     rows.records.clear();
     rows.count = 0;

@@ -65,6 +65,15 @@ impl CustodyError {
             _ => false,
         }
     }
+
+    /// Whether the next step may do what this one could not: there was no room, or no descriptor.
+    pub(super) fn may_be_tried_again(&self) -> bool {
+        match self {
+            CustodyError::Disk(error) => error.may_be_tried_again(),
+            CustodyError::Log(error) => error.is_want_of_room(),
+            _ => false,
+        }
+    }
 }
 
 /// How much of the log may be left unread: at most this,
@@ -170,8 +179,15 @@ impl Custody {
         let after_next = self.layout.segment_of(self.fed.lsn) + 2;
         let needed = self.layout.segment_start(after_next);
         while self.segments.count().1 < segments || self.segments.prepared_end() < needed {
-            if self.segments.prepare_next()? == Prepared::NoRoom {
-                break;
+            match self.segments.prepare_next() {
+                Ok(Prepared::Yes) => {}
+                Ok(Prepared::NoRoom) => break,
+                // A full disk refuses transactions, not opening: something may yet be freed.
+                Err(error) if error.is_want_of_room() => {
+                    tracing::warn!(%error, "no room for more log");
+                    break;
+                }
+                Err(error) => return Err(error),
             }
         }
         Ok(())

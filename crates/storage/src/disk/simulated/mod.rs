@@ -49,6 +49,10 @@ pub struct Faults {
     /// Once the lengths of all files together would exceed so many bytes, writes fail for want of
     /// space, after writing what fits.
     pub capacity_bytes: Option<u64>,
+    /// From the first of these steps on, and before the second one, the disk is full: what would
+    /// create a file or a directory, or lengthen a file, fails for want of space and does nothing.
+    /// Attempts are steps, too, so whoever goes on trying comes to the end of it.
+    pub full_steps: Option<(u64, u64)>,
 }
 
 /// A disk in memory that can crash and fail. Clones are the same disk.

@@ -260,8 +260,15 @@ impl State {
         Ok(number)
     }
 
+    /// Whether there is no room for anything in this step.
+    fn is_full(&self) -> bool {
+        let full = self.faults.full_steps;
+        full.is_some_and(|(from, until)| (from..until).contains(&self.steps))
+    }
+
     fn create(&mut self, name: &str) -> io::Result<FileNumber> {
         let fate = self.step()?;
+        room(self.is_full())?;
         let number = self.next_file;
         self.next_file += 1;
         self.files.insert(number, File::default());
@@ -338,6 +345,7 @@ impl State {
             return Ok(());
         }
         let fate = self.step()?;
+        room(self.is_full())?;
         self.names.make_directory(directory);
         fate.result()
     }
@@ -411,12 +419,15 @@ impl State {
     /// The end up to which a file may be written, at most `end`.
     fn end_that_fits(&self, number: FileNumber, end: usize) -> usize {
         let length = self.files[&number].content.live().len();
-        let Some(capacity) = self.faults.capacity_bytes else {
-            return end;
-        };
         if end <= length {
             return end;
         }
+        if self.is_full() {
+            return length;
+        }
+        let Some(capacity) = self.faults.capacity_bytes else {
+            return end;
+        };
         let used: u64 = self
             .names
             .live()
