@@ -134,7 +134,7 @@ impl Setting {
 
 /// Gives the accounts what they have at first, unless they have it.
 fn prepare(segment: &Segment) -> anyhow::Result<()> {
-    segment.run(|tx| -> anyhow::Result<()> {
+    let prepared = segment.run(|tx| -> anyhow::Result<()> {
         if tx.length() < PAGES * PAGE {
             tx.grow_to(PAGES * PAGE)?;
         }
@@ -147,7 +147,8 @@ fn prepare(segment: &Segment) -> anyhow::Result<()> {
             tx.write(word(page, 0), EACH)?;
         }
         Ok(())
-    })
+    });
+    Ok(prepared?)
 }
 
 impl MappedVictim {

@@ -10,17 +10,15 @@
 use crate::multilevel_operations::{ACCOUNTS, Plan, WORKERS_MAX};
 use crate::multilevel_victim::{Opened, StrategyName, open};
 use crate::witness;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx::storage::disk::{Disk, RealDisk};
 use sardonyx::storage::verify::verify;
 use sardonyx_workload::random::Random;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Options of `torture-multilevel`.
 #[derive(Args)]

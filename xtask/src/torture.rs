@@ -3,16 +3,14 @@
 
 use crate::victim::{Setting, scale};
 use crate::witness;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx_benchmark::proof::prove;
 use sardonyx_benchmark::schema::Schema;
 use sardonyx_workload::random::Random;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 /// Options of `torture`.
 #[derive(Args)]

@@ -198,16 +198,7 @@ impl Drive {
         Ok(())
     }
 
-    /// Cuts the power, if that was not done, and takes what there is.
-    pub fn into_cut(mut self) -> CutDrive {
-        self.cut();
-        CutDrive {
-            durable: self.durable,
-            unsynced: self.unsynced,
-        }
-    }
-
-    /// The same, of a drive that somebody still shows.
+    /// Cuts the power, if that was not done, and says what there is.
     pub fn as_cut(&mut self) -> CutDrive {
         self.cut();
         CutDrive {
@@ -265,7 +256,7 @@ mod tests {
         let mut shown = [0; 2048];
         drive.read(0, &mut shown).unwrap();
         assert_eq!((shown[0], shown[512], shown[1024]), (1, 2, 2));
-        let cut = drive.into_cut();
+        let cut = drive.as_cut();
         assert_eq!(cut.unsynced_bytes(), 1024);
         let all = |kept| [0, 1, 2].map(|at| sector(&cut, kept, 1, at));
         assert_eq!(all(Kept::Nothing), [1, 1, 0]);
@@ -280,7 +271,7 @@ mod tests {
         drive.write(0, &[2; 1024]).unwrap();
         drive.write(0, &[3; 1024]).unwrap();
         drive.discard(0, 512).unwrap();
-        let cut = drive.into_cut();
+        let cut = drive.as_cut();
         let kept = Kept::Sectors { percent: 50 };
         let of = |seed| [0, 1].map(|at| sector(&cut, kept, seed, at));
         let mut met = std::collections::BTreeSet::new();
@@ -302,7 +293,7 @@ mod tests {
         assert!(!drive.is_on());
         assert_eq!(drive.write(4096, &[3; 512]), Err(Refused::PowerOff));
         assert_eq!(drive.flush(), Err(Refused::PowerOff));
-        let cut = drive.into_cut();
+        let cut = drive.as_cut();
         // The write at which it went may be there in part; those after it are not.
         let met: std::collections::BTreeSet<_> = (0..50)
             .map(|seed| [0, 1, 2, 8].map(|at| sector(&cut, Kept::Sectors { percent: 50 }, seed, at)))
@@ -317,7 +308,7 @@ mod tests {
         drive.write(0, &[1; 512]).unwrap();
         drive.cut_at(Some(1));
         assert_eq!(drive.flush(), Err(Refused::PowerOff));
-        assert_eq!(sector(&drive.into_cut(), Kept::Nothing, 1, 0), 0);
+        assert_eq!(sector(&drive.as_cut(), Kept::Nothing, 1, 0), 0);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! WAL mode: with a rollback journal only `synchronous=EXTRA` promises that the last transaction is
 //! there.
 
-use crate::command::{self, QUICK, must};
+use crate::command::{self, must};
 use anyhow::{Context, bail, ensure};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
@@ -145,10 +145,4 @@ fn read_sqlite(directory: &Path) -> anyhow::Result<u64> {
     let last: u64 = ask("SELECT coalesce(max(number), 0) FROM numbers;")?.parse()?;
     ensure!(count == last, "of the first {last} numbers {count} are there");
     Ok(count)
-}
-
-/// SQLite's version.
-pub fn sqlite_version() -> Option<String> {
-    let said = command::run(Command::new("sqlite3").arg("--version"), QUICK).ok()?;
-    Some(said.output.split(' ').next()?.to_string())
 }

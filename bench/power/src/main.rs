@@ -38,7 +38,7 @@ struct Arguments {
     #[command(subcommand)]
     hidden: Option<Hidden>,
     #[command(flatten)]
-    run: run::Arguments,
+    run: run::Run,
 }
 
 /// What the command starts itself.
@@ -60,7 +60,7 @@ enum Hidden {
 fn main() -> anyhow::Result<ExitCode> {
     let arguments = Arguments::parse();
     match arguments.hidden {
-        None => arguments.run.run(),
+        None => arguments.run.start(),
         Some(Hidden::KnownVictim { name, directory }) => {
             known::run(&name, &directory).map(|()| ExitCode::SUCCESS)
         }

@@ -22,7 +22,7 @@ use std::time::Instant;
 /// e2fsprogs, xfsprogs, btrfs-progs). What is missing is left out, with a sentence. Works in a directory
 /// of its own, and takes down everything that it put up, also what a killed run has left.
 #[derive(Args)]
-pub struct Arguments {
+pub struct Run {
     /// How often to cut, on each file system; spread over the ways of use
     #[arg(long, default_value_t = 60)]
     cuts: u64,
@@ -61,9 +61,9 @@ pub struct Arguments {
     victims: PathBuf,
 }
 
-impl Arguments {
+impl Run {
     /// Runs everything. The exit code says whether everything was as it must be.
-    pub fn run(&self) -> anyhow::Result<ExitCode> {
+    pub fn start(&self) -> anyhow::Result<ExitCode> {
         let missing = missing();
         if !missing.is_empty() {
             println!("torture-power is left out: {}", missing.join("; "));
