@@ -1,6 +1,7 @@
 //! Crash exploration: random transactions on a simulated disk that crashes at a chosen step, loses,
 //! tears and reorders what was not synced, and may crash again during recovery; then the recovered
-//! database is held against a plain in-memory model.
+//! database is held against a plain in-memory model. Before the machine crashes, other processes may
+//! go on on it after one was killed, or after its sync failed.
 //!
 //! A recovered database must hold exactly the first `j` transactions for some `j` between the last
 //! one that was acknowledged as durable and the last one that ran (I1, I4, I8). Everything follows
@@ -50,6 +51,8 @@ pub struct Plan {
     pub seed: u64,
     /// Crash at this step of the disk in the first life; `None`: run it to its end, then crash.
     pub crash_at_step: Option<u64>,
+    /// Kill the process at this step instead; others go on before the machine crashes.
+    pub kill_at_step: Option<u64>,
     /// Fail this sync instead.
     pub fail_sync_at: Option<u64>,
     /// How often the database is crashed and recovered.
@@ -106,6 +109,7 @@ impl Exploration {
         let mut random = Random::new(plan.seed);
         let faults = Faults {
             crash_at_step: plan.crash_at_step,
+            kill_at_step: plan.kill_at_step,
             fail_sync_at: plan.fail_sync_at,
             ..Faults::default()
         };
@@ -133,7 +137,8 @@ impl Exploration {
             {
                 return Err(format!("life {life}: {error}"));
             }
-            self.crash_and_recover()
+            self.go_on()
+                .and_then(|()| self.crash_and_recover())
                 .map_err(|what| format!("life {life}: {what}"))?;
         }
         Ok(self.explored)
@@ -248,6 +253,49 @@ impl Exploration {
         Ok(())
     }
 
+    /// Goes on on the same machine, perhaps: as one process or several, each of which may be killed or
+    /// see a sync fail.
+    fn go_on(&mut self) -> Result<(), String> {
+        while self.random.chance(40) {
+            let within = Some(1 + self.random.below(60));
+            let (kill_at_step, fail_sync_at) = match self.random.below(3) {
+                0 => (within, None),
+                1 => (None, within),
+                _ => (None, None),
+            };
+            self.disk = self.disk.next_process(Faults {
+                kill_at_step,
+                fail_sync_at,
+                ..Faults::default()
+            });
+            let planned = fail_sync_at.is_some();
+            match self.go_on_once()? {
+                Err(error) if !planned && !self.disk.has_crashed() => {
+                    return Err(format!("the next process: {error}"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Another process. The inner error may be the planned one.
+    fn go_on_once(&mut self) -> Result<Result<(), Error>, String> {
+        let read = self.open().and_then(|opened| Ok((read(&opened)?, opened)));
+        let (found, opened) = match read {
+            Ok(read) => read,
+            Err(error) => return Ok(Err(error)),
+        };
+        let settled = self.settle(&found);
+        settled.map_err(|what| format!("the next process finds: {what}"))?;
+        for _ in 0..self.random.below(8) {
+            if let Err(error) = self.one_transaction(&opened) {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(()))
+    }
+
     /// Crashes, perhaps again and again during recovery, then recovers and compares.
     fn crash_and_recover(&mut self) -> Result<(), String> {
         self.disk.crash();
@@ -270,14 +318,17 @@ impl Exploration {
             .map_err(|error| format!("recovery failed: {error}"))?;
         let found = read(&opened).map_err(|error| format!("reading failed: {error}"))?;
         drop(opened);
+        self.settle(&found)
+    }
+
+    /// What was found must be the state of a prefix that has all acknowledged transactions; it is
+    /// durable now.
+    fn settle(&mut self, found: &Model) -> Result<(), String> {
         let from = self.acknowledged;
-        let Some(at) = self.history[from..]
-            .iter()
-            .position(|model| *model == found)
-        else {
+        let Some(at) = self.history[from..].iter().position(|model| model == found) else {
             let earlier = self.history[..from]
                 .iter()
-                .rposition(|model| *model == found);
+                .rposition(|model| model == found);
             return Err(match earlier {
                 Some(n) => format!("only {n} of {from} acknowledged transactions are there"),
                 None => format!("the state is that of no prefix: {found:?}"),
