@@ -1,9 +1,10 @@
 //! Long runs: `torture` kills a real process again and again, with an outside witness of what was
 //! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
 //! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
-//! `explore` crashes the simulated disk for as many seeds as you give.
+//! `explore` crashes the simulated disk for as many seeds as you give; `torture-damage` damages files.
 
 mod complex_torture;
+mod damage_torture;
 mod explore;
 mod mapped_torture;
 mod multilevel_operations;
@@ -36,6 +37,9 @@ enum Command {
     /// Kills a process that runs multi-level transactions, under every strategy, at random points, and
     /// its recovery, too; checks that every acknowledged transaction is there once and whole.
     TortureMultilevel(multilevel_torture::MultilevelTorture),
+    /// Damages a database's files and compares what opening and verifying say with a checksum of all
+    /// rows.
+    TortureDamage(damage_torture::DamageTorture),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
     /// The process that torture kills.
@@ -55,6 +59,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Torture(torture) => torture.run(),
+        Command::TortureDamage(torture) => torture.run(),
         Command::Explore(explore) => explore.run(),
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),

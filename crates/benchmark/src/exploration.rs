@@ -19,18 +19,18 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// A record of the explored database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-struct Item {
-    id: u64,
-    value: u64,
+pub(crate) struct Item {
+    pub(crate) id: u64,
+    pub(crate) value: u64,
     filler: [u8; 240],
 }
 record!(Item { table: "items", key: id: u64 });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-struct Note {
-    id: u64,
-    value: u64,
+pub(crate) struct Note {
+    pub(crate) id: u64,
+    pub(crate) value: u64,
 }
 
 impl JournalRow for Note {
@@ -39,9 +39,9 @@ impl JournalRow for Note {
 
 /// What the database should hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Model {
-    items: BTreeMap<u64, u64>,
-    notes: Vec<(u64, u64)>,
+pub(crate) struct Model {
+    pub(crate) items: BTreeMap<u64, u64>,
+    pub(crate) notes: Vec<(u64, u64)>,
 }
 
 /// What to explore.
@@ -98,11 +98,53 @@ struct Exploration {
     stripes: u32,
 }
 
-struct Opened {
-    database: Database,
-    items: Table<Item>,
-    notes: Journal<Note>,
+pub(crate) struct Opened {
+    pub(crate) database: Database,
+    pub(crate) items: Table<Item>,
+    pub(crate) notes: Journal<Note>,
 }
+
+impl Item {
+    pub(crate) fn new(id: u64, value: u64) -> Item {
+        Item {
+            id,
+            value,
+            filler: [7; 240],
+        }
+    }
+}
+
+/// Opens the explored database: small files and bounds, so that a few hundred transactions meet all
+/// of them.
+pub(crate) fn open_on(disk: &SimulatedDisk, identity: u64, stripes: u32) -> Result<Opened, Error> {
+    let limits = GroupLimits {
+        group_bytes: 8 << 10,
+        transaction_bytes: 16 << 10,
+        depth: 1,
+        buffers: 4,
+    };
+    let database = Options::new()
+        .shape(Shape::Threadless)
+        .segment_bytes(32 << 10)
+        .block_bytes(4096 * 4)
+        .stripes(stripes)
+        .log_bytes_max(256 << 10)
+        .log_bytes_prepared(0)
+        .checkpoint_interval_bytes(48 << 10)
+        .memory_bytes_max(MEMORY_BYTES_MAX)
+        .group_limits(limits)
+        .identity(identity)
+        .open_on(Arc::new(disk.clone()))?;
+    let (items, notes) = (database.table()?, database.journal()?);
+    Ok(Opened {
+        database,
+        items,
+        notes,
+    })
+}
+
+/// The most bytes of pages of an explored database.
+pub(crate) const MEMORY_BYTES_MAX: u64 = 64 << 20;
 
 impl Exploration {
     fn new(plan: Plan) -> Self {
@@ -145,30 +187,7 @@ impl Exploration {
     }
 
     fn open(&self) -> Result<Opened, Error> {
-        let limits = GroupLimits {
-            group_bytes: 8 << 10,
-            transaction_bytes: 16 << 10,
-            depth: 1,
-            buffers: 4,
-        };
-        let database = Options::new()
-            .shape(Shape::Threadless)
-            .segment_bytes(32 << 10)
-            .block_bytes(4096 * 4)
-            .stripes(self.stripes)
-            .log_bytes_max(256 << 10)
-            .log_bytes_prepared(0)
-            .checkpoint_interval_bytes(48 << 10)
-            .memory_bytes_max(64 << 20)
-            .group_limits(limits)
-            .identity(self.plan.seed | 1)
-            .open_on(Arc::new(self.disk.clone()))?;
-        let (items, notes) = (database.table()?, database.journal()?);
-        Ok(Opened {
-            database,
-            items,
-            notes,
-        })
+        open_on(&self.disk, self.plan.seed | 1, self.stripes)
     }
 
     /// Runs random transactions until the plan's number or the crash.
@@ -205,14 +224,7 @@ impl Exploration {
                 let (id, value) = (random.below(120), random.next_u64());
                 match random.below(10) {
                     0..=3 if !model.items.contains_key(&id) => {
-                        transaction.insert(
-                            opened.items,
-                            &Item {
-                                id,
-                                value,
-                                filler: [7; 240],
-                            },
-                        )?;
+                        transaction.insert(opened.items, &Item::new(id, value))?;
                         model.items.insert(id, value);
                     }
                     0..=6 => {
@@ -341,7 +353,8 @@ impl Exploration {
     }
 }
 
-fn read(opened: &Opened) -> Result<Model, Error> {
+/// Everything that is there.
+pub(crate) fn read(opened: &Opened) -> Result<Model, Error> {
     let mut model = Model::default();
     opened.database.read(|view| {
         for item in view.scan(opened.items) {
