@@ -5,7 +5,7 @@
 //! instead of stranding executed ones (I10). Preparing happens on a thread of its own, or, when
 //! running without threads, on the caller's.
 
-use super::segment::{LogPin, Prepared, Segments};
+use super::segment::{Prepared, Segments};
 use super::{LogError, Lsn};
 use crate::sync::{Condvar, Mutex};
 use std::sync::Arc;
@@ -179,14 +179,6 @@ impl Room {
         self.settled.notify_all();
     }
 
-    /// Keeps the log from `lsn` on, for a reader. `None` if it is freed already.
-    pub fn pin(self: &Arc<Self>, lsn: Lsn) -> Option<PinnedLog> {
-        Some(PinnedLog {
-            pin: Some(self.segments.pin(lsn)?),
-            room: self.clone(),
-        })
-    }
-
     /// Ends [`Room::run`] and all waits.
     pub fn close(&self) {
         self.state.lock().closed = true;
@@ -227,20 +219,6 @@ impl Room {
             }
             self.settled.notify_all();
         }
-    }
-}
-
-/// A pin on the log; when it is dropped, whoever waits for room looks again.
-#[derive(Debug)]
-pub struct PinnedLog {
-    pin: Option<LogPin>,
-    room: Arc<Room>,
-}
-
-impl Drop for PinnedLog {
-    fn drop(&mut self) {
-        self.pin = None;
-        self.room.freed();
     }
 }
 
