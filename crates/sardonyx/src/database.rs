@@ -166,10 +166,13 @@ impl Database {
         self.kernel.read(|space: &TableSpace| body(&space.view()))
     }
 
-    /// Calls `each` with every durable row of a journal, oldest first, until it returns false.
+    /// Calls `each` with every row of a journal that is durable now, oldest first, until it returns
+    /// false. Nobody waits for it, however long it takes, and it may itself run transactions on this
+    /// database: what it reads is neither locked nor held back.
     ///
     /// # Errors
-    /// Damage in the archive or the log, with file and offset.
+    /// Damage in the archive or the log, with file and offset; that the journal's
+    /// [`Retention`](crate::Retention) removed rows before they were read.
     pub fn journal_rows<J: JournalRow>(
         &self,
         journal: Journal<J>,
@@ -178,18 +181,10 @@ impl Database {
         self.check_process()?;
         let backbone = self.kernel.backbone();
         let commit = backbone.commit();
-        // Held back while we read: what the archive has is read from there, the rest from the log.
-        // A checkpoint may free it between the two; then the place has moved on.
-        let _pin = loop {
-            let needed_from = backbone.checkpoint().log_needed_from();
-            if let Some(pin) = commit.room().pin(needed_from.lsn) {
-                break pin;
-            }
-        };
-        let before_group = Some(commit.durable().group);
         let number = journal.number();
         let (disk, manifest) = (backbone.disk(), backbone.manifest());
-        let mut reader = JournalReader::open(disk, manifest, Some(number), before_group)?;
+        let mut reader = JournalReader::open(disk, manifest, Some(number), None)?
+            .while_written(commit.segments(), commit.durable().group);
         while let Some(row) = reader.next_row()? {
             let row = J::read_from_bytes(row.bytes).map_err(|_| {
                 Error::Aborted(format!("a row of journal {:?} has another length", J::NAME))

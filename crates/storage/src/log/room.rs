@@ -9,7 +9,7 @@
 //! without new room. Only when one was taken and freed none are transactions refused; the next one
 //! tries again.
 
-use super::segment::{LogPin, Prepared, Segments};
+use super::segment::{Prepared, Segments};
 use super::{LogError, Lsn};
 use crate::sync::{Condvar, Mutex};
 use std::sync::Arc;
@@ -217,14 +217,6 @@ impl Room {
         self.settled.notify_all();
     }
 
-    /// Keeps the log from `lsn` on, for a reader. `None` if it is freed already.
-    pub fn pin(self: &Arc<Self>, lsn: Lsn) -> Option<PinnedLog> {
-        Some(PinnedLog {
-            pin: Some(self.segments.pin(lsn)?),
-            room: self.clone(),
-        })
-    }
-
     /// Ends [`Room::run`] and all waits.
     pub fn close(&self) {
         self.state.lock().closed = true;
@@ -265,20 +257,6 @@ impl Room {
             }
             self.settled.notify_all();
         }
-    }
-}
-
-/// A pin on the log; when it is dropped, whoever waits for room looks again.
-#[derive(Debug)]
-pub struct PinnedLog {
-    pin: Option<LogPin>,
-    room: Arc<Room>,
-}
-
-impl Drop for PinnedLog {
-    fn drop(&mut self) {
-        self.pin = None;
-        self.room.freed();
     }
 }
 

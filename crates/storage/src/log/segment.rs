@@ -206,6 +206,13 @@ impl Segments {
         freed.len()
     }
 
+    /// Whether the log from `lsn` on is kept: nothing of it was freed.
+    pub fn keeps(&self, lsn: Lsn) -> bool {
+        let files = self.files.lock();
+        let first = files.live.keys().next();
+        first.is_some_and(|first| *first <= self.layout.segment_of(lsn))
+    }
+
     /// Keeps the log from `lsn` on until the pin is dropped. `None` if it is freed already.
     pub fn pin(self: &Arc<Self>, lsn: Lsn) -> Option<LogPin> {
         let mut files = self.files.lock();
@@ -237,7 +244,7 @@ impl Segments {
     }
 }
 
-/// Holds the log back for a reader: a journal scan, or a standby that catches up.
+/// Holds the log back for a reader that cannot do without it: a standby that catches up.
 #[derive(Debug)]
 pub struct LogPin {
     segments: Arc<Segments>,
