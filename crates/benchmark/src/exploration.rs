@@ -157,6 +157,7 @@ impl Exploration {
             .memory_bytes_max(64 << 20)
             .group_limits(limits)
             .identity(self.plan.seed | 1)
+            .hash_seed(self.plan.seed)
             .open_on(Arc::new(self.disk.clone()))?;
         let (items, notes) = (database.table()?, database.journal()?);
         Ok(Opened {
