@@ -134,6 +134,7 @@ pub(crate) fn open_on(disk: &SimulatedDisk, identity: u64, stripes: u32) -> Resu
         .memory_bytes_max(MEMORY_BYTES_MAX)
         .group_limits(limits)
         .identity(identity)
+        .hash_seed(identity)
         .open_on(Arc::new(disk.clone()))?;
     let (items, notes) = (database.table()?, database.journal()?);
     Ok(Opened {

@@ -4,6 +4,7 @@ use crate::pages::Stop;
 use crate::undo::UndoDamage;
 use sardonyx_storage::backbone;
 use sardonyx_storage::log::LogError;
+use sardonyx_storage::process::{FORKED, Forked};
 use sardonyx_storage::store::StoreError;
 use sardonyx_table::TableError;
 use std::error::Error;
@@ -23,7 +24,7 @@ pub enum DatabaseError {
     Undo(#[from] UndoDamage),
     /// The log does not take any more.
     #[error(transparent)]
-    Log(#[from] LogError),
+    Log(LogError),
     /// No more memory for pages.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -86,6 +87,24 @@ pub enum DatabaseError {
         /// Why.
         reason: String,
     },
+    /// This process was forked from the one that opened the database. Nothing was done.
+    #[error("{}", FORKED)]
+    Forked,
+}
+
+impl From<LogError> for DatabaseError {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Forked => DatabaseError::Forked,
+            error => DatabaseError::Log(error),
+        }
+    }
+}
+
+impl From<Forked> for DatabaseError {
+    fn from(_: Forked) -> Self {
+        DatabaseError::Forked
+    }
 }
 
 /// An inverse operation failed. Its transaction stays unfinished, with its locks: it is undone when

@@ -1,6 +1,7 @@
 //! What the threads of a database share: pages, locks, the log stage, and waiting for the log.
 
 use crate::areas::Areas;
+use crate::error::DatabaseError;
 use crate::frames::Frames;
 use crate::pages::{Area, Stop};
 use crate::registry::Numbered;
@@ -148,8 +149,21 @@ impl Shared {
         self.transactions.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Whether this is a child of the process that opened the database. Asked before any lock is taken:
+    /// the child has those that other threads held, and nobody gives them back.
+    #[inline]
+    pub fn is_forked(&self) -> bool {
+        !self.commit.process().is_current()
+    }
+
+    /// Refuses a forked child.
+    pub fn check_process(&self) -> Result<(), DatabaseError> {
+        Ok(self.commit.process().check()?)
+    }
+
     /// Makes an area have at least so many pages.
     pub fn grow(&self, area: Area, pages: u64) -> Result<Arc<Areas>, Stop> {
+        self.check()?;
         let mut stage = self.stage();
         // Under the stage, so that nobody else grows it meanwhile.
         let areas = self.areas();

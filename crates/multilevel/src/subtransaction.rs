@@ -20,6 +20,7 @@ use sardonyx_lock::{
     Asker, Denied, EXCLUSIVE, Granted, LockSpace, Mode, Modes, Owner, PAGES, Quantity, Reserved,
     Resource, SHARED, Token,
 };
+use sardonyx_storage::log::LogError;
 use sardonyx_storage::page::PageId;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -190,6 +191,7 @@ impl<'d> Subtransaction<'d> {
         if let Some(verdict) = self.verdict.get() {
             return Err(self.stop(verdict));
         }
+        self.check_process()?;
         let mode = if how == Held::Shared {
             SHARED
         } else {
@@ -213,6 +215,15 @@ impl<'d> Subtransaction<'d> {
         Ok(how)
     }
 
+    /// Before a lock is asked for: the operation may have forked, and this be the child.
+    fn check_process(&self) -> Result<(), Stop> {
+        self.shared
+            .commit
+            .process()
+            .check()
+            .map_err(|forked| LogError::from(forked).into())
+    }
+
     fn bytes_max(&self) -> usize {
         self.shared.commit.limits().transaction_bytes
     }
@@ -221,10 +232,14 @@ impl<'d> Subtransaction<'d> {
 impl Pages for Subtransaction<'_> {
     fn page(&self, area: Area, index: u64) -> Result<PageId, Stop> {
         let found = self.areas.borrow().page(area, index);
-        found.or_else(|_| self.areas_now().page(area, index))
+        found.or_else(|_| {
+            self.check_process()?;
+            self.areas_now().page(area, index)
+        })
     }
 
     fn pages_of(&self, area: Area) -> Result<u64, Stop> {
+        self.check_process()?;
         self.areas_now().pages_of(area)
     }
 
@@ -259,6 +274,7 @@ impl Pages for Subtransaction<'_> {
         if !known {
             self.hold(page, Held::Exclusive)?;
             if matches!(self.strategy, Strategy::PersistenceSpheres { .. }) {
+                self.check_process()?;
                 self.shared.stage().begin_to_write(page);
             }
             self.held.get_mut().set(page, Held::Writing);
@@ -289,6 +305,7 @@ impl Pages for Subtransaction<'_> {
         if self.strategy == Strategy::SingleLevel || self.purpose == Purpose::Compensation {
             return Ok(());
         }
+        self.check_process()?;
         let locks = &self.shared.locks;
         match locks.try_request(self.asker, space, object, mode) {
             Some(Granted::New) => {
@@ -306,6 +323,9 @@ impl Pages for Subtransaction<'_> {
             // Nothing is protected by such a lock, or everything is already.
             return Some(Modes::NONE);
         }
+        if self.shared.is_forked() {
+            return None;
+        }
         Some(self.shared.locks.held(self.asker.holder, space, object))
     }
 
@@ -321,6 +341,7 @@ impl Pages for Subtransaction<'_> {
             low,
             high,
         } = change;
+        self.check_process()?;
         let bounds = Stop::Bounds {
             value,
             change,

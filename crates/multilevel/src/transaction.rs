@@ -154,6 +154,8 @@ impl<'d> Transaction<'d> {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             self.call_in_two_levels(operation, asker)
         }));
+        // The operation may have forked, and this be the child.
+        self.database.check_process()?;
         self.course.lock().free_numbers.push(number);
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         if matches!(outcome, Err(CallError::Deadlock)) {
@@ -216,6 +218,10 @@ impl<'d> Transaction<'d> {
     /// # Errors
     /// [`CommitError`]; the transaction has been aborted then, but for [`CommitError::Unknown`].
     pub fn commit(mut self) -> Result<(), CommitError> {
+        if let Err(forked) = self.database.check_process() {
+            self.finished = true;
+            return Err(forked.into());
+        }
         if self.is_doomed() {
             self.abort_now()?;
             return Err(CommitError::Deadlock);
@@ -291,6 +297,8 @@ impl<'d> Transaction<'d> {
 
     fn abort_now(&mut self) -> Result<(), DatabaseError> {
         self.finished = true;
+        // A forked child has nothing to undo: what it sees is its parent's.
+        self.database.check_process()?;
         if self.strategy == Strategy::SingleLevel {
             let mut single = self.single.lock();
             single.changes.undo_to(Mark::default(), |page, start, old| {
@@ -358,6 +366,7 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if !self.finished
             && let Err(error) = self.abort_now()
+            && !self.database.is_forked()
         {
             tracing::error!(%error, "a dropped transaction could not be undone");
         }

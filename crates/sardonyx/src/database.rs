@@ -13,7 +13,7 @@ use sardonyx_storage::log::statistics::LogStatistics;
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_storage::sync::futex::Mutex;
 use sardonyx_table::{
-    Journal, JournalRow, RebuildReport, Record, Table, TableSpace, Transaction, View,
+    Journal, JournalRow, KeyHash, RebuildReport, Record, Table, TableSpace, Transaction, View,
 };
 use std::collections::HashSet;
 use std::path::Path;
@@ -53,8 +53,11 @@ impl Database {
     pub(crate) fn open_with(disk: Arc<dyn Disk>, options: Options) -> Result<Database, Error> {
         let (shape, workers) = (options.shape, options.storage.workers);
         let limits = options.storage.limits;
+        let hash = options
+            .hash_seed
+            .map_or_else(KeyHash::random, KeyHash::from_seed);
         let opened = Backbone::open(disk, options.storage)?;
-        let (mut space, rebuild) = TableSpace::open(opened.store, workers)?;
+        let (mut space, rebuild) = TableSpace::open_with(opened.store, workers, hash)?;
         space.set_transaction_bytes_max(limits.transaction_bytes);
         let kernel = Kernel::start(space, opened.filling, opened.backbone, shape);
         let procedures = Mutex::default();

@@ -10,7 +10,7 @@
 use crate::checkpoint::{
     CheckpointInterval, CheckpointPlace, CheckpointStage, Checkpointer, RemoteError, ShippedLog,
 };
-use crate::disk::{Disk, DiskError, DiskLock};
+use crate::disk::{Disk, DiskError, DiskLock, system_random};
 use crate::journal::Retention;
 use crate::log::commit::{GroupCommit, GroupSource};
 use crate::log::feed::Feed;
@@ -498,7 +498,7 @@ pub(crate) fn read_or_create(
 }
 
 fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
-    let identity = options.identity.unwrap_or_else(random_identity);
+    let identity = options.identity.unwrap_or_else(system_random);
     let manifest = Manifest {
         segment_bytes: options.segment_bytes,
         block_bytes: options.block_bytes,
@@ -560,14 +560,6 @@ fn evidence_of_data(disk: &Arc<dyn Disk>) -> Result<Option<String>, DiskError> {
         }
     }
     Ok(None)
-}
-
-fn random_identity() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    // The standard library's hasher keys come from the system's random numbers.
-    std::collections::hash_map::RandomState::new()
-        .build_hasher()
-        .finish()
 }
 
 /// I10: whatever is admitted fits.

@@ -43,6 +43,11 @@ impl Transaction<'_> {
                     Ok((output, inverse))
                 })
             }));
+            if let Err(forked) = self.database.check_process() {
+                // The operation forked, and this is the child: the pages' locks are the parent's.
+                std::mem::forget(subtransaction);
+                return Err(forked.into());
+            }
             let ended = match (subtransaction.verdict(), outcome) {
                 (None, Ok(Ok((output, inverse)))) => {
                     let inverse = inverse.as_ref().map(|i| (i.name(), i.bytes()));
@@ -165,6 +170,10 @@ impl Transaction<'_> {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             executing(|| operation.execute(&mut subtransaction))
         }));
+        if let Err(forked) = self.database.check_process() {
+            std::mem::forget((subtransaction, single));
+            return Err(forked.into());
+        }
         let verdict = subtransaction.verdict();
         let well = verdict.is_none() && matches!(outcome, Ok(Ok(_)));
         if !well {

@@ -42,6 +42,10 @@ impl Transaction<'_> {
             let workspace = self.course.lock().workspaces.pop().unwrap_or_default();
             let mut subtransaction = self.subtransaction(Purpose::Compensation, asker, workspace);
             let outcome = self.execute_inverse(&done, &mut subtransaction);
+            if let Err(forked) = self.database.check_process() {
+                std::mem::forget(subtransaction);
+                return Err(forked);
+            }
             let verdict = subtransaction.verdict();
             let ended = match (verdict, outcome) {
                 (None, Ok(())) => self.end_of_compensation(&mut subtransaction, &done),
