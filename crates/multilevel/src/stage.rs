@@ -11,11 +11,13 @@
 //!
 //! Source: paper 003, section 2.
 
+pub(crate) mod reserve;
 pub(crate) mod spheres;
 
 use crate::changes::Changed;
 use crate::error::DatabaseError;
 use crate::frames::Frames;
+use crate::stage::reserve::{Growth, PageReserve};
 use crate::stage::spheres::Unwritten;
 use crate::statistics::Counters;
 use crate::strategy::PageLog;
@@ -55,6 +57,8 @@ pub(crate) struct Stage {
     /// By transaction: its slot in the undo area, if it has entries in the log.
     pub slots: IntegerMap<u64, SlotNumber>,
     pub unwritten: Unwritten,
+    /// Pages that inverses of running transactions may take.
+    pub reserve: PageReserve,
     /// For the bytes of entries.
     pub scratch: Vec<u8>,
 }
@@ -140,11 +144,17 @@ impl Stage {
     /// A sequence number that no other operation has, when so many, this one included, will be used
     /// before the next is asked for. It may end a unit.
     pub fn sequences(&mut self, count: u64) -> Result<u64, DatabaseError> {
+        self.make_sequences_ready(count)?;
+        self.sequence += 1;
+        Ok(self.sequence - 1)
+    }
+
+    /// Makes sure that the next so many sequence numbers may be used. It may end a unit.
+    pub fn make_sequences_ready(&mut self, count: u64) -> Result<(), DatabaseError> {
         if self.sequence + count > self.header.sequence_end {
             self.reserve_sequences()?;
         }
-        self.sequence += 1;
-        Ok(self.sequence - 1)
+        Ok(())
     }
 
     fn reserve_sequences(&mut self) -> Result<(), DatabaseError> {
@@ -175,14 +185,19 @@ impl Stage {
     }
 
     /// Makes an area have so many pages. Whoever asks and then fails leaves it so.
-    pub fn grow(&mut self, number: u16, pages: u64) -> Result<(), DatabaseError> {
+    pub fn grow(&mut self, number: u16, pages: u64, growth: Growth) -> Result<(), DatabaseError> {
         let so_far: u64 = self.catalogue.extents_of(number).map(|e| e.pages).sum();
         if so_far >= pages {
             return Ok(());
         }
         self.admit()?;
+        let pages_max = self.frames.pages_max();
+        let usual_max = self.reserve.pages_max(pages_max, Growth::OfWork);
         let mut catalogue = self.catalogue.clone();
-        let (_, writes) = catalogue.extend(number, pages - so_far)?;
+        let (_, writes) = catalogue.extend_within(number, pages - so_far, usual_max)?;
+        if catalogue.pages > self.reserve.pages_max(pages_max, growth) {
+            return Err(self.reserve.full(catalogue.pages, pages_max));
+        }
         self.frames.grow_to(catalogue.pages)?;
         self.catalogue = catalogue;
         self.store(&writes);
@@ -210,14 +225,15 @@ impl Stage {
         }
     }
 
-    /// Makes sure that the undo area has so many places to spare.
+    /// Makes sure that the undo area has so many places to spare, beside those that are promised.
     fn spare_places(&mut self, needed: usize) -> Result<(), DatabaseError> {
+        let needed = self.unwritten.owed_places() + needed;
         let missing = needed.saturating_sub(self.undo.spare_places());
         if missing == 0 {
             return Ok(());
         }
         let had = self.undo.len();
-        self.grow(self.undo_number, had + missing as u64)?;
+        self.grow(self.undo_number, had + missing as u64, Growth::OfWork)?;
         let pages = self.catalogue.extents_of(self.undo_number);
         let pages = pages.flat_map(|e| (e.first_page.0..e.first_page.0 + e.pages).map(PageId));
         let new: Vec<_> = pages.skip(had as usize).collect();
@@ -271,12 +287,15 @@ impl Stage {
         pages
     }
 
-    /// S2 and the ordered log: the end of a subtransaction. Returns its sequence number and group.
+    /// S2 and the ordered log: the end of a subtransaction, whose inverse may take so many pages.
+    /// Returns its sequence number and group. What the transaction's end needs of memory is there
+    /// then (I14): the chain of its slot has room to cancel all entries, and the pages are reserved.
     pub fn end_of_subtransaction(
         &mut self,
         transaction: u64,
         changed: &[Changed],
         inverse: Option<(u32, &[u8])>,
+        inverse_pages: u64,
         forced: bool,
     ) -> Result<(u64, u64), DatabaseError> {
         // The number of the operation, and that of the slot's use.
@@ -286,8 +305,10 @@ impl Stage {
             let needed = self.undo.needed_places(slot, 1, entry_bytes(bytes.len()));
             self.spare_places(needed)?;
         }
+        self.check_reserve(inverse_pages)?;
         // Last: what was noted before may have filled a group.
         self.admit()?;
+        self.reserve.take(transaction, inverse_pages);
         let pages = self.append_changes(changed);
         if let Some((operation, bytes)) = inverse {
             let entry = Entry::Undo {

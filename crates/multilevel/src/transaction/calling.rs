@@ -105,6 +105,10 @@ impl Transaction<'_> {
             Strategy::PersistenceSpheres { .. } => subtransaction.only_read(),
             _ => Vec::new(),
         };
+        // Where there is nothing to undo, nothing is reserved for it.
+        let pages = inverse
+            .as_ref()
+            .map_or(0, |_| subtransaction.inverse_pages());
         let changed = &subtransaction.workspace().ranges;
         let mut stage = database.stage();
         let bytes = stage.log_bytes(changed) + inverse.as_ref().map_or(0, |(_, bytes)| bytes.len());
@@ -122,14 +126,16 @@ impl Transaction<'_> {
                     transaction: self.number,
                     kind,
                 };
-                let sphere = stage.complete_in_sphere(changed, &read, &[], member, pages_max)?;
+                let sphere =
+                    stage.complete_in_sphere(changed, &read, &[], member, pages, pages_max)?;
                 (sequence, Some(sphere))
             }
             _ => {
                 let inverse = inverse
                     .as_ref()
                     .map(|(number, bytes)| (*number, &bytes[..]));
-                let ended = stage.end_of_subtransaction(self.number, changed, inverse, forced)?;
+                let ended =
+                    stage.end_of_subtransaction(self.number, changed, inverse, pages, forced)?;
                 group = Some(ended.1);
                 (ended.0, None)
             }
@@ -141,6 +147,7 @@ impl Transaction<'_> {
                 sequence,
                 operation,
                 bytes,
+                pages,
                 sphere,
             }),
             (None, Some(sphere)) => course.settled.push(sphere),
