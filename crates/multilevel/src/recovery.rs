@@ -64,6 +64,7 @@ pub(crate) fn open_undo_area(
 ) -> Result<Ready, DatabaseError> {
     let catalogue = Catalogue::read(&mut store)?;
     let known = catalogue.area(UNDO_AREA)?;
+    backbone.commit().room().keep_for_ends();
     let mut stage = Stage {
         frames: Arc::new(Frames::new(store)),
         filling,
@@ -86,7 +87,9 @@ pub(crate) fn open_undo_area(
         Some(number) => number,
         None => stage.declare(UNDO_AREA)?,
     };
-    stage.grow(stage.undo_number, FIRST_SLOT_PAGE + 1, Growth::OfWork)?;
+    // No work, though: a full log keeps no database from being opened.
+    let growth = Growth::OfInverse(0);
+    stage.grow(stage.undo_number, FIRST_SLOT_PAGE + 1, growth)?;
     let pages = stage.catalogue.extents_of(stage.undo_number);
     let pages: Vec<PageId> = pages.flat_map(pages_in).collect();
     let names = stage.read_header(&pages)?;

@@ -30,6 +30,7 @@ use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::filling::{Filling, Refusal};
 use sardonyx_storage::log::record::encoded_bytes;
+use sardonyx_storage::log::room::Admission;
 use sardonyx_storage::log::writer::{GroupBuilder, SealedGroup};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_table::catalogue::{Catalogue, Write};
@@ -95,11 +96,24 @@ impl GroupSource for NothingFilling {
 }
 
 impl Stage {
-    /// Makes sure that a unit may be appended: the log is sound and has room.
+    /// Makes sure that a unit with which something ends may be appended: the log is sound and has
+    /// room. What works first has asked [`Stage::admit_work`], which leaves a segment of the log for
+    /// that (I14).
     #[inline]
     pub fn admit(&mut self) -> Result<(), DatabaseError> {
+        self.admit_as(Admission::Whole)
+    }
+
+    /// Makes sure that a unit of a transaction that goes on may be appended.
+    #[inline]
+    pub fn admit_work(&mut self) -> Result<(), DatabaseError> {
+        self.admit_as(Admission::Work)
+    }
+
+    #[inline]
+    fn admit_as(&mut self, admission: Admission) -> Result<(), DatabaseError> {
         loop {
-            let at = match self.filling.admit() {
+            let at = match self.filling.admit_as(admission) {
                 Ok(()) => return Ok(()),
                 Err(Refusal::Log(error)) => return Err(error.into()),
                 Err(Refusal::NoRoom(at)) => at,
@@ -108,7 +122,7 @@ impl Stage {
             self.filling.hand_over();
             let (next, last) = (self.filling.next(), self.filling.last_group());
             let (commit, checkpoint) = (&self.commit, &self.checkpoint);
-            commit.room().wait_for_room(at, || {
+            commit.room().wait_for_room_for(admission, at, || {
                 // A checkpoint has only what is durable; another client may be writing the rest.
                 commit.wait(last, &NothingFilling)?;
                 checkpoint.free_some(next).map_err(|error| LogError::Full {
@@ -190,7 +204,10 @@ impl Stage {
         if so_far >= pages {
             return Ok(());
         }
-        self.admit()?;
+        self.admit_as(match growth {
+            Growth::OfWork => Admission::Work,
+            Growth::OfInverse(_) => Admission::Whole,
+        })?;
         let pages_max = self.frames.pages_max();
         let usual_max = self.reserve.pages_max(pages_max, Growth::OfWork);
         let mut catalogue = self.catalogue.clone();
@@ -298,6 +315,7 @@ impl Stage {
         inverse_pages: u64,
         forced: bool,
     ) -> Result<(u64, u64), DatabaseError> {
+        self.admit_work()?;
         // The number of the operation, and that of the slot's use.
         let sequence = self.sequences(2)?;
         if let Some((_, bytes)) = inverse {

@@ -116,6 +116,11 @@ impl<'d> Subtransaction<'d> {
         self.inverse_pages
     }
 
+    /// Whether anything was changed since the workspace was new.
+    pub fn has_changed(&self) -> bool {
+        !self.workspace.changes.is_empty()
+    }
+
     /// What it has changed since the workspace was new.
     pub fn workspace(&mut self) -> &mut Workspace {
         let Workspace {

@@ -146,6 +146,9 @@ impl Stage {
         inverse_pages: u64,
         pages_max: usize,
     ) -> Result<SubtransactionNumber, DatabaseError> {
+        if let MemberKind::Operation { .. } = member.kind {
+            self.admit_work()?;
+        }
         let pages_most = self.unwritten_pages_max();
         // Before this one is among them: an error must leave it to be undone.
         if self.unwritten.spheres.dirty_pages() > pages_most

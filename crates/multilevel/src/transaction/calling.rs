@@ -166,6 +166,7 @@ impl Transaction<'_> {
     ) -> Result<O::Output, CallError<O::Error>> {
         // Siblings share the transaction's pages, so they take turns.
         let mut single = self.single.lock();
+        let first = single.changes.is_empty();
         let asker = self.asker(self.owner, false);
         let workspace = std::mem::take(&mut *single);
         let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
@@ -173,7 +174,13 @@ impl Transaction<'_> {
             executing(|| operation.execute(&mut subtransaction))
         }));
         let verdict = subtransaction.verdict();
-        let well = verdict.is_none() && matches!(outcome, Ok(Ok(_)));
+        let mut well = verdict.is_none() && matches!(outcome, Ok(Ok(_)));
+        let mut refused = None;
+        if well && first && subtransaction.has_changed() {
+            // All of it is logged when it commits; for that there must be room (I14).
+            refused = self.database.stage().admit_work().err();
+            well = refused.is_none();
+        }
         if !well {
             subtransaction.undo();
         }
@@ -185,6 +192,10 @@ impl Transaction<'_> {
             counters.add(|c| &c.deadlocks, 1);
             self.doomed.store(true, Ordering::Release);
             return Err(CallError::Deadlock);
+        }
+        if let Some(error) = refused {
+            counters.add(|c| &c.failed, 1);
+            return Err(error.into());
         }
         match outcome {
             Ok(Ok(output)) => {

@@ -138,7 +138,11 @@ impl Segments {
         let mut files = self.files.lock();
         if let Some(old) = files.superfluous.pop_first() {
             drop(files);
-            self.disk.rename(&segment_file(old), &name)?;
+            if let Err(error) = self.disk.rename(&segment_file(old), &name) {
+                // It is still there, and still to be used again.
+                self.files.lock().superfluous.insert(old);
+                return Err(error.into());
+            }
         } else if files.live.len() as u64 >= self.segments_max {
             return Ok(Prepared::NoRoom);
         } else {
@@ -181,7 +185,10 @@ impl Segments {
         // What an attempt before left is no beginning: its sync may have failed, and then it is not
         // known what of it is stable (I7).
         let found = self.disk.list(LOG_DIRECTORY)?;
-        if found.iter().any(|found| *new == format!("{LOG_DIRECTORY}/{found}")) {
+        if found
+            .iter()
+            .any(|found| *new == format!("{LOG_DIRECTORY}/{found}"))
+        {
             self.disk.remove(&new)?;
         }
         let file = self.disk.open(&new, Access::Direct, Create::New)?;
