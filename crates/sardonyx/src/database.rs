@@ -6,7 +6,7 @@ use sardonyx_serial::{
     StageTimes, Ticket,
 };
 use sardonyx_storage::backbone::Backbone;
-use sardonyx_storage::checkpoint::CheckpointTotals;
+use sardonyx_storage::checkpoint::{CheckpointError, CheckpointTotals, Waiting};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::journal::JournalReader;
 use sardonyx_storage::log::statistics::LogStatistics;
@@ -212,6 +212,18 @@ impl Database {
     /// Whether a checkpoint is being written right now.
     pub fn is_checkpointing(&self) -> bool {
         self.kernel.backbone().checkpoint().is_writing()
+    }
+
+    /// Whether checkpoints wait for room on the disk, since when, and what they found. They go on by
+    /// themselves; until then no log is freed.
+    pub fn checkpoint_waiting(&self) -> Option<Waiting> {
+        self.kernel.backbone().checkpoint().waiting()
+    }
+
+    /// Why checkpointing stopped for good, if it did. Transactions go on until the log is full; nothing
+    /// is lost. Opening the database again starts it anew.
+    pub fn checkpoint_failure(&self) -> Option<Arc<CheckpointError>> {
+        self.kernel.backbone().checkpoint().failure()
     }
 
     /// What recovery did when the database was opened.

@@ -18,7 +18,7 @@ use crate::log::filling::Filling;
 use crate::log::group::GroupHeader;
 use crate::log::policy::{GroupLimits, GroupPolicy};
 use crate::log::room::Room;
-use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments, segment_file};
+use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file};
 use crate::log::writer::Sequencer;
 use crate::log::{LogError, LogLayout, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
@@ -388,19 +388,7 @@ impl Parts {
         )?);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
-        let prepared = options.segments_prepared(layout);
-        while segments.count().1 < prepared || !room.has_room(end.lsn) {
-            match segments.prepare_next() {
-                Ok(Prepared::Yes) => {}
-                Ok(Prepared::NoRoom) => break,
-                // A full disk refuses transactions, not opening: something may yet be freed.
-                Err(error) if error.is_want_of_room() => {
-                    tracing::warn!(%error, "no room for more log");
-                    break;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+        segments.prepare_for_opening(end.lsn, options.segments_prepared(layout))?;
         let feeds: Vec<_> = checkpointers
             .iter()
             .map(|_| Arc::new(Feed::default()))
