@@ -18,6 +18,7 @@ mod position;
 pub mod prefetch;
 pub mod recovery;
 pub mod shared;
+pub mod signals;
 pub mod store;
 pub mod sync;
 pub mod verify;

@@ -1,0 +1,140 @@
+//! Whose turn it is to change the states of a view's pages: a lock that is taken in the fault handler,
+//! too.
+//!
+//! Invariant: the states of a view's pages (its bits, its lists, what the kernel has mapped, guarded and
+//! protected) change only in a [`Turn`], and a thread that has one takes no asynchronous signals. So
+//! no handler of the program runs on top of a half-made change, by which its own fault would find
+//! states that contradict each other, or wait for a turn that only the code below it can give back.
+//!
+//! A thread that asks for a turn that it has already is told so instead of waiting for itself: in
+//! the fault handler that is a fault of the library's own, which nothing can make right.
+
+use rustix::thread::futex;
+use sardonyx_storage::signals::{self, Blocked};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// Values of the word.
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+/// Taken, and somebody may be asleep.
+const AWAITED: u32 = 2;
+
+/// How often a waiting thread looks again before it sleeps: a turn lasts a few system calls.
+const LOOKS: u32 = 64;
+
+/// Gives turns, one at a time.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    word: AtomicU32,
+    /// Who has the turn: the thread's number as the C library has it; 0 if nobody.
+    thread: AtomicUsize,
+}
+
+/// The right to change the states of a view's pages, until it is dropped.
+#[derive(Debug)]
+#[must_use = "the turn is over when this is dropped"]
+pub struct Turn<'a> {
+    turns: &'a Turns,
+    /// Taken back after the turn was given back, since fields are dropped later.
+    _blocked: Option<Blocked>,
+}
+
+impl Turns {
+    /// Waits for the turn, with signals blocked. Not for the fault handler.
+    ///
+    /// # Panics
+    /// If the thread has the turn already.
+    pub(super) fn take(&self) -> Turn<'_> {
+        let blocked = signals::block();
+        let taken = self.take_blocked(Some(blocked));
+        taken.expect("a thread does not ask for a turn that it has")
+    }
+
+    /// Waits for the turn, in the fault handler, which runs with signals blocked. `None` if this thread
+    /// has it.
+    pub(super) fn take_in_handler(&self) -> Option<Turn<'_>> {
+        self.take_blocked(None)
+    }
+
+    fn take_blocked(&self, blocked: Option<Blocked>) -> Option<Turn<'_>> {
+        let order = (Ordering::Acquire, Ordering::Relaxed);
+        let free = self.word.compare_exchange(FREE, TAKEN, order.0, order.1);
+        if free.is_err() {
+            if self.is_mine() {
+                return None;
+            }
+            self.wait();
+        }
+        self.thread.store(this_thread(), Ordering::Relaxed);
+        Some(Turn {
+            turns: self,
+            _blocked: blocked,
+        })
+    }
+
+    /// Whether the calling thread has the turn. Nobody else can make that true or false.
+    pub(super) fn is_mine(&self) -> bool {
+        self.thread.load(Ordering::Relaxed) == this_thread()
+    }
+
+    #[cold]
+    fn wait(&self) {
+        for _ in 0..LOOKS {
+            std::hint::spin_loop();
+            let order = (Ordering::Acquire, Ordering::Relaxed);
+            let free = self.word.compare_exchange(FREE, TAKEN, order.0, order.1);
+            if free.is_ok() {
+                return;
+            }
+        }
+        while self.word.swap(AWAITED, Ordering::Acquire) != FREE {
+            // Whatever ends the wait, we look again.
+            let _ = futex::wait(&self.word, futex::Flags::PRIVATE, AWAITED, None);
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.turns.thread.store(0, Ordering::Relaxed);
+        if self.turns.word.swap(FREE, Ordering::Release) == AWAITED {
+            let _ = futex::wake(&self.turns.word, futex::Flags::PRIVATE, 1);
+        }
+    }
+}
+
+/// Which thread this is. Usable in a signal handler, and no system call.
+fn this_thread() -> usize {
+    // SAFETY: always succeeds, and reads the thread's own register only.
+    unsafe { libc::pthread_self() as usize }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn turns_are_one_at_a_time_and_nobody_waits_for_himself() {
+        let turns = Turns::default();
+        let count = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..1000 {
+                        let turn = turns.take();
+                        assert!(turns.is_mine() && turns.take_in_handler().is_none());
+                        // Not one step: lost if another thread were in here, too.
+                        let before = count.load(Ordering::Relaxed);
+                        std::hint::spin_loop();
+                        count.store(before + 1, Ordering::Relaxed);
+                        drop(turn);
+                        assert!(!turns.is_mine());
+                    }
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), 4000);
+        assert!(turns.take_in_handler().is_some());
+    }
+}
