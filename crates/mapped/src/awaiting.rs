@@ -5,7 +5,7 @@
 
 use crate::error::SegmentError;
 use crate::participant::Participant;
-use parking_lot::{Condvar, Mutex};
+use sardonyx_storage::sync::futex::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 

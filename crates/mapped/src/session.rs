@@ -22,14 +22,14 @@ use crate::error::SegmentError;
 use crate::mechanism::{Access, Mechanism, MechanismKind};
 use crate::participant::Participant;
 use crate::planted::{self, Step};
-use crate::shared::backing;
 use crate::shared::control::{IDLE, Slot};
 use crate::shared::ring::{Frames, changes};
 use crate::shared::versions;
 use crate::view::{View, ViewKind};
-use parking_lot::lock_api::RawMutex as _;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::process::Process;
+use sardonyx_storage::sync::futex::RawMutexFace as _;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -66,6 +66,10 @@ pub struct Session {
     /// Pages written, as far as they were asked for.
     written: Vec<u64>,
     redo: Vec<u8>,
+    /// Pages that this transaction made the segment have at least.
+    grown: u64,
+    /// The first of the redo records says how long the segment is.
+    logs_length: bool,
     scratch: Box<PageBytes>,
     /// Nothing that the program may read needs a fault to be read, as far as that is possible.
     ready: bool,
@@ -107,6 +111,8 @@ impl Session {
             running: None,
             written: Vec::new(),
             redo: Vec::new(),
+            grown: 0,
+            logs_length: false,
             scratch: Box::new([0; PAGE_SIZE]),
             ready,
             conflicts: 0,
@@ -238,6 +244,7 @@ impl Session {
         self.mechanism
             .settle(&self.view, begin.read_only, self.ready)?;
         self.slot().pin.store(folded, Ordering::SeqCst);
+        self.grown = 0;
         self.running = Some(begin);
         Ok(())
     }
@@ -320,10 +327,25 @@ impl Session {
         self.running.ok_or(SegmentError::NoTransaction)
     }
 
-    /// Gives the segment at least so many bytes and maps them into the view.
+    /// Gives the segment at least so many bytes and maps them into the view. If the transaction
+    /// commits, the segment has them from then on, whether anything is written there or not; if it
+    /// does not, they are room that is gone when the segment is opened again, unless somebody else
+    /// who saw it has committed.
+    ///
+    /// # Errors
+    /// [`SegmentError::ReadOnly`] if the transaction only reads and there are not so many;
+    /// [`SegmentError::AddressSpaceFull`], [`SegmentError::SharedMemoryFull`].
     pub fn grow_to(&mut self, bytes: u64) -> Result<(), SegmentError> {
-        self.running()?;
-        self.shared.region.grow(bytes.div_ceil(PAGE_SIZE as u64))?;
+        let begin = self.running()?;
+        if begin.read_only {
+            return match bytes <= self.length() {
+                true => Ok(()),
+                false => Err(SegmentError::ReadOnly),
+            };
+        }
+        let pages = bytes.div_ceil(PAGE_SIZE as u64);
+        self.shared.region.grow(pages)?;
+        self.grown = self.grown.max(pages);
         self.steadily(Self::map_more)
     }
 
@@ -370,7 +392,8 @@ impl Session {
     }
 
     /// Ends the transaction and makes what it did visible to all. Returns where its records end in
-    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing.
+    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing and
+    /// did not ask for more length.
     ///
     /// # Errors
     /// Whatever the error, the transaction is over and has no effect. [`SegmentError::Conflict`]: run
@@ -469,16 +492,16 @@ impl Drop for Session {
 /// The calling thread, as the kernel numbers it.
 fn current_thread() -> i32 {
     thread_local! {
-        /// Its number, and how many forks ago that was asked: a child's thread has another one.
+        /// The process and its number: a child's thread has another one.
         static THREAD: Cell<(u32, i32)> = const { Cell::new((0, 0)) };
     }
-    let forks = backing::forks();
+    let process = Process::current().number();
     match THREAD.get() {
-        (asked, thread) if thread != 0 && asked == forks => thread,
+        (asked, thread) if thread != 0 && asked == process => thread,
         _ => {
             // SAFETY: always succeeds.
             let thread = unsafe { libc::gettid() };
-            THREAD.set((forks, thread));
+            THREAD.set((process, thread));
             thread
         }
     }

@@ -157,8 +157,10 @@ fn outside_of_a_transaction_the_memory_can_be_read_by_system_calls_where_that_wa
             if round == 1 {
                 // A conflict must leave it readable, too.
                 session.touch(0..PAGES * PAGE, Access::Write).unwrap();
-                // SAFETY: within the view, in its transaction.
-                unsafe { session.address().add(56).cast::<u64>().write(9) };
+                session
+                    .with_running(|tx| tx.write(word(0, 7), 9))
+                    .unwrap()
+                    .unwrap();
                 fill(&changed.segment, |page| 4000 + page);
                 assert!(session.commit().is_err());
             } else {
@@ -195,17 +197,10 @@ fn pages_that_others_changed_count_as_read_only_when_they_are_read() {
         let mut session = segment.session().unwrap();
         for _ in 0..3 {
             session.begin(Default::default()).unwrap();
-            // SAFETY: within the view, in its transaction.
-            unsafe {
-                let mine = session.address().add(2 * PAGE as usize).cast::<u64>();
-                match mechanism {
-                    MechanismKind::Explicit => session
-                        .with_running(|tx| tx.write(word(2, 0), 1))
-                        .unwrap()
-                        .unwrap(),
-                    _ => mine.write_volatile(mine.read_volatile() + 1),
-                }
-            }
+            session
+                .with_running(|tx| tx.write(word(2, 0), 1))
+                .unwrap()
+                .unwrap();
             let theirs = segment.run(|tx| -> common::Fallible {
                 let before = tx.read(word(5, 7))?;
                 tx.write(word(5, 7), before + 1)?;

@@ -288,6 +288,7 @@ impl Database {
         let number = mark.header().number;
         self.shared.commit.write_directly(mark);
         self.shared.commit.wait(number, &*self.shared)?;
+        self.backbone.record_end();
         self.backbone.stop();
         Ok(())
     }

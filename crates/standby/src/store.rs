@@ -17,7 +17,6 @@ use crate::leftovers::clear_leftovers;
 use crate::options::StandbyOptions;
 use crate::protocol::{Hello, Progress, Refusal};
 use bytes::Bytes;
-use parking_lot::Mutex;
 use sardonyx_storage::backbone::{OpenError, create_database};
 use sardonyx_storage::checkpoint::{CheckpointError, CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::Disk;
@@ -29,8 +28,9 @@ use sardonyx_storage::log::room::Room;
 use sardonyx_storage::log::segment::{LogPin, Prepared, Segments};
 use sardonyx_storage::log::writer::SealedGroup;
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
-use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::manifest::{Manifest, ManifestError};
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
+use sardonyx_storage::sync::futex::Mutex;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -47,7 +47,10 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// An open standby's storage.
 #[derive(Debug)]
 pub(crate) struct Store {
+    disk: Arc<dyn Disk>,
     manifest: Manifest,
+    /// The log's end that the manifest records.
+    recorded: Mutex<LogPosition>,
     segments: Arc<Segments>,
     room: Arc<Room>,
     stage: Arc<CheckpointStage>,
@@ -102,6 +105,7 @@ impl Store {
         };
         let recovered = recover(disk, &manifest, recovery)?;
         let (layout, end) = (manifest.log_layout(), recovered.end);
+        record_end(&**disk, &manifest, end)?;
         clear_leftovers(&**disk, layout, end)?;
         let last = group_before(&**disk, layout, end)?;
         let needed = recovered
@@ -148,6 +152,8 @@ impl Store {
             pin: segments.pin(needed_from),
         };
         let store = Store {
+            disk: disk.clone(),
+            recorded: Mutex::new(end.position),
             manifest,
             segments,
             room,
@@ -412,7 +418,8 @@ impl Store {
         bytes.into()
     }
 
-    /// Stops the threads. What is in the log stays there; what waits is still applied.
+    /// Stops the threads, and records the log's end. What is in the log stays there; what waits is
+    /// still applied.
     pub fn close(&self) {
         self.room.close();
         self.stage.close();
@@ -421,6 +428,14 @@ impl Store {
                 tracing::error!("a thread of the standby's storage panicked");
             }
         }
+        let (end, mut recorded) = (self.log_end().position, self.recorded.lock());
+        if end == *recorded || self.check_poison().is_err() {
+            return;
+        }
+        match record_end(&*self.disk, &self.manifest, end) {
+            Ok(()) => *recorded = end,
+            Err(error) => tracing::warn!(%error, "the log's end was not recorded"),
+        }
     }
 }
 
@@ -428,6 +443,20 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Records the durable log's end in the manifest, so that the next opening notices if log before it is
+/// lost.
+fn record_end(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    log_end: LogPosition,
+) -> Result<(), ManifestError> {
+    let manifest = Manifest {
+        log_end,
+        ..manifest.clone()
+    };
+    manifest.write(disk)
 }
 
 /// Whether a group may stand at the end of a log; else why not.

@@ -16,6 +16,7 @@ pub mod manifest;
 pub mod page;
 mod position;
 pub mod prefetch;
+pub mod process;
 pub mod recovery;
 pub mod shared;
 pub mod signals;

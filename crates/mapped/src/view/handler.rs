@@ -17,9 +17,9 @@
 
 use super::kernel::free_guards;
 use super::memory::View;
-use crate::shared::backing;
 use rustix::mm::MprotectFlags;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::process::Process;
 use sardonyx_storage::signals;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -43,7 +43,8 @@ struct Entry {
     /// Bytes that are the segment's, from the start.
     mapped: AtomicUsize,
     view: AtomicPtr<View>,
-    forks: AtomicU32,
+    /// The process that reserved it.
+    process: AtomicU32,
     /// In a child: the process for which it is being made plain memory, shifted, and whether it is.
     plain: AtomicU64,
     /// In a child: the last fault for which there was nothing to do.
@@ -57,7 +58,7 @@ impl Entry {
             bytes: AtomicUsize::new(0),
             mapped: AtomicUsize::new(0),
             view: AtomicPtr::new(ptr::null_mut()),
-            forks: AtomicU32::new(0),
+            process: AtomicU32::new(0),
             plain: AtomicU64::new(0),
             tried_again: AtomicUsize::new(0),
         }
@@ -71,7 +72,7 @@ impl Entry {
 
     /// Handles a fault at an address in it.
     fn resolve(&self, address: usize, is_write: bool) -> bool {
-        if self.forks.load(Ordering::SeqCst) != backing::forks() {
+        if self.process.load(Ordering::SeqCst) != Process::current().number() {
             return self.resolve_inherited(address);
         }
         let view = self.view.load(Ordering::SeqCst);
@@ -101,7 +102,7 @@ impl Entry {
     /// Lets all of a parent's view be read and written by this process, a child. Returns whether that
     /// was to be done.
     fn make_plain(&self) -> bool {
-        let being = u64::from(backing::forks()) << 1;
+        let being = u64::from(Process::current().number()) << 1;
         let before = self.plain.load(Ordering::SeqCst);
         if before == being | 1 {
             return false;
@@ -147,7 +148,8 @@ pub unsafe fn register(view: &View) -> Option<Registered> {
             .compare_exchange(empty, view.cast_mut(), order, order)
             .is_ok()
         {
-            entry.forks.store(backing::forks(), Ordering::SeqCst);
+            let process = Process::current().number();
+            entry.process.store(process, Ordering::SeqCst);
             entry.plain.store(0, Ordering::SeqCst);
             entry.mapped.store(0, Ordering::SeqCst);
             entry.start.store(start, Ordering::SeqCst);
@@ -202,7 +204,7 @@ fn install() {
 extern "C" fn in_the_child() {
     let used = VIEWS_USED.load(Ordering::SeqCst);
     for entry in &VIEWS[..used] {
-        if entry.forks.load(Ordering::SeqCst) != backing::forks() {
+        if entry.process.load(Ordering::SeqCst) != Process::current().number() {
             entry.make_plain();
         }
     }

@@ -5,9 +5,9 @@
 //! `linux/fs.h`, `asm-generic/mman-common.h`); the crates in use do not have them.
 
 use crate::error::SegmentError;
-use crate::shared::backing;
 use rustix::fs::{Mode, OFlags};
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::process::Process;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
@@ -104,7 +104,7 @@ pub struct Kernel {
 
 /// What one process was told.
 struct Asked {
-    forks: u32,
+    process: Process,
     kernel: Result<Kernel, String>,
 }
 
@@ -121,13 +121,12 @@ pub fn kernel() -> Result<&'static Kernel, &'static str> {
     let known = ASKED.load(Ordering::Acquire);
     // SAFETY: null, or leaked below.
     if let Some(asked) = unsafe { known.as_ref() }
-        && asked.forks == backing::forks()
+        && asked.process.is_current()
     {
         return asked.answer();
     }
-    backing::notice_forks();
     let asked = Box::into_raw(Box::new(Asked {
-        forks: backing::forks(),
+        process: Process::current(),
         kernel: Kernel::open().map_err(|error| error.to_string()),
     }));
     let order = (Ordering::AcqRel, Ordering::Acquire);

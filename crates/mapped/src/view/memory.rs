@@ -22,10 +22,10 @@ use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use crate::shared::region::Region;
 use crate::shared::ring::{Frames, changes};
-use parking_lot::RawMutex;
-use parking_lot::lock_api::RawMutex as _;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::sync::futex::RawMutex;
+use sardonyx_storage::sync::futex::RawMutexFace as _;
 use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -148,7 +148,7 @@ impl View {
             read_only: AtomicBool::new(false),
             stale: AtomicBool::new(false),
             steady: RawMutex::INIT,
-            turns: Turns::default(),
+            turns: Turns::new(),
             resolved: AtomicU64::new(0),
             tried_again: AtomicU64::new(u64::MAX),
             refused: AtomicI32::new(0),

@@ -9,23 +9,16 @@
 //! A thread that asks for a turn that it has already is told so instead of waiting for itself: in
 //! the fault handler that is a fault of the library's own, which nothing can make right.
 
-use rustix::thread::futex;
 use sardonyx_storage::signals::{self, Blocked};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-
-/// Values of the word.
-const FREE: u32 = 0;
-const TAKEN: u32 = 1;
-/// Taken, and somebody may be asleep.
-const AWAITED: u32 = 2;
-
-/// How often a waiting thread looks again before it sleeps: a turn lasts a few system calls.
-const LOOKS: u32 = 64;
+use sardonyx_storage::sync::futex::{RawMutex, RawMutexFace as _};
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Gives turns, one at a time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Turns {
-    word: AtomicU32,
+    /// All that it is stands in its word, so that it may be taken in a signal handler.
+    mutex: RawMutex,
     /// Who has the turn: the thread's number as the C library has it; 0 if nobody.
     thread: AtomicUsize,
 }
@@ -35,11 +28,20 @@ pub(super) struct Turns {
 #[must_use = "the turn is over when this is dropped"]
 pub struct Turn<'a> {
     turns: &'a Turns,
+    /// It is this thread's.
+    _of_a_thread: PhantomData<*const ()>,
     /// Taken back after the turn was given back, since fields are dropped later.
     _blocked: Option<Blocked>,
 }
 
 impl Turns {
+    pub(super) const fn new() -> Self {
+        Turns {
+            mutex: RawMutex::INIT,
+            thread: AtomicUsize::new(0),
+        }
+    }
+
     /// Waits for the turn, with signals blocked. Not for the fault handler.
     ///
     /// # Panics
@@ -57,17 +59,16 @@ impl Turns {
     }
 
     fn take_blocked(&self, blocked: Option<Blocked>) -> Option<Turn<'_>> {
-        let order = (Ordering::Acquire, Ordering::Relaxed);
-        let free = self.word.compare_exchange(FREE, TAKEN, order.0, order.1);
-        if free.is_err() {
+        if !self.mutex.try_lock() {
             if self.is_mine() {
                 return None;
             }
-            self.wait();
+            self.mutex.lock();
         }
         self.thread.store(this_thread(), Ordering::Relaxed);
         Some(Turn {
             turns: self,
+            _of_a_thread: PhantomData,
             _blocked: blocked,
         })
     }
@@ -76,30 +77,13 @@ impl Turns {
     pub(super) fn is_mine(&self) -> bool {
         self.thread.load(Ordering::Relaxed) == this_thread()
     }
-
-    #[cold]
-    fn wait(&self) {
-        for _ in 0..LOOKS {
-            std::hint::spin_loop();
-            let order = (Ordering::Acquire, Ordering::Relaxed);
-            let free = self.word.compare_exchange(FREE, TAKEN, order.0, order.1);
-            if free.is_ok() {
-                return;
-            }
-        }
-        while self.word.swap(AWAITED, Ordering::Acquire) != FREE {
-            // Whatever ends the wait, we look again.
-            let _ = futex::wait(&self.word, futex::Flags::PRIVATE, AWAITED, None);
-        }
-    }
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.turns.thread.store(0, Ordering::Relaxed);
-        if self.turns.word.swap(FREE, Ordering::Release) == AWAITED {
-            let _ = futex::wake(&self.turns.word, futex::Flags::PRIVATE, 1);
-        }
+        // SAFETY: taken when this was made, by this thread, which a turn does not leave.
+        unsafe { self.turns.mutex.unlock() };
     }
 }
 
@@ -116,7 +100,7 @@ mod tests {
 
     #[test]
     fn turns_are_one_at_a_time_and_nobody_waits_for_himself() {
-        let turns = Turns::default();
+        let turns = Turns::new();
         let count = AtomicU64::new(0);
         std::thread::scope(|scope| {
             for _ in 0..4 {

@@ -4,6 +4,7 @@ use super::install::InstallError;
 use crate::disk::DiskError;
 use crate::journal::JournalError;
 use crate::log::record::RecordError;
+use crate::process::{FORKED, Forked};
 use crate::store::StoreError;
 use std::sync::Arc;
 
@@ -63,6 +64,15 @@ pub enum CheckpointError {
     /// A block was to be written, but no checkpoint was begun.
     #[error("no checkpoint is being written")]
     NotWriting,
+    /// The checkpointers belong to the process that this one was forked from.
+    #[error("{}", FORKED)]
+    Forked,
+}
+
+impl From<Forked> for CheckpointError {
+    fn from(_: Forked) -> Self {
+        CheckpointError::Forked
+    }
 }
 
 impl CheckpointError {

@@ -183,6 +183,9 @@ impl CheckpointStage {
 
     /// Does what there is to do on every stripe, without waiting. For running without threads.
     pub fn pump(&self) {
+        if !self.segments.process().is_current() {
+            return;
+        }
         for (number, stripe) in self.stripes.iter().enumerate() {
             // Someone else is pumping it.
             let Some(mut state) = stripe.try_lock() else {
@@ -322,6 +325,7 @@ impl CheckpointStage {
     /// # Errors
     /// What stopped a stripe.
     pub fn take(&self, position: LogPosition) -> Result<(), Arc<CheckpointError>> {
+        self.check_process()?;
         self.want(position);
         // At a standby there is nothing to pump here.
         let waits = self.threaded || self.stripes.is_empty();
@@ -346,6 +350,7 @@ impl CheckpointStage {
     /// With threads, or at a standby: asks for one that has everything before `position`, and
     /// returns at once.
     pub fn free_some(&self, position: LogPosition) -> Result<bool, Arc<CheckpointError>> {
+        self.check_process()?;
         if self.threaded || self.is_at_standby() {
             self.want(position);
             return Ok(false);
@@ -362,6 +367,12 @@ impl CheckpointStage {
         let position = self.stripes[0].lock().checkpointer.position();
         self.take(position)?;
         Ok(self.segments.count().0 < before)
+    }
+
+    /// Before any lock is taken: a forked child has locks that are never given back.
+    fn check_process(&self) -> Result<(), Arc<CheckpointError>> {
+        let check = self.segments.process().check();
+        check.map_err(|forked| Arc::new(forked.into()))
     }
 
     /// Why checkpointing stopped, if it did.

@@ -21,7 +21,7 @@ use crate::log::segment::{LOG_DIRECTORY, Segments, segment_of_file};
 use crate::log::{LogError, LogPosition, Lsn};
 use crate::manifest::Manifest;
 use crate::store::{PageStore, StoreError};
-use parking_lot::Mutex;
+use crate::sync::futex::Mutex;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

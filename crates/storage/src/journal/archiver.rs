@@ -43,6 +43,8 @@ pub struct Archiver {
     /// Where the section of the current group starts in the buffer.
     section: Option<usize>,
     durable: LogPosition,
+    /// The chunks before this one are durable.
+    durable_chunks: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +83,7 @@ impl Archiver {
             rows: 0,
             section: None,
             durable: end.position,
+            durable_chunks: end.next_chunk,
         };
         archiver.clear();
         Some(archiver)
@@ -150,7 +153,7 @@ impl Archiver {
             self.write_chunk()?;
         }
         self.open_file()?.sync()?;
-        self.durable = self.end.position;
+        self.synced();
         self.remove_old_files()
     }
 
@@ -164,6 +167,7 @@ impl Archiver {
         let header = ChunkHeader {
             identity: self.identity,
             number: self.end.next_chunk,
+            durable_chunks: self.durable_chunks,
             from: self.end.position,
             to: self.gathered,
             rows: self.rows,
@@ -186,14 +190,13 @@ impl Archiver {
         Ok(())
     }
 
-    /// The current file, opened if it was not. What it holds may have been read without being
-    /// stable (its writer may have been killed), so it is synced before anything is built on it.
+    /// The current file, opened if it was not. What it holds is stable, since recovery made it so
+    /// ([`super::archive::make_stable`]); the name of one that is made now becomes so.
     fn open_file(&mut self) -> Result<&dyn DiskFile, DiskError> {
         if self.file.is_none() {
             self.disk.create_directory(JOURNAL_DIRECTORY)?;
             let name = journal_file(self.end.file);
             let file = self.disk.open(&name, Access::Direct, Create::IfAbsent)?;
-            file.sync()?;
             self.disk.sync_directory(JOURNAL_DIRECTORY)?;
             self.file = Some(file);
         }
@@ -208,11 +211,17 @@ impl Archiver {
             file.write_at(offset, &AlignedBuffer::zeroed(DIRECT_ALIGNMENT))?;
         }
         file.sync()?;
-        self.durable = self.end.position;
+        self.synced();
         self.file = None;
         self.end.file += 1;
         self.end.offset = 0;
         Ok(())
+    }
+
+    /// All that was written is durable.
+    fn synced(&mut self) {
+        self.durable = self.end.position;
+        self.durable_chunks = self.end.next_chunk;
     }
 
     fn remove_old_files(&mut self) -> Result<(), JournalError> {
@@ -255,6 +264,12 @@ impl GroupRows<'_> {
     /// Takes an encoded journal record.
     #[inline]
     pub fn push(&mut self, record: &[u8]) {
+        self.push_all(record, 1);
+    }
+
+    /// Takes so many encoded journal records, one after another.
+    #[inline]
+    pub fn push_all(&mut self, records: &[u8], count: u64) {
         if !self.wanted {
             return;
         }
@@ -263,7 +278,7 @@ impl GroupRows<'_> {
             archiver.section = Some(archiver.buffer.len());
             archiver.buffer.extend_from_slice(&self.head.encode());
         }
-        archiver.buffer.extend_from_slice(record);
-        archiver.rows += 1;
+        archiver.buffer.extend_from_slice(records);
+        archiver.rows += count;
     }
 }

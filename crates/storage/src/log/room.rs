@@ -158,6 +158,9 @@ impl Room {
 
     /// Segments were freed.
     pub fn freed(&self) {
+        if !self.segments.process().is_current() {
+            return;
+        }
         let mut state = self.state.lock();
         state.frees += 1;
         state.at_limit = false;

@@ -54,7 +54,7 @@ pub(super) struct World {
     pub simulated: SimulatedDisk,
     pub disk: Arc<dyn Disk>,
     pub model: Model,
-    random: Random,
+    pub random: Random,
     /// Pages that writes go to; grows.
     pages: u64,
 }
@@ -132,6 +132,12 @@ impl World {
 
     pub(super) fn restart_with(&mut self, faults: Faults) {
         self.simulated = self.simulated.restart(faults);
+        self.disk = Arc::new(self.simulated.clone());
+    }
+
+    /// The process was killed, or gave up; the machine goes on, and so does the next process.
+    pub(super) fn next_process(&mut self, faults: Faults) {
+        self.simulated = self.simulated.next_process(faults);
         self.disk = Arc::new(self.simulated.clone());
     }
 

@@ -22,7 +22,7 @@ use crate::log::group::GroupHeader;
 use crate::log::pool::{BufferPool, DurableGroup};
 use crate::log::reader::LogReader;
 use crate::log::room::Room;
-use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments};
+use crate::log::segment::{Prepared, Segments};
 use crate::log::writer::SealedGroup;
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
@@ -134,9 +134,6 @@ impl Custody {
         let segments_max = options.segments_max(layout);
         let segments = Segments::open(disk.clone(), layout, needed_from, segments_max)?;
         let segments = Arc::new(segments);
-        // Whoever prepared the last segment may have died before it made the name stable, and the
-        // leaders are going to write to it.
-        disk.sync_directory(LOG_DIRECTORY)?;
         // The stage says to it what is freed; nobody waits there.
         let room = Arc::new(Room::new(segments.clone(), false));
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
