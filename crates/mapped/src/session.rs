@@ -191,8 +191,8 @@ impl Session {
         self.lent = false;
         let begun = self.steadily(|session| session.try_begin(begin));
         if begun.is_err() {
-            self.slot().snapshot.store(IDLE, Ordering::SeqCst);
             self.view.leave();
+            self.slot().snapshot.store(IDLE, Ordering::SeqCst);
             if begin.exclusive {
                 self.shared.unlock_commit();
             }
@@ -422,7 +422,9 @@ impl Session {
     /// The end of a transaction, however it ended. What fails here does not change how it ended; the
     /// view is then made anew.
     fn end(&mut self, begin: Begin, ended: Result<(), SegmentError>) {
-        // Published transactions have done so already.
+        // Published transactions have done so already. First the view, since a fault in it is handled by
+        // what the slot keeps.
+        self.view.leave();
         self.slot().snapshot.store(IDLE, Ordering::SeqCst);
         if begin.exclusive {
             self.shared.unlock_commit();
@@ -448,7 +450,6 @@ impl Session {
                 self.view.mark_stale();
             }
         }
-        self.view.leave();
     }
 
     /// Ends the transaction without effect.

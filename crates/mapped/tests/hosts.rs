@@ -285,7 +285,7 @@ fn nested(mechanism: MechanismKind, step: &str, how: &str) {
     let change = |value: u64| {
         let changed = segment.run(|tx| -> common::Fallible {
             for page in 0..TOUCHED_PAGES {
-                tx.write(word(page, 0), value)?;
+                tx.write(word(page, 1), value)?;
             }
             Ok(())
         });
@@ -303,7 +303,7 @@ fn nested(mechanism: MechanismKind, step: &str, how: &str) {
         session.begin(Default::default()).unwrap();
         for page in 0..TOUCHED_PAGES {
             // SAFETY: the view has so many pages, and the transaction runs.
-            let seen = unsafe { word_at(session.address(), page).read_volatile() };
+            let seen = unsafe { word_at(session.address(), page).add(1).read_volatile() };
             assert_eq!(seen, round, "{mechanism:?}");
         }
         let bytes = 3 * PAGE;
