@@ -186,7 +186,9 @@ impl Store {
     }
 
     fn spawn(&self, name: String, body: impl FnOnce() + Send + 'static) {
-        let thread = std::thread::Builder::new().name(name).spawn(body);
+        let thread = sardonyx_storage::sync::thread::Builder::new()
+            .name(name)
+            .spawn(body);
         let thread = thread.expect("the system can start a thread");
         self.threads.lock().push(thread);
     }

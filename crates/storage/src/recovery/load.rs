@@ -163,7 +163,9 @@ fn read_headers(file: &BackupFile) -> Result<Vec<(u64, SlotState)>, DiskError> {
 /// Runs the same on so many threads, this one among them.
 fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
+        let others: Vec<_> = (1..threads)
+            .map(|_| crate::signals::spawn_scoped(scope, &work))
+            .collect();
         let mut results = vec![work()];
         for other in others {
             results.push(

@@ -97,7 +97,7 @@ impl Custodian {
             stopping: AtomicBool::new(false),
         });
         let at_work = office.clone();
-        let thread = std::thread::Builder::new().name("custodian".into());
+        let thread = crate::sync::thread::Builder::new().name("custodian".into());
         let thread = thread.spawn(move || at_work.run(custody));
         Custodian {
             office,
@@ -191,7 +191,7 @@ impl Office {
         let preparing = custody.preparing().clone();
         let done = AtomicBool::new(false);
         let outcome = std::thread::scope(|scope| {
-            scope.spawn(|| self.prepare(&preparing, &done));
+            crate::signals::spawn_scoped(scope, || self.prepare(&preparing, &done));
             let _ending = Ending { done: &done, state };
             self.follow(&mut custody)
         });
