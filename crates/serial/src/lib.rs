@@ -19,6 +19,7 @@
 //! Source: Li & Naughton, *Multiprocessor Main Memory Transaction Processing*, sections 2 and 3.
 
 mod batch;
+mod closing;
 mod error;
 pub mod execution;
 pub mod input;

@@ -19,5 +19,7 @@ pub mod prefetch;
 pub mod recovery;
 pub mod shared;
 pub mod store;
+pub mod supervisor;
 pub mod sync;
+pub mod user_code;
 pub mod verify;

@@ -21,6 +21,7 @@ use crate::log::segment::{LOG_DIRECTORY, Segments, segment_of_file};
 use crate::log::{LogError, LogPosition, Lsn};
 use crate::manifest::Manifest;
 use crate::store::{PageStore, StoreError};
+use crate::user_code::wake;
 use parking_lot::Mutex;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -188,18 +189,21 @@ impl ShippedLog {
     pub(crate) fn close(&self) {
         self.closing.closed.store(true, Ordering::SeqCst);
         let wakers = std::mem::take(&mut *self.closing.wakers.lock());
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_iter().for_each(wake);
     }
 
     /// Ready when the database is being closed; else the waker is woken then.
     pub fn poll_closed(&self, waker: &Waker) -> Poll<()> {
+        let mut new = Some(waker.clone());
         let mut wakers = self.closing.wakers.lock();
         if self.closing.closed.load(Ordering::SeqCst) {
+            drop(wakers);
             return Poll::Ready(());
         }
         if !wakers.iter().any(|known| known.will_wake(waker)) {
-            wakers.push(waker.clone());
+            wakers.extend(new.take());
         }
+        drop(wakers);
         Poll::Pending
     }
 
@@ -283,7 +287,10 @@ impl ShippedLog {
 
     /// The checkpoint that is wanted of the standby; the waker is woken when another is.
     pub fn wanted(&self, waker: &Waker) -> Option<LogPosition> {
-        *self.stage.wanted.lock() = Some(waker.clone());
+        // Cloned and dropped without our lock: it is not our code.
+        let waker = waker.clone();
+        let before = self.stage.wanted.lock().replace(waker);
+        drop(before);
         self.stage
             .status
             .lock()
