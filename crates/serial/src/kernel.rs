@@ -406,7 +406,7 @@ impl Kernel {
     }
 
     /// What is refused because the stage has gone answers that when it is dropped.
-    fn enqueue(&self, job: Box<dyn Job>, lane: usize) {
+    pub(crate) fn enqueue(&self, job: Box<dyn Job>, lane: usize) {
         let input = &self.lanes.input[lane % self.lanes.input.len()];
         drop(input.push(Submitted { job, lane }));
     }

@@ -20,6 +20,8 @@
 
 mod batch;
 mod closing;
+#[cfg(all(test, not(shuttle)))]
+mod deaths;
 mod error;
 pub mod execution;
 pub mod input;

@@ -103,7 +103,10 @@ impl Watchdog {
         let (alive, ended) = mpsc::channel();
         let seconds = std::env::var(PATIENCE).ok().and_then(|s| s.parse().ok());
         let patience = Duration::from_secs(seconds.unwrap_or(600));
-        let test = std::thread::current().name().unwrap_or("a test").to_string();
+        let test = std::thread::current()
+            .name()
+            .unwrap_or("a test")
+            .to_string();
         std::thread::spawn(move || {
             if let Err(mpsc::RecvTimeoutError::Timeout) = ended.recv_timeout(patience) {
                 // Directly: what is captured would be lost.
