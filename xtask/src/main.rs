@@ -1,14 +1,17 @@
 //! Long runs: `torture` kills a real process again and again, with an outside witness of what was
 //! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
 //! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
-//! `explore` crashes the simulated disk for as many seeds as you give.
+//! `torture-power` cuts the power below the file system under all of these; `explore` crashes the
+//! simulated disk for as many seeds as you give.
 
 mod complex_torture;
 mod explore;
+mod judge;
 mod mapped_torture;
 mod multilevel_operations;
 mod multilevel_torture;
 mod multilevel_victim;
+mod power;
 mod torture;
 mod victim;
 mod witness;
@@ -36,6 +39,11 @@ enum Command {
     /// Kills a process that runs multi-level transactions, under every strategy, at random points, and
     /// its recovery, too; checks that every acknowledged transaction is there once and whole.
     TortureMultilevel(multilevel_torture::MultilevelTorture),
+    /// Cuts the power of a drive with a volatile cache under real file systems, with every way of use,
+    /// and sometimes again during recovery; looks for every acknowledged transaction. Needs root, FUSE
+    /// and loop devices. All options are those of the program `power`: see its `--help`.
+    #[command(disable_help_flag = true)]
+    TorturePower(power::PowerTorture),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
     /// The process that torture kills.
@@ -50,6 +58,15 @@ enum Command {
     /// The process that torture-multilevel kills.
     #[command(hide = true)]
     MultilevelVictim(multilevel_victim::MultilevelVictim),
+    /// Looks at what a victim left.
+    #[command(hide = true)]
+    Judge(judge::Judge),
+    /// Looks at what a mapped-victim left.
+    #[command(hide = true)]
+    MappedJudge(judge::MappedJudge),
+    /// Looks at what a multilevel-victim left.
+    #[command(hide = true)]
+    MultilevelJudge(judge::MultilevelJudge),
 }
 
 fn main() -> anyhow::Result<()> {
@@ -63,5 +80,9 @@ fn main() -> anyhow::Result<()> {
         Command::ComplexVictim(victim) => victim.run(),
         Command::TortureMultilevel(torture) => torture.run(),
         Command::MultilevelVictim(victim) => victim.run(),
+        Command::TorturePower(torture) => torture.run(),
+        Command::Judge(judge) => judge.run(),
+        Command::MappedJudge(judge) => judge.run(),
+        Command::MultilevelJudge(mut judge) => judge.run(),
     }
 }

@@ -44,3 +44,8 @@ fn the_library_can_be_part_of_the_program() {
 fn allocation_and_roots() {
     run("heap");
 }
+
+#[test]
+fn a_committed_growth_is_there_when_the_database_is_opened_again() {
+    run("growth");
+}

@@ -74,7 +74,8 @@ impl Options {
     }
 
     /// The most bytes that the segment can have. Address space only: every view reserves as much. It
-    /// counts when the shared memory is made.
+    /// counts when the shared memory is made. A database has no more than its storage's
+    /// `memory_bytes_max` either: what the checkpoints could not take in is refused when growing.
     pub fn address_space_bytes(mut self, bytes: u64) -> Self {
         self.address_space_bytes = bytes;
         self
@@ -151,7 +152,7 @@ impl Options {
         let opening = Opening {
             directory: directory.as_ref(),
             storage: &self.storage,
-            size: self.size(),
+            size: self.size().at_most(self.storage.memory_bytes_max),
             shared_memory: &self.shared_memory,
             policies: self.policies(),
         };

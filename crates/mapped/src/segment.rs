@@ -8,7 +8,7 @@ use crate::session::{Begin, Session};
 use crate::shared::versions::SlowReader;
 use crate::ticket::Ticket;
 use crate::transaction::{Snapshot, Transaction};
-use parking_lot::Mutex;
+use sardonyx_storage::sync::futex::Mutex;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;

@@ -27,9 +27,9 @@ use crate::shared::control::{IDLE, Slot};
 use crate::shared::ring::{Frames, changes};
 use crate::shared::versions;
 use crate::view::{View, fault};
-use parking_lot::lock_api::RawMutex as _;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::sync::futex::RawMutexFace as _;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -68,6 +68,10 @@ pub struct Session {
     /// Pages written, as far as they were asked for.
     written: Vec<u64>,
     redo: Vec<u8>,
+    /// Pages that this transaction made the segment have at least.
+    grown: u64,
+    /// The first of the redo records says how long the segment is.
+    logs_length: bool,
     scratch: Box<PageBytes>,
     /// Conflicts since a transaction of this session committed.
     conflicts: u32,
@@ -109,6 +113,8 @@ impl Session {
             running: None,
             written: Vec::new(),
             redo: Vec::new(),
+            grown: 0,
+            logs_length: false,
             scratch: Box::new([0; PAGE_SIZE]),
             conflicts: 0,
             exact: 0,
@@ -239,6 +245,7 @@ impl Session {
         }
         self.refresh(pin, folded, snapshot)?;
         self.slot().pin.store(folded, Ordering::SeqCst);
+        self.grown = 0;
         self.running = Some(begin);
         Ok(())
     }
@@ -301,10 +308,25 @@ impl Session {
         self.running.ok_or(SegmentError::NoTransaction)
     }
 
-    /// Gives the segment at least so many bytes and maps them into the view.
+    /// Gives the segment at least so many bytes and maps them into the view. If the transaction
+    /// commits, the segment has them from then on, whether anything is written there or not; if it
+    /// does not, they are room that is gone when the segment is opened again, unless somebody else
+    /// who saw it has committed.
+    ///
+    /// # Errors
+    /// [`SegmentError::ReadOnly`] if the transaction only reads and there are not so many;
+    /// [`SegmentError::AddressSpaceFull`], [`SegmentError::SharedMemoryFull`].
     pub fn grow_to(&mut self, bytes: u64) -> Result<(), SegmentError> {
-        self.running()?;
-        self.shared.region.grow(bytes.div_ceil(PAGE_SIZE as u64))?;
+        let begin = self.running()?;
+        if begin.read_only {
+            return match bytes <= self.length() {
+                true => Ok(()),
+                false => Err(SegmentError::ReadOnly),
+            };
+        }
+        let pages = bytes.div_ceil(PAGE_SIZE as u64);
+        self.shared.region.grow(pages)?;
+        self.grown = self.grown.max(pages);
         self.steadily(|session| {
             let added = session.view.map_more()?;
             if !added.is_empty() {
@@ -357,7 +379,8 @@ impl Session {
     }
 
     /// Ends the transaction and makes what it did visible to all. Returns where its records end in
-    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing.
+    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing and
+    /// did not ask for more length.
     ///
     /// # Errors
     /// Whatever the error, the transaction is over and has no effect. [`SegmentError::Conflict`]: run

@@ -1,6 +1,7 @@
 //! What the threads of a database share: pages, locks, the log stage, and waiting for the log.
 
 use crate::areas::Areas;
+use crate::error::DatabaseError;
 use crate::frames::Frames;
 use crate::pages::{Area, Stop};
 use crate::registry::Numbered;
@@ -183,6 +184,17 @@ impl Shared {
             self.checkpoint.pump();
         }
         outcome
+    }
+
+    /// Writes everything that has been appended to the log, and waits for it.
+    pub fn flush(&self) -> Result<(), DatabaseError> {
+        let mut stage = self.stage();
+        let group = stage.filling.last_group();
+        stage.filling.hand_over();
+        stage.let_go();
+        self.after_stage();
+        self.commit.wait(group, self)?;
+        Ok(())
     }
 
     /// After letting go of the stage without waiting for anything.

@@ -1,7 +1,6 @@
 //! The database: what a program holds.
 
 use crate::{Error, Options};
-use parking_lot::Mutex;
 use sardonyx_serial::{
     BatchTicket, Durability, Kernel, Procedure, ProcedureError, Registered, SerialError,
     StageTimes, Ticket,
@@ -12,6 +11,7 @@ use sardonyx_storage::disk::Disk;
 use sardonyx_storage::journal::JournalReader;
 use sardonyx_storage::log::statistics::LogStatistics;
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_storage::sync::futex::Mutex;
 use sardonyx_table::{
     Journal, JournalRow, RebuildReport, Record, Table, TableSpace, Transaction, View,
 };
@@ -20,6 +20,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// An open database. Share it between threads by reference or in an `Arc`.
+///
+/// It belongs to the process that opened it. In a child made by `fork` every call is refused
+/// ([`SerialError::Forked`]), and closing or dropping it does nothing; the child may open another
+/// database, or this one when the parent has closed it.
 #[derive(Debug)]
 pub struct Database {
     kernel: Kernel,
@@ -68,7 +72,7 @@ impl Database {
     /// If the database has a table of this name with another layout, or no room for one more;
     /// [`SerialError::Nested`] inside a transaction of this database, which has its own access.
     pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
-        match self.kernel.read(|space| space.table::<R>())?? {
+        match self.kernel.try_read(|space| space.table::<R>())?? {
             Some(table) => Ok(table),
             None => self.run(|transaction| Ok(transaction.declare_table::<R>()?)),
         }
@@ -80,7 +84,7 @@ impl Database {
     /// If the database has a journal of this name with another layout, or no room for one more;
     /// [`SerialError::Nested`] inside a transaction of this database, which has its own access.
     pub fn journal<J: JournalRow>(&self) -> Result<Journal<J>, Error> {
-        match self.kernel.read(|space| space.journal::<J>())?? {
+        match self.kernel.try_read(|space| space.journal::<J>())?? {
             Some(journal) => Ok(journal),
             None => self.run(|transaction| Ok(transaction.declare_journal::<J>()?)),
         }
@@ -90,7 +94,8 @@ impl Database {
     ///
     /// # Errors
     /// The closure's own error, after everything it did was undone; or the engine's:
-    /// [`SerialError::Nested`] if called inside a transaction of this database.
+    /// [`SerialError::Nested`] if called inside a transaction of this database,
+    /// [`SerialError::Forked`] in a child of the process that opened it.
     ///
     /// # Panics
     /// With the closure's panic, after everything it did was undone.
@@ -126,6 +131,7 @@ impl Database {
     /// # Errors
     /// If one of that name is registered.
     pub fn register<P: Procedure>(&self, procedure: P) -> Result<Registered<P>, Error> {
+        self.check_process()?;
         let name = procedure.name().to_string();
         if !self.procedures.lock().insert(name.clone()) {
             let reason = format!("a procedure named {name:?} is registered already");
@@ -164,24 +170,24 @@ impl Database {
     ///
     /// # Panics
     /// With the closure's panic; or if called inside a transaction of this database, which has its
-    /// own access to the tables.
+    /// own access to the tables, or in a forked child.
     pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> T {
         match self.try_read(body) {
             Ok(value) => value,
-            Err(nested) => panic!("{nested}"),
+            Err(refused) => panic!("{refused}"),
         }
     }
 
     /// As [`Database::read`], for code that may be called inside a transaction.
     ///
     /// # Errors
-    /// [`SerialError::Nested`] there.
+    /// [`SerialError::Nested`] there; [`SerialError::Forked`] in a forked child.
     ///
     /// # Panics
     /// With the closure's panic.
     pub fn try_read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> Result<T, Error> {
         let body = |space: &TableSpace| body(&space.view());
-        Ok(self.kernel.read(body)?)
+        Ok(self.kernel.try_read(body)?)
     }
 
     /// Calls `each` with every durable row of a journal, oldest first, until it returns false.
@@ -193,6 +199,7 @@ impl Database {
         journal: Journal<J>,
         mut each: impl FnMut(J) -> bool,
     ) -> Result<(), Error> {
+        self.check_process()?;
         let backbone = self.kernel.backbone();
         let commit = backbone.commit();
         // Held back while we read: what the archive has is read from there, the rest from the log.
@@ -243,14 +250,22 @@ impl Database {
         &self.rebuild
     }
 
-    /// What the engine did since.
+    /// What the engine did since; nothing, in a forked child.
     pub fn statistics(&self) -> Statistics {
+        if self.check_process().is_err() {
+            return Statistics::default();
+        }
         let backbone = self.kernel.backbone();
         Statistics {
             log: backbone.commit().statistics(),
             checkpoint: backbone.checkpoint().totals(),
             stages: self.kernel.stage_times(),
         }
+    }
+
+    /// Before any lock is taken: in a forked child some may be taken for ever.
+    fn check_process(&self) -> Result<(), SerialError> {
+        Ok(self.kernel.backbone().process().check()?)
     }
 
     /// The storage below, for tools.
@@ -267,6 +282,8 @@ impl Database {
     ///
     /// # Errors
     /// What closed the log, if something did; [`SerialError::Nested`] if it is closed elsewhere.
+    /// [`SerialError::Forked`] in a child of the process that opened the database: nothing happens there,
+    /// and the database stays open in the parent.
     pub fn close(self) -> Result<(), Error> {
         Ok(self.kernel.close()?)
     }

@@ -8,7 +8,7 @@ use sardonyx::storage::disk::{Access, Create};
 use sardonyx::storage::disk::{Disk, DiskError, DiskFile, DiskLock, Faults, SimulatedDisk};
 use sardonyx::storage::log::LogError;
 use sardonyx::storage::store::StoreError;
-use sardonyx::{Durability, Error, GroupLimits, Procedure, SerialError, Shape, Table, TableError};
+use sardonyx::{Durability, Error, GroupLimits, Procedure, SerialError, Table, TableError};
 use sardonyx::{TableSpace, Transaction};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};

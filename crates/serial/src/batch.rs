@@ -201,6 +201,7 @@ impl<T, E> Ended<T, E> {
             Ended::Panicked(panic) => Err(SerialError::Panicked {
                 message: message_of(panic),
             }),
+            Ended::Forked => Err(SerialError::Forked),
         }
     }
 }

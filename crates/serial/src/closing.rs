@@ -27,8 +27,9 @@ impl Closing {
     pub fn close(mut self) -> Result<(), SerialError> {
         let drained = self.drain_pipeline();
         let outcome = drained.and_then(|()| self.end_log());
-        if let Err(error) = &outcome {
-            tracing::warn!(%error, "closing the database failed");
+        match &outcome {
+            Ok(()) => self.backbone.record_end(),
+            Err(error) => tracing::warn!(%error, "closing the database failed"),
         }
         // Its threads have ended when this returns; the lock goes with it.
         self.backbone.stop();

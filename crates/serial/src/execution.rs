@@ -13,6 +13,7 @@ use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::commit::GroupCommit;
 use sardonyx_storage::log::filling::Filling;
+use sardonyx_storage::process::Process;
 use sardonyx_storage::user_code::{discard, discard_all, message_of};
 use sardonyx_table::{Prefetch, TableSpace, Transaction};
 use std::any::Any;
@@ -25,6 +26,7 @@ const LOCATED_TOGETHER: usize = 64;
 /// What the execution stage owns: the pages, and the group being filled.
 #[derive(Debug)]
 pub struct Execution {
+    process: Process,
     /// The tables in the page store.
     pub space: TableSpace,
     /// The group being filled.
@@ -38,6 +40,8 @@ pub(crate) enum Ended<T, E> {
     Committed(T),
     Aborted(E),
     Panicked(Box<dyn Any + Send>),
+    /// Its code forked, and this is the child.
+    Forked,
 }
 
 impl Execution {
@@ -49,6 +53,7 @@ impl Execution {
         checkpoint: Arc<CheckpointStage>,
     ) -> Self {
         Execution {
+            process: commit.process(),
             space,
             filling,
             commit,
@@ -59,6 +64,7 @@ impl Execution {
     /// Makes sure that a transaction may run: the log is sound and has room for what it may write.
     #[inline]
     pub fn admit(&mut self) -> Result<(), SerialError> {
+        self.process.check()?;
         Ok(self.filling.admit_or_wait(&self.checkpoint)?)
     }
 
@@ -81,6 +87,10 @@ impl Execution {
         // Whatever the closure leaves half done is undone by dropping the transaction.
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut transaction)));
         match outcome {
+            _ if !self.process.is_current() => {
+                transaction.abort();
+                (Ended::Forked, 0)
+            }
             Ok(Ok(value)) => {
                 let wrote = transaction.commit();
                 (Ended::Committed(value), self.ended(wrote))
@@ -220,6 +230,10 @@ impl Execution {
             procedure.execute(arguments, located, &mut transaction)
         }));
         match outcome {
+            _ if !self.process.is_current() => {
+                transaction.abort();
+                Err(ProcedureError::NotRun(Arc::new(SerialError::Forked)))
+            }
             Ok(Ok(value)) => {
                 let wrote = transaction.commit();
                 self.ended(wrote);

@@ -113,7 +113,8 @@ impl Shared {
         while queue.take_all(&mut batch) {
             for Submitted { mut job, lane } in batch.drain(..) {
                 let executed = self.supervisor.attempt(|| self.execute_in_stage(&mut *job));
-                let Some(group) = executed else {
+                // It has died; or a transaction forked, and this is the child's copy of the thread.
+                let Some(Ok(group)) = executed else {
                     return;
                 };
                 // The output queues are closed only after this thread has ended, unless their own have
@@ -123,10 +124,11 @@ impl Shared {
         }
     }
 
-    fn execute_in_stage(&self, job: &mut dyn Job) -> u64 {
+    fn execute_in_stage(&self, job: &mut dyn Job) -> Result<u64, SerialError> {
         let started = Instant::now();
-        let mut execution = self.execution.take_in_stage();
+        let mut execution = self.execution.take_in_stage()?;
         let group = job.execute(&mut execution);
+        let mut execution = execution.still_ours()?;
         if self.commit.wants_group()
             && let Some(group) = execution.filling.seal_if_wanted()
         {
@@ -135,7 +137,7 @@ impl Shared {
         drop(execution);
         self.execution_time.add_since(started);
         self.after_execution();
-        group
+        Ok(group)
     }
 
     /// Waits until everything that has run so far is durable.
@@ -275,6 +277,7 @@ impl Kernel {
             return Err(E::from(error));
         }
         let (ended, group) = execution.run(body);
+        let mut execution = execution.still_ours()?;
         let sealed = match durability {
             Durability::Durable => execution.filling.seal_if_wanted(),
             Durability::Deferred => execution.filling.seal_if_overdue(),
@@ -295,22 +298,26 @@ impl Kernel {
             Ended::Committed(value) => fate.map(|()| value).map_err(E::from),
             Ended::Aborted(error) => Err(error),
             Ended::Panicked(panic) => resume_unwind(panic),
+            Ended::Forked => Err(SerialError::Forked.into()),
         }
     }
 
     /// Reads without changing anything. What it sees may not be durable yet.
     ///
     /// # Errors
-    /// [`SerialError::Nested`] if called by code that the database itself runs.
+    /// [`SerialError::Nested`] if called by code that the database itself runs; [`SerialError::Forked`].
     ///
     /// # Panics
     /// With the closure's panic.
-    pub fn read<T>(&self, body: impl FnOnce(&TableSpace) -> T) -> Result<T, SerialError> {
+    pub fn try_read<T>(&self, body: impl FnOnce(&TableSpace) -> T) -> Result<T, SerialError> {
         let execution = self.shared.execution.take()?;
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&execution.space)));
-        drop(execution);
-        // Also after a panic: others may have left the group to us.
-        self.shared.after_execution();
+        // A child that the closure made has read what its parent had.
+        if let Ok(execution) = execution.still_ours() {
+            drop(execution);
+            // Also after a panic: others may have left the group to us.
+            self.shared.after_execution();
+        }
         Ok(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
@@ -382,6 +389,7 @@ impl Kernel {
         let shared = &*self.shared;
         let mut execution = self.enter()?;
         let group = job.execute(&mut execution);
+        let mut execution = execution.still_ours()?;
         let sealed = match shared.shape.is_threaded() {
             true => execution.filling.seal_if_wanted(),
             false => execution.filling.seal_if_overdue(),
@@ -449,7 +457,7 @@ impl Kernel {
     /// # Errors
     /// What closed the log. [`SerialError::Nested`] inside a transaction of this database, or on one of
     /// the engine's threads: it is closed on a thread of its own then, as soon as what was submitted has
-    /// ended, and can be opened again after that.
+    /// ended, and can be opened again after that. [`SerialError::Forked`] in a child, where nothing is done.
     pub fn close(mut self) -> Result<(), SerialError> {
         self.stop()
     }
@@ -458,6 +466,13 @@ impl Kernel {
         let Some(backbone) = self.backbone.take() else {
             return Ok(());
         };
+        if let Err(forked) = self.shared.commit.process().check() {
+            // The threads are not here, and the locks of what they share with this may be taken for ever.
+            // It is memory only, and goes with the child.
+            self.threads.drain(..).for_each(std::mem::forget);
+            std::mem::forget(self.shared.clone());
+            return Err(forked.into());
+        }
         self.shared.closed.store(true, Ordering::Release);
         let closing = Closing {
             shared: self.shared.clone(),

@@ -9,6 +9,7 @@
 
 use crate::error::SerialError;
 use crate::turn::Inside;
+use sardonyx_storage::process::Process;
 use sardonyx_storage::sync::{Condvar, Mutex};
 use sardonyx_storage::user_code::{discard, wake};
 use std::future::Future;
@@ -19,6 +20,8 @@ use std::task::{Context, Poll, Waker};
 /// The place where the output stage puts a result.
 #[derive(Debug)]
 struct Delivery<T> {
+    /// In another process nobody will deliver, and the lock may be taken for ever.
+    process: Process,
     state: Mutex<State<T>>,
     delivered: Condvar,
 }
@@ -41,6 +44,7 @@ pub(crate) fn owed<T>(inside: &Arc<Inside>, log: Arc<dyn Acknowledger>) -> (Tick
         waker: None,
     };
     let delivery = Arc::new(Delivery {
+        process: Process::current(),
         state: Mutex::new(state),
         delivered: Condvar::new(),
     });
@@ -77,6 +81,9 @@ impl<T> Drop for Answer<T> {
 
 impl<T> Delivery<T> {
     fn deliver(&self, outcome: Result<T, SerialError>) -> Option<Result<T, SerialError>> {
+        if !self.process.is_current() {
+            return Some(outcome);
+        }
         let mut state = self.state.lock();
         if state.unwanted {
             return Some(outcome);
@@ -99,10 +106,11 @@ struct Receiver<T>(Arc<Delivery<T>>);
 
 impl<T> Receiver<T> {
     fn is_done(&self) -> bool {
-        self.0.state.lock().done
+        !self.0.process.is_current() || self.0.state.lock().done
     }
 
     fn wait(&self, inside: &Inside) -> Result<T, SerialError> {
+        self.0.process.check()?;
         let mut state = self.0.state.lock();
         if !state.done {
             inside.check()?;
@@ -114,6 +122,7 @@ impl<T> Receiver<T> {
     }
 
     fn poll(&self, inside: &Inside, waker: &Waker) -> Poll<Result<T, SerialError>> {
+        self.0.process.check().map_err(SerialError::from)?;
         let mut new = None;
         loop {
             let mut state = self.0.state.lock();
@@ -143,6 +152,9 @@ impl<T> Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
+        if !self.0.process.is_current() {
+            return;
+        }
         let mut state = self.0.state.lock();
         state.unwanted = true;
         let (outcome, waker) = (state.outcome.take(), state.waker.take());
@@ -203,7 +215,8 @@ impl<T> Ticket<T> {
     /// # Errors
     /// The transaction's error, or the log's: then its fate is unknown (I7). [`SerialError::Nested`] if
     /// it is not durable yet and this is called inside a transaction of the same database, or on one of
-    /// its engine's threads: the transaction takes its course, but is not to be waited for there.
+    /// its engine's threads: the transaction takes its course, but is not to be waited for there. In a
+    /// forked child [`SerialError::Forked`], whatever the parent is told.
     pub fn wait(self) -> Result<T, SerialError> {
         match self.0 {
             Source::Executed {

@@ -4,10 +4,15 @@
 //! engine's threads a procedure's check, a waker, and the drop of a value. If it calls the database it
 //! would wait for its own end; it is told so instead ([`SerialError::Nested`]).
 //!
+//! A child that the program forks has the execution stage as it was at that moment, perhaps taken by a
+//! thread that is not there: it is told so before it looks ([`SerialError::Forked`]). A transaction's
+//! code may fork, too; then the child does not give its turn back, which is the parent's.
+//!
 //! Invariant: I8 (serial): whoever holds the [`Turn`] is alone with the pages.
 
 use crate::error::SerialError;
 use crate::execution::Execution;
+use sardonyx_storage::process::Process;
 use sardonyx_storage::supervisor::SupervisorNumber;
 use sardonyx_storage::sync::atomic::{AtomicUsize, Ordering};
 use sardonyx_storage::sync::thread::this_thread;
@@ -20,6 +25,7 @@ use std::sync::Arc;
 /// that is kept beyond the database asks it, and shall not keep the pages.
 #[derive(Debug)]
 pub(crate) struct Inside {
+    process: Process,
     /// Whose threads are the engine's.
     supervisor: SupervisorNumber,
     /// The thread whose turn it is, 0 if none. Relaxed suffices: a thread looks for itself only.
@@ -29,9 +35,10 @@ pub(crate) struct Inside {
 impl Inside {
     /// # Errors
     /// [`SerialError::Nested`] if this thread has the turn, or is one of the engine's, and so must not
-    /// wait for others.
+    /// wait for others; [`SerialError::Forked`].
     #[inline]
     pub fn check(&self) -> Result<(), SerialError> {
+        self.process.check()?;
         if self.supervisor.is_own_thread() || self.has_turn() {
             return Err(SerialError::Nested);
         }
@@ -57,6 +64,7 @@ impl Inside {
 /// The execution stage, and who has it.
 #[derive(Debug)]
 pub(crate) struct Turns {
+    process: Process,
     execution: Mutex<Execution>,
     inside: Arc<Inside>,
 }
@@ -66,6 +74,7 @@ pub(crate) struct Turns {
 pub(crate) struct Turn<'a> {
     execution: MutexGuard<'a, Execution>,
     inside: &'a Inside,
+    process: Process,
     /// Whether the thread was panicking already when it got the turn.
     was_panicking: bool,
 }
@@ -73,8 +82,10 @@ pub(crate) struct Turn<'a> {
 impl Turns {
     pub fn new(execution: Execution, supervisor: SupervisorNumber) -> Self {
         Turns {
+            process: Process::current(),
             execution: Mutex::new(execution),
             inside: Arc::new(Inside {
+                process: Process::current(),
                 supervisor,
                 holder: AtomicUsize::new(0),
             }),
@@ -89,9 +100,11 @@ impl Turns {
     /// Waits for this thread's turn.
     ///
     /// # Errors
-    /// [`SerialError::Nested`] if this thread has it already, or is one of the engine's.
+    /// [`SerialError::Nested`] if this thread has it already, or is one of the engine's;
+    /// [`SerialError::Forked`].
     #[inline]
     pub fn take(&self) -> Result<Turn<'_>, SerialError> {
+        self.process.check()?;
         if self.inside.supervisor.is_own_thread() {
             return Err(SerialError::Nested);
         }
@@ -103,8 +116,12 @@ impl Turns {
     }
 
     /// Waits for the turn of the execution stage's own thread.
-    pub fn take_in_stage(&self) -> Turn<'_> {
-        self.hold(self.execution.lock())
+    ///
+    /// # Errors
+    /// [`SerialError::Forked`].
+    pub fn take_in_stage(&self) -> Result<Turn<'_>, SerialError> {
+        self.process.check()?;
+        Ok(self.hold(self.execution.lock()))
     }
 
     /// Takes the turn if nobody has it.
@@ -119,7 +136,26 @@ impl Turns {
         Turn {
             execution,
             inside: &self.inside,
+            process: self.process,
             was_panicking: std::thread::panicking(),
+        }
+    }
+}
+
+impl Turn<'_> {
+    /// The same turn, after code of the user's has run in it.
+    ///
+    /// # Errors
+    /// [`SerialError::Forked`] in a child that the code made: the turn is not given back there, since
+    /// others may have waited for it.
+    #[inline]
+    pub fn still_ours(self) -> Result<Self, SerialError> {
+        match self.process.check() {
+            Ok(()) => Ok(self),
+            Err(forked) => {
+                std::mem::forget(self);
+                Err(forked.into())
+            }
         }
     }
 }

@@ -10,10 +10,10 @@
 use crate::fetch::fetch;
 use crate::protocol::Progress;
 use crate::ship::{Lost, ship};
-use parking_lot::{Condvar, Mutex};
 use sardonyx_storage::checkpoint::{Image, RemoteCheckpointer, RemoteError, ShippedLog};
 use sardonyx_storage::log::LogPosition;
 use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::sync::futex::{Condvar, Mutex};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -13,14 +13,15 @@ use crate::options::StandbyOptions;
 use crate::protocol::{Hello, Refusal};
 use crate::serve::serve;
 use crate::store::Store;
-use parking_lot::Mutex;
 use sardonyx_storage::backbone::{exists, take_lock};
 use sardonyx_storage::disk::{Disk, DiskLock, RealDisk};
 use sardonyx_storage::log::LogPosition;
+use sardonyx_storage::supervisor::{Supervisor, join};
+use sardonyx_storage::sync::futex::Mutex;
+use sardonyx_storage::sync::thread::JoinHandle;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::Path;
-use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 /// The most connections at once, those that did not greet yet included.
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     store: Mutex<Option<Arc<Store>>>,
     /// Ends the connection that is served now.
     current: Mutex<Option<CancellationToken>>,
+    /// What the network's thread died of, if it did.
+    died: OnceLock<String>,
     _lock: Box<dyn DiskLock>,
 }
 
@@ -88,6 +91,7 @@ impl StandbyServer {
             options,
             store: Mutex::new(store),
             current: Mutex::default(),
+            died: OnceLock::new(),
             _lock: lock,
         });
         Ok(StandbyServer { shared })
@@ -119,13 +123,17 @@ impl StandbyServer {
             .map_err(StandbyError::Thread)?;
         let stop = CancellationToken::new();
         let (shared, stopped) = (self.shared.clone(), stop.clone());
+        let told = self.shared.clone();
+        let supervisor = Supervisor::new(move |error| drop(told.died.set(error.to_string())));
+        let at_work = supervisor.clone();
         let body = move || {
-            runtime.block_on(accept_all(listener, shared.clone(), stopped));
+            let accept = || runtime.block_on(accept_all(listener, shared.clone(), stopped));
+            at_work.attempt(accept);
             // Before the runtime waits for what it does on other threads.
             shared.close();
         };
-        let thread = std::thread::Builder::new().name("standby-network".into());
-        let thread = thread.spawn(body).map_err(StandbyError::Thread)?;
+        let thread = supervisor.try_spawn("standby-network", body);
+        let thread = thread.map_err(StandbyError::Thread)?;
         Ok(ListeningStandby {
             shared: self.shared,
             address: local,
@@ -157,6 +165,10 @@ impl ListeningStandby {
 
     /// Why it cannot go on, if it cannot: it refuses primaries then, with this reason.
     pub fn failure(&self) -> Option<StandbyError> {
+        if let Some(cause) = self.shared.died.get() {
+            let cause = cause.as_str().into();
+            return Some(StandbyError::Poisoned { cause });
+        }
         self.shared.store().and_then(|store| store.failure())
     }
 
@@ -177,11 +189,7 @@ impl ListeningStandby {
     }
 
     fn join(&mut self) {
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the standby's network thread panicked");
-        }
+        join(self.thread.take());
     }
 }
 

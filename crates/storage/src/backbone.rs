@@ -22,6 +22,7 @@ use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments, segment_file};
 use crate::log::writer::Sequencer;
 use crate::log::{LogError, LogLayout, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
+use crate::process::Process;
 use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::store::PageStore;
@@ -198,7 +199,7 @@ pub struct Opened {
     pub report: RecoveryReport,
 }
 
-/// Logging and checkpointing of an open database.
+/// Logging and checkpointing of an open database, in the process that opened it.
 #[derive(Debug)]
 pub struct Backbone {
     disk: Arc<dyn Disk>,
@@ -230,6 +231,7 @@ impl Backbone {
         let (recovered, needed_from) = recover_at(&options.checkpoint, &disk, &manifest, recovery)?;
         // Counted up and stable before anything is appended: leftovers of this log never chain.
         manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
+        manifest.log_end = recovered.end;
         manifest.write(&*disk)?;
         let parts = Parts {
             disk,
@@ -307,11 +309,42 @@ impl Backbone {
         &self.manifest
     }
 
+    /// The process that opened the database.
+    pub fn process(&self) -> Process {
+        self.commit.process()
+    }
+
+    /// In a forked child: forgets the threads, which are not there, and all that they share with this,
+    /// whose locks may be taken for ever. It is memory only, and goes with the child.
+    fn forget(&mut self) {
+        self.threads.drain(..).for_each(std::mem::forget);
+        std::mem::forget((self.commit.clone(), self.checkpoint.clone()));
+    }
+
+    /// Records the durable log's end in the manifest, so that the next opening notices if log before it
+    /// is lost: for closing in order. If that fails nothing is lost but this: the end that was recorded
+    /// at the opening stays.
+    pub fn record_end(&mut self) {
+        let log_end = self.commit.durable();
+        let manifest = Manifest {
+            log_end,
+            ..self.manifest.clone()
+        };
+        match manifest.write(&*self.disk) {
+            Ok(()) => self.manifest = manifest,
+            Err(error) => tracing::warn!(%error, "the log's end was not recorded"),
+        }
+    }
+
     /// Stops the threads; what was not made durable before is not. On one of them it does not wait for
-    /// their end, but has a thread of its own do that, which then gives the database's lock back.
+    /// their end, but has a thread of its own do that, which then gives the database's lock back. In a
+    /// forked child it does nothing.
     pub fn stop(&mut self) {
         if std::mem::replace(&mut self.closed, true) {
             return;
+        }
+        if !self.process().is_current() {
+            return self.forget();
         }
         self.commit.close();
         self.checkpoint.close();
@@ -368,8 +401,15 @@ impl Parts {
         room.advance(end.lsn);
         let prepared = options.segments_prepared(layout);
         while segments.count().1 < prepared || !room.has_room(end.lsn) {
-            if segments.prepare_next()? == Prepared::NoRoom {
-                break;
+            match segments.prepare_next() {
+                Ok(Prepared::Yes) => {}
+                Ok(Prepared::NoRoom) => break,
+                // A full disk refuses transactions, not opening: something may yet be freed.
+                Err(error) if error.is_want_of_room() => {
+                    tracing::warn!(%error, "no room for more log");
+                    break;
+                }
+                Err(error) => return Err(error.into()),
             }
         }
         let feeds: Vec<_> = checkpointers

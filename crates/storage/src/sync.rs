@@ -1,11 +1,13 @@
 //! The primitives at which the engine's threads meet: mutexes, condition variables, atomics, a word
 //! to park on, and threads themselves.
 //!
-//! In every ordinary build they are `parking_lot`'s, the standard library's and the kernel's futex,
-//! re-exported with nothing in between. Built with `--cfg shuttle` they are Shuttle's, which runs
+//! In every ordinary build they are the standard library's and, by [`futex`], the kernel's, with nothing
+//! in between. Built with `--cfg shuttle` they are Shuttle's, which runs
 //! all threads on one and chooses at each of these primitives who goes on; so the hand-overs between
 //! stages are explored under thousands of schedules, each of which replays from its seed (I11). The
 //! models are the tests whose names begin with `shuttle`.
+
+pub mod futex;
 
 #[cfg(not(shuttle))]
 pub use ordinary::*;
@@ -14,7 +16,7 @@ pub use shuttled::*;
 
 #[cfg(not(shuttle))]
 mod ordinary {
-    pub use parking_lot::{Condvar, Mutex, MutexGuard};
+    pub use super::futex::{Condvar, Mutex, MutexGuard};
     pub use std::sync::atomic;
 
     /// The standard library's threads, and who is asking.
@@ -79,7 +81,7 @@ mod shuttled {
     use std::ops::{Deref, DerefMut};
     use std::time::Instant;
 
-    /// `parking_lot`'s mutex, scheduled by Shuttle.
+    /// The mutex, scheduled by Shuttle.
     #[derive(Debug, Default)]
     pub struct Mutex<T>(shuttle::sync::Mutex<T>);
 
@@ -93,7 +95,7 @@ mod shuttled {
             Mutex(shuttle::sync::Mutex::new(value))
         }
 
-        /// Waits for the mutex. Like `parking_lot`'s it does not care how its last owner ended.
+        /// Waits for the mutex. Like the ordinary one it does not care how its last owner ended.
         pub fn lock(&self) -> MutexGuard<'_, T> {
             MutexGuard(Some(self.0.lock().unwrap_or_else(|e| e.into_inner())))
         }
@@ -127,7 +129,7 @@ mod shuttled {
         }
     }
 
-    /// `parking_lot`'s condition variable, scheduled by Shuttle.
+    /// The condition variable, scheduled by Shuttle.
     #[derive(Debug, Default)]
     pub struct Condvar(shuttle::sync::Condvar);
 

@@ -2,10 +2,10 @@
 //! knowing that a process was forked.
 
 use crate::error::SegmentError;
-use parking_lot::{Condvar, Mutex};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
+use sardonyx_storage::sync::futex::{Condvar, Mutex};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};

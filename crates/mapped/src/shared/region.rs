@@ -35,7 +35,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Base pages are allocated so many bytes at a time.
-const GROW_BYTES: u64 = 2 << 20;
+pub const GROW_BYTES: u64 = 2 << 20;
 
 /// Bytes of the hot ring.
 pub const HOT_BYTES: u64 = 1 << 20;
@@ -53,6 +53,14 @@ pub struct RegionSize {
 }
 
 impl RegionSize {
+    /// The same, of no more than so many bytes of pages.
+    pub fn at_most(self, bytes: u64) -> Self {
+        RegionSize {
+            pages_max: self.pages_max.min(bytes.div_ceil(PAGE_SIZE as u64)).max(1),
+            ..self
+        }
+    }
+
     fn hot_at(self) -> u64 {
         (CONTROL_BYTES as u64).next_multiple_of(GROW_BYTES)
     }
@@ -132,6 +140,9 @@ impl Region {
         control
             .durable_segment
             .store(u32::from(durable), Ordering::Relaxed);
+        // Without a log there is nothing that a length must be told to.
+        let logged = if durable { 0 } else { u64::MAX };
+        control.logged_pages.store(logged, Ordering::Relaxed);
         for slot in &control.slots {
             slot.snapshot.store(IDLE, Ordering::Relaxed);
         }
@@ -479,7 +490,9 @@ impl Region {
     }
 
     /// Gives the segment at least so many pages, zero-filled. They stay also if the transaction that
-    /// wanted them aborts.
+    /// wanted them aborts, until the segment is opened again: room that nobody has used. Whoever
+    /// commits something says in the log how long the segment was to it (`Session::gather`), so
+    /// nothing that is durable relies on a length that is not.
     pub fn grow(&self, pages: u64) -> Result<(), SegmentError> {
         if pages <= self.pages() {
             return Ok(());
@@ -512,6 +525,20 @@ impl Region {
         }
         control.growth.unlock();
         grown
+    }
+
+    /// Pages that the log knows the segment to have.
+    #[inline]
+    pub fn logged_pages(&self) -> u64 {
+        self.control().logged_pages.load(Ordering::SeqCst)
+    }
+
+    /// The log knows the segment to have at least so many pages: a record that says so is published,
+    /// or recovery found them.
+    pub fn note_logged_pages(&self, pages: u64) {
+        self.control()
+            .logged_pages
+            .fetch_max(pages, Ordering::SeqCst);
     }
 
     /// Sees to it that the deep ring has memory for a stretch. The caller holds the commit lock.

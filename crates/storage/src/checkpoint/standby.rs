@@ -21,8 +21,8 @@ use crate::log::segment::{LOG_DIRECTORY, Segments, segment_of_file};
 use crate::log::{LogError, LogPosition, Lsn};
 use crate::manifest::Manifest;
 use crate::store::{PageStore, StoreError};
+use crate::sync::futex::Mutex;
 use crate::user_code::wake;
-use parking_lot::Mutex;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -327,6 +327,9 @@ impl ShippedLog {
             bytes: progress.bytes,
             wanted: wanted.filter(|wanted| wanted.group > progress.complete_from.group),
             failure: status_of_standby.failure.take(),
+            waiting: None,
+            attempts_failed: 0,
+            try_now: false,
         };
         let needed_from = status_of_standby.needed_from;
         drop(status);
@@ -351,6 +354,9 @@ impl CheckpointStage {
             bytes: 0,
             wanted: None,
             failure: None,
+            waiting: None,
+            attempts_failed: 0,
+            try_now: false,
         };
         // There is nothing to begin here.
         let never = CheckpointInterval {

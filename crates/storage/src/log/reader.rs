@@ -84,6 +84,11 @@ impl LogReader {
         self.before_lsn = durable.lsn;
     }
 
+    /// Whether there is a bound, because the log is being written.
+    pub fn is_bounded(&self) -> bool {
+        self.before_group != u64::MAX
+    }
+
     /// The next whole group's header and records, or `None` at the log's end.
     ///
     /// # Errors
@@ -131,7 +136,7 @@ impl LogReader {
     /// Finds the next group. A log that is being written to (there is a bound) may have grown since
     /// the window was read, so what is not found in it is looked for once more on the disk.
     fn find_next_fresh(&mut self) -> Result<Option<GroupHeader>, LogError> {
-        if self.before_group == u64::MAX {
+        if !self.is_bounded() {
             return self.find_next();
         }
         if let Ok(Some(header)) = self.find_next() {

@@ -4,6 +4,10 @@
 //! was admitted can always be logged, and a full disk or a full log refuses new transactions
 //! instead of stranding executed ones (I10). Preparing happens on a thread of its own, or, when
 //! running without threads, on the caller's.
+//!
+//! A full disk is like a log at its limit: a checkpoint may free segments, and they are used again
+//! without new room. Only when one was taken and freed none are transactions refused; the next one
+//! tries again.
 
 use super::segment::{LogPin, Prepared, Segments};
 use super::{LogError, Lsn};
@@ -34,8 +38,11 @@ struct State {
     poisoned: Option<LogError>,
     /// All segments hold needed log: only a checkpoint can free some.
     at_limit: bool,
-    /// How often segments were freed, so that none is missed while preparing.
+    /// How often a checkpoint was complete, so that none is missed while preparing.
     frees: u64,
+    /// A checkpoint was asked for because the disk is full and the log was being written here: a
+    /// second one would free no more.
+    asked_at: Option<Lsn>,
     closed: bool,
 }
 
@@ -78,8 +85,9 @@ impl Room {
     }
 
     /// Waits until a transaction may be admitted. `make_room` is called when all segments hold
-    /// needed log. Without threads it takes a checkpoint, and says whether that freed any; with
-    /// threads it asks for one, and what it returns is not looked at.
+    /// needed log, or the disk is full. Without threads it takes a checkpoint, and says whether that
+    /// freed any; with threads it asks for one, and says whether [`Room::freed`] or
+    /// [`Room::refuse_when_full`] will be called in any case.
     ///
     /// # Errors
     /// [`LogError::Full`] if the disk is full or the log is at its limit and stays there;
@@ -92,8 +100,16 @@ impl Room {
     ) -> Result<(), LogError> {
         if !self.threaded {
             while !self.has_room(at) {
-                if let Prepared::Yes = self.segments.prepare_next().map_err(full)? {
-                    continue;
+                match self.segments.prepare_next().map_err(full) {
+                    Ok(Prepared::Yes) => continue,
+                    Ok(Prepared::NoRoom) => {}
+                    Err(error @ LogError::Full { .. }) => {
+                        let asked_at = self.state.lock().asked_at.replace(at);
+                        if asked_at == Some(at) {
+                            return Err(error);
+                        }
+                    }
+                    Err(error) => return Err(error),
                 }
                 // If it freed none, another client's checkpoint may have, just before.
                 if !make_room()?
@@ -115,8 +131,25 @@ impl Room {
             if self.has_room(at) {
                 return Ok(());
             }
-            if let Some(error) = &state.failed {
-                return Err(error.clone());
+            if let Some(error) = state.failed.clone() {
+                let full = matches!(error, LogError::Full { .. });
+                if !full || state.asked_at.replace(at) == Some(at) {
+                    return Err(error);
+                }
+                let frees = state.frees;
+                drop(state);
+                let told = make_room()?;
+                state = self.state.lock();
+                while told
+                    && state.frees == frees
+                    && state.refused.is_none()
+                    && state.poisoned.is_none()
+                    && !state.closed
+                {
+                    self.settled.wait(&mut state);
+                }
+                state.failed = None;
+                continue;
             }
             if let Some(reason) = &state.refused
                 && state.at_limit
@@ -156,13 +189,18 @@ impl Room {
         }
     }
 
-    /// Segments were freed.
+    /// Segments were freed, or a checkpoint is complete.
     pub fn freed(&self) {
+        if !self.segments.process().is_current() {
+            return;
+        }
         let mut state = self.state.lock();
         state.frees += 1;
         state.at_limit = false;
+        state.failed = None;
         drop(state);
         self.wanted.notify_one();
+        self.settled.notify_all();
     }
 
     /// From now on, a full log is an error at once rather than a wait: whoever should free it (a
@@ -247,7 +285,7 @@ impl Drop for PinnedLog {
 /// A full disk means a full log: nothing is broken, and nothing was lost.
 fn full(error: LogError) -> LogError {
     match &error {
-        LogError::Disk(disk) if disk.is_full() => LogError::Full {
+        LogError::Disk(disk) if disk.may_be_tried_again() => LogError::Full {
             reason: format!("{disk}; free disk space and try again").into(),
         },
         _ => error,

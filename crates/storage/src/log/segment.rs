@@ -16,7 +16,8 @@
 
 use super::{LogError, LogLayout, Lsn};
 use crate::disk::{Access, Create, Disk, DiskFile};
-use parking_lot::Mutex;
+use crate::process::Process;
+use crate::sync::futex::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,6 +38,8 @@ pub fn segment_of_file(name: &str) -> Option<u64> {
 /// The segment files of an open log.
 #[derive(Debug)]
 pub struct Segments {
+    /// Only the process that opened the log changes its files.
+    process: Process,
     disk: Arc<dyn Disk>,
     layout: LogLayout,
     segments_max: u64,
@@ -110,6 +113,7 @@ impl Segments {
             disk.remove(&format!("{LOG_DIRECTORY}/{name}"))?;
         }
         Ok(Segments {
+            process: Process::current(),
             disk,
             layout,
             segments_max,
@@ -124,6 +128,11 @@ impl Segments {
         self.layout
     }
 
+    /// The process that opened the log.
+    pub fn process(&self) -> Process {
+        self.process
+    }
+
     /// The LSN up to which segments are prepared.
     #[inline]
     pub fn prepared_end(&self) -> Lsn {
@@ -132,6 +141,7 @@ impl Segments {
 
     /// Prepares one more segment at the end: renames a superfluous one, or creates one.
     pub fn prepare_next(&self) -> Result<Prepared, LogError> {
+        self.process.check()?;
         let _one_at_a_time = self.preparing.lock();
         let next = self.layout.segment_of(self.prepared_end());
         let name = segment_file(next);
@@ -183,6 +193,9 @@ impl Segments {
     /// Says that nothing before `lsn` is needed any more (I6). Going backwards has no effect.
     /// Returns the number of segments that became superfluous.
     pub fn free_before(&self, lsn: Lsn) -> usize {
+        if !self.process.is_current() {
+            return 0;
+        }
         let mut files = self.files.lock();
         files.needed_from = files.needed_from.max(lsn);
         let oldest_pin = files.pins.values().copied().min().unwrap_or(lsn);
@@ -234,6 +247,9 @@ pub struct LogPin {
 impl LogPin {
     /// Lets the log before `lsn` go.
     pub fn advance(&self, lsn: Lsn) {
+        if !self.segments.process.is_current() {
+            return;
+        }
         let needed_from = {
             let mut files = self.segments.files.lock();
             files.pins.insert(self.number, lsn);
@@ -245,6 +261,9 @@ impl LogPin {
 
 impl Drop for LogPin {
     fn drop(&mut self) {
+        if !self.segments.process.is_current() {
+            return;
+        }
         let needed_from = {
             let mut files = self.segments.files.lock();
             files.pins.remove(&self.number);

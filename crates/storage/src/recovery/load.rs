@@ -30,7 +30,7 @@ use crate::disk::{AlignedBuffer, Disk, DiskError};
 use crate::log::LogPosition;
 use crate::page::PAGE_SIZE;
 use crate::store::PageStore;
-use parking_lot::Mutex;
+use crate::sync::futex::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Reading headers waits for the disk, not for the processor: more threads than processors.
@@ -64,16 +64,22 @@ struct Survey {
     newest: Option<SlotHeader>,
 }
 
-/// Loads all stripes into an empty store, growing it as needed.
+/// Loads all stripes into an empty store, growing it as needed. `make_stable`: what is loaded is going
+/// to be built on, so it is made stable first.
 pub(super) fn load(
     disk: &dyn Disk,
     layouts: &[StripeLayout],
     store: &mut PageStore,
     workers: usize,
+    make_stable: bool,
 ) -> Result<Vec<LoadedStripe>, RecoveryError> {
     let mut surveys = Vec::with_capacity(layouts.len());
     for &layout in layouts {
-        surveys.push(survey(disk, layout)?);
+        let survey = survey(disk, layout)?;
+        if let Some(file) = survey.file.as_ref().filter(|_| make_stable) {
+            file.make_stable(survey.written_last())?;
+        }
+        surveys.push(survey);
     }
     store.grow_to(surveys.iter().map(Survey::store_pages).max().unwrap_or(0))?;
     let mut loaded = load_blocks(&surveys, store, workers)?;
@@ -168,6 +174,12 @@ fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
 }
 
 impl Survey {
+    /// The version that was written last, if it is whole: each is durable before the next is begun.
+    fn written_last(&self) -> Option<Version> {
+        let versions = self.versions.iter().flatten().copied();
+        versions.max_by_key(|(header, _)| (header.checkpoint, header.block))
+    }
+
     /// The pages that the store must have for all versions.
     fn store_pages(&self) -> u64 {
         let block_pages = u64::from(self.layout.block_bytes) / PAGE_SIZE as u64;
