@@ -104,18 +104,14 @@ fn what_nobody_waits_for_is_written_without_another_call_once_there_is_much_of_i
         }));
     };
     let calls: [&dyn Fn(&Opened, u64); 2] = [&run, &submit];
+    let bound = u64::from(DEFERRED_TRANSACTIONS_MAX);
     for call in calls {
-        let disk = SimulatedDisk::new(1, Faults::default());
-        let opened = Opened::on(&disk, large(Shape::Threadless)).expect("opens");
-        let bound = u64::from(DEFERRED_TRANSACTIONS_MAX);
-        for id in 0..bound - 1 {
-            call(&opened, id);
+        for (calls, written) in [(bound - 1, 0), (bound, bound), (bound + 1, bound)] {
+            let disk = SimulatedDisk::new(1, Faults::default());
+            let opened = Opened::on(&disk, large(Shape::Threadless)).expect("opens");
+            (0..calls).for_each(|id| call(&opened, id));
+            assert_eq!(after_a_crash(&disk), written, "after {calls} calls");
         }
-        assert_eq!(after_a_crash(&disk), 0, "nobody asked for it yet");
-        call(&opened, bound - 1);
-        assert_eq!(after_a_crash(&disk), bound);
-        call(&opened, bound);
-        assert_eq!(after_a_crash(&disk), bound);
     }
     // Few and large ones.
     let disk = SimulatedDisk::new(1, Faults::default());
