@@ -89,7 +89,8 @@ impl Warden {
 
 impl Drop for Warden {
     fn drop(&mut self) {
-        let thread = self.thread.lock().take();
+        // Not locked: in a child, it may be by a thread that is not there.
+        let thread = self.thread.get_mut().take();
         if self.office.region.was_forked() {
             // The thread is the parent's.
             std::mem::forget(thread);
@@ -170,7 +171,7 @@ impl Office {
             pages.extend(changes(frame.records).map(|change| change.page));
         }
         for page in pages {
-            let _resolving = view.resolve_alone();
+            let _turn = view.turn();
             if let Err(error) = view.make_private(page) {
                 tracing::warn!(%error, page, "a slow reader's page could not be copied");
                 return;
@@ -178,9 +179,9 @@ impl Office {
         }
         view.mark_stale();
         // All records of the snapshot that base pages lacked were applied.
-        let resolving = view.resolve_alone();
+        let turn = view.turn();
         view.forget_unfolded();
-        drop(resolving);
+        drop(turn);
         slot.immune.store(until, Ordering::SeqCst);
         slot.pin.fetch_max(until, Ordering::SeqCst);
     }

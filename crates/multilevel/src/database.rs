@@ -5,6 +5,7 @@ use crate::options::Options;
 use crate::pages::Area;
 use crate::recovery::{Undone, open_undo_area, undo_losers};
 use crate::shared::{Later, Shared};
+use crate::stage::reserve::Growth;
 use crate::statistics::{Counters, Statistics};
 use crate::strategy::Strategy;
 use crate::transaction::Transaction;
@@ -16,7 +17,8 @@ use sardonyx_storage::recovery::RecoveryReport;
 use std::sync::Arc;
 
 /// A database that is open for multi-level transactions. Share it between threads by reference or in
-/// an `Arc`.
+/// an `Arc`. It belongs to the process that opened it: in a child made by `fork` every call is refused
+/// ([`DatabaseError::Forked`]), and closing or dropping it does nothing.
 ///
 /// ```
 /// use sardonyx_multilevel::{Area, Database, Inverse, Operation, Options, Pages, Recorded, Stop};
@@ -144,6 +146,7 @@ impl Database {
     /// # Errors
     /// If the name is that of a table or the engine's, or there is no more room.
     pub fn area(&self, name: &str, pages: u64) -> Result<Area, DatabaseError> {
+        self.shared.check_process()?;
         if name.is_empty() || name.starts_with('.') {
             return Err(DatabaseError::Refused {
                 reason: format!("{name:?} is no name for an area: such names are the engine's"),
@@ -157,7 +160,7 @@ impl Database {
         self.shared.publish_areas(&stage);
         drop(stage);
         let area = Area(number);
-        match self.shared.grow(area, pages) {
+        match self.shared.grow(area, pages, Growth::OfWork) {
             Ok(_) => Ok(area),
             Err(stop) => Err(DatabaseError::Refused {
                 reason: stop.to_string(),
@@ -185,6 +188,7 @@ impl Database {
     where
         E: From<CommitError>,
     {
+        self.shared.check_process().map_err(CommitError::from)?;
         let mut age = None;
         loop {
             let transaction = Transaction::new(&self.shared, self.strategy, age);
@@ -225,12 +229,16 @@ impl Database {
     /// # Errors
     /// If the log failed.
     pub fn flush(&self) -> Result<(), DatabaseError> {
+        self.shared.check_process()?;
         self.shared.flush()
     }
 
-    /// What the engine did since the database was opened.
+    /// What the engine did since the database was opened; nothing, in a forked child.
     pub fn statistics(&self) -> Statistics {
         let shared = &self.shared;
+        if shared.is_forked() {
+            return Statistics::default();
+        }
         let spheres = shared.stage().unwritten.spheres.statistics();
         Statistics {
             spheres,
@@ -241,8 +249,11 @@ impl Database {
         }
     }
 
-    /// Who waits for whom now.
+    /// Who waits for whom now; nobody, in a forked child.
     pub fn waiting(&self) -> Vec<Waiting> {
+        if self.shared.is_forked() {
+            return Vec::new();
+        }
         self.shared.locks.waiting()
     }
 
@@ -266,7 +277,7 @@ impl Database {
     ///
     /// # Errors
     /// If the log failed. [`DatabaseError::Closing`] on one of the engine's own threads: a thread of its own
-    /// closes it then.
+    /// closes it then. [`DatabaseError::Forked`] in a child, where nothing is done.
     pub fn close(mut self) -> Result<(), DatabaseError> {
         self.end()
     }
@@ -275,6 +286,12 @@ impl Database {
         let Some(backbone) = self.backbone.take() else {
             return Ok(());
         };
+        if let Err(forked) = self.shared.check_process() {
+            // All that there is of it here is memory, with locks that may be taken for ever.
+            std::mem::forget(self.shared.clone());
+            drop(backbone);
+            return Err(forked);
+        }
         let supervisor = backbone.supervisor().clone();
         let (closing, own) = ((self.shared.clone(), backbone), supervisor.is_own_thread());
         let closed = supervisor.end(closing, own, |(shared, backbone)| close(&shared, backbone));

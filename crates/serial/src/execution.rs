@@ -13,6 +13,7 @@ use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::commit::GroupCommit;
 use sardonyx_storage::log::filling::Filling;
+use sardonyx_storage::log::room::Admission;
 use sardonyx_storage::process::Process;
 use sardonyx_storage::user_code::{discard, discard_all, message_of};
 use sardonyx_table::{Prefetch, TableSpace, Transaction};
@@ -65,7 +66,9 @@ impl Execution {
     #[inline]
     pub fn admit(&mut self) -> Result<(), SerialError> {
         self.process.check()?;
-        Ok(self.filling.admit_or_wait(&self.checkpoint)?)
+        Ok(self
+            .filling
+            .admit_or_wait(Admission::Whole, &self.checkpoint)?)
     }
 
     /// The engine's own code has panicked here: nobody knows what is half done, so nothing more is

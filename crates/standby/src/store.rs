@@ -25,7 +25,7 @@ use sardonyx_storage::log::group::GroupHeader;
 use sardonyx_storage::log::pool::{BufferPool, DurableGroup};
 use sardonyx_storage::log::reader::group_before;
 use sardonyx_storage::log::room::Room;
-use sardonyx_storage::log::segment::{LogPin, Prepared, Segments};
+use sardonyx_storage::log::segment::{LogPin, Segments};
 use sardonyx_storage::log::writer::SealedGroup;
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::manifest::{Manifest, ManifestError};
@@ -121,11 +121,7 @@ impl Store {
         let segments = Arc::new(segments);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
-        while !room.has_room(end.lsn) {
-            if segments.prepare_next()? == Prepared::NoRoom {
-                break;
-            }
-        }
+        segments.prepare_for_opening(end.lsn, 0)?;
         let checkpointers = recovered.checkpointers;
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let log_bytes = segments_max * layout.segment_bytes;

@@ -10,7 +10,7 @@
 use crate::checkpoint::{
     CheckpointInterval, CheckpointPlace, CheckpointStage, Checkpointer, RemoteError, ShippedLog,
 };
-use crate::disk::{Disk, DiskError, DiskLock};
+use crate::disk::{Disk, DiskError, DiskLock, system_random};
 use crate::journal::Retention;
 use crate::log::commit::{GroupCommit, GroupSource};
 use crate::log::feed::Feed;
@@ -18,7 +18,7 @@ use crate::log::filling::Filling;
 use crate::log::group::GroupHeader;
 use crate::log::policy::{GroupLimits, GroupPolicy};
 use crate::log::room::Room;
-use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments, segment_file};
+use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file};
 use crate::log::writer::Sequencer;
 use crate::log::{LogError, LogLayout, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
@@ -399,19 +399,7 @@ impl Parts {
         )?);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
-        let prepared = options.segments_prepared(layout);
-        while segments.count().1 < prepared || !room.has_room(end.lsn) {
-            match segments.prepare_next() {
-                Ok(Prepared::Yes) => {}
-                Ok(Prepared::NoRoom) => break,
-                // A full disk refuses transactions, not opening: something may yet be freed.
-                Err(error) if error.is_want_of_room() => {
-                    tracing::warn!(%error, "no room for more log");
-                    break;
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
+        segments.prepare_for_opening(end.lsn, options.segments_prepared(layout))?;
         let feeds: Vec<_> = checkpointers
             .iter()
             .map(|_| Arc::new(Feed::default()))
@@ -515,7 +503,7 @@ pub(crate) fn read_or_create(
 }
 
 fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
-    let identity = options.identity.unwrap_or_else(random_identity);
+    let identity = options.identity.unwrap_or_else(system_random);
     let manifest = Manifest {
         segment_bytes: options.segment_bytes,
         block_bytes: options.block_bytes,
@@ -577,14 +565,6 @@ fn evidence_of_data(disk: &Arc<dyn Disk>) -> Result<Option<String>, DiskError> {
         }
     }
     Ok(None)
-}
-
-fn random_identity() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    // The standard library's hasher keys come from the system's random numbers.
-    std::collections::hash_map::RandomState::new()
-        .build_hasher()
-        .finish()
 }
 
 /// I10: whatever is admitted fits.

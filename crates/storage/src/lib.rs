@@ -20,6 +20,7 @@ pub mod process;
 pub mod recovery;
 pub mod reserve;
 pub mod shared;
+pub mod signals;
 pub mod store;
 pub mod supervisor;
 pub mod sync;

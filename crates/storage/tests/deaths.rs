@@ -6,6 +6,7 @@ use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::commit::GroupSource;
 use sardonyx_storage::log::policy::GroupLimits;
+use sardonyx_storage::log::room::Admission;
 use sardonyx_storage::log::writer::SealedGroup;
 use sardonyx_storage::supervisor::Supervisor;
 use std::sync::mpsc::channel;
@@ -77,7 +78,11 @@ fn i7_a_dead_logging_thread_poisons_the_log_and_wakes_who_waits() {
         commit.poll(group, Waker::noop()),
         Poll::Ready(Err(_))
     ));
-    assert!(filling.admit_or_wait(backbone.checkpoint()).is_err());
+    assert!(
+        filling
+            .admit_or_wait(Admission::Whole, backbone.checkpoint())
+            .is_err()
+    );
     assert!(backbone.checkpoint().take(commit.durable()).is_err());
     // Nobody waits for the buffers that died with it.
     for _ in 0..20 {

@@ -119,6 +119,11 @@ pub struct CheckpointTotals {
     pub bytes: u64,
     /// Time from the beginning to the end of the writeouts, summed over stripes.
     pub writeout_time: Duration,
+    /// For how long a checkpoint has been waiting for room on the disk: while it does, no log is
+    /// freed. [`CheckpointStage::waiting`] says why.
+    pub waiting_for_room: Option<Duration>,
+    /// Whether checkpointing stopped for good: [`CheckpointStage::failure`] says why.
+    pub stopped: bool,
 }
 
 impl CheckpointStage {
@@ -635,6 +640,12 @@ impl CheckpointStage {
             blocks: status.iter().map(|s| s.blocks).sum(),
             bytes: status.iter().map(|s| s.bytes).sum(),
             writeout_time: Duration::from_nanos(self.writing_nanoseconds.load(Ordering::Relaxed)),
+            waiting_for_room: status
+                .iter()
+                .filter_map(|s| s.waiting.as_ref())
+                .map(|waiting| waiting.since.elapsed())
+                .max(),
+            stopped: status.iter().any(|s| s.failure.is_some()),
         }
     }
 

@@ -20,6 +20,7 @@ use crate::log::room::Room;
 use crate::log::segment::{LOG_DIRECTORY, Segments, segment_of_file};
 use crate::log::{LogError, LogPosition, Lsn};
 use crate::manifest::Manifest;
+use crate::process::FORKED;
 use crate::store::{PageStore, StoreError};
 use crate::sync::futex::Mutex;
 use crate::user_code::wake;
@@ -74,6 +75,9 @@ pub struct Image {
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
+    /// This process was forked from the one that named the standby.
+    #[error("{}", FORKED)]
+    Forked,
     /// It cannot be reached, or the connection broke.
     #[error(
         "the standby at {address} cannot be reached ({cause}); start it there and try again, or, if \

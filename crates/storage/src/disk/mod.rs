@@ -27,7 +27,7 @@ mod simulated;
 pub use buffer::AlignedBuffer;
 pub use error::DiskError;
 pub(crate) use inherited::leave_parents_locks;
-pub use random::Random;
+pub use random::{Random, system_random};
 pub use real::RealDisk;
 pub use simulated::{Faults, SimulatedDisk};
 

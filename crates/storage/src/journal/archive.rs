@@ -281,6 +281,32 @@ impl ArchiveReader {
         })
     }
 
+    /// Looks which files there are now. At the archive's end, [`ArchiveReader::next_chunk`] then finds
+    /// what was written since.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn look_again(&mut self) -> Result<(), JournalError> {
+        let mut files = files(&*self.disk)?;
+        if let Some(open) = self.file_number() {
+            files.retain(|number| *number > open);
+        }
+        self.files = files.into_iter();
+        Ok(())
+    }
+
+    /// Whether files that this reader has not read, or not to its end, were removed as too old.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn is_overtaken(&self) -> Result<bool, JournalError> {
+        let oldest = files(&*self.disk)?.first().copied();
+        Ok(match (self.file_number(), oldest) {
+            (Some(open), Some(oldest)) => open < oldest,
+            (file, oldest) => file.is_some() || oldest.is_some(),
+        })
+    }
+
     /// The next chunk's header, or `None` at the archive's end; its sections are in
     /// [`ArchiveReader::payload`].
     ///

@@ -50,6 +50,16 @@ pub enum JournalError {
         /// The group after the log's last.
         log_group: u64,
     },
+    /// The reader was slower than what it read was kept: the log was freed under it, and the archive
+    /// does not have the rows any more, or has them elsewhere.
+    #[error(
+        "the journal's rows from LSN {from} on were removed before they were read: the log was freed, \
+         and the archive here no longer has them; read faster, or keep more of the archive"
+    )]
+    Overtaken {
+        /// The rows not read begin here.
+        from: Lsn,
+    },
     /// The database keeps no journal rows.
     #[error("the database keeps no journal rows (its manifest says `journal = nothing`)")]
     NotKept,

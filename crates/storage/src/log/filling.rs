@@ -3,6 +3,7 @@
 
 use super::commit::{GroupCommit, GroupSource};
 use super::policy::{DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX, GroupPolicy};
+use super::room::Admission;
 use super::writer::{GroupBuilder, SealedGroup, Sequencer};
 use super::{LogError, LogPosition, Lsn};
 use crate::checkpoint::CheckpointStage;
@@ -66,8 +67,14 @@ impl Filling {
     // Always: once for every transaction, and almost always two loads and two comparisons.
     #[inline(always)]
     pub fn admit(&self) -> Result<(), Refusal> {
+        self.admit_as(Admission::Whole)
+    }
+
+    /// Whether this may run now; see [`Filling::admit`].
+    #[inline(always)]
+    pub fn admit_as(&self, admission: Admission) -> Result<(), Refusal> {
         let at = self.sequencer.next().lsn;
-        if self.commit.room().has_room(at) && !self.commit.is_poisoned() {
+        if self.commit.room().has_room_for(admission, at) && !self.commit.is_poisoned() {
             return Ok(());
         }
         Err(self.refusal(at))
@@ -81,16 +88,20 @@ impl Filling {
         }
     }
 
-    /// Like [`Filling::admit`]; waits for room if there is none, and makes some: writes or hands over what
+    /// Like [`Filling::admit_as`]; waits for room if there is none, and makes some: writes or hands over what
     /// was filled, and takes a checkpoint, or asks for one, if the log is at its limit.
     ///
     /// # Errors
     /// [`LogError::Full`] if no room can be had; what closed the log.
     #[inline]
-    pub fn admit_or_wait(&mut self, checkpoint: &CheckpointStage) -> Result<(), LogError> {
-        match self.admit() {
+    pub fn admit_or_wait(
+        &mut self,
+        admission: Admission,
+        checkpoint: &CheckpointStage,
+    ) -> Result<(), LogError> {
+        match self.admit_as(admission) {
             Ok(()) => Ok(()),
-            Err(refusal) => self.wait_for_room(refusal, checkpoint),
+            Err(refusal) => self.wait_for_room(refusal, admission, checkpoint),
         }
     }
 
@@ -98,6 +109,7 @@ impl Filling {
     fn wait_for_room(
         &mut self,
         mut refusal: Refusal,
+        admission: Admission,
         checkpoint: &CheckpointStage,
     ) -> Result<(), LogError> {
         loop {
@@ -108,7 +120,7 @@ impl Filling {
             // What waits in the group must not wait for room as well.
             self.hand_over();
             let (next, last, commit) = (self.next(), self.last_group(), &self.commit);
-            commit.room().wait_for_room(at, || {
+            commit.room().wait_for_room_for(admission, at, || {
                 // A checkpoint has only what is durable; another client may be writing the rest.
                 commit.wait(last, &NothingFilling)?;
                 checkpoint.free_some(next).map_err(|error| LogError::Full {
@@ -116,7 +128,7 @@ impl Filling {
                 })
             })?;
             // The group handed over moved the log's place on, maybe into a segment of its own.
-            refusal = match self.admit() {
+            refusal = match self.admit_as(admission) {
                 Ok(()) => return Ok(()),
                 Err(refusal) => refusal,
             };

@@ -7,8 +7,9 @@
 //! chain onto later log, because each opening counts up the incarnation, and a group of an earlier
 //! incarnation is not believed after one of a later.
 //!
-//! What cannot be noticed: the last group in flight at a crash, damaged after it became durable,
-//! with no later group to tell. A clean close appends an empty group for that reason.
+//! What cannot be noticed here: the last group in flight at a crash, damaged after it became durable,
+//! with no later group to tell. A clean close appends an empty group for that reason. How far the log
+//! has been at least is known from elsewhere, too, and compared by recovery.
 
 use super::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader};
 use super::segment::{LOG_DIRECTORY, segment_file, segment_of_file};

@@ -79,23 +79,23 @@ pub enum RecoveryError {
         /// The group after the log's last.
         log_group: u64,
     },
-    /// The log ends before the place that it had reached when the database was last opened or closed.
+    /// The log has fewer transactions than when the database was last opened or closed.
     #[error(
-        "the log ends at group {log_group}, in {file} at offset {offset}, but {manifest} says that it \
-         had reached group {recorded_group}: durable log is missing; was a segment lost, or replaced \
-         by an older one?"
+        "the log ends in {file} at offset {offset}, after {transactions} transactions, but {manifest} \
+         says that there were {recorded_transactions}: durable log is missing; was a segment lost, or \
+         replaced by an older one?"
     )]
     LogCutShort {
         /// The segment in which the log ends now.
         file: String,
         /// Where in it, in bytes.
         offset: u64,
-        /// The group after the log's last.
-        log_group: u64,
+        /// The transactions before its end, since the database was made.
+        transactions: u64,
         /// The manifest.
         manifest: String,
-        /// The group before which it had everything.
-        recorded_group: u64,
+        /// The transactions that it says there were.
+        recorded_transactions: u64,
     },
     /// The standby's image cannot be used with this log.
     #[error(transparent)]

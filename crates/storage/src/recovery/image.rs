@@ -34,11 +34,14 @@ pub fn recover_locally(
     let layouts: Vec<_> = (0..manifest.stripes)
         .map(|k| StripeLayout::of(manifest, k))
         .collect();
+    let mut stable_time = Duration::ZERO;
     if !options.dry_run {
         make_names_stable(&**disk)?;
+        stable_time = started.elapsed();
     }
     let workers = options.workers.max(1);
-    let stripes = load::load(&**disk, &layouts, &mut store, workers, !options.dry_run)?;
+    let stable = (!options.dry_run).then_some(&mut stable_time);
+    let stripes = load::load(&**disk, &layouts, &mut store, workers, stable)?;
     let load_time = started.elapsed();
     let (reader, needs) = open_log(disk, manifest, &stripes, None)?;
     let tail = (!options.dry_run).then(|| Tail {
@@ -52,6 +55,7 @@ pub fn recover_locally(
     check_end(&**disk, manifest, recovered.end, &stripes, None)?;
     recovered.report.stripes = stripes.into_iter().map(|stripe| stripe.report).collect();
     recovered.report.load_time = load_time;
+    recovered.report.stable_time += stable_time;
     Ok(recovered)
 }
 
@@ -119,6 +123,7 @@ fn run(
     let started = Instant::now();
     let redo_start = redo.reader.position();
     redo.run(&mut store, None, None, tail)?;
+    let stable_time = redo.stable_time;
     let Redo { reader, totals, .. } = redo;
     let end_check_time = reader.end_check_time();
     let report = RecoveryReport {
@@ -133,6 +138,7 @@ fn run(
         journal_rows: 0,
         redo_time: started.elapsed().saturating_sub(end_check_time),
         end_check_time,
+        stable_time,
         copy_time: None,
         database_bytes: store.bytes().len() as u64,
     };

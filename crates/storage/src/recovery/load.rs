@@ -32,6 +32,7 @@ use crate::page::PAGE_SIZE;
 use crate::store::PageStore;
 use crate::sync::futex::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Reading headers waits for the disk, not for the processor: more threads than processors.
 /// (A small file is not worth a thread.)
@@ -65,19 +66,21 @@ struct Survey {
 }
 
 /// Loads all stripes into an empty store, growing it as needed. `make_stable`: what is loaded is going
-/// to be built on, so it is made stable first.
+/// to be built on, so it is made stable first; the time for that is added.
 pub(super) fn load(
     disk: &dyn Disk,
     layouts: &[StripeLayout],
     store: &mut PageStore,
     workers: usize,
-    make_stable: bool,
+    mut make_stable: Option<&mut Duration>,
 ) -> Result<Vec<LoadedStripe>, RecoveryError> {
     let mut surveys = Vec::with_capacity(layouts.len());
     for &layout in layouts {
         let survey = survey(disk, layout)?;
-        if let Some(file) = survey.file.as_ref().filter(|_| make_stable) {
+        if let (Some(file), Some(time)) = (&survey.file, &mut make_stable) {
+            let started = Instant::now();
             file.make_stable(survey.written_last())?;
+            **time += started.elapsed();
         }
         surveys.push(survey);
     }
@@ -160,7 +163,9 @@ fn read_headers(file: &BackupFile) -> Result<Vec<(u64, SlotState)>, DiskError> {
 /// Runs the same on so many threads, this one among them.
 fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
+        let others: Vec<_> = (1..threads)
+            .map(|_| crate::signals::spawn_scoped(scope, &work))
+            .collect();
         let mut results = vec![work()];
         for other in others {
             results.push(

@@ -18,6 +18,7 @@ use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::store::PageStore;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// What needs the log from where recovery starts, and how that is damaged.
 pub(super) struct Needs {
@@ -78,6 +79,8 @@ pub(super) struct Redo {
     pub reader: LogReader,
     needs: Needs,
     pub totals: Totals,
+    /// How long writing the log's tail again took.
+    pub stable_time: Duration,
     /// Where the log ended once, if that is known.
     recorded: Option<Recorded>,
 }
@@ -117,6 +120,7 @@ impl Redo {
             reader,
             needs,
             totals: Totals::default(),
+            stable_time: Duration::ZERO,
             recorded: None,
         }
     }
@@ -184,7 +188,9 @@ impl Redo {
         let end = self.reader.position();
         if !self.reader.is_bounded() {
             let first = unproved.front().map_or(end, |group| group.before);
+            let started = Instant::now();
             write_tail_again(tail.disk, tail.layout, first, end)?;
+            self.stable_time = started.elapsed();
         }
         for group in unproved {
             archive(group, &mut archiver)?;

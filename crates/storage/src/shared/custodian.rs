@@ -204,7 +204,7 @@ impl Office {
         let done = AtomicBool::new(false);
         let died = Mutex::new(None);
         let outcome = std::thread::scope(|scope| {
-            scope.spawn(|| {
+            crate::signals::spawn_scoped(scope, || {
                 let prepare = AssertUnwindSafe(|| self.prepare(&preparing, &done));
                 if let Err(payload) = catch_unwind(prepare) {
                     *died.lock() = Some(message_of(payload));

@@ -22,7 +22,7 @@ use crate::log::group::GroupHeader;
 use crate::log::pool::{BufferPool, DurableGroup};
 use crate::log::reader::LogReader;
 use crate::log::room::Room;
-use crate::log::segment::{Prepared, Segments};
+use crate::log::segment::Segments;
 use crate::log::writer::SealedGroup;
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
@@ -185,21 +185,7 @@ impl Custody {
     /// Prepares so many segments, and at least one more than is being written, before the first
     /// transaction.
     pub(super) fn prepare(&self, segments: u64) -> Result<(), LogError> {
-        let after_next = self.layout.segment_of(self.fed.lsn) + 2;
-        let needed = self.layout.segment_start(after_next);
-        while self.segments.count().1 < segments || self.segments.prepared_end() < needed {
-            match self.segments.prepare_next() {
-                Ok(Prepared::Yes) => {}
-                Ok(Prepared::NoRoom) => break,
-                // A full disk refuses transactions, not opening: something may yet be freed.
-                Err(error) if error.is_want_of_room() => {
-                    tracing::warn!(%error, "no room for more log");
-                    break;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        self.segments.prepare_for_opening(self.fed.lsn, segments)
     }
 
     /// The LSN up to which segments are prepared.
