@@ -202,12 +202,7 @@ impl Way {
     ///
     /// # Errors
     /// If this program does not know where it is.
-    pub fn judge(
-        self,
-        place: &Place,
-        seed: u64,
-        acknowledged: &[u64],
-    ) -> anyhow::Result<Command> {
+    pub fn judge(self, place: &Place, seed: u64, acknowledged: &[u64]) -> anyhow::Result<Command> {
         let mut judge = match self.kind {
             Kind::Serial(_) | Kind::Standby => self.victim(place, "judge"),
             Kind::Multilevel(_) => {
@@ -250,15 +245,13 @@ impl Way {
     /// When the power goes: at which request of the drive, and after how many acknowledgements at the
     /// latest.
     pub fn cut(self, random: &mut Random) -> (Option<u64>, u64) {
-        match self.kind {
-            // What does not sync is written by the kernel when it likes: nothing to be counted.
-            Kind::Known(_) => (None, 1 + random.below(2000)),
-            // The first requests are met as often as the later ones, which are more.
-            _ => {
-                let most = 4 << random.below(10);
-                (Some(1 + random.below(most)), 4000)
-            }
+        // What does not sync is written by the kernel when it likes: nothing to be counted.
+        if self.must_lose == Some(true) {
+            return (None, 1 + random.below(2000));
         }
+        // The first requests are met as often as the later ones, which are more.
+        let most = 4 << random.below(10);
+        (Some(1 + random.below(most)), 4000)
     }
 
     /// Whether each cut begins with an empty directory: what has lost something cannot go on.
