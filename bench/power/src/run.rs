@@ -148,7 +148,8 @@ impl Run {
                 Ok(row) => row,
                 Err(error) => {
                     // What was found until then is still worth knowing.
-                    report.stopped = Some(format!("{} {}: {error:#}", file_system.name(), way.name));
+                    report.stopped =
+                        Some(format!("{} {}: {error:#}", file_system.name(), way.name));
                     break;
                 }
             };
