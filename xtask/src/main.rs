@@ -1,10 +1,11 @@
 //! Long runs: `torture` kills a real process again and again, with an outside witness of what was
 //! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
 //! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
-//! `torture-power` cuts the power below the file system under all of these; `explore` crashes the
-//! simulated disk for as many seeds as you give.
+//! `torture-power` cuts the power below the file system under all of these; `torture-damage` damages
+//! files; `explore` crashes the simulated disk for as many seeds as you give.
 
 mod complex_torture;
+mod damage_torture;
 mod explore;
 mod judge;
 mod mapped_torture;
@@ -44,6 +45,9 @@ enum Command {
     /// and loop devices. All options are those of the program `power`: see its `--help`.
     #[command(disable_help_flag = true)]
     TorturePower(power::PowerTorture),
+    /// Damages a database's files and compares what opening and verifying say with a checksum of all
+    /// rows.
+    TortureDamage(damage_torture::DamageTorture),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
     /// The process that torture kills.
@@ -72,6 +76,7 @@ enum Command {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Torture(torture) => torture.run(),
+        Command::TortureDamage(torture) => torture.run(),
         Command::Explore(explore) => explore.run(),
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),

@@ -5,7 +5,7 @@
 
 use crate::error::SegmentError;
 use crate::participant::Participant;
-use parking_lot::{Condvar, Mutex};
+use sardonyx_storage::sync::futex::{Condvar, Mutex};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 
@@ -36,7 +36,7 @@ impl Awaiting {
         state.tasks.push((position, waker.clone()));
         if !state.running {
             let (shared, weak) = (awaiting.clone(), Arc::downgrade(participant));
-            std::thread::Builder::new()
+            sardonyx_storage::sync::thread::Builder::new()
                 .name("awaiting".into())
                 .spawn(move || shared.run(&weak))
                 .map_err(|source| SegmentError::System {

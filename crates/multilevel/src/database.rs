@@ -5,6 +5,7 @@ use crate::options::Options;
 use crate::pages::Area;
 use crate::recovery::{Undone, open_undo_area, undo_losers};
 use crate::shared::{Later, Shared};
+use crate::stage::reserve::Growth;
 use crate::statistics::{Counters, Statistics};
 use crate::strategy::Strategy;
 use crate::transaction::Transaction;
@@ -16,7 +17,8 @@ use sardonyx_storage::recovery::RecoveryReport;
 use std::sync::Arc;
 
 /// A database that is open for multi-level transactions. Share it between threads by reference or in
-/// an `Arc`.
+/// an `Arc`. It belongs to the process that opened it: in a child made by `fork` every call is refused
+/// ([`DatabaseError::Forked`]), and closing or dropping it does nothing.
 ///
 /// ```
 /// use sardonyx_multilevel::{Area, Database, Inverse, Operation, Options, Pages, Recorded, Stop};
@@ -145,6 +147,7 @@ impl Database {
     /// # Errors
     /// If the name is that of a table or the engine's, or there is no more room.
     pub fn area(&self, name: &str, pages: u64) -> Result<Area, DatabaseError> {
+        self.shared.check_process()?;
         if name.is_empty() || name.starts_with('.') {
             return Err(DatabaseError::Refused {
                 reason: format!("{name:?} is no name for an area: such names are the engine's"),
@@ -158,7 +161,7 @@ impl Database {
         self.shared.publish_areas(&stage);
         drop(stage);
         let area = Area(number);
-        match self.shared.grow(area, pages) {
+        match self.shared.grow(area, pages, Growth::OfWork) {
             Ok(_) => Ok(area),
             Err(stop) => Err(DatabaseError::Refused {
                 reason: stop.to_string(),
@@ -186,6 +189,7 @@ impl Database {
     where
         E: From<CommitError>,
     {
+        self.shared.check_process().map_err(CommitError::from)?;
         let mut age = None;
         loop {
             let transaction = Transaction::new(&self.shared, self.strategy, age);
@@ -226,6 +230,7 @@ impl Database {
     /// # Errors
     /// If the log failed.
     pub fn flush(&self) -> Result<(), DatabaseError> {
+        self.shared.check_process()?;
         let mut stage = self.shared.stage();
         let group = stage.filling.last_group();
         stage.filling.hand_over();
@@ -235,9 +240,12 @@ impl Database {
         Ok(())
     }
 
-    /// What the engine did since the database was opened.
+    /// What the engine did since the database was opened; nothing, in a forked child.
     pub fn statistics(&self) -> Statistics {
         let shared = &self.shared;
+        if shared.is_forked() {
+            return Statistics::default();
+        }
         let spheres = shared.stage().unwritten.spheres.statistics();
         Statistics {
             spheres,
@@ -248,8 +256,11 @@ impl Database {
         }
     }
 
-    /// Who waits for whom now.
+    /// Who waits for whom now; nobody, in a forked child.
     pub fn waiting(&self) -> Vec<Waiting> {
+        if self.shared.is_forked() {
+            return Vec::new();
+        }
         self.shared.locks.waiting()
     }
 
@@ -271,13 +282,19 @@ impl Database {
     /// Makes everything durable, marks the log's end as clean, and stops the engine's threads.
     ///
     /// # Errors
-    /// If the log failed.
+    /// If the log failed. [`DatabaseError::Forked`] in a child, where nothing is done.
     pub fn close(mut self) -> Result<(), DatabaseError> {
         self.end()
     }
 
     fn end(&mut self) -> Result<(), DatabaseError> {
         self.closed = true;
+        if let Err(forked) = self.shared.check_process() {
+            // All that there is of it here is memory, with locks that may be taken for ever.
+            std::mem::forget(self.shared.clone());
+            self.backbone.stop();
+            return Err(forked);
+        }
         let mut stage = self.shared.stage();
         stage.write_all_spheres()?;
         drop(stage);
@@ -288,6 +305,7 @@ impl Database {
         let number = mark.header().number;
         self.shared.commit.write_directly(mark);
         self.shared.commit.wait(number, &*self.shared)?;
+        self.backbone.record_end();
         self.backbone.stop();
         Ok(())
     }

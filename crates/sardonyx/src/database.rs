@@ -1,25 +1,29 @@
 //! The database: what a program holds.
 
 use crate::{Error, Options};
-use parking_lot::Mutex;
 use sardonyx_serial::{
     BatchTicket, Durability, Kernel, Procedure, ProcedureError, Registered, SerialError,
     StageTimes, Ticket,
 };
 use sardonyx_storage::backbone::Backbone;
-use sardonyx_storage::checkpoint::CheckpointTotals;
+use sardonyx_storage::checkpoint::{CheckpointError, CheckpointTotals, Waiting};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::journal::JournalReader;
 use sardonyx_storage::log::statistics::LogStatistics;
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_storage::sync::futex::Mutex;
 use sardonyx_table::{
-    Journal, JournalRow, RebuildReport, Record, Table, TableSpace, Transaction, View,
+    Journal, JournalRow, KeyHash, RebuildReport, Record, Table, TableSpace, Transaction, View,
 };
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 /// An open database. Share it between threads by reference or in an `Arc`.
+///
+/// It belongs to the process that opened it. In a child made by `fork` every call is refused
+/// ([`SerialError::Forked`]), and closing or dropping it does nothing; the child may open another
+/// database, or this one when the parent has closed it.
 #[derive(Debug)]
 pub struct Database {
     kernel: Kernel,
@@ -49,8 +53,11 @@ impl Database {
     pub(crate) fn open_with(disk: Arc<dyn Disk>, options: Options) -> Result<Database, Error> {
         let (shape, workers) = (options.shape, options.storage.workers);
         let limits = options.storage.limits;
+        let hash = options
+            .hash_seed
+            .map_or_else(KeyHash::random, KeyHash::from_seed);
         let opened = Backbone::open(disk, options.storage)?;
-        let (mut space, rebuild) = TableSpace::open(opened.store, workers)?;
+        let (mut space, rebuild) = TableSpace::open_with(opened.store, workers, hash)?;
         space.set_transaction_bytes_max(limits.transaction_bytes);
         let kernel = Kernel::start(space, opened.filling, opened.backbone, shape);
         let procedures = Mutex::default();
@@ -67,7 +74,7 @@ impl Database {
     /// # Errors
     /// If the database has a table of this name with another layout, or no room for one more.
     pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
-        match self.kernel.read(|space| space.table::<R>())? {
+        match self.kernel.try_read(|space| space.table::<R>())?? {
             Some(table) => Ok(table),
             None => self.run(|transaction| Ok(transaction.declare_table::<R>()?)),
         }
@@ -78,7 +85,7 @@ impl Database {
     /// # Errors
     /// If the database has a journal of this name with another layout, or no room for one more.
     pub fn journal<J: JournalRow>(&self) -> Result<Journal<J>, Error> {
-        match self.kernel.read(|space| space.journal::<J>())? {
+        match self.kernel.try_read(|space| space.journal::<J>())?? {
             Some(journal) => Ok(journal),
             None => self.run(|transaction| Ok(transaction.declare_journal::<J>()?)),
         }
@@ -88,7 +95,8 @@ impl Database {
     ///
     /// # Errors
     /// The closure's own error, after everything it did was undone; or the engine's:
-    /// [`SerialError::Nested`] if called inside a transaction of this database.
+    /// [`SerialError::Nested`] if called inside a transaction of this database,
+    /// [`SerialError::Forked`] in a child of the process that opened it.
     ///
     /// # Panics
     /// With the closure's panic, after everything it did was undone.
@@ -121,6 +129,7 @@ impl Database {
     /// # Errors
     /// If one of that name is registered.
     pub fn register<P: Procedure>(&self, procedure: P) -> Result<Registered<P>, Error> {
+        self.check_process()?;
         let name = procedure.name().to_string();
         if !self.procedures.lock().insert(name.clone()) {
             let reason = format!("a procedure named {name:?} is registered already");
@@ -155,34 +164,30 @@ impl Database {
     ///
     /// # Panics
     /// With the closure's panic; or if called inside a transaction of this database, which has its
-    /// own access to the tables.
+    /// own access to the tables, or in a forked child.
     pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> T {
         self.kernel.read(|space: &TableSpace| body(&space.view()))
     }
 
-    /// Calls `each` with every durable row of a journal, oldest first, until it returns false.
+    /// Calls `each` with every row of a journal that is durable now, oldest first, until it returns
+    /// false. Nobody waits for it, however long it takes, and it may itself run transactions on this
+    /// database: what it reads is neither locked nor held back.
     ///
     /// # Errors
-    /// Damage in the archive or the log, with file and offset.
+    /// Damage in the archive or the log, with file and offset; that the journal's
+    /// [`Retention`](crate::Retention) removed rows before they were read.
     pub fn journal_rows<J: JournalRow>(
         &self,
         journal: Journal<J>,
         mut each: impl FnMut(J) -> bool,
     ) -> Result<(), Error> {
+        self.check_process()?;
         let backbone = self.kernel.backbone();
         let commit = backbone.commit();
-        // Held back while we read: what the archive has is read from there, the rest from the log.
-        // A checkpoint may free it between the two; then the place has moved on.
-        let _pin = loop {
-            let needed_from = backbone.checkpoint().log_needed_from();
-            if let Some(pin) = commit.room().pin(needed_from.lsn) {
-                break pin;
-            }
-        };
-        let before_group = Some(commit.durable().group);
         let number = journal.number();
         let (disk, manifest) = (backbone.disk(), backbone.manifest());
-        let mut reader = JournalReader::open(disk, manifest, Some(number), before_group)?;
+        let mut reader = JournalReader::open(disk, manifest, Some(number), None)?
+            .while_written(commit.segments(), commit.durable().group);
         while let Some(row) = reader.next_row()? {
             let row = J::read_from_bytes(row.bytes).map_err(|_| {
                 Error::Aborted(format!("a row of journal {:?} has another length", J::NAME))
@@ -209,6 +214,18 @@ impl Database {
         self.kernel.backbone().checkpoint().is_writing()
     }
 
+    /// Whether checkpoints wait for room on the disk, since when, and what they found. They go on by
+    /// themselves; until then no log is freed.
+    pub fn checkpoint_waiting(&self) -> Option<Waiting> {
+        self.kernel.backbone().checkpoint().waiting()
+    }
+
+    /// Why checkpointing stopped for good, if it did. Transactions go on until the log is full; nothing
+    /// is lost. Opening the database again starts it anew.
+    pub fn checkpoint_failure(&self) -> Option<Arc<CheckpointError>> {
+        self.kernel.backbone().checkpoint().failure()
+    }
+
     /// What recovery did when the database was opened.
     pub fn recovery(&self) -> &RecoveryReport {
         &self.recovery
@@ -219,14 +236,22 @@ impl Database {
         &self.rebuild
     }
 
-    /// What the engine did since.
+    /// What the engine did since; nothing, in a forked child.
     pub fn statistics(&self) -> Statistics {
+        if self.check_process().is_err() {
+            return Statistics::default();
+        }
         let backbone = self.kernel.backbone();
         Statistics {
             log: backbone.commit().statistics(),
             checkpoint: backbone.checkpoint().totals(),
             stages: self.kernel.stage_times(),
         }
+    }
+
+    /// Before any lock is taken: in a forked child some may be taken for ever.
+    fn check_process(&self) -> Result<(), SerialError> {
+        Ok(self.kernel.backbone().process().check()?)
     }
 
     /// The storage below, for tools.
@@ -236,6 +261,10 @@ impl Database {
 
     /// Finishes what was submitted, makes it durable, and closes the database. Dropping does the
     /// same, but cannot tell of errors.
+    ///
+    /// # Errors
+    /// The log's. [`SerialError::Forked`] in a child of the process that opened the database: nothing
+    /// happens there, and the database stays open in the parent.
     pub fn close(self) -> Result<(), Error> {
         Ok(self.kernel.close()?)
     }

@@ -27,6 +27,7 @@ use std::sync::Arc;
 pub struct Options {
     pub(crate) storage: StorageOptions,
     pub(crate) shape: Shape,
+    pub(crate) hash_seed: Option<u64>,
     create: bool,
 }
 
@@ -42,6 +43,7 @@ impl Options {
         Options {
             storage: StorageOptions::default(),
             shape: Shape::of_this_machine(),
+            hash_seed: None,
             create: true,
         }
     }
@@ -133,6 +135,14 @@ impl Options {
     /// byte for byte.
     pub fn identity(mut self, identity: u64) -> Self {
         self.storage.identity = Some(identity);
+        self
+    }
+
+    /// The seed of the hash by which the indexes find keys (default: random at every opening, so that
+    /// nobody can choose keys that collide). Only for runs that are replayed: the outcome is the same,
+    /// the work to find a key may differ.
+    pub fn hash_seed(mut self, seed: u64) -> Self {
+        self.hash_seed = Some(seed);
         self
     }
 

@@ -151,6 +151,7 @@ impl<T, E> Ended<T, E> {
             Ended::Panicked(panic) => Err(SerialError::Panicked {
                 message: panic_message(&*panic),
             }),
+            Ended::Forked => Err(SerialError::Forked),
         }
     }
 }

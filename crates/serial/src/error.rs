@@ -2,6 +2,7 @@
 
 use sardonyx_storage::checkpoint::CheckpointError;
 use sardonyx_storage::log::LogError;
+use sardonyx_storage::process::{FORKED, Forked};
 use sardonyx_table::TableError;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use std::sync::Arc;
 pub enum SerialError {
     /// The log refused or failed.
     #[error(transparent)]
-    Log(#[from] LogError),
+    Log(LogError),
     /// An operation on a table failed; the transaction was undone.
     #[error(transparent)]
     Table(#[from] Arc<TableError>),
@@ -40,6 +41,24 @@ pub enum SerialError {
     /// The database is closed or closing.
     #[error("the database is closed")]
     Closed,
+    /// This process was forked from the one that opened the database. Nothing was done.
+    #[error("{}", FORKED)]
+    Forked,
+}
+
+impl From<Forked> for SerialError {
+    fn from(_: Forked) -> Self {
+        SerialError::Forked
+    }
+}
+
+impl From<LogError> for SerialError {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Forked => SerialError::Forked,
+            error => SerialError::Log(error),
+        }
+    }
 }
 
 impl From<TableError> for SerialError {

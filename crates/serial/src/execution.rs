@@ -14,6 +14,7 @@ use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::filling::{Filling, Refusal};
 use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::process::Process;
 use sardonyx_table::{Prefetch, TableSpace, Transaction};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,6 +26,7 @@ const LOCATED_TOGETHER: usize = 64;
 /// What the execution stage owns: the pages, and the group being filled.
 #[derive(Debug)]
 pub struct Execution {
+    process: Process,
     /// The tables in the page store.
     pub space: TableSpace,
     /// The group being filled.
@@ -38,6 +40,8 @@ pub(crate) enum Ended<T, E> {
     Committed(T),
     Aborted(E),
     Panicked(Box<dyn Any + Send>),
+    /// Its code forked, and this is the child.
+    Forked,
 }
 
 impl Execution {
@@ -49,6 +53,7 @@ impl Execution {
         checkpoint: Arc<CheckpointStage>,
     ) -> Self {
         Execution {
+            process: commit.process(),
             space,
             filling,
             commit,
@@ -59,6 +64,7 @@ impl Execution {
     /// Makes sure that a transaction may run: the log is sound and has room for what it may write.
     #[inline]
     pub fn admit(&mut self) -> Result<(), SerialError> {
+        self.process.check()?;
         match self.filling.admit() {
             Ok(()) => Ok(()),
             Err(refusal) => self.wait_for_room(refusal),
@@ -105,6 +111,10 @@ impl Execution {
         // Whatever the closure leaves half done is undone by dropping the transaction.
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut transaction)));
         match outcome {
+            _ if !self.process.is_current() => {
+                transaction.abort();
+                (Ended::Forked, 0)
+            }
             Ok(Ok(value)) => {
                 let wrote = transaction.commit();
                 (Ended::Committed(value), self.ended(wrote))
@@ -239,6 +249,10 @@ impl Execution {
             procedure.execute(arguments, located, &mut transaction)
         }));
         match outcome {
+            _ if !self.process.is_current() => {
+                transaction.abort();
+                Err(ProcedureError::NotRun(Arc::new(SerialError::Forked)))
+            }
             Ok(Ok(value)) => {
                 let wrote = transaction.commit();
                 self.ended(wrote);

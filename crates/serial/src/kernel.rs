@@ -100,8 +100,15 @@ impl Shared {
         while queue.take_all(&mut batch) {
             for Submitted { mut job, lane } in batch.drain(..) {
                 let started = Instant::now();
-                let mut execution = self.execution.take().expect(THREAD_OF_ITS_OWN);
+                let mut execution = match self.execution.take() {
+                    // A transaction forked, and this is the child's copy of the thread.
+                    Err(SerialError::Forked) => return,
+                    turn => turn.expect(THREAD_OF_ITS_OWN),
+                };
                 let group = job.execute(&mut execution);
+                let Ok(mut execution) = execution.still_ours() else {
+                    return;
+                };
                 if self.commit.wants_group()
                     && let Some(group) = execution.filling.seal_if_wanted()
                 {
@@ -233,6 +240,7 @@ impl Kernel {
         let mut execution = self.enter()?;
         execution.admit()?;
         let (ended, group) = execution.run(body);
+        let mut execution = execution.still_ours()?;
         let sealed = match durability {
             Durability::Durable => execution.filling.seal_if_wanted(),
             Durability::Deferred => None,
@@ -253,23 +261,37 @@ impl Kernel {
             Ended::Committed(value) => fate.map(|()| value).map_err(E::from),
             Ended::Aborted(error) => Err(error),
             Ended::Panicked(panic) => resume_unwind(panic),
+            Ended::Forked => Err(SerialError::Forked.into()),
         }
     }
 
     /// Reads without changing anything. What it sees may not be durable yet.
     ///
     /// # Panics
-    /// With the closure's panic; or if called by a transaction's code on the database that runs it.
+    /// With the closure's panic; where [`Kernel::try_read`] is refused, with its error.
     pub fn read<T>(&self, body: impl FnOnce(&TableSpace) -> T) -> T {
-        let execution = match self.shared.execution.take() {
-            Ok(execution) => execution,
-            Err(nested) => panic!("{nested}"),
-        };
+        self.try_read(body)
+            .unwrap_or_else(|refused| panic!("{refused}"))
+    }
+
+    /// Reads without changing anything. What it sees may not be durable yet.
+    ///
+    /// # Errors
+    /// [`SerialError::Nested`] if called by a transaction's code on the database that runs it;
+    /// [`SerialError::Forked`].
+    ///
+    /// # Panics
+    /// With the closure's panic.
+    pub fn try_read<T>(&self, body: impl FnOnce(&TableSpace) -> T) -> Result<T, SerialError> {
+        let execution = self.shared.execution.take()?;
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&execution.space)));
-        drop(execution);
-        // Also after a panic: others may have left the group to us.
-        self.shared.after_execution();
-        outcome.unwrap_or_else(|panic| resume_unwind(panic))
+        // A child that the closure made has read what its parent had.
+        if let Ok(execution) = execution.still_ours() {
+            drop(execution);
+            // Also after a panic: others may have left the group to us.
+            self.shared.after_execution();
+        }
+        Ok(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
     /// Submits a closure as a transaction; the ticket tells when it is durable.
@@ -288,8 +310,12 @@ impl Kernel {
         let delivery = Delivery::new();
         let mut job = Single::new(body, delivery.clone());
         if self.lanes.input.is_empty() {
-            let group = match self.enter() {
-                Ok(mut execution) => job.execute(&mut execution),
+            let executed = self.enter().and_then(|mut execution| {
+                let group = job.execute(&mut execution);
+                execution.still_ours().map(|_| group)
+            });
+            let group = match executed {
+                Ok(group) => group,
                 Err(error) => return self.refused(error),
             };
             self.shared.after_execution();
@@ -324,9 +350,12 @@ impl Kernel {
         batch.prepare();
         self.shared.input_time.add_since(started);
         let started = Instant::now();
-        let group = match self.enter() {
-            Ok(mut execution) => {
-                let group = batch.execute(&mut execution);
+        let executed = self.enter().and_then(|mut execution| {
+            let group = batch.execute(&mut execution);
+            Ok((group, execution.still_ours()?))
+        });
+        let group = match executed {
+            Ok((group, mut execution)) => {
                 if self.shared.shape.is_threaded()
                     && let Some(group) = execution.filling.seal_if_wanted()
                 {
@@ -357,6 +386,9 @@ impl Kernel {
     }
 
     fn enqueue_in<T>(&self, job: Box<dyn Job>, lane: usize, delivery: &Arc<Delivery<T>>) {
+        if let Err(forked) = self.shared.commit.process().check() {
+            return delivery.deliver(Err(forked.into()));
+        }
         let input = &self.lanes.input[lane % self.lanes.input.len()];
         if input.push(Submitted { job, lane }).is_err() {
             delivery.deliver(Err(SerialError::Closed));
@@ -398,6 +430,9 @@ impl Kernel {
 
     /// Lets everything that was submitted finish, makes it durable, marks the log's end as clean,
     /// and stops the stages.
+    ///
+    /// # Errors
+    /// The log's; [`SerialError::Forked`] in a child, where nothing is done.
     pub fn close(mut self) -> Result<(), SerialError> {
         self.stop(true)
     }
@@ -406,10 +441,24 @@ impl Kernel {
         if self.shared.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        if let Err(forked) = self.shared.commit.process().check() {
+            self.forget();
+            return Err(forked.into());
+        }
         self.drain_pipeline();
         let outcome = if clean { self.end_log() } else { Ok(()) };
+        if clean && outcome.is_ok() {
+            self.backbone.record_end();
+        }
         self.backbone.stop();
         outcome
+    }
+
+    /// In a forked child: forgets the threads, which are not there, and what they share with this,
+    /// whose locks may be taken for ever. It is memory only, and goes with the child.
+    fn forget(&mut self) {
+        self.threads.drain(..).for_each(std::mem::forget);
+        std::mem::forget(self.shared.clone());
     }
 
     /// Makes everything durable, and marks the log's end with an empty group.

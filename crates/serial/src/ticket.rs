@@ -4,6 +4,7 @@
 //! asked ([`Ticket::is_done`]). Dropping it changes nothing: the transaction takes its course.
 
 use crate::error::SerialError;
+use sardonyx_storage::process::Process;
 use sardonyx_storage::sync::{Condvar, Mutex};
 use std::future::Future;
 use std::pin::Pin;
@@ -13,6 +14,8 @@ use std::task::{Context, Poll, Waker};
 /// The place where the output stage puts a result.
 #[derive(Debug)]
 pub(crate) struct Delivery<T> {
+    /// In another process nobody will deliver, and the lock may be taken for ever.
+    process: Process,
     state: Mutex<State<T>>,
     delivered: Condvar,
 }
@@ -32,12 +35,16 @@ impl<T> Delivery<T> {
             waker: None,
         };
         Arc::new(Delivery {
+            process: Process::current(),
             state: Mutex::new(state),
             delivered: Condvar::new(),
         })
     }
 
     pub fn deliver(&self, outcome: Result<T, SerialError>) {
+        if !self.process.is_current() {
+            return;
+        }
         let mut state = self.state.lock();
         state.outcome = Some(outcome);
         state.done = true;
@@ -96,14 +103,15 @@ impl<T> Ticket<T> {
     pub fn is_done(&self) -> bool {
         match &self.0 {
             Source::Executed { group, log, .. } => log.is_durable(*group) || log.check().is_err(),
-            Source::Piped(delivery) => delivery.state.lock().done,
+            Source::Piped(delivery) => !delivery.process.is_current() || delivery.state.lock().done,
         }
     }
 
     /// Waits until the transaction is durable.
     ///
     /// # Errors
-    /// The transaction's error, or the log's: then its fate is unknown (I7).
+    /// The transaction's error, or the log's: then its fate is unknown (I7). In a forked child
+    /// [`SerialError::Forked`], whatever the parent is told.
     pub fn wait(self) -> Result<T, SerialError> {
         match self.0 {
             Source::Executed {
@@ -115,6 +123,7 @@ impl<T> Ticket<T> {
                 outcome.take().expect("a ticket is used once")
             }
             Source::Piped(delivery) => {
+                delivery.process.check()?;
                 let mut state = delivery.state.lock();
                 while !state.done {
                     delivery.delivered.wait(&mut state);
@@ -148,6 +157,7 @@ impl<T> Future for Ticket<T> {
                 ),
             },
             Source::Piped(delivery) => {
+                delivery.process.check().map_err(SerialError::from)?;
                 let mut state = delivery.state.lock();
                 if !state.done {
                     state.waker = Some(context.waker().clone());

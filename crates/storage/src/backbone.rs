@@ -10,7 +10,7 @@
 use crate::checkpoint::{
     CheckpointInterval, CheckpointPlace, CheckpointStage, Checkpointer, RemoteError, ShippedLog,
 };
-use crate::disk::{Disk, DiskError, DiskLock};
+use crate::disk::{Disk, DiskError, DiskLock, system_random};
 use crate::journal::Retention;
 use crate::log::commit::{GroupCommit, GroupSource};
 use crate::log::feed::Feed;
@@ -18,10 +18,11 @@ use crate::log::filling::Filling;
 use crate::log::group::GroupHeader;
 use crate::log::policy::{GroupLimits, GroupPolicy};
 use crate::log::room::Room;
-use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments, segment_file};
+use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file};
 use crate::log::writer::Sequencer;
 use crate::log::{LogError, LogLayout, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
+use crate::process::Process;
 use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::store::PageStore;
@@ -197,7 +198,7 @@ pub struct Opened {
     pub report: RecoveryReport,
 }
 
-/// Logging and checkpointing of an open database.
+/// Logging and checkpointing of an open database, in the process that opened it.
 #[derive(Debug)]
 pub struct Backbone {
     disk: Arc<dyn Disk>,
@@ -227,6 +228,7 @@ impl Backbone {
         let (recovered, needed_from) = recover_at(&options.checkpoint, &disk, &manifest, recovery)?;
         // Counted up and stable before anything is appended: leftovers of this log never chain.
         manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
+        manifest.log_end = recovered.end;
         manifest.write(&*disk)?;
         let parts = Parts {
             disk,
@@ -300,10 +302,40 @@ impl Backbone {
         &self.manifest
     }
 
-    /// Stops the threads; what was not made durable before is not.
+    /// The process that opened the database.
+    pub fn process(&self) -> Process {
+        self.commit.process()
+    }
+
+    /// In a forked child: forgets the threads, which are not there, and all that they share with this,
+    /// whose locks may be taken for ever. It is memory only, and goes with the child.
+    fn forget(&mut self) {
+        self.threads.drain(..).for_each(std::mem::forget);
+        std::mem::forget((self.commit.clone(), self.checkpoint.clone()));
+    }
+
+    /// Records the durable log's end in the manifest, so that the next opening notices if log before it
+    /// is lost: for closing in order. If that fails nothing is lost but this: the end that was recorded
+    /// at the opening stays.
+    pub fn record_end(&mut self) {
+        let log_end = self.commit.durable();
+        let manifest = Manifest {
+            log_end,
+            ..self.manifest.clone()
+        };
+        match manifest.write(&*self.disk) {
+            Ok(()) => self.manifest = manifest,
+            Err(error) => tracing::warn!(%error, "the log's end was not recorded"),
+        }
+    }
+
+    /// Stops the threads; what was not made durable before is not. In a forked child it does nothing.
     pub fn stop(&mut self) {
         if std::mem::replace(&mut self.closed, true) {
             return;
+        }
+        if !self.process().is_current() {
+            return self.forget();
         }
         self.commit.close();
         self.checkpoint.close();
@@ -356,12 +388,7 @@ impl Parts {
         )?);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
-        let prepared = options.segments_prepared(layout);
-        while segments.count().1 < prepared || !room.has_room(end.lsn) {
-            if segments.prepare_next()? == Prepared::NoRoom {
-                break;
-            }
-        }
+        segments.prepare_for_opening(end.lsn, options.segments_prepared(layout))?;
         let feeds: Vec<_> = checkpointers
             .iter()
             .map(|_| Arc::new(Feed::default()))
@@ -459,7 +486,7 @@ pub(crate) fn read_or_create(
 }
 
 fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
-    let identity = options.identity.unwrap_or_else(random_identity);
+    let identity = options.identity.unwrap_or_else(system_random);
     let manifest = Manifest {
         segment_bytes: options.segment_bytes,
         block_bytes: options.block_bytes,
@@ -521,14 +548,6 @@ fn evidence_of_data(disk: &Arc<dyn Disk>) -> Result<Option<String>, DiskError> {
         }
     }
     Ok(None)
-}
-
-fn random_identity() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    // The standard library's hasher keys come from the system's random numbers.
-    std::collections::hash_map::RandomState::new()
-        .build_hasher()
-        .finish()
 }
 
 /// I10: whatever is admitted fits.

@@ -2,7 +2,6 @@
 //! processes are played by threads of this one: advisory locks belong to openings of a file, not to
 //! processes, so they exclude each other as processes would.
 
-use parking_lot::Mutex;
 use sardonyx_storage::backbone::{Backbone, OpenError, StorageOptions};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::log::policy::GroupLimits;
@@ -13,6 +12,7 @@ use sardonyx_storage::shared::{
     Custodian, Custody, FirstOpening, LogLeader, SharedLock, SharedLogError, SharedLogState,
     SharedMemory, join, lock_opening, open_first,
 };
+use sardonyx_storage::sync::futex::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -67,6 +67,7 @@ pub fn options(shape: Shape) -> Options {
     Options::new()
         .shape(shape)
         .identity(7)
+        .hash_seed(7)
         .segment_bytes(SEGMENT_BYTES)
         .block_bytes(16 << 10)
         .log_bytes_max(8 * SEGMENT_BYTES)

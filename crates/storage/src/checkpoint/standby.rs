@@ -20,8 +20,9 @@ use crate::log::room::Room;
 use crate::log::segment::{LOG_DIRECTORY, Segments, segment_of_file};
 use crate::log::{LogError, LogPosition, Lsn};
 use crate::manifest::Manifest;
+use crate::process::FORKED;
 use crate::store::{PageStore, StoreError};
-use parking_lot::Mutex;
+use crate::sync::futex::Mutex;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,6 +74,9 @@ pub struct Image {
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
+    /// This process was forked from the one that named the standby.
+    #[error("{}", FORKED)]
+    Forked,
     /// It cannot be reached, or the connection broke.
     #[error(
         "the standby at {address} cannot be reached ({cause}); start it there and try again, or, if \
@@ -320,6 +324,9 @@ impl ShippedLog {
             bytes: progress.bytes,
             wanted: wanted.filter(|wanted| wanted.group > progress.complete_from.group),
             failure: status_of_standby.failure.take(),
+            waiting: None,
+            attempts_failed: 0,
+            try_now: false,
         };
         let needed_from = status_of_standby.needed_from;
         drop(status);
@@ -344,6 +351,9 @@ impl CheckpointStage {
             bytes: 0,
             wanted: None,
             failure: None,
+            waiting: None,
+            attempts_failed: 0,
+            try_now: false,
         };
         // There is nothing to begin here.
         let never = CheckpointInterval {

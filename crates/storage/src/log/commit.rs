@@ -34,6 +34,7 @@ use super::statistics::{Counters, LogStatistics};
 use super::waiting::Waiting;
 use super::writer::SealedGroup;
 use super::{LogError, LogPosition};
+use crate::process::Process;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -49,9 +50,12 @@ pub trait GroupSource: Send + Sync {
     fn try_seal(&self) -> Option<SealedGroup>;
 }
 
-/// The logging stage: everything between a sealed group and its acknowledgement.
+/// The logging stage: everything between a sealed group and its acknowledgement. It belongs to the
+/// process that opened the log: in a forked child nothing is queued, written or waited for, and no lock
+/// is taken.
 #[derive(Debug)]
 pub struct GroupCommit {
+    process: Process,
     segments: Arc<Segments>,
     room: Arc<Room>,
     pool: Arc<BufferPool>,
@@ -118,6 +122,7 @@ impl GroupCommit {
         let buffer_bytes = limits.group_bytes + (64 << 10);
         let pool = BufferPool::new(buffer_bytes, buffers_max, move || at_work.signal());
         GroupCommit {
+            process: Process::current(),
             segments,
             room,
             pool: Arc::new(pool),
@@ -134,6 +139,12 @@ impl GroupCommit {
             poison: OnceLock::new(),
             counters: Counters::default(),
         }
+    }
+
+    /// The process that opened the log.
+    #[inline]
+    pub fn process(&self) -> Process {
+        self.process
     }
 
     /// The bounds.
@@ -161,7 +172,7 @@ impl GroupCommit {
         &self.segments
     }
 
-    /// The end of the durable log.
+    /// The end of the durable log. (A lock is taken.)
     pub fn durable(&self) -> LogPosition {
         self.prefix.lock().durable()
     }
@@ -178,9 +189,10 @@ impl GroupCommit {
         self.poison.get().is_some()
     }
 
-    /// The error that closed the log, if one did (I7).
+    /// The error that closed the log, if one did (I7); [`LogError::Forked`] in a child.
     #[inline]
     pub fn check(&self) -> Result<(), LogError> {
+        self.process.check()?;
         match self.poison.get() {
             None => Ok(()),
             Some(error) => Err(error.clone()),
@@ -208,6 +220,9 @@ impl GroupCommit {
 
     /// Hands a sealed group to the logging thread.
     pub fn push(&self, group: SealedGroup) {
+        if !self.process.is_current() {
+            return;
+        }
         self.outstanding.fetch_add(1, Ordering::SeqCst);
         let mut queue = self.work.queue.lock();
         if self.poison.get().is_some() {
@@ -225,6 +240,9 @@ impl GroupCommit {
     /// Writes a group that the caller sealed itself, on the caller's time. Failures poison the log
     /// and are found by [`GroupCommit::wait`].
     pub fn write_directly(&self, group: SealedGroup) {
+        if !self.process.is_current() {
+            return;
+        }
         self.outstanding.fetch_add(1, Ordering::SeqCst);
         self.work.queue.lock().writing += 1;
         self.write_group(group);
@@ -235,6 +253,7 @@ impl GroupCommit {
     /// # Errors
     /// The error that poisoned the log: the transaction's fate is unknown (I7).
     pub fn wait(&self, number: u64, source: &dyn GroupSource) -> Result<(), LogError> {
+        self.process.check()?;
         loop {
             if self.is_durable(number) {
                 return Ok(());
@@ -252,6 +271,7 @@ impl GroupCommit {
 
     /// Registers a waker for the group of this number.
     pub fn poll(&self, number: u64, waker: &Waker) -> Poll<Result<(), LogError>> {
+        self.process.check()?;
         if self.is_durable(number) {
             return Poll::Ready(Ok(()));
         }
@@ -269,6 +289,9 @@ impl GroupCommit {
     /// Looks, after letting go of the execution stage, whether the disk became free meanwhile.
     #[inline]
     pub fn after_execution(&self, source: &dyn GroupSource) {
+        if !self.process.is_current() {
+            return;
+        }
         if !self.threaded {
             self.after_execution_without_threads(source);
         } else if self.wants_group()
@@ -302,6 +325,9 @@ impl GroupCommit {
 
     /// Writes one group if the disk is free and there is one. Returns whether it did.
     pub fn help(&self, source: &dyn GroupSource) -> bool {
+        if !self.process.is_current() {
+            return false;
+        }
         // With the paper's parameters a group is closed by its count or its time, which only the
         // logging thread watches; a waiting client must not close it early.
         if self.policy != GroupPolicy::Adaptive && self.threaded {
@@ -424,6 +450,9 @@ impl GroupCommit {
 
     /// Closes the log for good after a failure (I7).
     pub fn poison(&self, cause: LogError) {
+        if !self.process.is_current() {
+            return;
+        }
         let error = match cause {
             LogError::Poisoned { .. } => cause,
             other => LogError::Poisoned {
