@@ -102,6 +102,9 @@ fn an_error_that_panics_when_it_is_dropped_leaves_no_page_locked() {
             holder.commit().expect("durable");
             waiter.join().expect("no panic");
         });
-        database.close().expect("closes");
+        Arc::into_inner(database)
+            .expect("the last one")
+            .close()
+            .expect("closes");
     }
 }
