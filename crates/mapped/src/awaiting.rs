@@ -36,7 +36,7 @@ impl Awaiting {
         state.tasks.push((position, waker.clone()));
         if !state.running {
             let (shared, weak) = (awaiting.clone(), Arc::downgrade(participant));
-            std::thread::Builder::new()
+            sardonyx_storage::sync::thread::Builder::new()
                 .name("awaiting".into())
                 .spawn(move || shared.run(&weak))
                 .map_err(|source| SegmentError::System {

@@ -16,7 +16,7 @@ use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
 use crate::shared::ring::Frames;
 use rustix::thread::futex;
-use sardonyx_storage::log::LogLayout;
+use sardonyx_storage::log::{LogLayout, LogPosition};
 use sardonyx_storage::shared::{LogLeader, SharedLogError};
 use sardonyx_storage::sync::futex::Mutex;
 use std::sync::atomic::Ordering;
@@ -103,13 +103,13 @@ impl SharedLog {
         led
     }
 
-    /// Marks the log's end: nobody else is there any more.
-    pub(crate) fn close(&self, region: &Region) -> Result<(), SegmentError> {
+    /// Marks the log's end, and says where it is: nobody else is there any more.
+    pub(crate) fn close(&self, region: &Region) -> Result<LogPosition, SegmentError> {
         let control = region.control();
         control.writer.lock();
         let marked = self.leader.lock().write_end_mark(&control.log);
         self.tell(control);
-        marked.map(|_| ()).map_err(log_error)
+        marked.map_err(log_error)
     }
 
     /// Gives the writer lock back and tells those who wait.

@@ -15,7 +15,7 @@ use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::shared::{
     Custodian, FirstOpening, LogLeader, SharedLock, SharedLogError, SharedLogState, SharedMemory,
-    join, lock_opening, open_first,
+    join, lock_opening, open_first, record_end,
 };
 use sardonyx_storage::sync::futex::Mutex;
 use sardonyx_table::unfinished;
@@ -108,6 +108,7 @@ impl Opening<'_> {
         let path = self.path(directory, &first.manifest)?;
         let region = Arc::new(Region::create(Some(&path), self.size, true)?);
         region.grow(first.store.pages())?;
+        region.note_logged_pages(first.store.pages());
         for (page, bytes) in first.store.bytes().chunks(PAGE_SIZE).enumerate() {
             // Untouched pages need not be made.
             if bytes.iter().any(|byte| *byte != 0) {
@@ -207,11 +208,14 @@ impl Durable {
 
     /// The last one out makes everything durable, marks the log's end and removes the shared memory.
     fn close(&self) -> Result<(), SegmentError> {
-        let _opening = lock_opening(&self.disk).map_err(OpenError::from)?;
+        let opening = lock_opening(&self.disk).map_err(OpenError::from)?;
         if self.region.has_others() {
             return Ok(());
         }
-        self.log.close(&self.region)?;
+        let end = self.log.close(&self.region)?;
+        if let Err(error) = record_end(&self.disk, &opening, end) {
+            tracing::warn!(%error, "the log's end was not recorded");
+        }
         if let Some(path) = self.region.path() {
             let _ = std::fs::remove_file(path);
         }

@@ -73,7 +73,10 @@ pub struct Participant {
 
 impl Drop for Participant {
     fn drop(&mut self) {
-        self.awaiting.close();
+        // In a child the lock may be held by a thread that is not there.
+        if !self.region.was_forked() {
+            self.awaiting.close();
+        }
     }
 }
 

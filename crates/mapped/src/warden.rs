@@ -73,7 +73,7 @@ impl Warden {
         let mut thread = self.thread.lock();
         if thread.is_none() {
             let office = self.office.clone();
-            let builder = std::thread::Builder::new().name("warden".into());
+            let builder = sardonyx_storage::sync::thread::Builder::new().name("warden".into());
             match builder.spawn(move || office.run()) {
                 Ok(handle) => *thread = Some(handle),
                 // Writers then wait for slow readers, as for a process that is stopped.
@@ -85,7 +85,8 @@ impl Warden {
 
 impl Drop for Warden {
     fn drop(&mut self) {
-        let thread = self.thread.lock().take();
+        // Not locked: in a child, it may be by a thread that is not there.
+        let thread = self.thread.get_mut().take();
         if self.office.region.was_forked() {
             // The thread is the parent's.
             std::mem::forget(thread);
@@ -161,7 +162,7 @@ impl Office {
             pages.extend(changes(frame.records).map(|change| change.page));
         }
         for page in pages {
-            let _resolving = view.resolve_alone();
+            let _turn = view.turn();
             if let Err(error) = view.make_private(page) {
                 tracing::warn!(%error, page, "a slow reader's page could not be copied");
                 return;
@@ -169,9 +170,9 @@ impl Office {
         }
         view.mark_stale();
         // All records of the snapshot that base pages lacked were applied.
-        let resolving = view.resolve_alone();
+        let turn = view.turn();
         view.forget_unfolded();
-        drop(resolving);
+        drop(turn);
         slot.immune.store(until, Ordering::SeqCst);
         slot.pin.fetch_max(until, Ordering::SeqCst);
     }

@@ -5,6 +5,7 @@ use crate::options::Options;
 use crate::pages::Area;
 use crate::recovery::{Undone, open_undo_area, undo_losers};
 use crate::shared::{Later, Shared};
+use crate::stage::reserve::Growth;
 use crate::statistics::{Counters, Statistics};
 use crate::strategy::Strategy;
 use crate::transaction::Transaction;
@@ -160,7 +161,7 @@ impl Database {
         self.shared.publish_areas(&stage);
         drop(stage);
         let area = Area(number);
-        match self.shared.grow(area, pages) {
+        match self.shared.grow(area, pages, Growth::OfWork) {
             Ok(_) => Ok(area),
             Err(stop) => Err(DatabaseError::Refused {
                 reason: stop.to_string(),
@@ -304,6 +305,7 @@ impl Database {
         let number = mark.header().number;
         self.shared.commit.write_directly(mark);
         self.shared.commit.wait(number, &*self.shared)?;
+        self.backbone.record_end();
         self.backbone.stop();
         Ok(())
     }

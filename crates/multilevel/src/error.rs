@@ -28,6 +28,32 @@ pub enum DatabaseError {
     /// No more memory for pages.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What there is of pages is kept for undoing the transactions that run.
+    #[error(
+        "the page store is full: {pages} pages of its {limit_bytes} bytes are kept for undoing \
+         transactions; delete something, end transactions that run, or raise `memory_bytes_max` when \
+         opening the database"
+    )]
+    Reserved {
+        /// How many are kept.
+        pages: u64,
+        /// The limit on all pages, in bytes.
+        limit_bytes: u64,
+    },
+    /// There would not be the pages that undoing the operation may take. The operation had no effect.
+    #[error(
+        "the page store is full: undoing this operation may take {pages} pages, {reserved} are \
+         reserved for undoing others, and the limit is {limit_bytes} bytes; end transactions that run, \
+         do less in one, or raise `memory_bytes_max` when opening the database"
+    )]
+    CannotUndo {
+        /// What undoing it may take.
+        pages: u64,
+        /// What is reserved for others.
+        reserved: u64,
+        /// The limit on all pages, in bytes.
+        limit_bytes: u64,
+    },
     /// The checkpointer failed.
     #[error("{reason}")]
     Checkpoint {

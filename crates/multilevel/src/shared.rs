@@ -6,6 +6,7 @@ use crate::frames::Frames;
 use crate::pages::{Area, Stop};
 use crate::registry::Numbered;
 use crate::stage::Stage;
+use crate::stage::reserve::Growth;
 use crate::statistics::Counters;
 use crate::strategy::Release;
 use sardonyx_lock::Locks;
@@ -162,7 +163,7 @@ impl Shared {
     }
 
     /// Makes an area have at least so many pages.
-    pub fn grow(&self, area: Area, pages: u64) -> Result<Arc<Areas>, Stop> {
+    pub fn grow(&self, area: Area, pages: u64, growth: Growth) -> Result<Arc<Areas>, Stop> {
         self.check()?;
         let mut stage = self.stage();
         // Under the stage, so that nobody else grows it meanwhile.
@@ -170,7 +171,8 @@ impl Shared {
         if areas.pages_of(area)? >= pages {
             return Ok(areas);
         }
-        stage.grow(area.0, pages).map_err(|error| Stop::Full {
+        let grown = stage.grow(area.0, pages, growth);
+        grown.map_err(|error| Stop::Full {
             reason: error.to_string(),
         })?;
         Ok(self.publish_areas(&stage))

@@ -14,6 +14,7 @@ use crate::changes::{Changed, Changes, Mark};
 use crate::held::{Held, HeldPages};
 use crate::pages::{Area, Change, Page, Pages, Stop, checked};
 use crate::shared::Shared;
+use crate::stage::reserve::Growth;
 use crate::strategy::Strategy;
 use crate::transaction::Locked;
 use sardonyx_lock::{
@@ -63,6 +64,8 @@ pub(crate) struct Subtransaction<'d> {
     shared: &'d Shared,
     strategy: Strategy,
     purpose: Purpose,
+    /// The transaction's number.
+    transaction: u64,
     /// Whose the locks on objects are, and how it waits.
     asker: Asker,
     /// Whose the locks on pages are: its own, or in S1 its transaction's.
@@ -72,6 +75,7 @@ pub(crate) struct Subtransaction<'d> {
     held: RefCell<HeldPages>,
     workspace: Workspace,
     begin: Mark,
+    inverse_pages: u64,
     verdict: Cell<Option<Verdict>>,
 }
 
@@ -80,6 +84,7 @@ impl<'d> Subtransaction<'d> {
         shared: &'d Shared,
         strategy: Strategy,
         purpose: Purpose,
+        transaction: u64,
         asker: Asker,
         locked: &'d Locked,
         mut workspace: Workspace,
@@ -89,6 +94,7 @@ impl<'d> Subtransaction<'d> {
             shared,
             strategy,
             purpose,
+            transaction,
             asker,
             page_owner: if single { asker.holder } else { asker.waiter },
             locked,
@@ -96,6 +102,7 @@ impl<'d> Subtransaction<'d> {
             held: RefCell::new(std::mem::take(&mut workspace.held)),
             begin: workspace.changes.mark(),
             workspace,
+            inverse_pages: 0,
             verdict: Cell::new(None),
         }
     }
@@ -103,6 +110,16 @@ impl<'d> Subtransaction<'d> {
     /// Why it cannot end well, if it cannot.
     pub fn verdict(&self) -> Option<Verdict> {
         self.verdict.get()
+    }
+
+    /// How many pages its inverse may take.
+    pub fn inverse_pages(&self) -> u64 {
+        self.inverse_pages
+    }
+
+    /// Whether anything was changed since the workspace was new.
+    pub fn has_changed(&self) -> bool {
+        !self.workspace.changes.is_empty()
     }
 
     /// What it has changed since the workspace was new.
@@ -244,9 +261,20 @@ impl Pages for Subtransaction<'_> {
     }
 
     fn grow(&mut self, area: Area, pages: u64) -> Result<(), Stop> {
-        let areas = self.shared.grow(area, pages)?;
+        let growth = match self.purpose {
+            Purpose::Operation => Growth::OfWork,
+            Purpose::Compensation => Growth::OfInverse(self.transaction),
+        };
+        let areas = self.shared.grow(area, pages, growth)?;
         self.areas.replace(areas);
         Ok(())
+    }
+
+    fn inverse_may_take(&mut self, pages: u64) {
+        // Compensation is never compensated; a single level keeps before-images.
+        if self.purpose == Purpose::Operation && self.strategy != Strategy::SingleLevel {
+            self.inverse_pages += pages;
+        }
     }
 
     #[inline]

@@ -46,6 +46,8 @@ struct Done {
     sequence: u64,
     operation: u32,
     bytes: Arc<[u8]>,
+    /// Pages that are reserved for undoing it.
+    pages: u64,
     /// Its place among the spheres (S2/PS).
     sphere: Option<SubtransactionNumber>,
 }
@@ -108,6 +110,7 @@ impl<'d> Transaction<'d> {
                 sequence,
                 operation,
                 bytes: bytes.into(),
+                pages: 0,
                 sphere: None,
             });
         transaction.course.lock().done.extend(done);
@@ -210,7 +213,10 @@ impl<'d> Transaction<'d> {
         workspace: Workspace,
     ) -> Subtransaction<'_> {
         let (strategy, locked) = (self.strategy, &self.locked);
-        Subtransaction::new(self.database, strategy, purpose, asker, locked, workspace)
+        let (database, number) = (self.database, self.number);
+        Subtransaction::new(
+            database, strategy, purpose, number, asker, locked, workspace,
+        )
     }
 
     /// Commits: when this returns, the transaction is on stable storage.
@@ -258,6 +264,7 @@ impl<'d> Transaction<'d> {
             }
         };
         self.finished = true;
+        stage.reserve.ended(self.number);
         database.counters.add(|c| &c.committed, 1);
         let durable = match database.release {
             Release::Appended => {

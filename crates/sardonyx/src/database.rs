@@ -6,7 +6,7 @@ use sardonyx_serial::{
     StageTimes, Ticket,
 };
 use sardonyx_storage::backbone::Backbone;
-use sardonyx_storage::checkpoint::CheckpointTotals;
+use sardonyx_storage::checkpoint::{CheckpointError, CheckpointTotals, Waiting};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::journal::JournalReader;
 use sardonyx_storage::log::statistics::LogStatistics;
@@ -169,10 +169,13 @@ impl Database {
         self.kernel.read(|space: &TableSpace| body(&space.view()))
     }
 
-    /// Calls `each` with every durable row of a journal, oldest first, until it returns false.
+    /// Calls `each` with every row of a journal that is durable now, oldest first, until it returns
+    /// false. Nobody waits for it, however long it takes, and it may itself run transactions on this
+    /// database: what it reads is neither locked nor held back.
     ///
     /// # Errors
-    /// Damage in the archive or the log, with file and offset.
+    /// Damage in the archive or the log, with file and offset; that the journal's
+    /// [`Retention`](crate::Retention) removed rows before they were read.
     pub fn journal_rows<J: JournalRow>(
         &self,
         journal: Journal<J>,
@@ -181,18 +184,10 @@ impl Database {
         self.check_process()?;
         let backbone = self.kernel.backbone();
         let commit = backbone.commit();
-        // Held back while we read: what the archive has is read from there, the rest from the log.
-        // A checkpoint may free it between the two; then the place has moved on.
-        let _pin = loop {
-            let needed_from = backbone.checkpoint().log_needed_from();
-            if let Some(pin) = commit.room().pin(needed_from.lsn) {
-                break pin;
-            }
-        };
-        let before_group = Some(commit.durable().group);
         let number = journal.number();
         let (disk, manifest) = (backbone.disk(), backbone.manifest());
-        let mut reader = JournalReader::open(disk, manifest, Some(number), before_group)?;
+        let mut reader = JournalReader::open(disk, manifest, Some(number), None)?
+            .while_written(commit.segments(), commit.durable().group);
         while let Some(row) = reader.next_row()? {
             let row = J::read_from_bytes(row.bytes).map_err(|_| {
                 Error::Aborted(format!("a row of journal {:?} has another length", J::NAME))
@@ -217,6 +212,18 @@ impl Database {
     /// Whether a checkpoint is being written right now.
     pub fn is_checkpointing(&self) -> bool {
         self.kernel.backbone().checkpoint().is_writing()
+    }
+
+    /// Whether checkpoints wait for room on the disk, since when, and what they found. They go on by
+    /// themselves; until then no log is freed.
+    pub fn checkpoint_waiting(&self) -> Option<Waiting> {
+        self.kernel.backbone().checkpoint().waiting()
+    }
+
+    /// Why checkpointing stopped for good, if it did. Transactions go on until the log is full; nothing
+    /// is lost. Opening the database again starts it anew.
+    pub fn checkpoint_failure(&self) -> Option<Arc<CheckpointError>> {
+        self.kernel.backbone().checkpoint().failure()
     }
 
     /// What recovery did when the database was opened.

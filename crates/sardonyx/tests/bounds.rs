@@ -128,7 +128,7 @@ fn i10_a_full_log_that_nothing_can_free_is_a_typed_refusal() {
 }
 
 #[test]
-fn i10_a_reader_that_holds_the_log_back_lets_writers_go_on_when_it_ends() {
+fn i10_readers_of_a_journal_beside_a_writer_at_the_logs_bound() {
     for shape in [PIPELINED, Shape::Coalesced] {
         let disk = SimulatedDisk::new(1, Faults::default());
         let options = options(shape).log_bytes_max(4 * common::SEGMENT_BYTES);
@@ -144,7 +144,7 @@ fn i10_a_reader_that_holds_the_log_back_lets_writers_go_on_when_it_ends() {
                 }
                 stop.store(true, Ordering::SeqCst);
             });
-            // Every row is read while the log is held back; the writer meets the bound meanwhile.
+            // The writer meets the bound meanwhile, and what is read is freed under the reader.
             while !stop.load(Ordering::SeqCst) {
                 let mut rows = 0;
                 let read = opened.database.journal_rows(opened.notes, |_| {

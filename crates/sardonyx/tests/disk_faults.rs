@@ -112,8 +112,22 @@ fn explore_failed_sync(shape: Shape, policy: GroupPolicy, fail_sync_at: u64) -> 
             drop(opened);
         }
     }
-    let disk = disk.restart(Faults::default());
+    // Reopened on the same machine, which still shows what it could not write, and only then the cut.
+    let disk = disk.next_process(Faults::default());
     let opened = Opened::on(&disk, options()).unwrap_or_else(|error| panic!("{what}: {error}"));
+    let found = opened.contents().expect("readable");
+    history.check(&found, &what);
+    history.models = vec![found];
+    history.acknowledged = 0;
+    for n in 0..3 {
+        history.submit(n, 1000 + n);
+        opened.put(n, 1000 + n).expect("it goes on");
+        history.acknowledge();
+    }
+    let disk = disk.restart(Faults::default());
+    drop(opened);
+    let opened =
+        Opened::on(&disk, options()).unwrap_or_else(|error| panic!("{what}, cut: {error}"));
     history.check(&opened.contents().expect("readable"), &what);
     opened.put(1, 1).expect("it goes on");
     poisoned

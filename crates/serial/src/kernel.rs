@@ -447,6 +447,9 @@ impl Kernel {
         }
         self.drain_pipeline();
         let outcome = if clean { self.end_log() } else { Ok(()) };
+        if clean && outcome.is_ok() {
+            self.backbone.record_end();
+        }
         self.backbone.stop();
         outcome
     }

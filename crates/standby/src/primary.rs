@@ -262,7 +262,7 @@ impl RemoteCheckpointer for Standby {
             let runtime = runtime().map_err(|error| self.unreachable(error))?;
             runtime.block_on(fetch(self, manifest, memory_bytes_max))
         };
-        std::thread::scope(|scope| scope.spawn(body).join())
+        std::thread::scope(|scope| sardonyx_storage::signals::spawn_scoped(scope, body).join())
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 

@@ -136,7 +136,7 @@ impl StandbyServer {
             // Before the runtime waits for what it does on other threads.
             shared.close();
         };
-        let thread = std::thread::Builder::new().name("standby-network".into());
+        let thread = sardonyx_storage::sync::thread::Builder::new().name("standby-network".into());
         let thread = thread.spawn(body).map_err(StandbyError::Thread)?;
         Ok(ListeningStandby {
             shared: self.shared.clone(),

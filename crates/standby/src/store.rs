@@ -25,10 +25,10 @@ use sardonyx_storage::log::group::GroupHeader;
 use sardonyx_storage::log::pool::{BufferPool, DurableGroup};
 use sardonyx_storage::log::reader::group_before;
 use sardonyx_storage::log::room::Room;
-use sardonyx_storage::log::segment::{LogPin, Prepared, Segments};
+use sardonyx_storage::log::segment::{LogPin, Segments};
 use sardonyx_storage::log::writer::SealedGroup;
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
-use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::manifest::{Manifest, ManifestError};
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
 use sardonyx_storage::sync::futex::Mutex;
 use std::collections::BTreeSet;
@@ -47,7 +47,10 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// An open standby's storage.
 #[derive(Debug)]
 pub(crate) struct Store {
+    disk: Arc<dyn Disk>,
     manifest: Manifest,
+    /// The log's end that the manifest records.
+    recorded: Mutex<LogPosition>,
     segments: Arc<Segments>,
     room: Arc<Room>,
     stage: Arc<CheckpointStage>,
@@ -102,6 +105,7 @@ impl Store {
         };
         let recovered = recover(disk, &manifest, recovery)?;
         let (layout, end) = (manifest.log_layout(), recovered.end);
+        record_end(&**disk, &manifest, end)?;
         clear_leftovers(&**disk, layout, end)?;
         let last = group_before(&**disk, layout, end)?;
         let needed = recovered
@@ -115,11 +119,7 @@ impl Store {
         let segments = Arc::new(segments);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
-        while !room.has_room(end.lsn) {
-            if segments.prepare_next()? == Prepared::NoRoom {
-                break;
-            }
-        }
+        segments.prepare_for_opening(end.lsn, 0)?;
         let checkpointers = recovered.checkpointers;
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let log_bytes = segments_max * layout.segment_bytes;
@@ -148,6 +148,8 @@ impl Store {
             pin: segments.pin(needed_from),
         };
         let store = Store {
+            disk: disk.clone(),
+            recorded: Mutex::new(end.position),
             manifest,
             segments,
             room,
@@ -184,7 +186,9 @@ impl Store {
     }
 
     fn spawn(&self, name: String, body: impl FnOnce() + Send + 'static) {
-        let thread = std::thread::Builder::new().name(name).spawn(body);
+        let thread = sardonyx_storage::sync::thread::Builder::new()
+            .name(name)
+            .spawn(body);
         let thread = thread.expect("the system can start a thread");
         self.threads.lock().push(thread);
     }
@@ -410,7 +414,8 @@ impl Store {
         bytes.into()
     }
 
-    /// Stops the threads. What is in the log stays there; what waits is still applied.
+    /// Stops the threads, and records the log's end. What is in the log stays there; what waits is
+    /// still applied.
     pub fn close(&self) {
         self.room.close();
         self.stage.close();
@@ -419,6 +424,14 @@ impl Store {
                 tracing::error!("a thread of the standby's storage panicked");
             }
         }
+        let (end, mut recorded) = (self.log_end().position, self.recorded.lock());
+        if end == *recorded || self.check_poison().is_err() {
+            return;
+        }
+        match record_end(&*self.disk, &self.manifest, end) {
+            Ok(()) => *recorded = end,
+            Err(error) => tracing::warn!(%error, "the log's end was not recorded"),
+        }
     }
 }
 
@@ -426,6 +439,20 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Records the durable log's end in the manifest, so that the next opening notices if log before it is
+/// lost.
+fn record_end(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    log_end: LogPosition,
+) -> Result<(), ManifestError> {
+    let manifest = Manifest {
+        log_end,
+        ..manifest.clone()
+    };
+    manifest.write(disk)
 }
 
 /// Whether a group may stand at the end of a log; else why not.

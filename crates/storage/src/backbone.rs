@@ -18,7 +18,7 @@ use crate::log::filling::Filling;
 use crate::log::group::GroupHeader;
 use crate::log::policy::{GroupLimits, GroupPolicy};
 use crate::log::room::Room;
-use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments, segment_file};
+use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file};
 use crate::log::writer::Sequencer;
 use crate::log::{LogError, LogLayout, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
@@ -228,6 +228,7 @@ impl Backbone {
         let (recovered, needed_from) = recover_at(&options.checkpoint, &disk, &manifest, recovery)?;
         // Counted up and stable before anything is appended: leftovers of this log never chain.
         manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
+        manifest.log_end = recovered.end;
         manifest.write(&*disk)?;
         let parts = Parts {
             disk,
@@ -313,6 +314,21 @@ impl Backbone {
         std::mem::forget((self.commit.clone(), self.checkpoint.clone()));
     }
 
+    /// Records the durable log's end in the manifest, so that the next opening notices if log before it
+    /// is lost: for closing in order. If that fails nothing is lost but this: the end that was recorded
+    /// at the opening stays.
+    pub fn record_end(&mut self) {
+        let log_end = self.commit.durable();
+        let manifest = Manifest {
+            log_end,
+            ..self.manifest.clone()
+        };
+        match manifest.write(&*self.disk) {
+            Ok(()) => self.manifest = manifest,
+            Err(error) => tracing::warn!(%error, "the log's end was not recorded"),
+        }
+    }
+
     /// Stops the threads; what was not made durable before is not. In a forked child it does nothing.
     pub fn stop(&mut self) {
         if std::mem::replace(&mut self.closed, true) {
@@ -372,12 +388,7 @@ impl Parts {
         )?);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
-        let prepared = options.segments_prepared(layout);
-        while segments.count().1 < prepared || !room.has_room(end.lsn) {
-            if segments.prepare_next()? == Prepared::NoRoom {
-                break;
-            }
-        }
+        segments.prepare_for_opening(end.lsn, options.segments_prepared(layout))?;
         let feeds: Vec<_> = checkpointers
             .iter()
             .map(|_| Arc::new(Feed::default()))

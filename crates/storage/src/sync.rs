@@ -19,9 +19,40 @@ mod ordinary {
     pub use super::futex::{Condvar, Mutex, MutexGuard};
     pub use std::sync::atomic;
 
-    /// The standard library's threads, and who is asking.
+    /// The standard library's threads, started so that they take no signals of the program's, and who
+    /// is asking.
     pub mod thread {
+        use crate::signals;
         pub use std::thread::*;
+
+        /// Starts threads that take none of the program's signals: see [`signals`].
+        #[derive(Debug)]
+        pub struct Builder(std::thread::Builder);
+
+        impl Builder {
+            /// What is common to the threads that it starts.
+            #[allow(clippy::new_without_default, reason = "as the standard library's")]
+            pub fn new() -> Self {
+                Builder(std::thread::Builder::new())
+            }
+
+            /// Names the thread.
+            pub fn name(self, name: String) -> Self {
+                Builder(self.0.name(name))
+            }
+
+            /// Starts it.
+            ///
+            /// # Errors
+            /// What the operating system says if it can start no more threads.
+            pub fn spawn<T: Send + 'static>(
+                self,
+                body: impl FnOnce() -> T + Send + 'static,
+            ) -> std::io::Result<JoinHandle<T>> {
+                let _blocked = signals::block();
+                self.0.spawn(body)
+            }
+        }
 
         /// A number of the calling thread that no other thread has while it lives; never 0.
         #[inline]

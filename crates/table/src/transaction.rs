@@ -301,7 +301,11 @@ impl<'a> Transaction<'a> {
     /// Gives a table its next extent.
     #[cold]
     fn extend(&mut self, table: u16) -> Result<(), TableError> {
-        let pages = self.state(table).next_extent_pages();
+        let usual = self.state(table).next_extent_pages();
+        // Where there is less left than is usual, that will do.
+        let pages_max = self.space.store.pages_max();
+        let there_is = pages_max.saturating_sub(self.space.catalogue.pages);
+        let pages = usual.min(there_is.max(1));
         let extent = self.space.catalogue.place_of_extent(pages)?;
         self.space.store.grow_to(extent.end())?;
         let number = self.space.catalogue.extents.len();

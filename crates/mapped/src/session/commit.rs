@@ -9,7 +9,7 @@ use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use crate::shared::control::IDLE;
 use crate::shared::ring::{self, Frames, changes};
-use sardonyx_storage::log::record::{append_write, mark_end};
+use sardonyx_storage::log::record::{RECORD_HEAD_BYTES, append_write, mark_end};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use std::sync::atomic::Ordering;
 
@@ -34,7 +34,10 @@ impl Session {
         }
         self.gather()?;
         if self.redo.is_empty() {
-            return Ok(None);
+            // Somebody else's record says that the segment is as long as was asked for; it may not
+            // be durable yet.
+            let tail = &self.shared.region.control().tail;
+            return Ok((self.grown > 0).then(|| tail.load(Ordering::SeqCst)));
         }
         let limit = self.shared.transaction_bytes_max();
         if self.redo.len() as u64 > limit {
@@ -84,11 +87,19 @@ impl Session {
             shared.lock_commit(|| ())?;
             waited?;
         }
+        if self.logs_length {
+            self.redo[RECORD_HEAD_BYTES] = ring::committed_byte(&shared.region, self.last_byte());
+        }
         let end = ring::publish(&shared.region, self.writer, &self.redo);
+        if self.logs_length {
+            shared.region.note_logged_pages(self.view.mapped());
+        }
         if validated == snapshot {
             self.seen = end;
         }
-        // This transaction needs its snapshot no more, and should not keep itself from folding.
+        // This transaction needs its snapshot no more, and should not keep itself from folding. A fault from
+        // now on finds no transaction, and not what the snapshot no longer keeps.
+        self.view.leave();
         self.slot().snapshot.store(IDLE, Ordering::SeqCst);
         planted::step(Step::SlotFree);
         ring::fold(&shared.region, Some(self.writer));
@@ -100,6 +111,8 @@ impl Session {
     pub(super) fn let_go(&self, validated: u64) {
         // Should it not commit after all, what it wrote cannot be put back page by page.
         self.view.mark_stale();
+        // A fault from now on finds no transaction, and not what is no longer kept.
+        self.view.leave();
         let slot = self.slot();
         slot.pin.fetch_max(validated, Ordering::SeqCst);
         slot.immune.store(IDLE, Ordering::SeqCst);
@@ -135,10 +148,28 @@ impl Session {
             || self.mechanism.was_read(&self.view, page)?)
     }
 
+    /// Where the view's last byte stands.
+    fn last_byte(&self) -> Address {
+        Address(self.length() - 1)
+    }
+
     /// Makes redo records of what was written.
+    ///
+    /// If the log does not know yet that the segment is as long as this transaction saw it, the first
+    /// record says so: an after-image of the last byte, which recovery cannot install without making
+    /// the pages up to it. (What stands there is looked at when it is published: others may have
+    /// written it since.) So a length is as durable as whatever relies on it, also if it was
+    /// somebody else who grew the segment and has not committed, or never will.
     pub(super) fn gather(&mut self) -> Result<(), SegmentError> {
         self.redo.clear();
         let mut last = 0;
+        let logged = self.shared.region.logged_pages();
+        self.logs_length = self.view.mapped() > logged;
+        if self.logs_length {
+            let last_byte = self.last_byte();
+            append_write(&mut self.redo, last_byte, &[0]);
+        }
+        let length_bytes = self.redo.len();
         let view = &self.view;
         if let Some(ranges) = self.mechanism.ranges() {
             for range in ranges {
@@ -175,6 +206,11 @@ impl Session {
                     );
                 });
             }
+        }
+        if self.redo.len() == length_bytes && self.grown <= logged {
+            // Nothing relies on the length.
+            self.redo.clear();
+            self.logs_length = false;
         }
         if !self.redo.is_empty() {
             mark_end(&mut self.redo, last);

@@ -110,6 +110,10 @@ impl Transaction<'_> {
             Strategy::PersistenceSpheres { .. } => subtransaction.only_read(),
             _ => Vec::new(),
         };
+        // Where there is nothing to undo, nothing is reserved for it.
+        let pages = inverse
+            .as_ref()
+            .map_or(0, |_| subtransaction.inverse_pages());
         let changed = &subtransaction.workspace().ranges;
         let mut stage = database.stage();
         let bytes = stage.log_bytes(changed) + inverse.as_ref().map_or(0, |(_, bytes)| bytes.len());
@@ -127,14 +131,16 @@ impl Transaction<'_> {
                     transaction: self.number,
                     kind,
                 };
-                let sphere = stage.complete_in_sphere(changed, &read, &[], member, pages_max)?;
+                let sphere =
+                    stage.complete_in_sphere(changed, &read, &[], member, pages, pages_max)?;
                 (sequence, Some(sphere))
             }
             _ => {
                 let inverse = inverse
                     .as_ref()
                     .map(|(number, bytes)| (*number, &bytes[..]));
-                let ended = stage.end_of_subtransaction(self.number, changed, inverse, forced)?;
+                let ended =
+                    stage.end_of_subtransaction(self.number, changed, inverse, pages, forced)?;
                 group = Some(ended.1);
                 (ended.0, None)
             }
@@ -146,6 +152,7 @@ impl Transaction<'_> {
                 sequence,
                 operation,
                 bytes,
+                pages,
                 sphere,
             }),
             (None, Some(sphere)) => course.settled.push(sphere),
@@ -164,6 +171,7 @@ impl Transaction<'_> {
     ) -> Result<O::Output, CallError<O::Error>> {
         // Siblings share the transaction's pages, so they take turns.
         let mut single = self.single.lock();
+        let first = single.changes.is_empty();
         let asker = self.asker(self.owner, false);
         let workspace = std::mem::take(&mut *single);
         let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
@@ -175,7 +183,13 @@ impl Transaction<'_> {
             return Err(forked.into());
         }
         let verdict = subtransaction.verdict();
-        let well = verdict.is_none() && matches!(outcome, Ok(Ok(_)));
+        let mut well = verdict.is_none() && matches!(outcome, Ok(Ok(_)));
+        let mut refused = None;
+        if well && first && subtransaction.has_changed() {
+            // All of it is logged when it commits; for that there must be room (I14).
+            refused = self.database.stage().admit_work().err();
+            well = refused.is_none();
+        }
         if !well {
             subtransaction.undo();
         }
@@ -187,6 +201,10 @@ impl Transaction<'_> {
             counters.add(|c| &c.deadlocks, 1);
             self.doomed.store(true, Ordering::Release);
             return Err(CallError::Deadlock);
+        }
+        if let Some(error) = refused {
+            counters.add(|c| &c.failed, 1);
+            return Err(error.into());
         }
         match outcome {
             Ok(Ok(output)) => {

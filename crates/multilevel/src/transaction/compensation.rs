@@ -15,6 +15,7 @@ impl Transaction<'_> {
     pub(super) fn compensate_all(&mut self) -> Result<(), DatabaseError> {
         while self.compensate_last()?.is_some() {}
         let mut stage = self.database.stage();
+        stage.reserve.ended(self.number);
         if !stage.is_in_log(self.number) {
             return Ok(());
         }
@@ -118,7 +119,7 @@ impl Transaction<'_> {
             // is always its beginning.
             let before = course.compensations.last().copied();
             let joined: Vec<_> = done.sphere.into_iter().chain(before).collect();
-            let number = stage.complete_in_sphere(changed, &read, &joined, member, pages_max)?;
+            let number = stage.complete_in_sphere(changed, &read, &joined, member, 0, pages_max)?;
             course.compensations.push(number);
             course.settled.extend(done.sphere);
         } else {
@@ -126,6 +127,7 @@ impl Transaction<'_> {
             stage.end_of_compensation(self.number, changed, done.sequence, last)?;
         }
         course.done.pop();
+        stage.reserve.give_back(self.number, done.pages);
         Ok(())
     }
 }

@@ -76,7 +76,7 @@ impl Shadow {
         };
         std::thread::scope(|scope| {
             for _ in 1..workers {
-                scope.spawn(copy);
+                crate::signals::spawn_scoped(scope, copy);
             }
             copy();
         });

@@ -324,6 +324,9 @@ impl ShippedLog {
             bytes: progress.bytes,
             wanted: wanted.filter(|wanted| wanted.group > progress.complete_from.group),
             failure: status_of_standby.failure.take(),
+            waiting: None,
+            attempts_failed: 0,
+            try_now: false,
         };
         let needed_from = status_of_standby.needed_from;
         drop(status);
@@ -348,6 +351,9 @@ impl CheckpointStage {
             bytes: 0,
             wanted: None,
             failure: None,
+            waiting: None,
+            attempts_failed: 0,
+            try_now: false,
         };
         // There is nothing to begin here.
         let never = CheckpointInterval {

@@ -42,8 +42,10 @@ pub struct RealDisk {
 }
 
 impl RealDisk {
-    /// Opens a directory as a disk. If it is absent it and its parents are created, and that is
-    /// made stable.
+    /// Opens a directory as a disk. If it is absent it and its parents are created. It is made
+    /// stable in any case, because whoever created it may have been killed before: each directory
+    /// above it on the same file system is synced, but for those that this user may not open (to
+    /// create a directory in such a one is an error).
     ///
     /// # Errors
     /// If the directory cannot be created, or is not a directory.
@@ -53,7 +55,7 @@ impl RealDisk {
         // Made absolute, so that a later change of the working directory does no harm.
         let root =
             std::path::absolute(root).map_err(|error| DiskError::new("open", shown(), 0, error))?;
-        create_directory_durably(&root)?;
+        create_directory_durably(&root, None)?;
         Ok(RealDisk { root })
     }
 
@@ -98,31 +100,67 @@ fn path_error(operation: &'static str, path: &Path, error: impl Into<io::Error>)
     DiskError::new(operation, path.display().to_string(), 0, error.into())
 }
 
-/// Creates a directory and its parents, syncing the directory that each new one is entered in.
-fn create_directory_durably(path: &Path) -> Result<(), DiskError> {
-    if path.is_dir() {
+/// Creates a directory and its parents if absent, and makes their names stable, also those that were
+/// there: up to `below`, whose own name is stable, or to the root of the file system.
+fn create_directory_durably(path: &Path, below: Option<&Path>) -> Result<(), DiskError> {
+    if Some(path) == below {
         return Ok(());
     }
-    let parent = path.parent();
-    if let Some(parent) = parent {
-        create_directory_durably(parent)?;
+    let Some(parent) = path.parent() else {
+        return Ok(());
+    };
+    if path.is_dir() {
+        return make_name_stable(path, parent, below);
     }
+    create_directory_durably(parent, below)?;
     match std::fs::create_dir(path) {
         Ok(()) => {}
         // Someone else was faster; their entry may not be stable yet, so it is synced as well.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
         Err(error) => return Err(path_error("create directory", path, error)),
     }
-    parent.map_or(Ok(()), sync_directory_at)
+    sync_directory_at(parent)
+}
+
+/// Syncs the directories above one that was found, each of which may have been made by a process that
+/// was killed before it could.
+fn make_name_stable(path: &Path, parent: &Path, below: Option<&Path>) -> Result<(), DiskError> {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| std::fs::metadata(path).map(|found| found.dev());
+    // A mount point's name is of no use to what is mounted there.
+    match (device(path), device(parent)) {
+        (Ok(here), Ok(above)) if here == above => {}
+        _ => return Ok(()),
+    }
+    match sync_directory_at(parent) {
+        Ok(()) => {}
+        Err(error) if cannot_be_synced(&error.source) => {}
+        Err(error) => return Err(error),
+    }
+    create_directory_durably(parent, below)
+}
+
+/// Whether it is not the disk that failed: the directory is not this user's to open, or its file
+/// system does not sync directories or is read-only.
+fn cannot_be_synced(error: &io::Error) -> bool {
+    let refusals = [
+        Errno::ACCESS,
+        Errno::PERM,
+        Errno::ROFS,
+        Errno::INVAL,
+        Errno::NOSYS,
+        Errno::OPNOTSUPP,
+    ];
+    Errno::from_io_error(error).is_some_and(|errno| refusals.contains(&errno))
 }
 
 fn sync_directory_at(path: &Path) -> Result<(), DiskError> {
-    let sync = || {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = uninterrupted(|| rustix::fs::open(path, flags, Mode::empty()))?;
-        uninterrupted(|| rustix::fs::fsync(&directory))
-    };
-    sync().map_err(|error| path_error("sync directory", path, error))
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    // Told apart: that a directory could not be opened has left nothing unknown.
+    let directory = uninterrupted(|| rustix::fs::open(path, flags, Mode::empty()))
+        .map_err(|error| path_error("open directory", path, error))?;
+    uninterrupted(|| rustix::fs::fsync(&directory))
+        .map_err(|error| path_error("sync directory", path, error))
 }
 
 /// Repeats a system call for as long as a signal interrupts it.
@@ -220,7 +258,8 @@ impl Disk for RealDisk {
     }
 
     fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
-        create_directory_durably(&self.directory_path("create directory", directory)?)
+        let path = self.directory_path("create directory", directory)?;
+        create_directory_durably(&path, Some(&self.root))
     }
 
     fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
@@ -562,6 +601,34 @@ mod tests {
         drop(lock);
         assert!(disk.lock("LOCK").unwrap().is_some());
         drop(inherited);
+    }
+
+    #[test]
+    fn a_directory_under_one_that_may_not_be_opened_is_a_disk_all_the_same() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let closed = directory.path().join("closed");
+        let root = closed.join("bank.sdx");
+        std::fs::create_dir_all(&root).unwrap();
+        // May be passed through and not be read. (Whoever may do everything may read it.)
+        let passable = std::fs::Permissions::from_mode(0o311);
+        std::fs::set_permissions(&closed, passable).unwrap();
+        let disk = RealDisk::open(&root).unwrap();
+        disk.create_directory("log/old").unwrap();
+        disk.create_directory("log/old").unwrap();
+        assert!(root.join("log/old").is_dir());
+        let readable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&closed, readable).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_synced_is_told_from_a_disk_that_failed() {
+        for refusal in [Errno::ACCESS, Errno::ROFS, Errno::INVAL] {
+            assert!(cannot_be_synced(&refusal.into()));
+        }
+        for failure in [Errno::IO, Errno::NOSPC, Errno::NOENT] {
+            assert!(!cannot_be_synced(&failure.into()));
+        }
     }
 
     #[test]

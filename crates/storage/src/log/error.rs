@@ -30,6 +30,17 @@ pub enum LogError {
         /// Bytes it should have.
         expected_bytes: u64,
     },
+    /// A segment begins with a group that no write of this log has put there.
+    #[error(
+        "{file} begins, at offset 0, with {found}: it is not a segment of this log under this name; \
+         was the file replaced, or copied from elsewhere?"
+    )]
+    ForeignSegment {
+        /// The file.
+        file: String,
+        /// Whose group it is, or which.
+        found: String,
+    },
     /// A group is broken, and a later one proves that it had been durable (I4).
     #[error(
         "{file} is corrupt at offset {offset}: {reason} where group {number} should be; \
@@ -91,6 +102,18 @@ pub enum LogError {
 impl From<Forked> for LogError {
     fn from(_: Forked) -> Self {
         LogError::Forked
+    }
+}
+
+impl LogError {
+    /// Whether there is no room for more log now: nothing is broken, and a later attempt may
+    /// succeed.
+    pub fn is_want_of_room(&self) -> bool {
+        match self {
+            LogError::Full { .. } => true,
+            LogError::Disk(error) => error.may_be_tried_again(),
+            _ => false,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::commit::GroupCommit;
 use super::policy::GroupPolicy;
+use super::room::Admission;
 use super::writer::{GroupBuilder, SealedGroup, Sequencer};
 use super::{LogError, LogPosition, Lsn};
 use crate::disk::AlignedBuffer;
@@ -65,8 +66,14 @@ impl Filling {
     // Always: once for every transaction, and almost always two loads and two comparisons.
     #[inline(always)]
     pub fn admit(&self) -> Result<(), Refusal> {
+        self.admit_as(Admission::Whole)
+    }
+
+    /// Whether this may run now; see [`Filling::admit`].
+    #[inline(always)]
+    pub fn admit_as(&self, admission: Admission) -> Result<(), Refusal> {
         let at = self.sequencer.next().lsn;
-        if self.commit.room().has_room(at) && !self.commit.is_poisoned() {
+        if self.commit.room().has_room_for(admission, at) && !self.commit.is_poisoned() {
             return Ok(());
         }
         Err(self.refusal(at))

@@ -148,7 +148,11 @@ impl Segments {
         let mut files = self.files.lock();
         if let Some(old) = files.superfluous.pop_first() {
             drop(files);
-            self.disk.rename(&segment_file(old), &name)?;
+            if let Err(error) = self.disk.rename(&segment_file(old), &name) {
+                // It is still there, and still to be used again.
+                self.files.lock().superfluous.insert(old);
+                return Err(error.into());
+            }
         } else if files.live.len() as u64 >= self.segments_max {
             return Ok(Prepared::NoRoom);
         } else {
@@ -164,9 +168,40 @@ impl Segments {
         Ok(Prepared::Yes)
     }
 
+    /// Prepares segments for a log that is going to be written at `at`: so many files, and in any case
+    /// the segment after. Where the disk has no room for them, transactions are refused later, but the
+    /// database is opened: something may yet be freed.
+    ///
+    /// # Errors
+    /// The disk's, but not want of room.
+    pub fn prepare_for_opening(&self, at: Lsn, files: u64) -> Result<(), LogError> {
+        let needed = self.layout.segment_start(self.layout.segment_of(at) + 2);
+        while self.count().1 < files || self.prepared_end() < needed {
+            match self.prepare_next() {
+                Ok(Prepared::Yes) => {}
+                Ok(Prepared::NoRoom) => break,
+                Err(error) if error.is_want_of_room() => {
+                    tracing::warn!(%error, "no room for more log");
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     fn create(&self, name: &str) -> Result<(), LogError> {
         let new = format!("{name}.new");
-        let file = self.disk.open(&new, Access::Direct, Create::IfAbsent)?;
+        // What an attempt before left is no beginning: its sync may have failed, and then it is not
+        // known what of it is stable (I7).
+        let found = self.disk.list(LOG_DIRECTORY)?;
+        if found
+            .iter()
+            .any(|found| *new == format!("{LOG_DIRECTORY}/{found}"))
+        {
+            self.disk.remove(&new)?;
+        }
+        let file = self.disk.open(&new, Access::Direct, Create::New)?;
         if let Err(error) = file.preallocate(self.layout.segment_bytes) {
             drop(file);
             // Give the room back; the error that counts is the first one.
@@ -206,6 +241,13 @@ impl Segments {
         freed.len()
     }
 
+    /// Whether the log from `lsn` on is kept: nothing of it was freed.
+    pub fn keeps(&self, lsn: Lsn) -> bool {
+        let files = self.files.lock();
+        let first = files.live.keys().next();
+        first.is_some_and(|first| *first <= self.layout.segment_of(lsn))
+    }
+
     /// Keeps the log from `lsn` on until the pin is dropped. `None` if it is freed already.
     pub fn pin(self: &Arc<Self>, lsn: Lsn) -> Option<LogPin> {
         let mut files = self.files.lock();
@@ -237,7 +279,7 @@ impl Segments {
     }
 }
 
-/// Holds the log back for a reader: a journal scan, or a standby that catches up.
+/// Holds the log back for a reader that cannot do without it: a standby that catches up.
 #[derive(Debug)]
 pub struct LogPin {
     segments: Arc<Segments>,

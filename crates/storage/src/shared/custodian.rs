@@ -8,6 +8,7 @@
 //! A custodian that *fails* says why in the shared state. If the disk failed, that is the end of
 //! custody until the database is opened anew, as it is for every other way: after a failed sync
 //! nobody knows what is stable of what can be read, and a successor would recover from just that.
+//! If it found no room or no descriptor, and left nothing half done, it tries again itself.
 //! If it was its own trouble (memory), another process tries, but this one not again: so a cause that
 //! is everybody's costs each process one recovery and no more. Transactions go on until the log is
 //! full, and are then refused with that reason.
@@ -96,7 +97,7 @@ impl Custodian {
             stopping: AtomicBool::new(false),
         });
         let at_work = office.clone();
-        let thread = std::thread::Builder::new().name("custodian".into());
+        let thread = crate::sync::thread::Builder::new().name("custodian".into());
         let thread = thread.spawn(move || at_work.run(custody));
         Custodian {
             office,
@@ -190,7 +191,7 @@ impl Office {
         let preparing = custody.preparing().clone();
         let done = AtomicBool::new(false);
         let outcome = std::thread::scope(|scope| {
-            scope.spawn(|| self.prepare(&preparing, &done));
+            crate::signals::spawn_scoped(scope, || self.prepare(&preparing, &done));
             let _ending = Ending { done: &done, state };
             self.follow(&mut custody)
         });
@@ -204,7 +205,13 @@ impl Office {
         let mut seen = state.changes();
         let mut flushed = Instant::now();
         while !self.stopping() {
-            let busy = custody.tick(state)?;
+            let busy = match custody.tick(state) {
+                Err(error) if error.may_be_tried_again() => {
+                    tracing::warn!(%error, "the custodian tries again");
+                    false
+                }
+                ticked => ticked?,
+            };
             if flushed.elapsed() >= FLUSH_EVERY {
                 // Whoever waits for it is told itself.
                 if let Err(error) = self.shared.flush() {

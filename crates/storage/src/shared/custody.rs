@@ -22,7 +22,7 @@ use crate::log::group::GroupHeader;
 use crate::log::pool::{BufferPool, DurableGroup};
 use crate::log::reader::LogReader;
 use crate::log::room::Room;
-use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments};
+use crate::log::segment::Segments;
 use crate::log::writer::SealedGroup;
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
@@ -62,6 +62,15 @@ impl CustodyError {
         match self {
             CustodyError::Recovery(RecoveryError::Store(_)) => true,
             CustodyError::Checkpoint(error) => matches!(**error, CheckpointError::Store(_)),
+            _ => false,
+        }
+    }
+
+    /// Whether the next step may do what this one could not: there was no room, or no descriptor.
+    pub(super) fn may_be_tried_again(&self) -> bool {
+        match self {
+            CustodyError::Disk(error) => error.may_be_tried_again(),
+            CustodyError::Log(error) => error.is_want_of_room(),
             _ => false,
         }
     }
@@ -134,9 +143,6 @@ impl Custody {
         let segments_max = options.segments_max(layout);
         let segments = Segments::open(disk.clone(), layout, needed_from, segments_max)?;
         let segments = Arc::new(segments);
-        // Whoever prepared the last segment may have died before it made the name stable, and the
-        // leaders are going to write to it.
-        disk.sync_directory(LOG_DIRECTORY)?;
         // The stage says to it what is freed; nobody waits there.
         let room = Arc::new(Room::new(segments.clone(), false));
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
@@ -170,14 +176,7 @@ impl Custody {
     /// Prepares so many segments, and at least one more than is being written, before the first
     /// transaction.
     pub(super) fn prepare(&self, segments: u64) -> Result<(), LogError> {
-        let after_next = self.layout.segment_of(self.fed.lsn) + 2;
-        let needed = self.layout.segment_start(after_next);
-        while self.segments.count().1 < segments || self.segments.prepared_end() < needed {
-            if self.segments.prepare_next()? == Prepared::NoRoom {
-                break;
-            }
-        }
-        Ok(())
+        self.segments.prepare_for_opening(self.fed.lsn, segments)
     }
 
     /// The LSN up to which segments are prepared.
