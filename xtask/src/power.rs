@@ -22,7 +22,10 @@ impl PowerTorture {
         if !cfg!(debug_assertions) {
             power.arg("--release");
         }
-        power.arg("--").arg("--victims").arg(std::env::current_exe()?);
+        power
+            .arg("--")
+            .arg("--victims")
+            .arg(std::env::current_exe()?);
         let status = power.args(&self.options).status();
         let status = status.context("starting cargo")?;
         ensure!(status.success(), "torture-power failed");

@@ -30,7 +30,9 @@ pub fn is_there(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let places = std::env::split_paths(&path);
     let system = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(Into::into);
-    places.chain(system).any(|place| place.join(program).is_file())
+    places
+        .chain(system)
+        .any(|place| place.join(program).is_file())
 }
 
 /// Runs a program to its end.
@@ -46,7 +48,9 @@ pub fn run(command: &mut Command, limit: Duration) -> anyhow::Result<Said> {
         .stdout(output.try_clone()?)
         .stderr(errors.try_clone()?)
         .process_group(0);
-    let mut child = command.spawn().with_context(|| format!("starting {name}"))?;
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("starting {name}"))?;
     let Some(status) = wait(&mut child, limit)? else {
         kill(&child);
         // Where the kernel keeps it, nobody waits for ever.

@@ -212,16 +212,18 @@ impl CutDrive {
     /// What lasts, as the loss and the seed decide.
     pub fn settle(&self, loss: &Loss, seed: u64) -> Image {
         let mut image = self.durable.clone();
-        loss.apply(&self.unsynced, &mut Random::new(seed), |change, range| {
-            match &change.data {
+        loss.apply(
+            &self.unsynced,
+            &mut Random::new(seed),
+            |change, range| match &change.data {
                 Some(data) => {
                     let from = (range.start - change.offset) as usize;
                     let to = (range.end - change.offset) as usize;
                     image.write(range.start, &data[from..to]);
                 }
                 None => image.zero(range.start, range.end - range.start),
-            }
-        });
+            },
+        );
         image
     }
 
@@ -296,7 +298,9 @@ mod tests {
         let cut = drive.as_cut();
         // The write at which it went may be there in part; those after it are not.
         let met: std::collections::BTreeSet<_> = (0..50)
-            .map(|seed| [0, 1, 2, 8].map(|at| sector(&cut, Kept::Sectors { percent: 50 }, seed, at)))
+            .map(|seed| {
+                [0, 1, 2, 8].map(|at| sector(&cut, Kept::Sectors { percent: 50 }, seed, at))
+            })
             .collect();
         assert_eq!(met.len(), 4);
         assert!(met.iter().all(|found| found[0] == 1 && found[3] == 0));

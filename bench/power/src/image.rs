@@ -136,7 +136,11 @@ mod tests {
                     plain[from..from + length].fill(0);
                 }
                 kind => {
-                    let byte = if kind == 1 { 0 } else { random.below(256) as u8 };
+                    let byte = if kind == 1 {
+                        0
+                    } else {
+                        random.below(256) as u8
+                    };
                     image.write(from as u64, &vec![byte; length]);
                     plain[from..from + length].fill(byte);
                 }

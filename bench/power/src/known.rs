@@ -131,7 +131,12 @@ fn write_sqlite(directory: &Path, synchronous: &str) -> anyhow::Result<()> {
 fn read_sqlite(directory: &Path) -> anyhow::Result<u64> {
     let database = directory.join("numbers.db");
     let ask = |question: &str| {
-        must(Command::new("sqlite3").arg("-batch").arg(&database).arg(question))
+        must(
+            Command::new("sqlite3")
+                .arg("-batch")
+                .arg(&database)
+                .arg(question),
+        )
     };
     if !database.exists() {
         return Ok(0);
@@ -143,6 +148,9 @@ fn read_sqlite(directory: &Path) -> anyhow::Result<u64> {
     }
     let count: u64 = ask("SELECT count(*) FROM numbers;")?.parse()?;
     let last: u64 = ask("SELECT coalesce(max(number), 0) FROM numbers;")?.parse()?;
-    ensure!(count == last, "of the first {last} numbers {count} are there");
+    ensure!(
+        count == last,
+        "of the first {last} numbers {count} are there"
+    );
     Ok(count)
 }

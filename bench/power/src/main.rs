@@ -33,7 +33,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(name = "cargo xtask torture-power", version, args_conflicts_with_subcommands = true)]
+#[command(
+    name = "cargo xtask torture-power",
+    version,
+    args_conflicts_with_subcommands = true
+)]
 struct Arguments {
     #[command(subcommand)]
     hidden: Option<Hidden>,

@@ -106,18 +106,30 @@ impl fmt::Display for Report {
                 }
             }
             let must = nth.checked_sub(1).and_then(|nth| rows[nth].must_lose);
-            writeln!(f, "{}", match must {
-                Some(true) => "must lose",
-                Some(false) => "must not",
-                None => "",
-            })?;
+            writeln!(
+                f,
+                "{}",
+                match must {
+                    Some(true) => "must lose",
+                    Some(false) => "must not",
+                    None => "",
+                }
+            )?;
         }
         writeln!(f)?;
         for file_system in [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Btrfs] {
-            let of = self.engine.iter().filter(|row| row.file_system == file_system);
+            let of = self
+                .engine
+                .iter()
+                .filter(|row| row.file_system == file_system);
             let sum = of.fold([0; 4], |sum, row| {
                 let tally = &row.tally;
-                let with = [tally.cuts, tally.recoveries_cut, tally.acknowledged, tally.lost];
+                let with = [
+                    tally.cuts,
+                    tally.recoveries_cut,
+                    tally.acknowledged,
+                    tally.lost,
+                ];
                 std::array::from_fn(|nth| sum[nth] + with[nth])
             });
             if sum[0] > 0 {
@@ -134,7 +146,13 @@ impl fmt::Display for Report {
             }
         }
         for failure in &self.failures {
-            writeln!(f, "\n{} {}: {}", failure.file_system.name(), failure.way, failure.what)?;
+            writeln!(
+                f,
+                "\n{} {}: {}",
+                failure.file_system.name(),
+                failure.way,
+                failure.what
+            )?;
             writeln!(f, "  again: {}", failure.replay)?;
             if let Some(drive) = &failure.drive {
                 writeln!(f, "  the drive: {drive}")?;

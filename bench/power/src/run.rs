@@ -80,8 +80,7 @@ impl Run {
         let victims = self.victims.canonicalize();
         let bench = Bench {
             workplace: &workplace,
-            victims: victims
-                .with_context(|| format!("the victims, {}", self.victims.display()))?,
+            victims: victims.with_context(|| format!("the victims, {}", self.victims.display()))?,
             keep: self.keep.clone(),
             interrupted,
         };
@@ -121,11 +120,19 @@ impl Run {
                 Some(missing) => report
                     .skipped
                     .push(format!("{}: {missing}", file_system.name())),
-                None => plan.extend(self.plan().into_iter().map(|(way, n)| (file_system, way, n))),
+                None => plan.extend(
+                    self.plan()
+                        .into_iter()
+                        .map(|(way, n)| (file_system, way, n)),
+                ),
             }
         }
         let sqlite = known::has_sqlite();
-        if !sqlite && plan.iter().any(|(_, way, _)| way.name.starts_with("sqlite")) {
+        if !sqlite
+            && plan
+                .iter()
+                .any(|(_, way, _)| way.name.starts_with("sqlite"))
+        {
             plan.retain(|(_, way, _)| !way.name.starts_with("sqlite"));
             let missing = "SQLite: there is no program sqlite3, or no stdbuf";
             report.skipped.push(missing.to_string());
@@ -135,7 +142,14 @@ impl Run {
         let progress = ProgressBar::new(all).with_style(ProgressStyle::with_template(style)?);
         for (file_system, way, cuts) in plan {
             progress.set_message(format!("{} {}", file_system.name(), way.name));
-            let row = self.row(bench, file_system, way, cuts, &progress, &mut report.failures)?;
+            let row = self.row(
+                bench,
+                file_system,
+                way,
+                cuts,
+                &progress,
+                &mut report.failures,
+            )?;
             match way.must_lose {
                 Some(_) => report.known.push(row),
                 None => report.engine.push(row),

@@ -176,7 +176,12 @@ impl<'a> Series<'a> {
             Err(error) => return Ok(Outcome::Lost(format!("{error:#}"))),
         };
         if !said.status.success() {
-            let what = format!("{}: {}: {}", command::name(&judge), said.status, said.errors);
+            let what = format!(
+                "{}: {}: {}",
+                command::name(&judge),
+                said.status,
+                said.errors
+            );
             return Ok(Outcome::Lost(what));
         }
         let words = said.output.split(',').map(str::parse);
@@ -193,11 +198,17 @@ impl<'a> Series<'a> {
         }
         let acknowledged = &mut self.acknowledged;
         let interrupted = &self.bench.interrupted;
-        watch(self.stack.drive(), victims, cut, interrupted, |worker, count| {
-            if let Some(told) = acknowledged.get_mut(worker as usize) {
-                *told = count;
-            }
-        })
+        watch(
+            self.stack.drive(),
+            victims,
+            cut,
+            interrupted,
+            |worker, count| {
+                if let Some(told) = acknowledged.get_mut(worker as usize) {
+                    *told = count;
+                }
+            },
+        )
     }
 
     fn errors(&self) -> PathBuf {

@@ -288,14 +288,7 @@ impl Filesystem for File {
         answer(reply, self.0.request(|drive| drive.discard(offset, length)));
     }
 
-    fn flush(
-        &self,
-        _: &Request,
-        _: INodeNo,
-        _: FileHandle,
-        _: LockOwner,
-        reply: ReplyEmpty,
-    ) {
+    fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
         // Somebody closed the file: no flush of a drive.
         reply.ok();
     }

@@ -272,11 +272,7 @@ impl Stack {
             // It goes when its last user does.
             let end = Instant::now() + QUICK;
             while backing_file(&block_of(&device)).is_some_and(|file| file == self.drive.file()) {
-                ensure!(
-                    Instant::now() < end,
-                    "{} is still in use",
-                    device.display()
-                );
+                ensure!(Instant::now() < end, "{} is still in use", device.display());
                 std::thread::sleep(Duration::from_millis(2));
             }
         }

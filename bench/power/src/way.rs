@@ -202,12 +202,7 @@ impl Way {
     ///
     /// # Errors
     /// If this program does not know where it is.
-    pub fn judge(
-        self,
-        place: &Place,
-        seed: u64,
-        acknowledged: &[u64],
-    ) -> anyhow::Result<Command> {
+    pub fn judge(self, place: &Place, seed: u64, acknowledged: &[u64]) -> anyhow::Result<Command> {
         let mut judge = match self.kind {
             Kind::Serial(_) | Kind::Standby => self.victim(place, "judge"),
             Kind::Multilevel(_) => {

@@ -91,7 +91,14 @@ pub fn watch(
     }
     drop(sender);
     let mut open = children.0.len();
-    let outcome = listen(&events, drive, cut, interrupted, &mut open, &mut acknowledged);
+    let outcome = listen(
+        &events,
+        drive,
+        cut,
+        interrupted,
+        &mut open,
+        &mut acknowledged,
+    );
     if !matches!(outcome, Ok(End::Done)) {
         children.kill();
     }
@@ -166,11 +173,7 @@ fn listen(
 struct Children(Vec<Child>);
 
 impl Children {
-    fn start(
-        &mut self,
-        victim: Victim,
-        sender: &Sender<Event>,
-    ) -> anyhow::Result<()> {
+    fn start(&mut self, victim: Victim, sender: &Sender<Event>) -> anyhow::Result<()> {
         let Victim {
             mut command,
             worker,
@@ -180,7 +183,9 @@ impl Children {
             .stdout(Stdio::piped())
             .process_group(0);
         let name = command::name(&command);
-        let mut child = command.spawn().with_context(|| format!("starting {name}"))?;
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("starting {name}"))?;
         let mut out = child.stdout.take().context("a pipe")?;
         self.0.push(child);
         let sender = sender.clone();
