@@ -108,6 +108,9 @@ impl<'a> Series<'a> {
     ) -> anyhow::Result<Series<'a>> {
         bench.workplace.empty_shared_memory()?;
         let (mut stack, image) = Stack::make(bench.workplace, file_system)?;
+        if way.ignores_flushes {
+            stack.ignore_flushes();
+        }
         stack.on(image.clone())?;
         command::must(&mut stack.mount_command()?)?;
         let memory = bench.workplace.shared_memory();

@@ -122,10 +122,14 @@ impl Served {
         self.shared.state().drive.as_cut()
     }
 
-    /// The drive is another one from now on, with the power on. Nobody may have the file open.
-    pub fn replace(&self, image: Image) {
+    /// The drive is another one from now on, with the power on; perhaps one that lies. Nobody may have
+    /// the file open.
+    pub fn replace(&self, image: Image, ignores_flushes: bool) {
         let mut state = self.shared.state();
         state.drive = Drive::new(image);
+        if ignores_flushes {
+            state.drive.ignore_flushes();
+        }
         state.at_cut = None;
         state.released = true;
     }

@@ -174,6 +174,7 @@ pub struct Stack {
     mounted_at: PathBuf,
     drive: Served,
     device: Option<PathBuf>,
+    ignores_flushes: bool,
 }
 
 impl Stack {
@@ -191,12 +192,18 @@ impl Stack {
             mounted_at,
             drive: Served::mount(Image::new(DRIVE_BYTES), &shown_at)?,
             device: None,
+            ignores_flushes: false,
         };
         stack.attach()?;
         must(&mut file_system.make(stack.device()?))?;
         let all = stack.loss(Kept::Everything, SECTOR);
         let made = stack.off()?.settle(&all, 0);
         Ok((stack, made))
+    }
+
+    /// From the next time on that it is switched on, the drive ignores flushes.
+    pub fn ignore_flushes(&mut self) {
+        self.ignores_flushes = true;
     }
 
     /// Where the file system is mounted.
@@ -241,7 +248,7 @@ impl Stack {
     /// # Errors
     /// If it cannot be made.
     pub fn on(&mut self, image: Image) -> anyhow::Result<()> {
-        self.drive.replace(image);
+        self.drive.replace(image, self.ignores_flushes);
         self.attach()
     }
 

@@ -197,7 +197,8 @@ impl DurableLog for SharedLog {
             if control.log.admits(self.layout) {
                 return Ok(());
             }
-            if let Some(refusal) = control.log.refusal() {
+            let log = &control.log;
+            if let Some(refusal) = log.refusal().or_else(|| log.failure()) {
                 return Err(log_error(refusal));
             }
             let seen = control.log.changes();

@@ -15,12 +15,13 @@ use crate::shared::region::Region;
 use crate::shared::ring::{Frames, changes};
 use crate::view::View;
 use rustix::thread::futex;
+use sardonyx_storage::supervisor::{Supervisor, join};
 use sardonyx_storage::sync::futex::Mutex;
 use sardonyx_storage::sync::futex::RawMutexFace as _;
+use sardonyx_storage::sync::thread::JoinHandle;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 
 /// A warden looks around so often even if nobody asks, since it may not have been there when asked.
 const LOOK_AROUND: rustix::fs::Timespec = rustix::fs::Timespec {
@@ -72,9 +73,12 @@ impl Warden {
         drop(wards);
         let mut thread = self.thread.lock();
         if thread.is_none() {
-            let office = self.office.clone();
-            let builder = sardonyx_storage::sync::thread::Builder::new().name("warden".into());
-            match builder.spawn(move || office.run()) {
+            let (office, told) = (self.office.clone(), self.office.clone());
+            // Without it a writer may wait for a session that it had half looked after.
+            let supervisor = Supervisor::new(move |error| {
+                told.region.control().log.poison(&error.to_string());
+            });
+            match supervisor.try_spawn("warden", move || office.run()) {
                 Ok(handle) => *thread = Some(handle),
                 // Writers then wait for slow readers, as for a process that is stopped.
                 Err(error) => tracing::warn!(%error, "there is no warden"),
@@ -96,11 +100,17 @@ impl Drop for Warden {
         let control = self.office.region.control();
         control.alarm.fetch_add(1, Ordering::SeqCst);
         let _ = futex::wake(&control.alarm, futex::Flags::empty(), i32::MAX as u32);
-        if let Some(thread) = thread
-            && thread.join().is_err()
-        {
-            tracing::error!("the warden panicked");
-        }
+        join(thread);
+    }
+}
+
+/// Gives a view's `steady` back, also if looking after it panics.
+struct Unlocking<'a>(&'a View);
+
+impl Drop for Unlocking<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made by whoever has just locked it.
+        unsafe { self.0.steady.unlock() };
     }
 }
 
@@ -136,9 +146,8 @@ impl Office {
         for (slot, view) in wards {
             // A session that is just beginning, committing or ending need not be looked after.
             if view.steady.try_lock() {
+                let _steady = Unlocking(&view);
                 self.look_after(&control.slots[slot], &view);
-                // SAFETY: locked just above.
-                unsafe { view.steady.unlock() };
             }
         }
     }

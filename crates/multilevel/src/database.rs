@@ -71,11 +71,11 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Database {
     shared: Arc<Shared>,
-    backbone: Backbone,
+    /// Until it is closed.
+    backbone: Option<Backbone>,
     strategy: Strategy,
     recovery: RecoveryReport,
     undone: Undone,
-    closed: bool,
 }
 
 impl Database {
@@ -133,11 +133,10 @@ impl Database {
         };
         Ok(Database {
             shared,
-            backbone,
+            backbone: Some(backbone),
             strategy: options.strategy,
             recovery,
             undone,
-            closed: false,
         })
     }
 
@@ -231,13 +230,7 @@ impl Database {
     /// If the log failed.
     pub fn flush(&self) -> Result<(), DatabaseError> {
         self.shared.check_process()?;
-        let mut stage = self.shared.stage();
-        let group = stage.filling.last_group();
-        stage.filling.hand_over();
-        stage.let_go();
-        self.shared.after_stage();
-        self.shared.commit.wait(group, &*self.shared)?;
-        Ok(())
+        self.shared.flush()
     }
 
     /// What the engine did since the database was opened; nothing, in a forked child.
@@ -276,38 +269,33 @@ impl Database {
 
     /// The storage below.
     pub fn backbone(&self) -> &Backbone {
-        &self.backbone
+        let backbone = self.backbone.as_ref();
+        backbone.expect("taken only when the database is closed or dropped")
     }
 
     /// Makes everything durable, marks the log's end as clean, and stops the engine's threads.
     ///
     /// # Errors
-    /// If the log failed. [`DatabaseError::Forked`] in a child, where nothing is done.
+    /// If the log failed. [`DatabaseError::Closing`] on one of the engine's own threads: a thread of its own
+    /// closes it then. [`DatabaseError::Forked`] in a child, where nothing is done.
     pub fn close(mut self) -> Result<(), DatabaseError> {
         self.end()
     }
 
     fn end(&mut self) -> Result<(), DatabaseError> {
-        self.closed = true;
+        let Some(backbone) = self.backbone.take() else {
+            return Ok(());
+        };
         if let Err(forked) = self.shared.check_process() {
             // All that there is of it here is memory, with locks that may be taken for ever.
             std::mem::forget(self.shared.clone());
-            self.backbone.stop();
+            drop(backbone);
             return Err(forked);
         }
-        let mut stage = self.shared.stage();
-        stage.write_all_spheres()?;
-        drop(stage);
-        self.flush()?;
-        let mut stage = self.shared.stage();
-        let mark = stage.filling.seal_even_if_empty();
-        stage.let_go();
-        let number = mark.header().number;
-        self.shared.commit.write_directly(mark);
-        self.shared.commit.wait(number, &*self.shared)?;
-        self.backbone.record_end();
-        self.backbone.stop();
-        Ok(())
+        let supervisor = backbone.supervisor().clone();
+        let (closing, own) = ((self.shared.clone(), backbone), supervisor.is_own_thread());
+        let closed = supervisor.end(closing, own, |(shared, backbone)| close(&shared, backbone));
+        closed.unwrap_or(Err(DatabaseError::Closing))
     }
 
     /// The strategy that it was opened with.
@@ -316,13 +304,37 @@ impl Database {
     }
 }
 
+/// Ends a database that nobody holds any more. The lock is given back with the backbone, when its threads
+/// have ended.
+fn close(shared: &Shared, mut backbone: Backbone) -> Result<(), DatabaseError> {
+    let outcome = mark_end(shared);
+    match &outcome {
+        Ok(()) => backbone.record_end(),
+        Err(error) => tracing::warn!(%error, "closing the database failed"),
+    }
+    backbone.stop();
+    outcome
+}
+
+/// Makes everything durable, and marks the log's end with an empty group.
+fn mark_end(shared: &Shared) -> Result<(), DatabaseError> {
+    let mut stage = shared.stage();
+    stage.write_all_spheres()?;
+    drop(stage);
+    shared.flush()?;
+    let mut stage = shared.stage();
+    let mark = stage.filling.seal_even_if_empty();
+    stage.let_go();
+    let number = mark.header().number;
+    shared.commit.write_directly(mark);
+    shared.commit.wait(number, shared)?;
+    Ok(())
+}
+
 impl Drop for Database {
     /// Closes cleanly if nobody did; errors are lost, so call [`Database::close`] to see them.
     fn drop(&mut self) {
-        if !self.closed
-            && let Err(error) = self.end()
-        {
-            tracing::warn!(%error, "closing the database failed");
-        }
+        // It was told where it was found.
+        let _ = self.end();
     }
 }

@@ -60,6 +60,12 @@ pub enum DatabaseError {
         /// How.
         reason: String,
     },
+    /// It was closed by code that one of the engine's own threads runs.
+    #[error(
+        "the database is being closed on a thread of its own, since the thread that closed it is one of \
+         the engine's and cannot wait for itself; it can be opened again when that has ended"
+    )]
+    Closing,
     /// Two operations have the same name.
     #[error("two operations are registered as {name:?}: a name is an operation's identity")]
     RegisteredTwice {

@@ -201,6 +201,17 @@ impl Shared {
         outcome
     }
 
+    /// Writes everything that has been appended to the log, and waits for it.
+    pub fn flush(&self) -> Result<(), DatabaseError> {
+        let mut stage = self.stage();
+        let group = stage.filling.last_group();
+        stage.filling.hand_over();
+        stage.let_go();
+        self.after_stage();
+        self.commit.wait(group, self)?;
+        Ok(())
+    }
+
     /// After letting go of the stage without waiting for anything.
     pub fn after_stage(&self) {
         self.commit.after_execution(self);

@@ -26,12 +26,11 @@ use crate::undo::entry::{Entry, entry_bytes};
 use crate::undo::format::Header;
 use sardonyx_lock::hash::IntegerMap;
 use sardonyx_storage::checkpoint::CheckpointStage;
-use sardonyx_storage::log::LogError;
-use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
-use sardonyx_storage::log::filling::{Filling, Refusal};
+use sardonyx_storage::log::commit::GroupCommit;
+use sardonyx_storage::log::filling::Filling;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::room::Admission;
-use sardonyx_storage::log::writer::{GroupBuilder, SealedGroup};
+use sardonyx_storage::log::writer::GroupBuilder;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_table::catalogue::{Catalogue, Write};
 use std::sync::Arc;
@@ -86,15 +85,6 @@ impl WriteBytes for StoreAndLog<'_> {
     }
 }
 
-/// Whoever waits for room has nothing that could be sealed.
-struct NothingFilling;
-
-impl GroupSource for NothingFilling {
-    fn try_seal(&self) -> Option<SealedGroup> {
-        None
-    }
-}
-
 impl Stage {
     /// Makes sure that a unit with which something ends may be appended: the log is sound and has
     /// room. What works first has asked [`Stage::admit_work`], which leaves a segment of the log for
@@ -112,24 +102,7 @@ impl Stage {
 
     #[inline]
     fn admit_as(&mut self, admission: Admission) -> Result<(), DatabaseError> {
-        loop {
-            let at = match self.filling.admit_as(admission) {
-                Ok(()) => return Ok(()),
-                Err(Refusal::Log(error)) => return Err(error.into()),
-                Err(Refusal::NoRoom(at)) => at,
-            };
-            // What waits in the group must not wait for room as well.
-            self.filling.hand_over();
-            let (next, last) = (self.filling.next(), self.filling.last_group());
-            let (commit, checkpoint) = (&self.commit, &self.checkpoint);
-            commit.room().wait_for_room_for(admission, at, || {
-                // A checkpoint has only what is durable; another client may be writing the rest.
-                commit.wait(last, &NothingFilling)?;
-                checkpoint.free_some(next).map_err(|error| LogError::Full {
-                    reason: error.to_string().into(),
-                })
-            })?;
-        }
+        Ok(self.filling.admit_or_wait(admission, &self.checkpoint)?)
     }
 
     /// The most bytes of records that a unit may have for the changes of a subtransaction (in S1: of a

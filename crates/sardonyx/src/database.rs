@@ -72,7 +72,8 @@ impl Database {
     /// The table of this record type, declared where absent.
     ///
     /// # Errors
-    /// If the database has a table of this name with another layout, or no room for one more.
+    /// If the database has a table of this name with another layout, or no room for one more;
+    /// [`SerialError::Nested`] inside a transaction of this database, which has its own access.
     pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
         match self.kernel.try_read(|space| space.table::<R>())?? {
             Some(table) => Ok(table),
@@ -83,7 +84,8 @@ impl Database {
     /// The journal of this row type, declared where absent.
     ///
     /// # Errors
-    /// If the database has a journal of this name with another layout, or no room for one more.
+    /// If the database has a journal of this name with another layout, or no room for one more;
+    /// [`SerialError::Nested`] inside a transaction of this database, which has its own access.
     pub fn journal<J: JournalRow>(&self) -> Result<Journal<J>, Error> {
         match self.kernel.try_read(|space| space.journal::<J>())?? {
             Some(journal) => Ok(journal),
@@ -116,7 +118,10 @@ impl Database {
         self.kernel.run(durability, body)
     }
 
-    /// Submits a closure as a transaction; the ticket can be waited for or awaited.
+    /// Submits a closure as a transaction; the ticket can be waited for or awaited. Called by code that
+    /// this database itself runs (a transaction's, a procedure's, a waker's or a value's drop on one of the
+    /// engine's threads), nothing is run and the ticket says [`SerialError::Nested`]: the queues are
+    /// bounded, and the engine would wait for itself.
     pub fn submit<T: Send + 'static, E: Send + 'static>(
         &self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
@@ -139,6 +144,10 @@ impl Database {
     }
 
     /// Calls a procedure and returns when it is on stable storage.
+    ///
+    /// # Errors
+    /// The engine's; [`SerialError::Nested`] inside a transaction of this database. The inner one is the
+    /// procedure's.
     pub fn call<P: Procedure>(
         &self,
         procedure: &Registered<P>,
@@ -149,7 +158,7 @@ impl Database {
     }
 
     /// Submits a batch of a procedure's requests, each a transaction of its own. `lane` tells
-    /// clients apart: batches of one lane keep their order.
+    /// clients apart: batches of one lane keep their order. Nested calls: as [`Database::submit`].
     pub fn submit_batch<P: Procedure>(
         &self,
         procedure: &Registered<P>,
@@ -166,7 +175,22 @@ impl Database {
     /// With the closure's panic; or if called inside a transaction of this database, which has its
     /// own access to the tables, or in a forked child.
     pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> T {
-        self.kernel.read(|space: &TableSpace| body(&space.view()))
+        match self.try_read(body) {
+            Ok(value) => value,
+            Err(refused) => panic!("{refused}"),
+        }
+    }
+
+    /// As [`Database::read`], for code that may be called inside a transaction.
+    ///
+    /// # Errors
+    /// [`SerialError::Nested`] there; [`SerialError::Forked`] in a forked child.
+    ///
+    /// # Panics
+    /// With the closure's panic.
+    pub fn try_read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> Result<T, Error> {
+        let body = |space: &TableSpace| body(&space.view());
+        Ok(self.kernel.try_read(body)?)
     }
 
     /// Calls `each` with every row of a journal that is durable now, oldest first, until it returns
@@ -262,9 +286,14 @@ impl Database {
     /// Finishes what was submitted, makes it durable, and closes the database. Dropping does the
     /// same, but cannot tell of errors.
     ///
+    /// On one of the engine's own threads, such as in a submitted closure that held the last handle, both
+    /// return at once, and a thread of its own does the same; the database can be opened again when that
+    /// has ended.
+    ///
     /// # Errors
-    /// The log's. [`SerialError::Forked`] in a child of the process that opened the database: nothing
-    /// happens there, and the database stays open in the parent.
+    /// What closed the log, if something did; [`SerialError::Nested`] if it is closed elsewhere.
+    /// [`SerialError::Forked`] in a child of the process that opened the database: nothing happens there,
+    /// and the database stays open in the parent.
     pub fn close(self) -> Result<(), Error> {
         Ok(self.kernel.close()?)
     }

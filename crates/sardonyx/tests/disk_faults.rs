@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Model, Opened, SHAPES, options};
+use common::{Model, Opened, in_every_shape, options};
 use sardonyx::storage::disk::{Faults, SimulatedDisk};
 use sardonyx::storage::log::LogError;
 use sardonyx::{Durability, Error, GroupPolicy, SerialError, Shape};
@@ -158,7 +158,7 @@ fn i7_a_failed_sync_poisons_and_no_later_transaction_succeeds() {
         transactions: 2,
         time: Duration::from_millis(1),
     };
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         for policy in [GroupPolicy::Adaptive, fixed] {
             let poisoned = (1..60)
                 .filter(|sync| explore_failed_sync(shape, policy, *sync))
@@ -168,12 +168,12 @@ fn i7_a_failed_sync_poisons_and_no_later_transaction_succeeds() {
                 "{shape:?}: only {poisoned} runs were poisoned"
             );
         }
-    }
+    });
 }
 
 #[test]
 fn i7_tickets_under_way_when_the_log_is_poisoned_are_told() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let mut under_way = 0;
         for fail_sync_at in 12..24 {
             let faults = Faults {
@@ -224,12 +224,12 @@ fn i7_tickets_under_way_when_the_log_is_poisoned_are_told() {
             under_way > 4,
             "{shape:?}: {under_way} runs reached their tickets"
         );
-    }
+    });
 }
 
 #[test]
 fn i10_a_full_disk_is_a_typed_refusal_and_loses_nothing() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let mut refused = 0;
         for segments in [3u64, 4, 5, 6, 9, 12] {
             let what = format!("{shape:?}, room for {segments} segments");
@@ -265,5 +265,5 @@ fn i10_a_full_disk_is_a_typed_refusal_and_loses_nothing() {
             opened.put(1, 1).expect("it goes on");
         }
         assert!(refused > 2, "{shape:?}: {refused} runs were refused");
-    }
+    });
 }

@@ -31,11 +31,11 @@ pub enum SerialError {
         /// Why.
         reason: String,
     },
-    /// A transaction's code called the database that runs it. It was not run: it would wait for
-    /// its own end.
+    /// Code that the database itself runs called it: a transaction's, a procedure's, or a waker's or a
+    /// value's drop on one of the engine's threads. Nothing was run: it would wait for its own end.
     #[error(
-        "a transaction cannot begin another on the same database; use the one it was given, or \
-         begin the other when it has ended"
+        "a transaction cannot begin another on the same database, nor wait for one; use the one it was \
+         given, or begin the other when it has ended"
     )]
     Nested,
     /// The database is closed or closing.
@@ -87,13 +87,4 @@ pub enum ProcedureError<E> {
     /// request, of which there are millions a second, stays small.
     #[error("the request did not run: {0}")]
     NotRun(Arc<SerialError>),
-}
-
-/// The message of a panic.
-pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
-    payload
-        .downcast_ref::<&str>()
-        .map(|message| message.to_string())
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_string())
 }

@@ -92,11 +92,32 @@ impl<T> Queue<T> {
         true
     }
 
+    /// When what this returns is dropped, the taker has gone: further items are refused, and those that
+    /// wait are dropped.
+    pub fn refused_afterwards(&self) -> RefusedAfterwards<'_, T> {
+        RefusedAfterwards(self)
+    }
+
     /// Refuses further items; those in the queue can still be taken.
     pub fn close(&self) {
         self.state.lock().closed = true;
         self.filled.notify_all();
         self.emptied.notify_all();
+    }
+}
+
+/// See [`Queue::refused_afterwards`].
+#[derive(Debug)]
+pub(crate) struct RefusedAfterwards<'a, T>(&'a Queue<T>);
+
+impl<T> Drop for RefusedAfterwards<'_, T> {
+    fn drop(&mut self) {
+        if !self.0.process.is_current() {
+            return;
+        }
+        self.0.close();
+        let left = std::mem::take(&mut self.0.state.lock().items);
+        drop(left);
     }
 }
 

@@ -17,11 +17,12 @@ use sardonyx_storage::backbone::{exists, take_lock};
 use sardonyx_storage::disk::{Disk, DiskLock, RealDisk};
 use sardonyx_storage::log::LogPosition;
 use sardonyx_storage::process::Process;
+use sardonyx_storage::supervisor::{Supervisor, join};
 use sardonyx_storage::sync::futex::Mutex;
+use sardonyx_storage::sync::thread::JoinHandle;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::Path;
-use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 /// The most connections at once, those that did not greet yet included.
@@ -48,6 +49,8 @@ pub(crate) struct Shared {
     store: Mutex<Option<Arc<Store>>>,
     /// Ends the connection that is served now.
     current: Mutex<Option<CancellationToken>>,
+    /// What the network's thread died of, if it did.
+    died: OnceLock<String>,
     _lock: Box<dyn DiskLock>,
 }
 
@@ -97,6 +100,7 @@ impl StandbyServer {
             options,
             store: Mutex::new(store),
             current: Mutex::default(),
+            died: OnceLock::new(),
             _lock: lock,
         });
         Ok(StandbyServer { shared })
@@ -131,13 +135,17 @@ impl StandbyServer {
             .map_err(StandbyError::Thread)?;
         let stop = CancellationToken::new();
         let (shared, stopped) = (self.shared.clone(), stop.clone());
+        let told = self.shared.clone();
+        let supervisor = Supervisor::new(move |error| drop(told.died.set(error.to_string())));
+        let at_work = supervisor.clone();
         let body = move || {
-            runtime.block_on(accept_all(listener, shared.clone(), stopped));
+            let accept = || runtime.block_on(accept_all(listener, shared.clone(), stopped));
+            at_work.attempt(accept);
             // Before the runtime waits for what it does on other threads.
             shared.close();
         };
-        let thread = sardonyx_storage::sync::thread::Builder::new().name("standby-network".into());
-        let thread = thread.spawn(body).map_err(StandbyError::Thread)?;
+        let thread = supervisor.try_spawn("standby-network", body);
+        let thread = thread.map_err(StandbyError::Thread)?;
         Ok(ListeningStandby {
             shared: self.shared.clone(),
             address: local,
@@ -172,6 +180,10 @@ impl ListeningStandby {
         if !self.shared.process.is_current() {
             return Some(StandbyError::Forked);
         }
+        if let Some(cause) = self.shared.died.get() {
+            let cause = cause.as_str().into();
+            return Some(StandbyError::Poisoned { cause });
+        }
         self.shared.store().and_then(|store| store.failure())
     }
 
@@ -195,11 +207,7 @@ impl ListeningStandby {
         if self.shared.leave_to_parent() {
             return self.thread.take().map_or((), std::mem::forget);
         }
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the standby's network thread panicked");
-        }
+        join(self.thread.take());
     }
 }
 

@@ -30,10 +30,11 @@ use sardonyx_storage::log::writer::SealedGroup;
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::manifest::{Manifest, ManifestError};
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
+use sardonyx_storage::supervisor::{Supervisor, join};
 use sardonyx_storage::sync::futex::Mutex;
+use sardonyx_storage::sync::thread::JoinHandle;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
 
 /// Groups in memory at once: received, or waiting for the checkpointers.
 const BUFFERS_MAX: usize = 24;
@@ -59,7 +60,8 @@ pub(crate) struct Store {
     writing: Mutex<Writing>,
     /// The end of the durable log, for those who must not wait while groups are being written.
     end: Mutex<LogEnd>,
-    poisoned: OnceLock<Arc<str>>,
+    poisoned: Arc<OnceLock<Arc<str>>>,
+    supervisor: Arc<Supervisor>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     threaded: bool,
 }
@@ -147,23 +149,37 @@ impl Store {
             end,
             pin: segments.pin(needed_from),
         };
+        let stage = Arc::new(stage);
+        // Whoever needs a buffer here waits for it, so nobody is to be called back.
+        let pool = Arc::new(BufferPool::new(
+            BUFFER_BYTES,
+            options.threaded.then_some(BUFFERS_MAX),
+            || {},
+        ));
+        let poisoned = Arc::new(OnceLock::new());
+        let supervisor = {
+            let (poisoned, stage, room, pool) =
+                (poisoned.clone(), stage.clone(), room.clone(), pool.clone());
+            Supervisor::new(move |error: LogError| {
+                poisoned.get_or_init(|| Arc::from(error.to_string()));
+                stage.give_up(&error);
+                pool.stop_waiting();
+                room.fail(error);
+            })
+        };
         let store = Store {
             disk: disk.clone(),
             recorded: Mutex::new(end.position),
             manifest,
             segments,
             room,
-            stage: Arc::new(stage),
+            stage,
             feeds,
-            // Whoever needs a buffer here waits for it, so nobody is to be called back.
-            pool: Arc::new(BufferPool::new(
-                BUFFER_BYTES,
-                options.threaded.then_some(BUFFERS_MAX),
-                || {},
-            )),
+            pool,
             writing: Mutex::new(writing),
             end: Mutex::new(end),
-            poisoned: OnceLock::new(),
+            poisoned,
+            supervisor,
             threads: Mutex::default(),
             threaded: options.threaded,
         };
@@ -186,10 +202,7 @@ impl Store {
     }
 
     fn spawn(&self, name: String, body: impl FnOnce() + Send + 'static) {
-        let thread = sardonyx_storage::sync::thread::Builder::new()
-            .name(name)
-            .spawn(body);
-        let thread = thread.expect("the system can start a thread");
+        let thread = self.supervisor.spawn(name, body);
         self.threads.lock().push(thread);
     }
 
@@ -419,11 +432,8 @@ impl Store {
     pub fn close(&self) {
         self.room.close();
         self.stage.close();
-        for thread in self.threads.lock().drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a thread of the standby's storage panicked");
-            }
-        }
+        let threads = std::mem::take(&mut *self.threads.lock());
+        join(threads);
         let (end, mut recorded) = (self.log_end().position, self.recorded.lock());
         if end == *recorded || self.check_poison().is_err() {
             return;

@@ -26,7 +26,8 @@ use crate::process::Process;
 use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::store::PageStore;
-use crate::sync::thread::{self, JoinHandle};
+use crate::supervisor::{self, Supervisor};
+use crate::sync::thread::JoinHandle;
 use std::sync::Arc;
 
 /// The advisory lock's file.
@@ -206,10 +207,12 @@ pub struct Backbone {
     commit: Arc<GroupCommit>,
     checkpoint: Arc<CheckpointStage>,
     options: StorageOptions,
+    supervisor: Arc<Supervisor>,
     threads: Vec<JoinHandle<()>>,
     closed: bool,
     shipped: Option<ShippedLog>,
-    _lock: Box<dyn DiskLock>,
+    /// Taken only to be given back when all threads have ended.
+    lock: Option<Box<dyn DiskLock>>,
 }
 
 impl Backbone {
@@ -260,7 +263,7 @@ impl Backbone {
             self.spawn(format!("logging-{n}"), move || commit.run(&*source));
         }
         let room = self.commit.room().clone();
-        self.spawn("log-room".into(), move || room.run());
+        self.spawn("log-room", move || room.run());
         for stripe in 0..self.checkpoint.stripes() {
             let checkpoint = self.checkpoint.clone();
             self.spawn(format!("checkpoint-{stripe}"), move || {
@@ -272,14 +275,18 @@ impl Backbone {
             let (disk, manifest) = (self.disk.clone(), self.manifest.clone());
             let log = ShippedLog::new(disk, manifest, self.commit.clone(), self.checkpoint.clone());
             self.shipped = Some(log.clone());
-            self.spawn("standby".into(), move || standby.run(&log));
+            self.spawn("standby", move || standby.run(&log));
         }
     }
 
-    fn spawn(&mut self, name: String, body: impl FnOnce() + Send + 'static) {
-        let thread = thread::Builder::new().name(name).spawn(body);
-        self.threads
-            .push(thread.expect("the system can start a thread"));
+    fn spawn(&mut self, name: impl Into<String>, body: impl FnOnce() + Send + 'static) {
+        self.threads.push(self.supervisor.spawn(name, body));
+    }
+
+    /// What starts the database's threads, for those of the stages above, too: if one of them dies, the
+    /// log is poisoned.
+    pub fn supervisor(&self) -> &Arc<Supervisor> {
+        &self.supervisor
     }
 
     /// Group commit.
@@ -329,7 +336,9 @@ impl Backbone {
         }
     }
 
-    /// Stops the threads; what was not made durable before is not. In a forked child it does nothing.
+    /// Stops the threads; what was not made durable before is not. On one of them it does not wait for
+    /// their end, but has a thread of its own do that, which then gives the database's lock back. In a
+    /// forked child it does nothing.
     pub fn stop(&mut self) {
         if std::mem::replace(&mut self.closed, true) {
             return;
@@ -343,11 +352,13 @@ impl Backbone {
         if let Some(log) = &self.shipped {
             log.close();
         }
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a storage thread panicked");
-            }
-        }
+        let own = self.supervisor.is_own_thread();
+        let lock = if own { self.lock.take() } else { None };
+        let ended = (std::mem::take(&mut self.threads), lock);
+        self.supervisor.end(ended, own, |(threads, lock)| {
+            supervisor::join(threads);
+            drop(lock);
+        });
     }
 }
 
@@ -412,16 +423,22 @@ impl Parts {
         });
         let sequencer = Sequencer::new(layout, manifest.incarnation, end);
         let filling = Filling::new(sequencer, commit.clone());
+        let (told, waiters) = (commit.clone(), checkpoint.clone());
+        let supervisor = Supervisor::new(move |error| {
+            waiters.give_up(&error);
+            told.poison(error);
+        });
         let backbone = Backbone {
             disk,
             manifest,
             commit,
             checkpoint,
             options,
+            supervisor,
             threads: Vec::new(),
             closed: false,
             shipped: None,
-            _lock: lock,
+            lock: Some(lock),
         };
         Ok((backbone, filling))
     }

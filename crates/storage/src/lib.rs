@@ -22,5 +22,7 @@ pub mod reserve;
 pub mod shared;
 pub mod signals;
 pub mod store;
+pub mod supervisor;
 pub mod sync;
+pub mod user_code;
 pub mod verify;

@@ -291,3 +291,45 @@ fn i6_custody_that_another_had_meanwhile_is_recovered_anew() {
     let second = &opened.store.bytes()[4 * PAGE_SIZE..];
     assert_eq!(second[..8], 36u64.to_le_bytes());
 }
+
+/// A process whose custodian dies of a panic.
+struct Deadly(Arc<Process>);
+
+impl SharedMemory for Deadly {
+    fn log_state(&self) -> &SharedLogState {
+        &self.0.memory.state
+    }
+
+    fn flush(&self) -> Result<(), SharedLogError> {
+        panic!("a planted death")
+    }
+}
+
+#[test]
+fn i9_a_custodian_that_panics_has_failed_and_another_process_takes_over() {
+    let (_directory, disk) = disk();
+    let (first, custody, _) = Process::first(&disk);
+    let (manifest, deadly) = (first.manifest.clone(), Arc::new(Deadly(first.clone())));
+    let dying = Custodian::start(disk.clone(), manifest, &options(), deadly, Some(custody));
+    let state = &first.memory.state;
+    // Whoever asks is told, and does not wait for ever.
+    let error = loop {
+        if let Err(error) = state.take_checkpoint() {
+            break error;
+        }
+    };
+    let SharedLogError::Custodian { reason } = &error else {
+        panic!("{error:?}")
+    };
+    assert!(
+        reason.contains("custodian") && reason.contains("planted"),
+        "{reason}"
+    );
+    let second = Process::joining(&disk, &first.memory);
+    let custodian = second.custodian(None);
+    while state.take_checkpoint().is_err() {
+        std::thread::yield_now();
+    }
+    dying.stop();
+    custodian.stop();
+}

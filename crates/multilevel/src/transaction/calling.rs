@@ -12,6 +12,7 @@ use sardonyx_lock::Asker;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::record::RECORD_HEAD_BYTES;
 use sardonyx_storage::sync::atomic::Ordering;
+use sardonyx_storage::user_code::discard;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -53,11 +54,22 @@ impl Transaction<'_> {
                     let inverse = inverse.as_ref().map(|i| (i.name(), i.bytes()));
                     match self.end_of_subtransaction(&mut subtransaction, inverse) {
                         Ok(Ok(())) => Ended::Well(output),
-                        Ok(Err(error)) => Ended::Unforced(error),
-                        Err(error) => Ended::Failed(error),
+                        Ok(Err(error)) => {
+                            discard(output);
+                            Ended::Unforced(error)
+                        }
+                        Err(error) => {
+                            discard(output);
+                            Ended::Failed(error)
+                        }
                     }
                 }
-                (Some(verdict), _) => Ended::Doomed(verdict),
+                // What it gave is the user's, and may panic when it is dropped: not while pages are
+                // locked.
+                (Some(verdict), outcome) => {
+                    discard(outcome);
+                    Ended::Doomed(verdict)
+                }
                 (None, Ok(Err(error))) => Ended::Failed(CallError::Failed(error)),
                 (None, Err(panic)) => Ended::Panicked(panic),
             };

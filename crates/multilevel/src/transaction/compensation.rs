@@ -8,7 +8,7 @@ use crate::nesting::executing;
 use crate::stage::spheres::{Member, MemberKind};
 use crate::strategy::Strategy;
 use crate::subtransaction::{Purpose, Subtransaction};
-use std::any::Any;
+use sardonyx_storage::user_code::message_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Transaction<'_> {
@@ -90,7 +90,7 @@ impl Transaction<'_> {
         }));
         match outcome {
             Ok(outcome) => outcome.map_err(failed),
-            Err(panic) => Err(failed(panic_message(&*panic))),
+            Err(panic) => Err(failed(message_of(panic))),
         }
     }
 
@@ -130,10 +130,4 @@ impl Transaction<'_> {
         stage.reserve.give_back(self.number, done.pages);
         Ok(())
     }
-}
-
-fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "it panicked".to_string())
 }

@@ -363,6 +363,13 @@ impl Checkpointer {
         }
     }
 
+    /// Poisons it: it panicked, and nobody knows how far it came. Returns the error to be told.
+    pub fn panicked(&mut self, message: &str) -> CheckpointError {
+        let cause = format!("it panicked: {message}");
+        self.poisoned = Some(cause.clone());
+        CheckpointError::Poisoned { cause }
+    }
+
     fn poison_on_error<T>(
         &mut self,
         result: Result<T, CheckpointError>,

@@ -17,14 +17,16 @@
 
 use super::interval::CheckpointInterval;
 use super::{CheckpointError, Checkpointer, Progress, RemoteProgress};
-use crate::log::LogPosition;
 use crate::log::feed::Feed;
 use crate::log::pool::DurableGroup;
 use crate::log::room::Room;
 use crate::log::segment::Segments;
+use crate::log::{LogError, LogPosition};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex};
+use crate::user_code::{message_of, wake};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -236,7 +238,10 @@ impl CheckpointStage {
     /// also one that is not due yet.
     fn work(&self, number: usize, state: &mut Stripe, quiet: bool) -> Result<(), ()> {
         let started = Instant::now();
-        let outcome = self.try_work(number, state, quiet);
+        // On a client's thread, too, where there are none of our own.
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.try_work(number, state, quiet)));
+        let outcome = outcome
+            .unwrap_or_else(|payload| Err(state.checkpointer.panicked(&message_of(payload))));
         self.busy_nanoseconds
             .fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
         match outcome {
@@ -448,7 +453,7 @@ impl CheckpointStage {
         drop(status);
         self.feeds.iter().for_each(|feed| feed.nudge());
         if let Some(standby) = self.wanted.lock().take() {
-            standby.wake();
+            wake(standby);
         }
     }
 
@@ -515,6 +520,20 @@ impl CheckpointStage {
         let position = self.stripes[0].lock().checkpointer.position();
         self.take(position)?;
         Ok(self.segments.count().0 < before)
+    }
+
+    /// A thread of the engine died: whoever waits for a checkpoint is told, since it may never come.
+    pub fn give_up(&self, reason: &LogError) {
+        if self.check_process().is_err() {
+            return;
+        }
+        let error = Arc::new(CheckpointError::Poisoned {
+            cause: reason.to_string(),
+        });
+        for status in self.status.lock().iter_mut() {
+            status.failure.get_or_insert(error.clone());
+        }
+        self.changed.notify_all();
     }
 
     /// Before any lock is taken: a forked child has locks that are never given back.

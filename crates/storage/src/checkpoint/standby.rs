@@ -23,6 +23,7 @@ use crate::manifest::Manifest;
 use crate::process::FORKED;
 use crate::store::{PageStore, StoreError};
 use crate::sync::futex::Mutex;
+use crate::user_code::wake;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -192,18 +193,21 @@ impl ShippedLog {
     pub(crate) fn close(&self) {
         self.closing.closed.store(true, Ordering::SeqCst);
         let wakers = std::mem::take(&mut *self.closing.wakers.lock());
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_iter().for_each(wake);
     }
 
     /// Ready when the database is being closed; else the waker is woken then.
     pub fn poll_closed(&self, waker: &Waker) -> Poll<()> {
+        let mut new = Some(waker.clone());
         let mut wakers = self.closing.wakers.lock();
         if self.closing.closed.load(Ordering::SeqCst) {
+            drop(wakers);
             return Poll::Ready(());
         }
         if !wakers.iter().any(|known| known.will_wake(waker)) {
-            wakers.push(waker.clone());
+            wakers.extend(new.take());
         }
+        drop(wakers);
         Poll::Pending
     }
 
@@ -287,7 +291,10 @@ impl ShippedLog {
 
     /// The checkpoint that is wanted of the standby; the waker is woken when another is.
     pub fn wanted(&self, waker: &Waker) -> Option<LogPosition> {
-        *self.stage.wanted.lock() = Some(waker.clone());
+        // Cloned and dropped without our lock: it is not our code.
+        let waker = waker.clone();
+        let before = self.stage.wanted.lock().replace(waker);
+        drop(before);
         self.stage
             .status
             .lock()

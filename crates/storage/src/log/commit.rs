@@ -37,7 +37,9 @@ use super::{LogError, LogPosition};
 use crate::process::Process;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex};
+use crate::user_code::message_of;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -141,6 +143,11 @@ impl GroupCommit {
         }
     }
 
+    /// Whether groups are written by threads of their own.
+    pub fn is_threaded(&self) -> bool {
+        self.threaded
+    }
+
     /// The process that opened the log.
     #[inline]
     pub fn process(&self) -> Process {
@@ -218,10 +225,14 @@ impl GroupCommit {
         }
     }
 
-    /// Hands a sealed group to the logging thread.
+    /// Hands a sealed group to the logging thread; without one, writes it: what was filled takes no memory
+    /// then while the same call goes on filling.
     pub fn push(&self, group: SealedGroup) {
         if !self.process.is_current() {
             return;
+        }
+        if !self.threaded {
+            return self.write_directly(group);
         }
         self.outstanding.fetch_add(1, Ordering::SeqCst);
         let mut queue = self.work.queue.lock();
@@ -293,7 +304,7 @@ impl GroupCommit {
             return;
         }
         if !self.threaded {
-            self.after_execution_without_threads(source);
+            self.after_execution_without_threads();
         } else if self.wants_group()
             && self.filling.load(Ordering::SeqCst)
             && self.policy == GroupPolicy::Adaptive
@@ -315,10 +326,8 @@ impl GroupCommit {
         }
     }
 
-    /// Without a logging thread, full groups are written by whoever filled them, and a client that
-    /// waits must look again now that the execution stage is free.
-    fn after_execution_without_threads(&self, source: &dyn GroupSource) {
-        while !self.work.queue.lock().sealed.is_empty() && self.help(source) {}
+    /// Without a logging thread, a client that waits must look again now that the execution stage is free.
+    fn after_execution_without_threads(&self) {
         let next = self.durable_below.load(Ordering::Acquire);
         self.waiting.wake(next..next + 2);
     }
@@ -388,14 +397,14 @@ impl GroupCommit {
     /// Writes a group that is counted as being written, and passes on what is durable thereby.
     fn write_group(&self, mut group: SealedGroup) {
         let started = Instant::now();
-        let outcome = self.check().and_then(|()| {
-            group.finish(self.durable_below.load(Ordering::Acquire) - 1);
-            let header = group.header();
-            let layout = self.segments.layout();
-            self.segments
-                .file(layout.segment_of(header.lsn))?
-                .write_durable_at(layout.offset_in_segment(header.lsn), group.bytes())?;
-            Ok(())
+        // A disk of the program's own may panic, here on a client's thread, too, which would go on as if
+        // nothing had been begun.
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.write_to_disk(&mut group)));
+        let outcome = outcome.unwrap_or_else(|payload| {
+            let cause = format!("the disk's code panicked: {}", message_of(payload));
+            Err(LogError::Poisoned {
+                cause: cause.into(),
+            })
         });
         match outcome {
             Ok(()) => {
@@ -410,6 +419,17 @@ impl GroupCommit {
         self.work.queue.lock().writing -= 1;
         self.outstanding.fetch_sub(1, Ordering::SeqCst);
         self.look_for_more();
+    }
+
+    fn write_to_disk(&self, group: &mut SealedGroup) -> Result<(), LogError> {
+        self.check()?;
+        group.finish(self.durable_below.load(Ordering::Acquire) - 1);
+        let header = group.header();
+        let layout = self.segments.layout();
+        self.segments
+            .file(layout.segment_of(header.lsn))?
+            .write_durable_at(layout.offset_in_segment(header.lsn), group.bytes())?;
+        Ok(())
     }
 
     /// The group is on stable storage: acknowledges and feeds, in order.
@@ -454,7 +474,7 @@ impl GroupCommit {
             return;
         }
         let error = match cause {
-            LogError::Poisoned { .. } => cause,
+            LogError::Poisoned { .. } | LogError::ThreadDied { .. } => cause,
             other => LogError::Poisoned {
                 cause: other.to_string().into(),
             },
@@ -470,6 +490,8 @@ impl GroupCommit {
         for group in abandoned.into_iter().chain(early) {
             self.pool.give(group.into_buffer());
         }
+        // A thread that died kept its buffers.
+        self.pool.stop_waiting();
         self.room.fail(error);
         self.waiting.wake_all();
         self.work.signal();

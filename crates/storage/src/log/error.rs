@@ -85,6 +85,19 @@ pub enum LogError {
         /// The first failure.
         cause: Arc<str>,
     },
+    /// A thread of the engine panicked, or the engine's own code on a client's thread: that is an error in
+    /// the engine, or in a disk of the program's own. What was waiting has an unknown fate, as after a
+    /// failed write; reopening the database recovers what is durable.
+    #[error(
+        "the log is closed because the engine's thread {thread:?} died ({message}): transactions not \
+         yet acknowledged have an unknown fate; reopen the database to recover what is durable"
+    )]
+    ThreadDied {
+        /// The thread's name.
+        thread: Arc<str>,
+        /// What it panicked with.
+        message: Arc<str>,
+    },
     /// No room for more log (I10): its limit or the disk is full, and nothing can be freed.
     #[error("no room for more log: {reason}")]
     Full {
@@ -113,6 +126,18 @@ impl LogError {
             LogError::Full { .. } => true,
             LogError::Disk(error) => error.may_be_tried_again(),
             _ => false,
+        }
+    }
+}
+
+impl LogError {
+    /// The calling thread has died of a panic with this message.
+    #[cold]
+    pub fn thread_died(message: &str) -> LogError {
+        let thread = std::thread::current();
+        LogError::ThreadDied {
+            thread: thread.name().unwrap_or("a client's").into(),
+            message: message.into(),
         }
     }
 }

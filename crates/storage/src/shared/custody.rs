@@ -27,7 +27,8 @@ use crate::log::writer::SealedGroup;
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
 use crate::recovery::{RecoveryError, RecoveryOptions, recover_until};
-use crate::sync::thread::{self, JoinHandle};
+use crate::supervisor::{Supervisor, join};
+use crate::sync::thread::JoinHandle;
 use std::sync::Arc;
 
 /// Groups in memory at once: read, or waiting for the checkpointers.
@@ -52,15 +53,23 @@ pub enum CustodyError {
     /// A checkpoint failed.
     #[error(transparent)]
     Checkpoint(#[from] Arc<CheckpointError>),
+    /// One of its threads died.
+    #[error(transparent)]
+    Died(LogError),
 }
 
 impl CustodyError {
+    /// A thread of the custodian's has died of a panic with this message.
+    pub(super) fn panicked(message: String) -> CustodyError {
+        CustodyError::Died(LogError::thread_died(&message))
+    }
+
     /// Whether it is this process's own trouble, so that another one may do better. It is not if the
     /// disk failed: after a failed sync nobody knows what is stable of what can be read, and a
     /// successor would recover from just that (I7).
     pub(super) fn is_local(&self) -> bool {
         match self {
-            CustodyError::Recovery(RecoveryError::Store(_)) => true,
+            CustodyError::Recovery(RecoveryError::Store(_)) | CustodyError::Died(_) => true,
             CustodyError::Checkpoint(error) => matches!(**error, CheckpointError::Store(_)),
             _ => false,
         }
@@ -210,12 +219,13 @@ impl Custody {
         } else {
             0
         };
+        let told = self.stage.clone();
+        // The stage's failure ends the custody.
+        let supervisor = Supervisor::new(move |error| told.give_up(&error));
         for stripe in 0..stripes {
             let stage = self.stage.clone();
-            let thread = thread::Builder::new().name(format!("custody-{stripe}"));
-            let thread = thread.spawn(move || stage.run(stripe));
-            self.threads
-                .push(thread.expect("the system can start a thread"));
+            let thread = supervisor.spawn(format!("custody-{stripe}"), move || stage.run(stripe));
+            self.threads.push(thread);
         }
     }
 
@@ -300,11 +310,7 @@ impl Custody {
     /// Ends the threads; what they were given is still applied.
     pub(super) fn close(&mut self) {
         self.stage.close();
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a checkpointing thread panicked");
-            }
-        }
+        join(self.threads.drain(..));
     }
 }
 
