@@ -5,7 +5,7 @@ mod common;
 use common::ways;
 use sardonyx_multilevel::index::{Entry, IndexError, OrderedIndex};
 use sardonyx_multilevel::{
-    CallError, CommitError, Database, DatabaseError, Options, PageLog, Stop, Strategy, Transaction,
+    CallError, CommitError, Database, DatabaseError, Options, PageLog, Strategy, Transaction,
 };
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::collections::BTreeMap;
