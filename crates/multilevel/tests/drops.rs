@@ -6,6 +6,7 @@ mod support;
 use sardonyx_multilevel::{Area, CallError, CommitError, Operation, Pages, Stop};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::fmt;
+use std::sync::Arc;
 use support::{CELLS, Ended, WRITE, small, ways};
 
 /// Panics when it is dropped, but not where that would end the process.
