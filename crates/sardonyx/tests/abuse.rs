@@ -13,6 +13,7 @@ mod fork;
 
 use common::{Item, Note, Opened, PLANNED, VALUE, block_on, hide_planned_panics};
 use fork::{Fork, end};
+use sardonyx::storage::backbone::OpenError;
 use sardonyx::storage::disk::Random;
 use sardonyx::{
     BatchTicket, Durability, Error, GroupLimits, GroupPolicy, Options, Procedure, SerialError,
@@ -20,12 +21,15 @@ use sardonyx::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
+use std::future::Future;
 use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
+use std::pin::Pin;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::{Duration, Instant};
 
 /// Sequences that are always run.
@@ -136,6 +140,24 @@ impl Procedure for Put {
 
 type Single = Ticket<Result<(), Error>>;
 
+/// A value that panics when it is dropped, and a task that panics when it is woken.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("{PLANNED}");
+        }
+    }
+}
+
+impl Wake for Bomb {
+    fn wake(self: Arc<Self>) {
+        std::mem::forget(self);
+        panic!("{PLANNED}");
+    }
+}
+
 /// One sequence.
 struct Abuse<'a> {
     random: Random,
@@ -207,7 +229,7 @@ impl<'a> Abuse<'a> {
     }
 
     fn step(&mut self) {
-        match self.random.below(22) {
+        match self.random.below(24) {
             0..=3 => self.run_one(),
             4 => self.run_and_fail(),
             5 => self.run_deferred(),
@@ -223,6 +245,8 @@ impl<'a> Abuse<'a> {
             18 => self.flush(),
             19 => self.extremes(),
             20 => self.strangers(),
+            21 => self.bombs(),
+            22 => self.wakers(),
             _ => self.reopen(),
         }
     }
@@ -372,6 +396,7 @@ impl<'a> Abuse<'a> {
         let (id, inner) = (self.witness.begins(), self.witness.begins());
         let opened = &self.opened;
         let database = &opened.database;
+        let older: Vec<_> = self.tickets.drain(..).collect();
         let nested = |outcome: Result<(), Error>| {
             assert!(matches!(
                 outcome,
@@ -386,10 +411,78 @@ impl<'a> Abuse<'a> {
             nested(database.table::<Item>().map(drop));
             nested(database.journal::<Note>().map(drop));
             database.statistics();
+            // Whether it runs after all is not said, but waiting for it here is refused.
+            let _ = database.call(&self.procedure, self.witness.begins());
+            let waited = database.submit(|_| Ok::<_, Error>(())).wait();
+            assert!(matches!(waited, Err(SerialError::Nested)), "{waited:?}");
+            for _ in 0..100 {
+                drop(database.submit(|_| Ok::<_, Error>(())));
+            }
+            for (_, ticket) in older {
+                let _ = ticket.wait();
+            }
             Ok::<_, Error>(())
         });
         self.witness.refused(inner);
         self.told(id, outcome);
+    }
+
+    /// Values of the program's that panic when they are dropped, on whatever thread.
+    fn bombs(&mut self) {
+        let id = self.witness.begins();
+        let (items, notes) = (self.opened.items, self.opened.notes);
+        let how = self.random.below(4);
+        let bomb = Bomb;
+        let submit = || {
+            self.opened.database.submit(move |tx| {
+                let bomb = bomb;
+                tx.insert(items, &Item::new(id, id))?;
+                let note = Note {
+                    account: id,
+                    amount: id,
+                };
+                tx.append(notes, &note)?;
+                match how {
+                    0 => std::panic::panic_any(bomb),
+                    1 => Err(Error::Aborted("on purpose".into())),
+                    _ => Ok(bomb),
+                }
+            })
+        };
+        let caught = |body: &mut dyn FnMut()| {
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
+        };
+        let mut ticket = None;
+        let mut submit = Some(submit);
+        caught(&mut || ticket = submit.take().map(|submit| submit()));
+        let wait = self.random.chance(1, 2);
+        caught(&mut || match (wait, ticket.take()) {
+            (true, Some(ticket)) => drop(ticket.wait()),
+            (_, ticket) => drop(ticket),
+        });
+        self.run_one();
+    }
+
+    /// A task that panics when it is woken.
+    fn wakers(&mut self) {
+        let id = self.witness.begins();
+        let (items, notes) = (self.opened.items, self.opened.notes);
+        let mut ticket = self.opened.database.submit(move |tx| {
+            tx.insert(items, &Item::new(id, id))?;
+            let note = Note {
+                account: id,
+                amount: id,
+            };
+            Ok(tx.append(notes, &note)?)
+        });
+        let waker = Waker::from(Arc::new(Bomb));
+        let mut context = Context::from_waker(&waker);
+        let polled = Pin::new(&mut ticket).poll(&mut context);
+        std::mem::forget(waker);
+        match polled {
+            Poll::Pending => self.tickets.push((id, ticket)),
+            Poll::Ready(outcome) => self.told(id, outcome.unwrap()),
+        }
     }
 
     fn child_is_refused(opened: &Opened) -> bool {
@@ -580,10 +673,31 @@ impl<'a> Abuse<'a> {
         let nothing = common::options(Shape::Threadless);
         let nothing = Opened::on_real(&spare.path().join("spare.sdx"), nothing).unwrap();
         let opened = std::mem::replace(&mut self.opened, Arc::new(nothing));
-        let opened = Arc::into_inner(opened).expect("nobody else has it");
-        match self.random.chance(1, 2) {
-            true => opened.database.close().unwrap(),
-            false => drop(opened),
+        match self.random.below(3) {
+            0 => {
+                let opened = Arc::into_inner(opened).expect("nobody else has it");
+                opened.database.close().unwrap();
+            }
+            1 => drop(opened),
+            _ => {
+                // The last handle goes on a thread of the engine's, in the middle of a transaction. It is
+                // closed when whoever opens it next is let in.
+                let last = opened.clone();
+                drop(opened.database.submit(move |_| {
+                    drop(last);
+                    Ok::<_, Error>(())
+                }));
+                drop(opened);
+                let path = self.directory.join("abused.sdx");
+                let locked = || {
+                    let open = common::options(Shape::Threadless).open(&path);
+                    matches!(&open, Err(Error::Open(error))
+                        if matches!(**error, OpenError::Locked { .. }))
+                };
+                while locked() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
         }
         for id in self.deferred.drain(..) {
             self.witness.durable(id);
