@@ -70,11 +70,11 @@ impl Recorded for Long {
 }
 
 const GROUPS: u64 = 24;
-const KEYS: u64 = 5;
+const KEYS: u64 = 24;
 const RUNNING: u64 = 4;
 
 fn key(group: u64, n: u64) -> Vec<u8> {
-    format!("{group:02}-{n}").into_bytes()
+    format!("{group:02}-{n:02}").into_bytes()
 }
 
 /// Behind the keys of a group, so that what locks the gap behind one locks nothing of another group.
