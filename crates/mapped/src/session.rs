@@ -456,7 +456,8 @@ impl Session {
     /// The most bytes of redo records that a transaction with these changes can have: a bound for
     /// those who choose how much to do in one.
     pub fn redo_bytes(ranges: u64, bytes: u64) -> u64 {
-        ranges * encoded_bytes(0) as u64 + bytes.next_multiple_of(8)
+        let heads = ranges.saturating_mul(encoded_bytes(0) as u64);
+        heads.saturating_add(bytes.checked_next_multiple_of(8).unwrap_or(u64::MAX))
     }
 }
 

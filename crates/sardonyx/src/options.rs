@@ -11,6 +11,9 @@ use sardonyx_storage::manifest::MANIFEST_FILE;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The most threads of one stage.
+const STAGE_THREADS_MAX: usize = 256;
+
 /// How to open a database.
 ///
 /// ```
@@ -159,6 +162,26 @@ impl Options {
         if !self.create && !backbone::exists(&*disk)? {
             let file = disk.display_name(MANIFEST_FILE);
             return Err(OpenError::Absent { file }.into());
+        }
+        if let Shape::Pipelined {
+            input_threads,
+            output_threads,
+        } = self.shape
+        {
+            for (option, threads) in [
+                ("input_threads", input_threads),
+                ("output_threads", output_threads),
+            ] {
+                if threads > STAGE_THREADS_MAX {
+                    let (value, requirement) = (threads as u64, "at most 256");
+                    return Err(OpenError::Option {
+                        option,
+                        value,
+                        requirement,
+                    }
+                    .into());
+                }
+            }
         }
         self.storage.threaded = self.shape.is_threaded();
         Database::open_with(disk, self)

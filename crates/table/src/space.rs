@@ -14,6 +14,7 @@ use crate::unfinished;
 use sardonyx_storage::log::writer::GroupBuilder;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::prefetch::prefetch;
+use sardonyx_storage::recovery::WORKERS_MAX;
 use sardonyx_storage::store::PageStore;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zerocopy::IntoBytes;
@@ -56,7 +57,7 @@ impl TableSpace {
     pub fn open(mut store: PageStore, workers: usize) -> Result<(Self, RebuildReport), TableError> {
         let catalogue = Catalogue::read(&mut store)?;
         unfinished::refuse(store.bytes(), &catalogue)?;
-        let (tables, report) = rebuild(store.bytes(), &catalogue, workers.max(1))?;
+        let (tables, report) = rebuild(store.bytes(), &catalogue, workers.clamp(1, WORKERS_MAX))?;
         let space = TableSpace {
             store,
             catalogue,
