@@ -142,7 +142,9 @@ impl Standby {
             if !is_so(&state) {
                 return true;
             }
-            let Some(left) = patience.checked_sub(began.elapsed()).filter(|left| !left.is_zero())
+            let Some(left) = patience
+                .checked_sub(began.elapsed())
+                .filter(|left| !left.is_zero())
             else {
                 return false;
             };

@@ -8,8 +8,8 @@
 //!
 //! Source: Li & Naughton, sections 2 ("Recovery") and 3 (configuration C).
 
-use super::{Needs, Recovered, RecoveryError, RecoveryOptions, RecoveryReport, Redo, Totals};
 use super::WORKERS_MAX;
+use super::{Needs, Recovered, RecoveryError, RecoveryOptions, RecoveryReport, Redo, Totals};
 use super::{check_end, load, make_backup_stable, make_log_stable, open_log};
 use crate::checkpoint::{Image, RemoteError, StripeLayout};
 use crate::disk::Disk;
@@ -37,7 +37,12 @@ pub fn recover_locally(
     if !options.dry_run {
         make_backup_stable(&**disk, &layouts)?;
     }
-    let stripes = load::load(&**disk, &layouts, &mut store, options.workers.clamp(1, WORKERS_MAX))?;
+    let stripes = load::load(
+        &**disk,
+        &layouts,
+        &mut store,
+        options.workers.clamp(1, WORKERS_MAX),
+    )?;
     let load_time = started.elapsed();
     let (reader, needs) = open_log(disk, manifest, options, &stripes, None)?;
     let mut recovered = redo(store, reader, needs)?;
