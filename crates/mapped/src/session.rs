@@ -379,8 +379,8 @@ impl Session {
     }
 
     /// Ends the transaction and makes what it did visible to all. Returns where its records end in
-    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing and
-    /// did not ask for more length.
+    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing, and
+    /// did not ask for a length that a log has to know.
     ///
     /// # Errors
     /// Whatever the error, the transaction is over and has no effect. [`SegmentError::Conflict`]: run
