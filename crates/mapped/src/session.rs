@@ -392,8 +392,8 @@ impl Session {
     }
 
     /// Ends the transaction and makes what it did visible to all. Returns where its records end in
-    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing and
-    /// did not ask for more length.
+    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing, and
+    /// did not ask for a length that a log has to know.
     ///
     /// # Errors
     /// Whatever the error, the transaction is over and has no effect. [`SegmentError::Conflict`]: run
@@ -474,7 +474,8 @@ impl Session {
     /// The most bytes of redo records that a transaction with these changes can have: a bound for
     /// those who choose how much to do in one.
     pub fn redo_bytes(ranges: u64, bytes: u64) -> u64 {
-        ranges * encoded_bytes(0) as u64 + bytes.next_multiple_of(8)
+        let heads = ranges.saturating_mul(encoded_bytes(0) as u64);
+        heads.saturating_add(bytes.checked_next_multiple_of(8).unwrap_or(u64::MAX))
     }
 }
 
