@@ -11,6 +11,7 @@ use crate::multilevel_victim::StrategyName;
 use crate::torture;
 use crate::victim;
 use clap::Args;
+use sardonyx::storage::manifest::MANIFEST_FILE;
 use std::path::PathBuf;
 
 /// What all judges are told.
@@ -59,9 +60,11 @@ impl Judge {
     /// Verifies the files, opens the database, and looks for every transaction.
     pub fn run(&self) -> anyhow::Result<()> {
         let acknowledged = &self.told.acknowledged;
-        // Killed while it was made, it may be less than a database.
-        if acknowledged.iter().any(|told| *told > 0) {
-            verify_sound(&self.path)?;
+        // Killed while it was made, it may be less than a database. With a standby, the log here is not
+        // all that there is: the standby's directory is a whole database.
+        let whole = self.setting.standby.as_ref().unwrap_or(&self.path);
+        if acknowledged.iter().any(|told| *told > 0) && whole.join(MANIFEST_FILE).exists() {
+            verify_sound(whole)?;
         }
         torture::check(&self.path, &self.setting, acknowledged)?;
         self.told.print()

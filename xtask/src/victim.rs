@@ -56,7 +56,7 @@ pub struct Setting {
     checkpoint_transactions: Option<u64>,
     /// A standby in this directory, in the same process, takes the checkpoints.
     #[arg(long)]
-    standby: Option<PathBuf>,
+    pub standby: Option<PathBuf>,
 }
 
 /// An open database, and its standby, if it has one.

@@ -60,6 +60,7 @@ pub struct Drive {
     /// So many changes and flushes are still done before the power goes.
     until_cut: Option<u64>,
     on: bool,
+    ignores_flushes: bool,
 }
 
 /// A drive whose power was cut, before it is decided what of its cache lasts.
@@ -79,7 +80,13 @@ impl Drive {
             requests: Requests::default(),
             until_cut: None,
             on: true,
+            ignores_flushes: false,
         }
+    }
+
+    /// From now on a flush is said to be done, and is not: a drive that lies.
+    pub fn ignore_flushes(&mut self) {
+        self.ignores_flushes = true;
     }
 
     /// Its size in bytes.
@@ -178,6 +185,9 @@ impl Drive {
         }
         self.requests.flushes += 1;
         self.count()?;
+        if self.ignores_flushes {
+            return Ok(());
+        }
         for change in self.unsynced.drain(..) {
             // Other changes of the same chunk are being made lasting by the same flush.
             self.durable
@@ -312,6 +322,15 @@ mod tests {
         drive.write(0, &[1; 512]).unwrap();
         drive.cut_at(Some(1));
         assert_eq!(drive.flush(), Err(Refused::PowerOff));
+        assert_eq!(sector(&drive.as_cut(), Kept::Nothing, 1, 0), 0);
+    }
+
+    #[test]
+    fn a_drive_that_lies_keeps_nothing_for_a_flush() {
+        let mut drive = drive();
+        drive.ignore_flushes();
+        drive.write(0, &[1; 512]).unwrap();
+        assert_eq!(drive.flush(), Ok(()));
         assert_eq!(sector(&drive.as_cut(), Kept::Nothing, 1, 0), 0);
     }
 

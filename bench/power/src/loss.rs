@@ -140,7 +140,11 @@ mod tests {
     #[test]
     fn torn_parts_are_units_and_what_must_be_whole_is() {
         let whole = 3 * 8192..3 * 8192 + 4096;
-        let loss = Loss::new(Kept::Sectors { percent: 50 }, 512, &[whole.clone()]);
+        let loss = Loss::new(
+            Kept::Sectors { percent: 50 },
+            512,
+            std::slice::from_ref(&whole),
+        );
         let mut with = 0;
         for seed in 0..50 {
             for range in kept(&loss, seed) {

@@ -12,7 +12,7 @@
 //!
 //! Nobody would believe such a drive that never loses anything: beside the engine run a program without
 //! syncs, and SQLite without them, which must lose what they acknowledged, and both with syncs, which
-//! must not.
+//! must not; and the engine on a drive that ignores flushes.
 
 mod command;
 mod drive;

@@ -18,6 +18,8 @@ pub struct Report {
     pub failures: Vec<Failure>,
     /// What was left out, as sentences.
     pub skipped: Vec<String>,
+    /// Why it ended before everything was done, if it did.
+    pub stopped: Option<String>,
     /// How long it took, in seconds.
     pub seconds: f64,
 }
@@ -56,7 +58,7 @@ pub struct Failure {
 impl Report {
     /// Whether nothing was wrong: the engine lost nothing, and the others what they must and no more.
     pub fn is_good(&self) -> bool {
-        self.failures.is_empty()
+        self.failures.is_empty() && self.stopped.is_none()
     }
 }
 
@@ -160,6 +162,9 @@ impl fmt::Display for Report {
         }
         for skipped in &self.skipped {
             writeln!(f, "left out: {skipped}")?;
+        }
+        if let Some(stopped) = &self.stopped {
+            writeln!(f, "ended early: {stopped}")?;
         }
         write!(f, "seed {}, {:.0} s", self.seed, self.seconds)
     }

@@ -112,6 +112,7 @@ impl Run {
             engine: Vec::new(),
             failures: Vec::new(),
             skipped: Vec::new(),
+            stopped: None,
             seconds: 0.0,
         };
         let mut plan = Vec::new();
@@ -142,14 +143,16 @@ impl Run {
         let progress = ProgressBar::new(all).with_style(ProgressStyle::with_template(style)?);
         for (file_system, way, cuts) in plan {
             progress.set_message(format!("{} {}", file_system.name(), way.name));
-            let row = self.row(
-                bench,
-                file_system,
-                way,
-                cuts,
-                &progress,
-                &mut report.failures,
-            )?;
+            let failures = &mut report.failures;
+            let row = match self.row(bench, file_system, way, cuts, &progress, failures) {
+                Ok(row) => row,
+                Err(error) => {
+                    // What was found until then is still worth knowing.
+                    report.stopped =
+                        Some(format!("{} {}: {error:#}", file_system.name(), way.name));
+                    break;
+                }
+            };
             match way.must_lose {
                 Some(_) => report.known.push(row),
                 None => report.engine.push(row),

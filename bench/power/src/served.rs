@@ -117,15 +117,24 @@ impl Served {
         self.shared.state().drive.requests()
     }
 
+    /// Whether the power is on.
+    pub fn is_on(&self) -> bool {
+        self.shared.state().drive.is_on()
+    }
+
     /// Cuts the power, if that was not done, and returns what there is.
     pub fn as_cut(&self) -> CutDrive {
         self.shared.state().drive.as_cut()
     }
 
-    /// The drive is another one from now on, with the power on. Nobody may have the file open.
-    pub fn replace(&self, image: Image) {
+    /// The drive is another one from now on, with the power on; perhaps one that lies. Nobody may have
+    /// the file open.
+    pub fn replace(&self, image: Image, ignores_flushes: bool) {
         let mut state = self.shared.state();
         state.drive = Drive::new(image);
+        if ignores_flushes {
+            state.drive.ignore_flushes();
+        }
         state.at_cut = None;
         state.released = true;
     }

@@ -38,23 +38,32 @@ pub struct Way {
     pub name: &'static str,
     /// Whether acknowledged transactions are lost, if it is known beforehand.
     pub must_lose: Option<bool>,
+    /// Whether the drive lies: it ignores flushes.
+    pub ignores_flushes: bool,
     kind: Kind,
 }
 
 const fn way(name: &'static str, kind: Kind) -> Way {
-    let must_lose = None;
     Way {
         name,
-        must_lose,
+        must_lose: None,
+        ignores_flushes: false,
         kind,
     }
 }
 
 const fn known(name: &'static str, must_lose: bool) -> Way {
     Way {
-        name,
         must_lose: Some(must_lose),
-        kind: Kind::Known(name),
+        ..way(name, Kind::Known(name))
+    }
+}
+
+const fn unflushed(name: &'static str, kind: Kind) -> Way {
+    Way {
+        must_lose: Some(true),
+        ignores_flushes: true,
+        ..way(name, kind)
     }
 }
 
@@ -93,12 +102,16 @@ pub const WAYS: [Way; 15] = [
     way("mapped-explicit", Kind::Mapped("2")),
 ];
 
-/// The programs of which it is known what they lose.
-pub const KNOWN: [Way; 4] = [
+/// Of what it is known what is lost: programs, and the engine on a drive that ignores flushes, which
+/// shows that its judges find what is missing.
+pub const KNOWN: [Way; 7] = [
     known("no-syncs", true),
     known("syncs", false),
     known("sqlite-off", true),
     known("sqlite-full", false),
+    unflushed("serial-unflushed", Kind::Serial(&["--shape", "0"])),
+    unflushed("multilevel-unflushed", Kind::Multilevel("ordered-log")),
+    unflushed("mapped-unflushed", Kind::Mapped("2")),
 ];
 
 /// Where a way's files are, and with what programs.
@@ -225,6 +238,7 @@ impl Way {
     /// A verb of the program that has the victims, with what all of its verbs for this way take.
     fn victim(self, place: &Place, verb: &str) -> Command {
         let mut command = Command::new(&place.victims);
+        command.env("RUST_BACKTRACE", "0");
         command.arg(verb).arg(&place.directory);
         match self.kind {
             Kind::Serial(words) => _ = command.args(words),
@@ -245,20 +259,18 @@ impl Way {
     /// When the power goes: at which request of the drive, and after how many acknowledgements at the
     /// latest.
     pub fn cut(self, random: &mut Random) -> (Option<u64>, u64) {
-        match self.kind {
-            // What does not sync is written by the kernel when it likes: nothing to be counted.
-            Kind::Known(_) => (None, 1 + random.below(2000)),
-            // The first requests are met as often as the later ones, which are more.
-            _ => {
-                let most = 4 << random.below(10);
-                (Some(1 + random.below(most)), 4000)
-            }
+        // What does not sync is written by the kernel when it likes: nothing to be counted.
+        if self.must_lose == Some(true) {
+            return (None, 1 + random.below(300));
         }
+        // The first requests are met as often as the later ones, which are more.
+        let most = 4 << random.below(12);
+        (Some(1 + random.below(most)), 4000)
     }
 
     /// Whether each cut begins with an empty directory: what has lost something cannot go on.
     pub fn begins_anew(self) -> bool {
-        matches!(self.kind, Kind::Known(_))
+        self.must_lose.is_some()
     }
 }
 

@@ -49,9 +49,9 @@ impl fmt::Display for Tally {
 /// Damages databases so many times.
 ///
 /// # Errors
-/// The first damage that went unnoticed, and what replays it.
+/// The damages that went unnoticed, and what replays them.
 pub fn torture(seed: u64, damages: u64) -> Result<Tally, String> {
-    let mut tally = Tally::default();
+    let (mut tally, mut unnoticed) = (Tally::default(), Vec::new());
     let mut base = Base::make(seed, true);
     for n in 0..damages {
         let (number, nth) = (n / DAMAGES_TO_EACH, n % DAMAGES_TO_EACH);
@@ -69,11 +69,17 @@ pub fn torture(seed: u64, damages: u64) -> Result<Tally, String> {
             Err(_) => "it panicked".into(),
         };
         let closed = if base.clean { "closed" } else { "crashed" };
-        return Err(format!(
+        unnoticed.push(format!(
             "seed {seed}, damage {n}, of a database that was {closed}: {what}: {failed}"
         ));
     }
-    Ok(tally)
+    match unnoticed.len() {
+        0 => Ok(tally),
+        count => Err(format!(
+            "{count} of {damages} damages unnoticed: {}",
+            unnoticed.join("; ")
+        )),
+    }
 }
 
 type Files = BTreeMap<String, Vec<u8>>;

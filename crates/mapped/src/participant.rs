@@ -3,6 +3,7 @@
 
 use crate::awaiting::Awaiting;
 use crate::error::SegmentError;
+use crate::opening::Here;
 use crate::planted::{self, Step};
 use crate::shared::region::Region;
 use crate::shared::ring;
@@ -69,6 +70,8 @@ pub struct Participant {
     pub(crate) warden: Warden,
     /// Waits for durability on behalf of tasks.
     awaiting: Arc<Awaiting>,
+    /// If it is one of those that are opened once in a process. Dropped last.
+    pub(crate) here: Option<Here>,
 }
 
 impl Drop for Participant {
@@ -100,6 +103,7 @@ impl Participant {
             region,
             policies,
             awaiting: Arc::default(),
+            here: None,
         }
     }
 

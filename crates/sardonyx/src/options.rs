@@ -11,6 +11,9 @@ use sardonyx_storage::manifest::MANIFEST_FILE;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Threads of one stage, at most: there are never so many processors for it.
+const STAGE_THREADS_MAX: usize = 256;
+
 /// How to open a database.
 ///
 /// ```
@@ -170,7 +173,34 @@ impl Options {
             let file = disk.display_name(MANIFEST_FILE);
             return Err(OpenError::Absent { file }.into());
         }
+        self.check_shape()?;
         self.storage.threaded = self.shape.is_threaded();
         Database::open_with(disk, self)
+    }
+
+    /// A thread that the system cannot start would be noticed in the middle of opening.
+    fn check_shape(&self) -> Result<(), OpenError> {
+        let Shape::Pipelined {
+            input_threads,
+            output_threads,
+        } = self.shape
+        else {
+            return Ok(());
+        };
+        let threads = [
+            ("input_threads", input_threads),
+            ("output_threads", output_threads),
+        ];
+        match threads
+            .into_iter()
+            .find(|(_, threads)| *threads > STAGE_THREADS_MAX)
+        {
+            None => Ok(()),
+            Some((option, threads)) => Err(OpenError::Option {
+                option,
+                value: threads as u64,
+                requirement: "at most 256",
+            }),
+        }
     }
 }

@@ -44,8 +44,9 @@ struct Base {
     when_opened: Model,
 }
 
-/// A database whose last life wrote into several segments, without a checkpoint.
-fn base(clean: bool) -> Base {
+/// A database whose last life ran so many transactions, without a checkpoint: many of them fill several
+/// segments.
+fn base(clean: bool, transactions: u64) -> Base {
     let disk = SimulatedDisk::new(3, Faults::default());
     let small = || options(Shape::Threadless).checkpoint_interval_bytes(1 << 40);
     let (mut model, mut when_opened) = (Model::default(), Model::default());
@@ -66,7 +67,7 @@ fn base(clean: bool) -> Base {
     when_opened.clone_from(&put(&opened, 200, 220, &mut ages));
     opened.database.close().expect("closes");
     let opened = Opened::on(&disk, small()).expect("opens");
-    let model = put(&opened, 220, 260, &mut ages);
+    let model = put(&opened, 220, 220 + transactions, &mut ages);
     if clean {
         opened.database.close().expect("closes");
     }
@@ -105,7 +106,7 @@ fn is_sound(disk: &SimulatedDisk) -> bool {
 
 #[test]
 fn i4_the_newest_segment_replaced_after_a_clean_close_is_always_noticed() {
-    let base = base(true);
+    let base = base(true, 40);
     assert!(is_sound(&base.disk));
     let name = newest(&segments(&base.disk));
     let substitutes = substitutes(&base, &name);
@@ -135,29 +136,30 @@ fn i4_the_newest_segment_replaced_after_a_clean_close_is_always_noticed() {
 
 #[test]
 fn i4_a_segment_replaced_after_a_crash_never_takes_what_was_there_when_it_was_opened() {
-    let base = base(false);
-    let name = newest(&segments(&base.disk));
-    let mut noticed = 0;
-    for (what, bytes) in substitutes(&base, &name) {
-        let disk = base.disk.restart(Faults::default());
-        disk.replace(&name, &bytes).expect("there");
-        let Ok(opened) = Opened::on(&disk, options(Shape::Threadless)) else {
-            noticed += 1;
-            continue;
-        };
-        let found = opened.contents().expect("readable");
-        let notes = &base.model.notes;
-        let is_prefix = notes.starts_with(&found.notes);
-        assert!(is_prefix, "{name} by {what}: the state of no time");
-        assert!(
-            found.notes.len() >= base.when_opened.notes.len(),
-            "{name} by {what}: {} of {}, and {} when it was opened",
-            found.notes.len(),
-            notes.len(),
-            base.when_opened.notes.len()
-        );
+    let mut noticed = Vec::new();
+    for transactions in [40, 1] {
+        let base = base(false, transactions);
+        let name = newest(&segments(&base.disk));
+        noticed.push(0);
+        for (what, bytes) in substitutes(&base, &name) {
+            let disk = base.disk.restart(Faults::default());
+            disk.replace(&name, &bytes).expect("there");
+            let Ok(opened) = Opened::on(&disk, options(Shape::Threadless)) else {
+                *noticed.last_mut().expect("pushed") += 1;
+                continue;
+            };
+            let found = opened.contents().expect("readable").notes;
+            let (all, before) = (&base.model.notes, base.when_opened.notes.len());
+            let what = format!("{name} by {what}: {} of {}", found.len(), all.len());
+            assert!(all.starts_with(&found), "{what}: the state of no time");
+            assert!(
+                found.len() >= before,
+                "{what}, and {before} when it was opened"
+            );
+        }
     }
-    assert!(noticed > 10, "{noticed}");
+    // What was written since the opening has no witness; what was there before has one.
+    assert!(noticed[1] > 40 && noticed[0] < noticed[1], "{noticed:?}");
 }
 
 #[test]
@@ -167,7 +169,7 @@ fn i5_a_segment_of_another_database_or_of_a_later_place_is_an_error_wherever_it_
     (0..100).for_each(|n| opened.put(n, n).expect("durable"));
     opened.database.close().expect("closes");
     let (_, foreign) = segments(&elsewhere).pop_first().expect("a segment");
-    let base = base(false);
+    let base = base(false, 40);
     let now = segments(&base.disk);
     let later = &now[&newest(&now)];
     let mut earlier_ones = 0;

@@ -157,6 +157,7 @@ impl Acknowledger for Shared {
     }
 
     fn wait(&self, group: u64) -> Result<(), SerialError> {
+        self.commit.process().check()?;
         if self.commit.is_durable(group) {
             return Ok(());
         }
@@ -165,6 +166,7 @@ impl Acknowledger for Shared {
     }
 
     fn poll(&self, group: u64, waker: &Waker) -> Poll<Result<(), SerialError>> {
+        self.commit.process().check().map_err(SerialError::from)?;
         if self.commit.is_durable(group) {
             return Poll::Ready(Ok(()));
         }

@@ -1,6 +1,8 @@
 //! Real forks: a child made by the C library or by the raw system call runs a body and says by its exit
 //! code whether it was content. A child that hangs is killed by its alarm and so is not content.
 
+#![allow(dead_code)] // Each test file uses a part of it.
+
 use std::io::{PipeReader, PipeWriter, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -67,7 +69,7 @@ pub fn end(well: bool) -> ! {
 
 impl Child {
     /// Whether it ended by itself, and content.
-    pub fn is_content(self) -> bool {
+    pub fn ends_content(self) -> bool {
         let mut status = 0;
         // SAFETY: waits for a child that was made here.
         unsafe { libc::waitpid(self.0, &raw mut status, 0) };

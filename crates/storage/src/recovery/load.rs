@@ -342,10 +342,20 @@ fn judge<'a>(
                 let all = (complete.blocks..newest.blocks).all(|b| version(b).is_some());
                 let positions = found().map(|header| header.position);
                 let oldest = positions.chain([newest.redo_start]).min_by_key(|p| p.group);
-                (
-                    complete,
-                    oldest.filter(|_| all).unwrap_or(complete.redo_start),
-                )
+                let redo_start = oldest.filter(|_| all).unwrap_or(complete.redo_start);
+                // With the versions that there are, the log before `redo_start` is of no use to anyone,
+                // and may have been freed: who goes on must not ask for it.
+                match all && complete.number > 0 {
+                    false => (complete, redo_start),
+                    true => (
+                        CompleteCheckpoint {
+                            blocks: newest.blocks,
+                            redo_start,
+                            ..complete
+                        },
+                        redo_start,
+                    ),
+                }
             }
         }
     };
