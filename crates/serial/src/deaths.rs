@@ -116,7 +116,10 @@ fn i7_the_death_of_each_stages_thread_is_told_to_everybody() {
             assert_died(stage, run);
             // All that ran is durable.
             kernel.flush().expect("nothing is left to be written");
-            assert_died(stage, kernel.take_checkpoint());
+            // The checkpointer lives: it completes one, or was told first.
+            if let Err(error) = kernel.take_checkpoint() {
+                assert!(error.to_string().contains("died"), "{stage:?}: {error}");
+            }
             assert_died(stage, kernel.close());
             // Closed: the lock is free.
             let again = self::kernel(&disk, Shape::Threadless);
