@@ -62,6 +62,9 @@ pub struct Session {
     seen: u64,
     /// Private pages were dropped: unfolded records of this session's own matter, too.
     dropped: bool,
+    /// Guarded pages show base pages since: unfolded records matter that the session has seen, too, of
+    /// whomever they are.
+    shown: bool,
     running: Option<Begin>,
     /// Pages written, as far as they were asked for.
     written: Vec<u64>,
@@ -108,6 +111,7 @@ impl Session {
             writer: (slot as u32, generation),
             seen: 0,
             dropped: true,
+            shown: false,
             running: None,
             written: Vec::new(),
             redo: Vec::new(),
@@ -280,6 +284,7 @@ impl Session {
         let stale = self.view.take_stale();
         let from = match self.dropped || stale || self.seen < pin {
             true => folded.min(snapshot),
+            false if self.shown => folded.min(self.seen),
             false => self.seen,
         };
         // Signals wait as long as this takes: they must not see a page half changed.
@@ -294,7 +299,7 @@ impl Session {
         }
         // SAFETY: the slot pins the ring from `pin` on, and `folded` and `seen` are not before it.
         for frame in unsafe { Frames::new(&self.shared.region, from, snapshot) } {
-            if frame.writer == self.writer && !self.dropped {
+            if frame.writer == self.writer && !self.dropped && !self.shown {
                 continue;
             }
             for change in changes(frame.records) {
@@ -304,6 +309,7 @@ impl Session {
         drop(turn);
         self.seen = snapshot;
         self.dropped = false;
+        self.shown = false;
         Ok(())
     }
 
@@ -320,7 +326,7 @@ impl Session {
         }
     }
 
-    fn running(&self) -> Result<Begin, SegmentError> {
+    pub(crate) fn running(&self) -> Result<Begin, SegmentError> {
         if self.shared.region.was_forked() {
             return Err(SegmentError::Forked);
         }
@@ -439,9 +445,11 @@ impl Session {
             true => Ok(false),
             false => self.mechanism.end(&self.view, self.exact > 0),
         });
-        let ended = ended.and_then(|dropped| match self.ready {
-            true => self.mechanism.rest(&self.view).map(|lost| dropped | lost),
-            false => Ok(dropped),
+        let ended = ended.and_then(|dropped| {
+            if self.ready {
+                self.shown |= self.mechanism.rest(&self.view)?;
+            }
+            Ok(dropped)
         });
         match ended {
             Ok(dropped) => self.dropped |= dropped,
