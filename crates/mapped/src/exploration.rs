@@ -111,8 +111,9 @@ impl World {
         let shared = Participant::new(region.clone(), Some(Box::new(log)), policies);
         let shared = Arc::new(shared);
         let mut custody = first.custody;
-        let mut sessions = [0, 1]
-            .map(|_| Session::new(shared.clone(), MechanismKind::Explicit).expect("a session"));
+        let mut sessions = [0, 1].map(|_| {
+            Session::new(shared.clone(), MechanismKind::Explicit, false).expect("a session")
+        });
         for _ in 0..transactions {
             self.transact(&shared, &mut sessions)?;
             self.tend(&mut custody, &region)?;

@@ -15,10 +15,10 @@ use crate::planted::{self, Step};
 use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
 use crate::shared::ring::Frames;
-use parking_lot::Mutex;
 use rustix::thread::futex;
-use sardonyx_storage::log::LogLayout;
+use sardonyx_storage::log::{LogLayout, LogPosition};
 use sardonyx_storage::shared::{LogLeader, SharedLogError};
+use sardonyx_storage::sync::futex::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -103,13 +103,13 @@ impl SharedLog {
         led
     }
 
-    /// Marks the log's end: nobody else is there any more.
-    pub(crate) fn close(&self, region: &Region) -> Result<(), SegmentError> {
+    /// Marks the log's end, and says where it is: nobody else is there any more.
+    pub(crate) fn close(&self, region: &Region) -> Result<LogPosition, SegmentError> {
         let control = region.control();
         control.writer.lock();
         let marked = self.leader.lock().write_end_mark(&control.log);
         self.tell(control);
-        marked.map(|_| ()).map_err(log_error)
+        marked.map_err(log_error)
     }
 
     /// Gives the writer lock back and tells those who wait.
@@ -197,7 +197,8 @@ impl DurableLog for SharedLog {
             if control.log.admits(self.layout) {
                 return Ok(());
             }
-            if let Some(refusal) = control.log.refusal() {
+            let log = &control.log;
+            if let Some(refusal) = log.refusal().or_else(|| log.failure()) {
                 return Err(log_error(refusal));
             }
             let seen = control.log.changes();

@@ -26,6 +26,7 @@ const ADDRESS_SPACE_BYTES_MAX: u64 = 64 << 40;
 #[derive(Clone)]
 pub struct Options {
     mechanism: MechanismKind,
+    ready_for_system_calls: bool,
     versions_bytes: u64,
     address_space_bytes: u64,
     shared_memory: PathBuf,
@@ -38,6 +39,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             mechanism: MechanismKind::Best,
+            ready_for_system_calls: false,
             versions_bytes: 64 << 20,
             address_space_bytes: 256 << 30,
             shared_memory: "/dev/shm".into(),
@@ -52,6 +54,7 @@ impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Options")
             .field("mechanism", &self.mechanism)
+            .field("ready_for_system_calls", &self.ready_for_system_calls)
             .field("versions_bytes", &self.versions_bytes)
             .field("address_space_bytes", &self.address_space_bytes)
             .field("shared_memory", &self.shared_memory)
@@ -68,6 +71,21 @@ impl Options {
     /// Which mechanism finds out what transactions touch.
     pub fn mechanism(mut self, mechanism: MechanismKind) -> Self {
         self.mechanism = mechanism;
+        self
+    }
+
+    /// Whether system calls can read from the memory (`write(2)` and `send(2)` from it) without it being
+    /// said before, by [`Transaction::touch`](crate::Transaction::touch). They cannot make a page right
+    /// that was changed by others, and fail with `EFAULT` there. False by default.
+    ///
+    /// In snapshots and other transactions that only read they always can. With this, they can in
+    /// transactions that write, too, and outside of transactions: pages that others changed, so lately
+    /// that a transaction is still running that does not see it, are made right when a transaction
+    /// begins. That costs a copy of each, and they count as read: the transaction conflicts if they are
+    /// changed again. Under the [`Signal`](MechanismKind::Signal) mechanism a transaction that writes has
+    /// to touch its pages nevertheless.
+    pub fn ready_for_system_calls(mut self, ready: bool) -> Self {
+        self.ready_for_system_calls = ready;
         self
     }
 
@@ -147,12 +165,16 @@ impl Options {
         }
     }
 
+    fn assemble(&self, participant: Arc<Participant>, mechanism: MechanismKind) -> Segment {
+        Segment::assemble(participant, mechanism, self.ready_for_system_calls)
+    }
+
     /// A segment that only this process has, without a log.
     pub fn open_private(&self) -> Result<Segment, SegmentError> {
         let mechanism = self.mechanism.resolve()?;
         let region = Arc::new(Region::create(None, self.size()?, false)?);
         let participant = Participant::new(region, None, self.policies());
-        Ok(Segment::assemble(Arc::new(participant), mechanism))
+        Ok(self.assemble(Arc::new(participant), mechanism))
     }
 
     /// A segment without a log, shared by name: it is there as long as a process has it open.
@@ -164,7 +186,7 @@ impl Options {
             let region = Region::attach_or_create(&path, size)?;
             Ok(Participant::new(Arc::new(region), None, self.policies()))
         })?;
-        Ok(Segment::assemble(participant, mechanism))
+        Ok(self.assemble(participant, mechanism))
     }
 
     /// The database in a directory, which is made if there is none. Several processes can have it open
@@ -182,6 +204,6 @@ impl Options {
             shared_memory: &self.shared_memory,
             policies: self.policies(),
         };
-        Ok(Segment::assemble(opening.open()?, mechanism))
+        Ok(self.assemble(opening.open()?, mechanism))
     }
 }

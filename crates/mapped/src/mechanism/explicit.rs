@@ -75,6 +75,14 @@ impl Mechanism for Explicit {
         Ok(())
     }
 
+    fn settle(&mut self, _: &View, _: bool, _: bool) -> Result<(), SegmentError> {
+        Ok(())
+    }
+
+    fn rest(&mut self, _: &View) -> Result<bool, SegmentError> {
+        Ok(false)
+    }
+
     fn reset(&mut self, view: &View) -> Result<(), SegmentError> {
         view.drop_pages(0, view.mapped())?;
         view.private.clear_first(view.mapped());

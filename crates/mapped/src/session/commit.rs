@@ -98,7 +98,9 @@ impl Session {
         if validated == snapshot {
             self.seen = end;
         }
-        // This transaction needs its snapshot no more, and should not keep itself from folding.
+        // This transaction needs its snapshot no more, and should not keep itself from folding. A fault from
+        // now on finds no transaction, and not what the snapshot no longer keeps.
+        self.view.leave();
         self.slot().snapshot.store(IDLE, Ordering::SeqCst);
         planted::step(Step::SlotFree);
         ring::fold(&shared.region, Some(self.writer));
@@ -110,6 +112,8 @@ impl Session {
     pub(super) fn let_go(&self, validated: u64) {
         // Should it not commit after all, what it wrote cannot be put back page by page.
         self.view.mark_stale();
+        // A fault from now on finds no transaction, and not what is no longer kept.
+        self.view.leave();
         let slot = self.slot();
         slot.pin.fetch_max(validated, Ordering::SeqCst);
         slot.immune.store(IDLE, Ordering::SeqCst);

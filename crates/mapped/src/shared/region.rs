@@ -19,9 +19,7 @@
 //! All `unsafe` for the mapping is here. What is given out: references to atomics; copies of bytes out
 //! of the ring and the base pages and into them, whose synchronisation is argued where they are used.
 
-use super::backing::{
-    Backing, allocate, forks, map_shared, map_twice, must_be_memory, notice_forks, place, temporary,
-};
+use super::backing::{Backing, allocate, map_shared, map_twice, must_be_memory, place, temporary};
 use super::control::{CONTROL_BYTES, Control, PROCESSES, Process, layout_mark};
 use super::control::{IDLE, MAGIC, SLOTS};
 use crate::error::SegmentError;
@@ -29,6 +27,7 @@ use crate::planted::{self, Step};
 use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::process::Process as ProcessMark;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
@@ -89,7 +88,8 @@ pub struct Region {
     sequence: NonNull<AtomicU64>,
     base: NonNull<u8>,
     process: usize,
-    forks: u32,
+    /// The process that mapped it.
+    mapped_by: ProcessMark,
     /// Base pages that this process keeps in memory.
     kept: AtomicU64,
 }
@@ -270,7 +270,6 @@ impl Region {
     }
 
     fn map(file: Backing, path: Option<PathBuf>, size: RegionSize) -> Result<Self, SegmentError> {
-        notice_forks();
         let map = |at: u64, bytes: u64| map_shared(&file, at, bytes);
         let control = map(0, CONTROL_BYTES as u64)?.cast();
         let hot = map_twice(&file, size.hot_at(), HOT_BYTES)?;
@@ -287,7 +286,7 @@ impl Region {
             sequence,
             base,
             process: 0,
-            forks: forks(),
+            mapped_by: ProcessMark::current(),
             kept: AtomicU64::new(0),
         })
     }
@@ -578,7 +577,7 @@ impl Region {
     /// Whether this process was forked after the region was mapped.
     #[inline]
     pub fn was_forked(&self) -> bool {
-        forks() != self.forks
+        self.mapped_by.check().is_err()
     }
 
     /// The file's path, if it has one.

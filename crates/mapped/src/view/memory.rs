@@ -12,21 +12,24 @@
 //! record when every running transaction has that record in its snapshot; and in such transactions'
 //! views the page is private or guarded.
 //!
-//! All state is atomic, because the fault handler changes it from within the session's own thread.
+//! All state is atomic, because the fault handler changes it from within the session's own thread, and
+//! other threads look at it. The states of pages are changed by who has the [turn](super::turn).
 
 use super::bitmap::PageBits;
+use super::handler::{Registered, VIEWS_MAX, register};
+use super::turn::{Turn, Turns};
 use crate::error::SegmentError;
-use crate::shared::backing::keep_from_children;
+use crate::planted::{self, Step};
 use crate::shared::region::Region;
 use crate::shared::ring::{Frames, changes};
-use parking_lot::RawMutex;
-use parking_lot::lock_api::RawMutex as _;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::sync::futex::RawMutex;
+use sardonyx_storage::sync::futex::RawMutexFace as _;
 use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Pages in a chunk: the grain in which the view is opened for writing, so that a commit need not
 /// look at all of it for written pages.
@@ -65,8 +68,8 @@ pub struct View {
     pub(super) stale: AtomicBool,
     /// Held by the session while it begins, ends or looks at the ring, and by the warden.
     pub(crate) steady: RawMutex,
-    /// Held while a fault is handled.
-    pub(super) resolving: AtomicBool,
+    /// Who may change the states of pages.
+    pub(super) turns: Turns,
     /// Counts what was resolved, so that a fault that comes too late is known.
     pub(super) resolved: AtomicU64,
     /// The last fault for which there was nothing to do.
@@ -74,7 +77,9 @@ pub struct View {
     /// What the operating system refused in the fault handler; 0 if nothing.
     pub(super) refused: AtomicI32,
     /// Pages that hold nothing and fault.
-    pub guarded: PageBits,
+    guarded: PageBits,
+    /// How many these are.
+    guarded_count: AtomicU64,
     /// Pages that are the session's own copies.
     pub private: PageBits,
     /// Pages that may be write-protected.
@@ -90,6 +95,10 @@ pub struct View {
     /// Pages made readable since the transaction began (`Signal`), in memory that is not moved.
     touched: NonNull<u64>,
     touched_count: AtomicUsize,
+    /// Nothing needs a fault to be read (`Signal`).
+    pub(super) all_readable: AtomicBool,
+    /// What the fault handler knows of it.
+    registered: OnceLock<Registered>,
     /// Where a page is made before it is put in its place; of whoever resolves.
     scratch: NonNull<u8>,
     /// This process' memory as a file, through which pages are written that nobody may touch yet
@@ -108,8 +117,19 @@ impl std::fmt::Debug for View {
 }
 
 impl View {
-    /// A view of all pages of the segment.
-    pub fn new(region: Arc<Region>, kind: ViewKind) -> Result<Self, SegmentError> {
+    /// A view of all pages of the segment, known to the fault handler.
+    pub fn new(region: Arc<Region>, kind: ViewKind) -> Result<Arc<Self>, SegmentError> {
+        let view = Arc::new(Self::reserve(region, kind)?);
+        // SAFETY: the view does not move, and the entry is dropped with it.
+        let registered = unsafe { register(&view) }.ok_or(SegmentError::TooMany {
+            what: "views in a process",
+            limit: VIEWS_MAX,
+        })?;
+        view.registered.set(registered).expect("it is new");
+        Ok(view)
+    }
+
+    fn reserve(region: Arc<Region>, kind: ViewKind) -> Result<Self, SegmentError> {
         let pages = region.pages_max();
         let bits = || PageBits::new(pages);
         let (guarded, private, protected) = (bits()?, bits()?, bits()?);
@@ -128,11 +148,12 @@ impl View {
             read_only: AtomicBool::new(false),
             stale: AtomicBool::new(false),
             steady: RawMutex::INIT,
-            resolving: AtomicBool::new(false),
+            turns: Turns::new(),
             resolved: AtomicU64::new(0),
             tried_again: AtomicU64::new(u64::MAX),
             refused: AtomicI32::new(0),
             guarded,
+            guarded_count: AtomicU64::new(0),
             private,
             protected,
             readable,
@@ -142,6 +163,8 @@ impl View {
             all_open: AtomicBool::new(kind == ViewKind::Explicit),
             touched: touched.cast(),
             touched_count: AtomicUsize::new(0),
+            all_readable: AtomicBool::new(false),
+            registered: OnceLock::new(),
             scratch,
             memory: match kind {
                 ViewKind::Signal => own_memory(),
@@ -225,9 +248,62 @@ impl View {
             // Pages are watched one by one; a huge page would be one for 512.
             let _ = rustix::mm::madvise(place.cast(), bytes, Advice::LinuxNoHugepage);
         }
-        keep_from_children(place, bytes);
         self.mapped.store(to, Ordering::Relaxed);
+        if let Some(registered) = self.registered.get() {
+            registered.set_mapped(to as usize * PAGE_SIZE);
+        }
         Ok(from..to)
+    }
+
+    /// Waits for the turn to change the states of pages. Not for the fault handler; and who has it
+    /// touches no page that may fault.
+    pub(crate) fn turn(&self) -> Turn<'_> {
+        let turn = self.turns.take();
+        planted::step(Step::TurnTaken);
+        turn
+    }
+
+    /// Checks, in tests, that the caller has the turn.
+    #[inline]
+    pub(crate) fn check_turn(&self) {
+        debug_assert!(self.turns.is_mine(), "the caller has the turn");
+    }
+
+    /// Whether a page holds nothing and faults.
+    #[inline]
+    pub fn is_guarded(&self, page: u64) -> bool {
+        self.guarded.has(page)
+    }
+
+    /// How many pages do.
+    pub fn guarded_count(&self) -> u64 {
+        self.guarded_count.load(Ordering::Relaxed)
+    }
+
+    /// The pages that do, in order.
+    pub(super) fn guarded(&self) -> impl Iterator<Item = u64> {
+        self.guarded.iter(self.mapped())
+    }
+
+    pub(crate) fn note_guarded(&self, page: u64) {
+        self.check_turn();
+        if !self.guarded.set(page) {
+            self.guarded_count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn note_unguarded(&self, page: u64) {
+        self.check_turn();
+        if self.guarded.clear(page) {
+            self.guarded_count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// No page is guarded any more, says the caller, who has the turn.
+    pub fn forget_guarded(&self) {
+        self.check_turn();
+        self.guarded.clear_first(self.mapped());
+        self.guarded_count.store(0, Ordering::Relaxed);
     }
 
     /// Enters a transaction of the calling thread.
@@ -373,7 +449,7 @@ impl View {
     }
 
     /// Makes a page the session's own copy, of what it shows now: base pages may then go on. The
-    /// caller has [`View::resolve_alone`].
+    /// caller has the [turn](View::turn).
     pub(crate) fn make_private(&self, page: u64) -> std::io::Result<()> {
         if page >= self.mapped() {
             return Ok(());
@@ -381,11 +457,12 @@ impl View {
         self.note_resolved();
         let rights = MprotectFlags::READ | MprotectFlags::WRITE;
         match self.kind {
-            ViewKind::Asynchronous if self.guarded.has(page) => return self.unguard_private(page),
+            ViewKind::Asynchronous if self.is_guarded(page) => return self.unguard_private(page),
             ViewKind::Asynchronous => self.open_chunk(page)?,
             ViewKind::Signal if self.private.has(page) => return Ok(()),
             ViewKind::Signal => {
-                let readable = self.readable.has(page);
+                let all = self.all_readable.load(Ordering::Relaxed);
+                let readable = all || self.readable.has(page);
                 if !readable && self.is_unfolded(page) {
                     self.make_right(page)?;
                 }
@@ -445,8 +522,9 @@ impl View {
             .map_err(SegmentError::system("drop pages of a view"))
     }
 
-    /// Opens the chunk of a page for writing. Usable in the fault handler.
+    /// Opens the chunk of a page for writing. Usable in the fault handler; the caller has the turn.
     pub fn open_chunk(&self, page: u64) -> std::io::Result<()> {
+        self.check_turn();
         if self.is_open(page) {
             return Ok(());
         }
@@ -495,8 +573,9 @@ impl View {
         (!all).then(|| self.open_count.load(Ordering::Relaxed))
     }
 
-    /// Closes all chunks again.
+    /// Closes all chunks again. The caller has the turn.
     pub fn close_chunks(&self) -> std::io::Result<()> {
+        self.check_turn();
         let mut outcome = Ok(());
         self.for_open(|first, pages| {
             if outcome.is_ok() {
@@ -508,8 +587,9 @@ impl View {
         outcome
     }
 
-    /// Notes that a page was touched (`Signal`). Usable in the fault handler.
+    /// Notes that a page was touched (`Signal`). Usable in the fault handler; the caller has the turn.
     pub(super) fn note_touched(&self, page: u64) {
+        self.check_turn();
         let count = self.touched_count.load(Ordering::Relaxed);
         assert!(
             (count as u64) < self.region.pages_max(),
@@ -520,12 +600,17 @@ impl View {
         self.touched_count.store(count + 1, Ordering::Relaxed);
     }
 
-    /// Pages touched (`Signal`).
+    /// Pages touched (`Signal`). The caller has the turn.
     pub fn touched(&self) -> &[u64] {
         let count = self.touched_count.load(Ordering::Relaxed);
-        // SAFETY: the first `count` words are written; more are added behind them by the fault
-        // handler of the same thread only, which does not run while this slice is read.
+        // SAFETY: the first `count` words are written; more are added behind them by who has the turn,
+        // which the caller has while this slice is read.
         unsafe { std::slice::from_raw_parts(self.touched.as_ptr(), count) }
+    }
+
+    /// Whether pages were touched (`Signal`).
+    pub fn has_touched(&self) -> bool {
+        self.touched_count.load(Ordering::Relaxed) > 0
     }
 
     /// Whether a page may be written without a fault (`Signal`).
@@ -533,7 +618,7 @@ impl View {
         self.writable.has(page)
     }
 
-    /// Whether a page may be read without a fault (`Signal`).
+    /// Whether a page may be read without a fault (`Signal`), as far as that was asked for one by one.
     pub fn is_readable(&self, page: u64) -> bool {
         self.readable.has(page)
     }
@@ -555,9 +640,9 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        if self.region.was_forked() {
-            return;
-        }
+        // First: the handler must not know a view that is gone. Not long ago its session, and whoever
+        // touched it, went.
+        drop(self.registered.take());
         let pages = self.region.pages_max();
         // SAFETY: reserved by `new` for this view alone; nobody has a reference into it any more.
         unsafe {
@@ -605,6 +690,5 @@ fn reserve(bytes: usize, protection: ProtFlags) -> Result<NonNull<u8>, SegmentEr
     // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
     let start = unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, protection, flags) }
         .map_err(&refused)?;
-    keep_from_children(start.cast(), bytes);
     NonNull::new(start.cast()).ok_or_else(|| refused(rustix::io::Errno::NOMEM))
 }

@@ -64,3 +64,10 @@ pub enum JournalError {
     #[error("the database keeps no journal rows (its manifest says `journal = nothing`)")]
     NotKept,
 }
+
+impl JournalError {
+    /// Whether the same operation may be tried again later ([`DiskError::may_be_tried_again`]).
+    pub fn may_be_tried_again(&self) -> bool {
+        matches!(self, JournalError::Disk(error) if error.may_be_tried_again())
+    }
+}

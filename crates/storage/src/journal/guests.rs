@@ -94,7 +94,7 @@ impl World {
                 rows.push(&group.payload()[start..records.offset()]);
                 start = records.offset();
             }
-            self.archiver.end_group(group.header()).unwrap();
+            self.archiver.end_group(group.header());
         }
         self.archiver.sync().unwrap();
     }
