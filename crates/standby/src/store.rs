@@ -149,7 +149,8 @@ impl Store {
         let writing = Writing {
             session: 0,
             end,
-            pin: segments.pin(needed_from),
+            // Only the last group: a checkpoint must be able to free the rest of a log that is full.
+            pin: segments.pin(last.map_or(needed_from, |last| last.lsn)),
         };
         let store = Store {
             disk: disk.clone(),
