@@ -138,6 +138,8 @@ impl Exploration<'_> {
             end.position.group >= self.reported,
             "reported groups are lost"
         );
+        // What recovery found is reported, too, and so must have been made durable.
+        self.reported = end.position.group;
         let mut next = (end.position.group - 1) as usize;
         let last = next.checked_sub(1).map(|last| &self.primary.groups[last].0);
         let expected = last.map_or(0, GroupHeader::history_checksum);

@@ -147,7 +147,8 @@ impl Store {
         let writing = Writing {
             session: 0,
             end,
-            pin: segments.pin(needed_from),
+            // Only the last group: a checkpoint must be able to free the rest of a log that is full.
+            pin: segments.pin(last.map_or(needed_from, |last| last.lsn)),
         };
         let stage = Arc::new(stage);
         // Whoever needs a buffer here waits for it, so nobody is to be called back.
