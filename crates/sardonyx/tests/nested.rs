@@ -136,8 +136,11 @@ impl World {
     }
 }
 
+/// A call of the face, made inside.
+type Call = fn(&World) -> Answer;
+
 /// Every call of the face.
-fn calls() -> Vec<(&'static str, fn(&World) -> Answer)> {
+fn calls() -> Vec<(&'static str, Call)> {
     vec![
         ("run", |w| answer(w.database().run(|_| Ok::<_, Error>(())))),
         ("run_with", |w| {
@@ -258,7 +261,7 @@ const PLACES: [Place; 7] = [
 ];
 
 /// Makes a call at a place, and returns what it came to.
-fn inside(world: &Arc<World>, place: Place, call: fn(&World) -> Answer) -> Answer {
+fn inside(world: &Arc<World>, place: Place, call: Call) -> Answer {
     let told = Arc::new(Mutex::new(None));
     let body = {
         let (world, told) = (world.clone(), told.clone());

@@ -85,6 +85,9 @@ fn after_a_crash(disk: &SimulatedDisk) -> u64 {
     opened.database.read(|view| view.count(opened.items))
 }
 
+/// Inserts an item, and does not wait for it.
+type Call<'a> = &'a dyn Fn(&Opened, u64);
+
 #[test]
 fn what_nobody_waits_for_is_written_without_another_call_once_there_is_much_of_it() {
     let run = |opened: &Opened, id| {
@@ -103,7 +106,7 @@ fn what_nobody_waits_for_is_written_without_another_call_once_there_is_much_of_i
             Ok::<_, Error>(())
         }));
     };
-    let calls: [&dyn Fn(&Opened, u64); 2] = [&run, &submit];
+    let calls: [Call<'_>; 2] = [&run, &submit];
     let bound = u64::from(DEFERRED_TRANSACTIONS_MAX);
     for call in calls {
         for (calls, written) in [(bound - 1, 0), (bound, bound), (bound + 1, bound)] {
