@@ -245,7 +245,9 @@ impl Run {
                 series = Some((current, lived + 1));
             }
         }
-        if way.must_lose == Some(true) && tally.lost == 0 && cuts > 0 {
+        // A drive that lies may lose the file system first; then there is nothing left to be judged.
+        let lost = tally.lost + tally.torn_file_systems;
+        if way.must_lose == Some(true) && lost == 0 && cuts > 0 {
             failures.push(Failure {
                 file_system,
                 way: way.name,
