@@ -6,8 +6,9 @@
 //! is recovered from its directory, like any other, and the file is replaced.
 
 use crate::error::SegmentError;
-use crate::group::{SharedLog, log_error};
+use crate::group::SharedLog;
 use crate::participant::{DurableLog, Participant, Policies};
+use crate::shared::backing::{OpenFile, wait_until_closed};
 use crate::shared::region::{Region, RegionSize};
 use parking_lot::Mutex;
 use sardonyx_storage::backbone::{OpenError, StorageOptions};
@@ -38,7 +39,10 @@ pub(crate) struct Opening<'a> {
 
 /// The shared segments that this process has open: a second opening is another handle of the first, since
 /// a process' advisory locks cannot tell two openings apart.
-static OPEN: Mutex<Option<HashMap<PathBuf, Weak<Participant>>>> = Mutex::new(None);
+static OPEN: Mutex<Option<HashMap<PathBuf, Opened>>> = Mutex::new(None);
+
+/// What a path was opened as, and the file of its shared memory.
+type Opened = (Weak<Participant>, OpenFile);
 
 /// What this process has open under a path, or else what `open` opens.
 pub(crate) fn once(
@@ -47,13 +51,18 @@ pub(crate) fn once(
 ) -> Result<Arc<Participant>, SegmentError> {
     let mut known = OPEN.lock();
     let known = known.get_or_insert_default();
-    if let Some(participant) = known.get(path).and_then(Weak::upgrade)
-        && !participant.region.was_forked()
-    {
-        return Ok(participant);
+    if let Some((before, file)) = known.get(path) {
+        match before.upgrade() {
+            Some(participant) if !participant.region.was_forked() => return Ok(participant),
+            Some(_) => (),
+            // Another thread is letting go of it. It wants the lock on the opening for that, so this
+            // one must not wait for it with that lock.
+            None => wait_until_closed(*file),
+        }
     }
     let participant = Arc::new(open()?);
-    known.insert(path.to_owned(), Arc::downgrade(&participant));
+    let opened = (Arc::downgrade(&participant), participant.region.open_file());
+    known.insert(path.to_owned(), opened);
     Ok(participant)
 }
 
@@ -265,7 +274,7 @@ impl DurableLog for Durable {
             .tail
             .load(std::sync::atomic::Ordering::SeqCst);
         self.log.wait(region, tail)?;
-        region.control().log.take_checkpoint().map_err(log_error)
+        self.log.checkpoint(region)
     }
 }
 

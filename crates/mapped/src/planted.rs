@@ -1,10 +1,12 @@
 //! Faults that the tests plant: dying at a chosen instruction of a critical section, and leaving
-//! validation out. Only with the feature `planted-faults`, which the tests of this crate turn on and
+//! validation out; and how much of the ring a thread has looked at, which says what an old reader costs
+//! without a clock. Only with the feature `planted-faults`, which the tests of this crate turn on and
 //! nothing else does; without it every call here is nothing.
 //!
 //! A proof needs them: a checker that never sees an anomaly may be blind, and a death between two
 //! particular stores is met by random kills once in a million.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 static SKIP_VALIDATION: AtomicBool = AtomicBool::new(false);
@@ -86,6 +88,24 @@ pub(crate) fn step(step: Step) {
     if cfg!(feature = "planted-faults") && DIE_AT.load(Ordering::Relaxed) == step as u32 + 1 {
         die();
     }
+}
+
+thread_local! {
+    static LOOKED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// This thread looks at so many bytes of records in the ring.
+#[inline]
+pub(crate) fn look(bytes: usize) {
+    if cfg!(feature = "planted-faults") {
+        LOOKED.set(LOOKED.get() + bytes as u64);
+    }
+}
+
+/// Bytes of records in the ring that this thread has looked at.
+#[cfg(feature = "planted-faults")]
+pub fn looked() -> u64 {
+    LOOKED.get()
 }
 
 /// Whether validation is left out.

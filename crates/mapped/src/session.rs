@@ -26,7 +26,7 @@ use crate::shared::backing;
 use crate::shared::control::{IDLE, Slot};
 use crate::shared::ring::{Frames, changes};
 use crate::shared::versions;
-use crate::view::{View, fault};
+use crate::view::{View, ViewKind, fault};
 use parking_lot::lock_api::RawMutex as _;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -69,6 +69,8 @@ pub struct Session {
     written: Vec<u64>,
     redo: Vec<u8>,
     scratch: Box<PageBytes>,
+    /// The transaction that was just published asked old readers to let go of versions.
+    asked_the_old: bool,
     /// Conflicts since a transaction of this session committed.
     conflicts: u32,
     /// Transactions that are to have exact sets.
@@ -110,6 +112,7 @@ impl Session {
             written: Vec::new(),
             redo: Vec::new(),
             scratch: Box::new([0; PAGE_SIZE]),
+            asked_the_old: false,
             conflicts: 0,
             exact: 0,
             lent: false,
@@ -237,7 +240,7 @@ impl Session {
         if !added.is_empty() {
             self.mechanism.mapped(&self.view, added)?;
         }
-        self.refresh(pin, folded, snapshot)?;
+        self.refresh(pin, snapshot)?;
         self.slot().pin.store(folded, Ordering::SeqCst);
         self.running = Some(begin);
         Ok(())
@@ -270,23 +273,26 @@ impl Session {
     }
 
     /// Makes the view right for the snapshot.
-    fn refresh(&mut self, pin: u64, folded: u64, snapshot: u64) -> Result<(), SegmentError> {
+    fn refresh(&mut self, pin: u64, snapshot: u64) -> Result<(), SegmentError> {
         let stale = self.view.take_stale();
         if stale || self.seen < pin {
             self.mechanism.reset(&self.view)?;
             self.dropped = true;
         }
-        let from = match self.dropped {
-            true => folded,
-            false => self.seen,
-        };
-        // SAFETY: the slot pins the ring from `pin` on, and `folded` and `seen` are not before it.
-        for frame in unsafe { Frames::new(&self.shared.region, from.min(snapshot), snapshot) } {
-            if frame.writer == self.writer && !self.dropped {
-                continue;
+        self.view.follow();
+        if !self.dropped {
+            // SAFETY: the slot pins the ring from `pin` on, and `seen` is not before it.
+            for frame in unsafe { Frames::new(&self.shared.region, self.seen, snapshot) } {
+                if frame.writer == self.writer {
+                    continue;
+                }
+                for change in changes(frame.records) {
+                    self.mechanism.refresh(&self.view, change, frame.end)?;
+                }
             }
-            for change in changes(frame.records) {
-                self.mechanism.refresh(&self.view, change, frame.end)?;
+        } else if self.view.kind() != ViewKind::Signal {
+            for page in self.view.lagging_pages() {
+                self.mechanism.renew(&self.view, page)?;
             }
         }
         self.seen = snapshot;

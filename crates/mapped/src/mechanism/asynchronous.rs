@@ -86,6 +86,13 @@ impl Mechanism for Asynchronous {
         Ok(())
     }
 
+    fn renew(&mut self, view: &View, page: u64) -> Result<(), SegmentError> {
+        match view.guarded.has(page) {
+            true => Ok(()),
+            false => Self::guard(view, page),
+        }
+    }
+
     fn reset(&mut self, view: &View) -> Result<(), SegmentError> {
         let bytes = view.mapped() as usize * PAGE_SIZE;
         if bytes == 0 {
@@ -107,6 +114,8 @@ impl Mechanism for Asynchronous {
         pages: Range<u64>,
         access: Access,
     ) -> Result<(), SegmentError> {
+        // The memory may be lent to other threads, in which the fault handler runs.
+        let resolving = view.resolve_alone();
         for page in pages.clone() {
             if view.guarded.has(page) {
                 view.unguard(page).map_err(refused("make a page right"))?;
@@ -116,6 +125,7 @@ impl Mechanism for Asynchronous {
                     .map_err(refused("open pages for writing"))?;
             }
         }
+        drop(resolving);
         // One page of the session's own is there: at most its protection is to be taken away, and a fault
         // costs less than asking for that.
         if pages.end - pages.start == 1 && view.private.has(pages.start) {
@@ -167,10 +177,7 @@ impl Mechanism for Asynchronous {
     }
 
     fn invalidate(&mut self, view: &View, page: u64) -> Result<(), SegmentError> {
-        match view.guarded.has(page) {
-            true => Ok(()),
-            false => Self::guard(view, page),
-        }
+        self.renew(view, page)
     }
 
     fn end(&mut self, view: &View, forget: bool) -> Result<bool, SegmentError> {

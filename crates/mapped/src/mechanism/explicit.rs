@@ -75,6 +75,11 @@ impl Mechanism for Explicit {
         Ok(())
     }
 
+    fn renew(&mut self, view: &View, page: u64) -> Result<(), SegmentError> {
+        view.renew(page);
+        Ok(())
+    }
+
     fn reset(&mut self, view: &View) -> Result<(), SegmentError> {
         view.drop_pages(0, view.mapped())?;
         view.private.clear_first(view.mapped());

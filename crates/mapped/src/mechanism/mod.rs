@@ -104,6 +104,9 @@ pub trait Mechanism: Debug + Send {
     /// record's frame ends in the ring.
     fn refresh(&mut self, view: &View, change: Change<'_>, end: u64) -> Result<(), SegmentError>;
 
+    /// The view's own pages were dropped, and it shows a base page that lacks records of the snapshot.
+    fn renew(&mut self, view: &View, page: u64) -> Result<(), SegmentError>;
+
     /// Forgets all that the view holds; it then shows the base pages.
     fn reset(&mut self, view: &View) -> Result<(), SegmentError>;
 

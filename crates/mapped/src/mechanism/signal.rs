@@ -40,6 +40,10 @@ impl Mechanism for Signal {
         Ok(())
     }
 
+    fn renew(&mut self, _: &View, _: u64) -> Result<(), SegmentError> {
+        Ok(())
+    }
+
     fn reset(&mut self, view: &View) -> Result<(), SegmentError> {
         // All at once: page by page it could be refused. The warden copied pages that no transaction has
         // touched.
@@ -60,6 +64,8 @@ impl Mechanism for Signal {
         access: Access,
     ) -> Result<(), SegmentError> {
         let refused = refused("make pages accessible");
+        // The memory may be lent to other threads, in which the fault handler runs.
+        let _resolving = view.resolve_alone();
         for page in pages {
             if !view.is_readable(page) {
                 view.let_read(page).map_err(&refused)?;

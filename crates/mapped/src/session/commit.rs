@@ -9,6 +9,7 @@ use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use crate::shared::control::IDLE;
 use crate::shared::ring::{self, Frames, changes};
+use crate::shared::versions;
 use sardonyx_storage::log::record::{append_write, mark_end};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use std::sync::atomic::Ordering;
@@ -48,11 +49,15 @@ impl Session {
         let until = control.tail.load(Ordering::SeqCst);
         self.validate(snapshot, until)?;
         if !begin.exclusive {
+            self.shared.wait_for_log(self.redo.len())?;
             self.shared.lock_commit(|| self.let_go(until))?;
         }
         let published = self.publish(begin, snapshot, until);
         if !begin.exclusive {
             self.shared.unlock_commit();
+        }
+        if std::mem::take(&mut self.asked_the_old) {
+            self.shared.tell_of_slow_reader(self.slot);
         }
         published.map(Some)
     }
@@ -91,15 +96,17 @@ impl Session {
         // This transaction needs its snapshot no more, and should not keep itself from folding.
         self.slot().snapshot.store(IDLE, Ordering::SeqCst);
         planted::step(Step::SlotFree);
-        ring::fold(&shared.region, Some(self.writer));
+        let published = ring::frame_bytes(self.redo.len());
+        let bytes = ring::fold_bytes(published);
+        ring::fold(&shared.region, Some(self.writer), bytes);
+        self.asked_the_old = versions::ask_the_old(&shared.region, self.slot, published);
         Ok(end)
     }
 
     /// What this transaction used was found unchanged up to `validated`: before that it needs no old
-    /// versions any more, for its records are made. Others may need the room.
+    /// versions any more, for its records are made. Others may need the room. Should it not commit after
+    /// all, what it wrote cannot be put back page by page.
     pub(super) fn let_go(&self, validated: u64) {
-        // Should it not commit after all, what it wrote cannot be put back page by page.
-        self.view.mark_stale();
         let slot = self.slot();
         slot.pin.fetch_max(validated, Ordering::SeqCst);
         slot.immune.store(IDLE, Ordering::SeqCst);

@@ -22,13 +22,16 @@ static FORKS: AtomicU32 = AtomicU32::new(0);
 pub(super) struct Backing {
     // Closed before the entry is taken back: fields are dropped in this order.
     file: OwnedFd,
-    _entry: Entry,
+    entry: Entry,
 }
 
-/// That this process has a file open: device, number, and how often the process was forked.
-struct Entry((u64, u64, u32));
+/// A file that this process has open: device, number, and how often the process was forked.
+pub(crate) type OpenFile = (u64, u64, u32);
 
-static OPEN: Mutex<Vec<(u64, u64, u32)>> = Mutex::new(Vec::new());
+/// That this process has a file open.
+struct Entry(OpenFile);
+
+static OPEN: Mutex<Vec<OpenFile>> = Mutex::new(Vec::new());
 static CLOSED: Condvar = Condvar::new();
 
 impl Backing {
@@ -43,8 +46,21 @@ impl Backing {
         open.push(entry);
         Ok(Backing {
             file,
-            _entry: Entry(entry),
+            entry: Entry(entry),
         })
+    }
+
+    pub(super) fn open_file(&self) -> OpenFile {
+        self.entry.0
+    }
+}
+
+/// Returns when this process has closed a file that a region of it had open. The parent's are not a
+/// forked child's affair.
+pub(crate) fn wait_until_closed(file: OpenFile) {
+    let mut open = OPEN.lock();
+    while file.2 == forks() && open.contains(&file) {
+        CLOSED.wait(&mut open);
     }
 }
 

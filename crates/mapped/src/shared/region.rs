@@ -24,6 +24,7 @@ use super::backing::{
 };
 use super::control::{CONTROL_BYTES, Control, PROCESSES, Process, layout_mark};
 use super::control::{IDLE, MAGIC, SLOTS};
+use super::stopped::Patience;
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, RenameFlags};
@@ -84,6 +85,8 @@ pub struct Region {
     forks: u32,
     /// Base pages that this process keeps in memory.
     kept: AtomicU64,
+    /// How this process waits for others that are stopped.
+    patience: Patience,
 }
 
 impl std::fmt::Debug for Region {
@@ -197,7 +200,10 @@ impl Region {
     /// others from taking a place meanwhile; who comes later sees that the name is gone.
     fn remove_if_last(&self) {
         let control = self.control();
-        control.growth.lock();
+        if let Err(stopped) = self.lock_growth() {
+            tracing::warn!(error = %stopped, "a shared memory is not looked after");
+            return;
+        }
         let volatile = control.durable_segment.load(Ordering::Relaxed) == 0;
         if volatile
             && !self.has_others()
@@ -278,13 +284,14 @@ impl Region {
             process: 0,
             forks: forks(),
             kept: AtomicU64::new(0),
+            patience: Patience::new(),
         })
     }
 
     /// Takes a place among the processes.
     fn register(&mut self) -> Result<(), SegmentError> {
         let control = self.control();
-        control.growth.lock();
+        self.lock_growth()?;
         let found = (0..PROCESSES).find(|n| self.lock_place(*n));
         if let Some(n) = found {
             // Whoever had the place before is dead, since the lock on it was free.
@@ -337,10 +344,13 @@ impl Region {
         found
     }
 
-    /// Looks for processes that died and frees what they held. Returns whether one was found.
+    /// Looks for processes that died and frees what they held. Returns whether one was found. If another
+    /// process is at it, or stopped while it was, that is left to the next time.
     pub fn bury_the_dead(&self) -> bool {
         let control = self.control();
-        control.growth.lock();
+        if control.growth.lock_soon().is_none() {
+            return false;
+        }
         let mut found = false;
         for (n, process) in control.processes.iter().enumerate() {
             let dead = n != self.process
@@ -365,7 +375,7 @@ impl Region {
     /// Gives a slot out.
     pub fn take_slot(&self) -> Result<usize, SegmentError> {
         let control = self.control();
-        control.growth.lock();
+        self.lock_growth()?;
         let free = |slot: &super::control::Slot| slot.process.load(Ordering::SeqCst) == 0;
         let found = control.slots.iter().position(free);
         if let Some(n) = found {
@@ -390,6 +400,19 @@ impl Region {
         let slot = &self.control().slots[n];
         slot.snapshot.store(IDLE, Ordering::SeqCst);
         slot.process.store(0, Ordering::SeqCst);
+    }
+
+    fn lock_growth(&self) -> Result<(), SegmentError> {
+        let growth = &self.control().growth;
+        match growth.lock(&self.patience, "the lock on the segment's growth") {
+            Ok(_) => Ok(()),
+            Err(stopped) => Err(stopped.error()),
+        }
+    }
+
+    /// How this process waits for others that are stopped.
+    pub(crate) fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     /// What all processes know together.
@@ -491,7 +514,7 @@ impl Region {
             });
         }
         let control = self.control();
-        control.growth.lock();
+        self.lock_growth()?;
         planted::step(Step::GrowthLocked);
         let have = control.pages.load(Ordering::SeqCst);
         let bytes = (pages * PAGE_SIZE as u64).next_multiple_of(GROW_BYTES);
@@ -552,6 +575,11 @@ impl Region {
     #[inline]
     pub fn was_forked(&self) -> bool {
         forks() != self.forks
+    }
+
+    /// The file, as one that this process has open.
+    pub(crate) fn open_file(&self) -> super::backing::OpenFile {
+        self.file.open_file()
     }
 
     /// The file's path, if it has one.

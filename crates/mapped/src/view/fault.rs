@@ -9,7 +9,6 @@
 use super::kernel::kernel;
 use super::memory::{View, ViewKind};
 use crate::shared::backing;
-use crate::shared::ring::{Frames, changes};
 use rustix::mm::MprotectFlags;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::cell::UnsafeCell;
@@ -358,15 +357,7 @@ impl View {
     fn open_whole(&self) -> std::io::Result<()> {
         let rights = MprotectFlags::READ | MprotectFlags::WRITE;
         self.protect(0, self.mapped(), rights)?;
-        let (folded, snapshot) = self.unfolded();
-        // SAFETY: as for `apply_unfolded`: the slot pins the ring.
-        for frame in unsafe { Frames::new(self.region(), folded, snapshot) } {
-            for change in changes(frame.records) {
-                if !self.readable.has(change.page) {
-                    self.apply(change.page, change.offset, change.bytes);
-                }
-            }
-        }
+        self.make_all_right();
         self.refused.store(libc::ENOMEM, Ordering::Relaxed);
         self.stale.store(true, Ordering::Relaxed);
         Ok(())

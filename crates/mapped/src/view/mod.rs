@@ -3,6 +3,7 @@
 pub mod bitmap;
 pub mod fault;
 pub mod kernel;
+mod lagging;
 mod memory;
 
 pub use memory::{CHUNK_PAGES, View, ViewKind};
