@@ -297,7 +297,8 @@ pub fn has_room(region: &Region, records: usize) -> Result<bool, SegmentError> {
     let mut folded = fold(region, None, fold_bytes(need));
     reclaim(region);
     // Only as much as is needed: whoever comes next does his part.
-    while folded && !(deep && fits(region.ring_bytes())) && !(!deep && fits(HOT_BYTES)) {
+    let bytes = if deep { region.ring_bytes() } else { HOT_BYTES };
+    while folded && !fits(bytes) {
         folded = fold(region, None, fold_bytes(need));
         reclaim(region);
     }

@@ -95,7 +95,8 @@ impl Patience {
 pub(crate) struct Waiting<'a> {
     patience: &'a Patience,
     holds: &'static str,
-    asked: Instant,
+    /// When it was looked last. Not before there was something to wait for: a clock is not free.
+    asked: Option<Instant>,
     /// The process that was found stopped, and since when.
     found: Option<(u32, Instant)>,
 }
@@ -105,7 +106,7 @@ impl<'a> Waiting<'a> {
         Waiting {
             patience,
             holds,
-            asked: Instant::now(),
+            asked: None,
             found: None,
         }
     }
@@ -115,10 +116,11 @@ impl<'a> Waiting<'a> {
     /// # Errors
     /// It has been stopped for longer than the program wants to wait.
     pub(crate) fn look(&mut self, holder: impl FnOnce() -> u32) -> Result<(), StoppedProcess> {
-        if self.asked.elapsed() < ASK_EVERY {
+        let asked = *self.asked.get_or_insert_with(Instant::now);
+        if asked.elapsed() < ASK_EVERY {
             return Ok(());
         }
-        self.asked = Instant::now();
+        self.asked = Some(Instant::now());
         let process = holder();
         let Some(state) = stopped_state(process) else {
             self.found = None;
