@@ -19,9 +19,9 @@ use sardonyx_multilevel::{PageLog, Strategy};
 use sardonyx_workload::complex_objects::{Generator, Mix, References, Scale, Transaction};
 use sardonyx_workload::random::Random;
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 /// Every so many transactions of a thread, one is aborted.

@@ -72,6 +72,9 @@ impl Explore {
         Plan {
             seed,
             crash_at_step: (!seed.is_multiple_of(3)).then_some(1 + seed.wrapping_mul(31) % 600),
+            kill_at_step: seed
+                .is_multiple_of(3)
+                .then_some(1 + seed.wrapping_mul(37) % 600),
             fail_sync_at: seed.is_multiple_of(17).then_some(1 + seed % 90),
             lives: self.lives,
             transactions: self.transactions,

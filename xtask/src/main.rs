@@ -1,14 +1,18 @@
 //! Long runs: `torture` kills a real process again and again, with an outside witness of what was
 //! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
 //! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
-//! `explore` crashes the simulated disk for as many seeds as you give.
+//! `torture-power` cuts the power below the file system under all of these; `torture-damage` damages
+//! files; `explore` crashes the simulated disk for as many seeds as you give.
 
 mod complex_torture;
+mod damage_torture;
 mod explore;
+mod judge;
 mod mapped_torture;
 mod multilevel_operations;
 mod multilevel_torture;
 mod multilevel_victim;
+mod power;
 mod torture;
 mod victim;
 mod witness;
@@ -36,6 +40,14 @@ enum Command {
     /// Kills a process that runs multi-level transactions, under every strategy, at random points, and
     /// its recovery, too; checks that every acknowledged transaction is there once and whole.
     TortureMultilevel(multilevel_torture::MultilevelTorture),
+    /// Cuts the power of a drive with a volatile cache under real file systems, with every way of use,
+    /// and sometimes again during recovery; looks for every acknowledged transaction. Needs root, FUSE
+    /// and loop devices. All options are those of the program `power`: see its `--help`.
+    #[command(disable_help_flag = true)]
+    TorturePower(power::PowerTorture),
+    /// Damages a database's files and compares what opening and verifying say with a checksum of all
+    /// rows.
+    TortureDamage(damage_torture::DamageTorture),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
     /// The process that torture kills.
@@ -50,11 +62,21 @@ enum Command {
     /// The process that torture-multilevel kills.
     #[command(hide = true)]
     MultilevelVictim(multilevel_victim::MultilevelVictim),
+    /// Looks at what a victim left.
+    #[command(hide = true)]
+    Judge(judge::Judge),
+    /// Looks at what a mapped-victim left.
+    #[command(hide = true)]
+    MappedJudge(judge::MappedJudge),
+    /// Looks at what a multilevel-victim left.
+    #[command(hide = true)]
+    MultilevelJudge(judge::MultilevelJudge),
 }
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Torture(torture) => torture.run(),
+        Command::TortureDamage(torture) => torture.run(),
         Command::Explore(explore) => explore.run(),
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),
@@ -63,5 +85,9 @@ fn main() -> anyhow::Result<()> {
         Command::ComplexVictim(victim) => victim.run(),
         Command::TortureMultilevel(torture) => torture.run(),
         Command::MultilevelVictim(victim) => victim.run(),
+        Command::TorturePower(torture) => torture.run(),
+        Command::Judge(judge) => judge.run(),
+        Command::MappedJudge(judge) => judge.run(),
+        Command::MultilevelJudge(mut judge) => judge.run(),
     }
 }

@@ -6,12 +6,13 @@
 //! did is what it was told, or one transaction more, and whole; the survivors go on. With a log, also
 //! after a restart, and by `verify` before it.
 
+use crate::multilevel_torture::verify_sound;
 use anyhow::{Context, bail, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx::GroupLimits;
 use sardonyx::mapped::{MechanismKind, Memory, MemoryAccess, Options, P, Segment};
-use sardonyx::storage::disk::{Disk, RealDisk};
-use sardonyx::storage::verify::verify;
+use sardonyx::storage::backbone::StorageOptions;
 use sardonyx_workload::random::Random;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -51,15 +52,29 @@ pub struct MappedTorture {
 /// Options of the process that is killed.
 #[derive(Args)]
 pub struct MappedVictim {
-    place: PathBuf,
-    #[arg(long)]
-    mechanism: u64,
-    #[arg(long)]
-    durable: bool,
+    #[command(flatten)]
+    setting: Setting,
     #[arg(long)]
     number: u64,
     #[arg(long)]
     seed: u64,
+    /// Only open, and prepare what all use.
+    #[arg(long)]
+    recover_only: bool,
+}
+
+/// How a segment is opened.
+#[derive(Args, Clone, Debug)]
+pub struct Setting {
+    place: PathBuf,
+    #[arg(long)]
+    mechanism: u64,
+    /// It has a log; the place is its directory.
+    #[arg(long)]
+    durable: bool,
+    /// Where the shared memory is, if not where it is by default.
+    #[arg(long)]
+    shared_memory: Option<PathBuf>,
 }
 
 const MECHANISMS: [MechanismKind; 3] = [
@@ -72,23 +87,78 @@ fn word(page: u64, index: u64) -> P<u64> {
     P::from_offset(page * PAGE + index * 8)
 }
 
-/// The smallest ring, so that it wraps all the time.
-fn open(mechanism: u64, durable: bool, place: &Path) -> anyhow::Result<Segment> {
-    let options = Options::new()
-        .mechanism(MECHANISMS[mechanism as usize])
-        .versions_bytes(1)
-        .address_space_bytes(1 << 30);
-    Ok(if durable {
-        options.open(place)?
-    } else {
-        options.open_volatile(&place.to_string_lossy())?
-    })
+impl Setting {
+    /// Opens the segment: with the smallest ring and a small log, so that both wrap all the time.
+    fn open(&self) -> anyhow::Result<Segment> {
+        let storage = StorageOptions {
+            segment_bytes: 8 << 20,
+            block_bytes: 64 << 10,
+            log_bytes_max: 64 << 20,
+            log_bytes_prepared: 16 << 20,
+            limits: GroupLimits {
+                group_bytes: 512 << 10,
+                transaction_bytes: 4 << 20,
+                ..GroupLimits::default()
+            },
+            ..StorageOptions::default()
+        };
+        let mut options = Options::new()
+            .mechanism(MECHANISMS[self.mechanism as usize])
+            .versions_bytes(1)
+            .address_space_bytes(1 << 30)
+            .storage(storage);
+        if let Some(directory) = &self.shared_memory {
+            options = options.shared_memory(directory);
+        }
+        Ok(if self.durable {
+            options.open(&self.place)?
+        } else {
+            options.open_volatile(&self.place.to_string_lossy())?
+        })
+    }
+
+    /// `verify` finds nothing, and each process' transactions are there that it was told of.
+    pub fn judge(&self, acknowledged: &[u64]) -> anyhow::Result<()> {
+        // Killed while it was made, it may be less than a database.
+        if acknowledged.iter().any(|told| *told > 0) {
+            verify_sound(&self.place)?;
+        }
+        let segment = self.open()?;
+        prepare(&segment)?;
+        for (number, told) in acknowledged.iter().enumerate() {
+            check(&segment, number as u64, *told)?;
+        }
+        Ok(())
+    }
+}
+
+/// Gives the accounts what they have at first, unless they have it.
+fn prepare(segment: &Segment) -> anyhow::Result<()> {
+    let prepared = segment.run(|tx| -> anyhow::Result<()> {
+        if tx.length() < PAGES * PAGE {
+            tx.grow_to(PAGES * PAGE)?;
+        }
+        // All or none of them were written.
+        let mut written = false;
+        for page in ACCOUNTS {
+            written |= tx.read(word(page, 0))? != 0;
+        }
+        for page in ACCOUNTS.filter(|_| !written) {
+            tx.write(word(page, 0), EACH)?;
+        }
+        Ok(())
+    });
+    Ok(prepared?)
 }
 
 impl MappedVictim {
     /// Runs until killed.
     pub fn run(&self) -> anyhow::Result<()> {
-        let segment = open(self.mechanism, self.durable, &self.place)?;
+        let segment = self.setting.open()?;
+        prepare(&segment)?;
+        if self.recover_only {
+            return Ok(());
+        }
         let mut random = Random::new(self.seed);
         let mut out = std::io::stdout().lock();
         loop {
@@ -204,7 +274,13 @@ impl Arena<'_> {
     }
 
     fn open(&self) -> anyhow::Result<Segment> {
-        open(self.mechanism, self.durable(), &self.place)
+        let setting = Setting {
+            place: self.place.clone(),
+            mechanism: self.mechanism,
+            durable: self.durable(),
+            shared_memory: None,
+        };
+        setting.open()
     }
 
     fn remove(&self) -> anyhow::Result<()> {
@@ -250,13 +326,7 @@ impl Arena<'_> {
 
     fn torture(&mut self) -> anyhow::Result<u64> {
         let mut segment = self.open()?;
-        segment.run(|tx| -> anyhow::Result<()> {
-            tx.grow_to(PAGES * PAGE)?;
-            for page in ACCOUNTS {
-                tx.write(word(page, 0), EACH)?;
-            }
-            Ok(())
-        })?;
+        prepare(&segment)?;
         let mut workers = Vec::new();
         for _ in 0..self.options.processes {
             workers.push(self.start()?);
@@ -280,7 +350,7 @@ impl Arena<'_> {
                 }
                 if self.durable() {
                     drop(segment);
-                    self.verify()?;
+                    verify_sound(&self.place)?;
                     segment = self.open()?;
                 }
             } else {
@@ -305,17 +375,6 @@ impl Arena<'_> {
         }
         progress.finish_and_clear();
         Ok(told)
-    }
-
-    fn verify(&self) -> anyhow::Result<()> {
-        let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(&self.place)?);
-        let found = verify(&disk, 64 << 30, 1)?;
-        ensure!(
-            found.is_sound(),
-            "verify finds damage: {:?}",
-            found.findings
-        );
-        Ok(())
     }
 }
 

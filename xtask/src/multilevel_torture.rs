@@ -10,17 +10,15 @@
 use crate::multilevel_operations::{ACCOUNTS, Plan, WORKERS_MAX};
 use crate::multilevel_victim::{Opened, StrategyName, open};
 use crate::witness;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx::storage::disk::{Disk, RealDisk};
 use sardonyx::storage::verify::verify;
 use sardonyx_workload::random::Random;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Options of `torture-multilevel`.
 #[derive(Args)]
@@ -47,7 +45,7 @@ pub struct MultilevelTorture {
 
 /// What was met.
 #[derive(Default)]
-struct Met {
+pub struct Met {
     recoveries_killed: u64,
     undone_transactions: u64,
     undone_operations: u64,
@@ -118,42 +116,57 @@ impl MultilevelTorture {
         witness::recover_and_die(&mut command, random)
     }
 
-    /// Looks at everything. Returns how many transactions there are. What is found is from then on as
-    /// if it had been acknowledged: the worker goes on after it.
     fn check(&self, life: u64, acknowledged: &mut [u64], met: &mut Met) -> anyhow::Result<u64> {
-        let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(&self.directory)?);
-        // A process killed while it made the database has left less than one.
-        if acknowledged.iter().any(|told| *told > 0) {
-            let found = verify(&disk, 1 << 30, 1)?;
-            ensure!(found.is_sound(), "verify: {:?}", found.findings);
-        }
-        drop(disk);
-        let opened = open(&self.directory, life, self.strategy)?;
-        met.undone_transactions += opened.database.undone().transactions;
-        met.undone_operations += opened.database.undone().operations;
-        let (mut balances, mut stock) = (vec![0; ACCOUNTS as usize], 0);
-        let mut journaled = 0;
-        for (worker, told) in acknowledged.iter_mut().enumerate() {
-            let journal = opened.journal(worker as u64)?;
-            *told = check_journal(worker as u64, &journal, *told)?;
-            for &(number, change) in &journal {
-                for (from, to, amount) in Plan::of(worker as u64, number).transfers {
-                    balances[from as usize] -= amount;
-                    balances[to as usize] += amount;
-                }
-                stock += change;
-            }
-            journaled += journal.len() as u64;
-        }
-        let found = opened.balances()?;
-        ensure!(
-            found == (balances, stock),
-            "not what the journaled transactions make of the accounts and the stock: {found:?}"
-        );
-        let Opened { database, .. } = opened;
-        database.close()?;
-        Ok(journaled)
+        check(&self.directory, life, self.strategy, acknowledged, met)
     }
+}
+
+/// Looks at everything. Returns how many transactions there are. What is found is from then on as
+/// if it had been acknowledged: the worker goes on after it.
+pub fn check(
+    directory: &Path,
+    life: u64,
+    strategy: Option<StrategyName>,
+    acknowledged: &mut [u64],
+    met: &mut Met,
+) -> anyhow::Result<u64> {
+    // A process killed while it made the database has left less than one.
+    if acknowledged.iter().any(|told| *told > 0) {
+        verify_sound(directory)?;
+    }
+    let opened = open(directory, life, strategy)?;
+    met.undone_transactions += opened.database.undone().transactions;
+    met.undone_operations += opened.database.undone().operations;
+    let (mut balances, mut stock) = (vec![0; ACCOUNTS as usize], 0);
+    let mut journaled = 0;
+    for (worker, told) in acknowledged.iter_mut().enumerate() {
+        let journal = opened.journal(worker as u64)?;
+        *told = check_journal(worker as u64, &journal, *told)?;
+        for &(number, change) in &journal {
+            for (from, to, amount) in Plan::of(worker as u64, number).transfers {
+                balances[from as usize] -= amount;
+                balances[to as usize] += amount;
+            }
+            stock += change;
+        }
+        journaled += journal.len() as u64;
+    }
+    let found = opened.balances()?;
+    ensure!(
+        found == (balances, stock),
+        "not what the journaled transactions make of the accounts and the stock: {found:?}"
+    );
+    let Opened { database, .. } = opened;
+    database.close()?;
+    Ok(journaled)
+}
+
+/// `verify` finds nothing.
+pub fn verify_sound(directory: &Path) -> anyhow::Result<()> {
+    let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(directory)?);
+    let found = verify(&disk, 1 << 30, 1)?;
+    ensure!(found.is_sound(), "verify: {:?}", found.findings);
+    Ok(())
 }
 
 /// A journal has all transactions that commit, up to the last acknowledged one or the one after.

@@ -1,18 +1,16 @@
 //! The kill loop, and the witness: it knows from outside what was acknowledged, kills the process at
 //! a random point, kills the recovery a few times, and then looks for every transaction.
 
-use crate::victim::{options, scale};
+use crate::victim::{Setting, scale};
 use crate::witness;
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx_benchmark::proof::prove;
 use sardonyx_benchmark::schema::Schema;
 use sardonyx_workload::random::Random;
-use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 /// Options of `torture`.
 #[derive(Args)]
@@ -112,33 +110,41 @@ impl Torture {
     }
 
     fn check(&self, life: u64, acknowledged: &[u64]) -> anyhow::Result<()> {
-        let database = options(life).open(&self.directory)?;
-        let schema = Schema::of(&database)?;
-        let counts = database.read(|view| {
-            (
-                view.count(schema.accounts),
-                view.count(schema.tellers),
-                view.count(schema.branches),
-            )
-        });
-        let told: u64 = acknowledged.iter().sum();
-        if counts != (scale().accounts(), scale().tellers(), scale().branches()) {
-            // Killed while loading: nothing can have been acknowledged. Start over.
-            ensure!(
-                told == 0,
-                "{told} acknowledged, but the tables are {counts:?}"
-            );
-            drop(database);
-            return remove(&self.directory);
-        }
-        let proof = prove(&database, &schema, acknowledged, 0)?;
-        ensure!(proof.holds(), "{proof:?}");
-        database.close()?;
-        Ok(())
+        check(&self.directory, &Setting::of_shape(life), acknowledged)
     }
 }
 
-fn remove(directory: &Path) -> anyhow::Result<()> {
+/// Looks for every acknowledged transaction. Where nothing was acknowledged and the tables were not
+/// loaded yet, the database is removed.
+pub fn check(directory: &Path, setting: &Setting, acknowledged: &[u64]) -> anyhow::Result<()> {
+    let opened = setting.open(directory)?;
+    let database = &opened.database;
+    let schema = Schema::of(database)?;
+    let counts = database.read(|view| {
+        (
+            view.count(schema.accounts),
+            view.count(schema.tellers),
+            view.count(schema.branches),
+        )
+    });
+    let told: u64 = acknowledged.iter().sum();
+    if counts != (scale().accounts(), scale().tellers(), scale().branches()) {
+        // Killed while loading: nothing can have been acknowledged. Start over.
+        ensure!(
+            told == 0,
+            "{told} acknowledged, but the tables are {counts:?}"
+        );
+        opened.close()?;
+        setting.remove(directory)
+    } else {
+        let proof = prove(database, &schema, acknowledged, 0)?;
+        ensure!(proof.holds(), "{proof:?}");
+        opened.close()
+    }
+}
+
+/// Removes a directory that may be there.
+pub fn remove(directory: &Path) -> anyhow::Result<()> {
     match std::fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),

@@ -2,17 +2,22 @@
 //! tells the witness, over its standard output, how many transactions of each client were
 //! acknowledged. It tells after each acknowledgement and before the next request of that client
 //! counts, so what the witness knows is never more than what was acknowledged.
+//!
+//! With `--deferred`, a client's transactions are not waited for one by one: of each batch only the
+//! last returns when it is durable, and what the engine promises is that all before it are then, too.
 
+use crate::torture::remove;
 use anyhow::Context;
 use clap::Args;
-use sardonyx::{Options, Shape};
+use sardonyx::{Database, Durability, Options, Procedure, Registered, Shape};
 use sardonyx_benchmark::load::load;
 use sardonyx_benchmark::schema::Schema;
 use sardonyx_benchmark::transaction::{DebitCredit, Numbered};
+use sardonyx_standby::{ListeningStandby, Standby, StandbyOptions, StandbyServer};
 use sardonyx_workload::debit_credit::{Generator, OTHER_BRANCH_PERCENT, Scale};
 use std::collections::VecDeque;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `victim`.
 #[derive(Args)]
@@ -25,9 +30,11 @@ pub struct Victim {
     clients: usize,
     #[arg(long)]
     seed: u64,
-    /// 0: coalesced, 1: pipelined, 2: threadless.
+    #[command(flatten)]
+    setting: Setting,
+    /// Only the last transaction of a batch is waited for.
     #[arg(long)]
-    shape: u64,
+    deferred: bool,
     /// Only open, and close.
     #[arg(long)]
     recover_only: bool,
@@ -38,73 +45,186 @@ pub fn scale() -> Scale {
     Scale::new(20_000, 100, 10).expect("a valid scale")
 }
 
-/// The options that every life uses: a small log, so that it is recycled all the time.
-pub fn options(shape: u64) -> Options {
-    let shape = match shape % 3 {
-        0 => Shape::Coalesced,
-        1 => Shape::Pipelined {
-            input_threads: 2,
-            output_threads: 2,
-        },
-        _ => Shape::Threadless,
-    };
-    let limits = sardonyx::GroupLimits {
-        group_bytes: 512 << 10,
-        transaction_bytes: 4 << 20,
-        ..Default::default()
-    };
-    Options::new()
-        .shape(shape)
-        .group_limits(limits)
-        .segment_bytes(8 << 20)
-        .block_bytes(64 << 10)
-        .stripes(2)
-        .log_bytes_max(64 << 20)
-        .log_bytes_prepared(16 << 20)
+/// How a victim, or who judges what it left, opens the database.
+#[derive(Args, Clone)]
+pub struct Setting {
+    /// 0: coalesced, 1: pipelined, 2: threadless.
+    #[arg(long)]
+    pub shape: u64,
+    /// A checkpoint begins after so many transactions.
+    #[arg(long)]
+    checkpoint_transactions: Option<u64>,
+    /// A standby in this directory, in the same process, takes the checkpoints.
+    #[arg(long)]
+    pub standby: Option<PathBuf>,
+}
+
+/// An open database, and its standby, if it has one.
+pub struct Opened {
+    pub database: Database,
+    standby: Option<ListeningStandby>,
+}
+
+impl Opened {
+    /// Closes both.
+    pub fn close(self) -> anyhow::Result<()> {
+        self.database.close().context("closing")?;
+        if let Some(standby) = self.standby {
+            standby.stop();
+        }
+        Ok(())
+    }
+}
+
+impl Setting {
+    /// One of the shapes, and nothing else.
+    pub fn of_shape(shape: u64) -> Setting {
+        Setting {
+            shape,
+            checkpoint_transactions: None,
+            standby: None,
+        }
+    }
+
+    /// Removes the database, and its standby's directory.
+    pub fn remove(&self, path: &Path) -> anyhow::Result<()> {
+        remove(path)?;
+        self.standby.as_deref().map_or(Ok(()), remove)
+    }
+
+    /// Opens the database: with a small log, so that it is recycled all the time.
+    pub fn open(&self, path: &Path) -> anyhow::Result<Opened> {
+        let shape = match self.shape % 3 {
+            0 => Shape::Coalesced,
+            1 => Shape::Pipelined {
+                input_threads: 2,
+                output_threads: 2,
+            },
+            _ => Shape::Threadless,
+        };
+        let limits = sardonyx::GroupLimits {
+            group_bytes: 512 << 10,
+            transaction_bytes: 4 << 20,
+            ..Default::default()
+        };
+        let mut options = Options::new()
+            .shape(shape)
+            .group_limits(limits)
+            .segment_bytes(8 << 20)
+            .block_bytes(64 << 10)
+            .stripes(2)
+            .log_bytes_max(64 << 20)
+            .log_bytes_prepared(16 << 20);
+        if let Some(transactions) = self.checkpoint_transactions {
+            options = options.checkpoint_interval_transactions(transactions);
+        }
+        let mut standby = None;
+        if let Some(directory) = &self.standby {
+            let server = StandbyServer::open(directory, StandbyOptions::new())?;
+            let server = server.listen("127.0.0.1:0")?;
+            options = options.checkpoint_at(Standby::at(server.address().to_string()));
+            standby = Some(server);
+        }
+        let database = options.open(path)?;
+        Ok(Opened { database, standby })
+    }
 }
 
 impl Victim {
     /// Runs until killed.
     pub fn run(&self) -> anyhow::Result<()> {
-        let database = options(self.shape).open(&self.path)?;
-        let schema = Schema::of(&database)?;
+        let opened = self.setting.open(&self.path)?;
+        let database = &opened.database;
+        let schema = Schema::of(database)?;
         if database.read(|view| view.count(schema.branches)) == 0 {
-            load(&database, &schema, &scale(), |_| {})?;
+            load(database, &schema, &scale(), |_| {})?;
         }
         if self.recover_only {
-            return database.close().context("closing");
+            return opened.close();
         }
-        let procedure = database.register(DebitCredit::new(schema))?;
+        let transaction = DebitCredit::new(schema);
+        let procedure = database.register(transaction)?;
         std::thread::scope(|scope| {
             for client in 0..self.clients {
-                let (database, procedure) = (&database, &procedure);
-                let number = self.first_client + client;
-                scope.spawn(move || -> anyhow::Result<()> {
-                    let seed = self.seed.wrapping_add(client as u64);
-                    let mut requests = Generator::new(scale(), OTHER_BRANCH_PERCENT, seed)?;
-                    let (mut sent, mut acknowledged) = (0u64, 0u64);
-                    let mut window = VecDeque::new();
-                    let size = 1 + (seed % 400);
-                    loop {
-                        let batch = (0..size)
-                            .map(|n| Numbered {
-                                transaction: ((number as u64) << 48) | (sent + n),
-                                request: requests.request(),
-                            })
-                            .collect();
-                        sent += size;
-                        window.push_back(database.submit_batch(procedure, batch, client));
-                        if window.len() > 4 {
-                            let ticket = window.pop_front().expect("not empty");
-                            ticket.wait()?;
-                            acknowledged += size;
-                            tell(number as u64, acknowledged)?;
-                        }
-                    }
+                let procedure = &procedure;
+                scope.spawn(move || match self.deferred {
+                    true => self.defer(database, &schema, &transaction, client),
+                    false => self.submit(database, procedure, client),
                 });
             }
         });
         Ok(())
+    }
+
+    /// The number of a life's client among all, its requests, and how many make a batch.
+    fn client(&self, client: usize) -> anyhow::Result<(u64, Generator, u64)> {
+        let seed = self.seed.wrapping_add(client as u64);
+        let requests = Generator::new(scale(), OTHER_BRANCH_PERCENT, seed)?;
+        let number = (self.first_client + client) as u64;
+        Ok((number, requests, 1 + (seed % 400)))
+    }
+
+    /// Submits batches, some of them at once.
+    fn submit(
+        &self,
+        database: &Database,
+        procedure: &Registered<DebitCredit>,
+        client: usize,
+    ) -> anyhow::Result<()> {
+        let (number, mut requests, size) = self.client(client)?;
+        let (mut sent, mut acknowledged) = (0u64, 0u64);
+        let mut window = VecDeque::new();
+        loop {
+            let batch = (0..size)
+                .map(|n| Numbered {
+                    transaction: (number << 48) | (sent + n),
+                    request: requests.request(),
+                })
+                .collect();
+            sent += size;
+            window.push_back(database.submit_batch(procedure, batch, client));
+            if window.len() > 4 {
+                let ticket = window.pop_front().expect("not empty");
+                ticket.wait()?;
+                acknowledged += size;
+                tell(number, acknowledged)?;
+            }
+        }
+    }
+
+    /// Runs one after the other, and waits for the last of each batch alone.
+    fn defer(
+        &self,
+        database: &Database,
+        schema: &Schema,
+        transaction: &DebitCredit,
+        client: usize,
+    ) -> anyhow::Result<()> {
+        let (number, mut requests, size) = self.client(client)?;
+        let mut run = 0;
+        loop {
+            for left in (0..size).rev() {
+                let numbered = Numbered {
+                    transaction: (number << 48) | run,
+                    request: requests.request(),
+                };
+                let durability = match left {
+                    0 => Durability::Durable,
+                    _ => Durability::Deferred,
+                };
+                database.run_with(durability, |tx| -> anyhow::Result<()> {
+                    let request = &numbered.request;
+                    let rows = (
+                        tx.find(schema.accounts, &request.account),
+                        tx.find(schema.tellers, &u64::from(request.teller)),
+                        tx.find(schema.branches, &u64::from(request.branch)),
+                    );
+                    Ok(transaction.execute(&numbered, rows, tx)?)
+                })?;
+                run += 1;
+            }
+            tell(number, run)?;
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! one has now.
 
 use anyhow::{Context, bail};
-use sardonyx_workload::Random;
+use sardonyx_workload::random::Random;
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -244,14 +244,21 @@ impl Segment {
 
     /// Says that an array, or a part of one, is going to be read or written in the running
     /// transaction: cheaper than finding out page by page, and needed before a system call writes
-    /// into it (``file.readinto``).
+    /// into it (``file.readinto``), or, by the mechanism ``"signal"``, reads from it in a transaction
+    /// (``file.write``). Returns the array: ``segment.touch(prices).tofile(path)``.
     #[pyo3(signature = (array, *, write=false))]
-    fn touch(&self, py: Python<'_>, array: Bound<'_, PyAny>, write: bool) -> PyResult<()> {
+    fn touch<'py>(
+        &self,
+        py: Python<'py>,
+        array: Bound<'py, PyAny>,
+        write: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let bounds = py
             .import("numpy.lib.array_utils")?
-            .call_method1("byte_bounds", (array,))?;
+            .call_method1("byte_bounds", (&array,))?;
         let access = if write { Access::Write } else { Access::Read };
-        Ok(self.session(py)?.get().touch(bounds.extract()?, access)?)
+        self.session(py)?.get().touch(bounds.extract()?, access)?;
+        Ok(array)
     }
 
     /// Takes a checkpoint, so that less is to be redone when the segment is opened after a crash.
@@ -330,7 +337,10 @@ fn options(
             return Err(PyValueError::new_err(message));
         }
     };
-    let mut options = Options::new().mechanism(mechanism);
+    // NumPy writes arrays to files by system calls, and nobody can say so before.
+    let mut options = Options::new()
+        .mechanism(mechanism)
+        .ready_for_system_calls(true);
     if let Some(bytes) = versions_bytes {
         options = options.versions_bytes(bytes);
     }

@@ -85,3 +85,24 @@ def test_two_handles_of_one_process_are_one_segment(tmp_path):
                 b[0] = 2
             with one.transaction():
                 assert a[0] == 2
+
+
+@pytest.mark.parametrize("checkpoint", [False, True])
+def test_arrays_that_were_never_written_are_there_after_a_restart(tmp_path, mechanism, checkpoint):
+    directory = tmp_path / "bank.sdx"
+    shapes = {"old": 10, "large": 5 << 20, "second": 6 << 20, "third": 1 << 20}
+    for n, (name, shape) in enumerate(shapes.items()):
+        with sardonyx.open(directory, mechanism=mechanism, **workers.SMALL) as segment:
+            for known in list(shapes)[:n]:
+                assert segment[known].shape == (shapes[known],)
+                assert segment[known][-1] == 0
+            segment.array(name, shape=shape, dtype="u1")
+            # The second without a restart between, and larger than what is rounded up to.
+            segment.array(f"{name} too", shape=3 * shape, dtype="u1")
+            if checkpoint:
+                segment.checkpoint()
+    with sardonyx.open(directory, mechanism=mechanism, **workers.SMALL) as segment:
+        assert len(segment.names()) == 2 * len(shapes)
+        third = segment["third too"]
+        with segment.transaction():
+            third[-1] = 7

@@ -1,6 +1,5 @@
 """Several processes on one segment; some of them are killed."""
 
-import faulthandler
 import multiprocessing
 import os
 import signal
@@ -143,19 +142,64 @@ def test_a_forked_child_is_told_so_and_can_open_again(where, mechanism):
         assert snapshot["prices"][0] == 2
 
 
-def test_arrays_do_not_come_along_into_a_child(segment):
-    prices = segment.array("prices", shape=10)
+def test_arrays_are_plain_memory_in_a_child(segment):
+    prices = segment.array("prices", shape=(20, 512))
+    with segment.transaction():
+        prices[:10] = 1
 
     def child():
-        # Pytest's own report of the fault that is expected.
-        faulthandler.disable()
-        return prices[0]
+        before = prices.sum()
+        with open("/dev/null", "wb", buffering=0) as null:
+            assert null.write(prices) == prices.nbytes
+        with pytest.raises(sardonyx.Forked):
+            segment.names()
+        return before
 
-    assert in_child(child)[0] == -signal.SIGSEGV
+    assert in_child(child) == (0, "5120.0")
+
+    def changes():
+        prices[0] += 100
+        prices[19] += 100
+        return prices[0, 0] + prices[1, 0] + prices[19, 511]
+
     with segment.transaction():
-        assert in_child(child)[0] == -signal.SIGSEGV
-        prices[0] = 1
-    assert prices[0] == 1
+        prices[0] = 3
+        prices[19] = 4
+        assert in_child(changes) == (0, "208.0")
+        assert prices[0, 0] == 3
+    with segment.snapshot() as snapshot:
+        assert snapshot["prices"][19, 0] == 4
+        assert in_child(lambda: snapshot["prices"][0])[0] == 1
+        frozen = snapshot["prices"]
+        assert in_child(lambda: frozen[0, 0] + frozen[19, 0]) == (0, "7.0")
+    assert prices[0, 0] == 3
+
+
+INHERITED = """
+import multiprocessing, os, sys
+import numpy as np
+import sardonyx
+segment = sardonyx.private(mechanism=sys.argv[1], address_space_bytes=1 << 30)
+prices = segment.array("prices", shape=100_000)
+with segment.transaction():
+    prices[:] = np.arange(100_000)
+
+def work(part):
+    try:
+        segment.names()
+    except sardonyx.Forked:
+        return float(prices[part::4].sum())
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("fork").Pool(4) as pool:
+        print(sum(pool.map(work, range(4))))
+"""
+
+
+def test_a_forked_pool_works_on_what_it_inherits(mechanism):
+    command = [sys.executable, "-c", INHERITED, mechanism]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "4999950000.0\n", "")
 
 
 SURVIVES = """

@@ -71,3 +71,13 @@ def hold(where, mechanism, exclusive, pipe):
         accounts[:] = -1
         pipe.send("held")
         pipe.recv()
+
+
+def fill(where, mechanism, pipe):
+    """Makes all elements what it is sent, and says so; ends at None."""
+    segment = attach(where, mechanism)
+    prices = segment["prices"]
+    while (value := pipe.recv()) is not None:
+        with segment.transaction():
+            prices[:] = value
+        pipe.send(value)

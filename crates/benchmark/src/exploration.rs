@@ -1,6 +1,7 @@
 //! Crash exploration: random transactions on a simulated disk that crashes at a chosen step, loses,
 //! tears and reorders what was not synced, and may crash again during recovery; then the recovered
-//! database is held against a plain in-memory model.
+//! database is held against a plain in-memory model. Before the machine crashes, other processes may
+//! go on on it after one was killed, or after its sync failed.
 //!
 //! A recovered database must hold exactly the first `j` transactions for some `j` between the last
 //! one that was acknowledged as durable and the last one that ran (I1, I4, I8). Everything follows
@@ -18,18 +19,18 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 /// A record of the explored database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-struct Item {
-    id: u64,
-    value: u64,
+pub(crate) struct Item {
+    pub(crate) id: u64,
+    pub(crate) value: u64,
     filler: [u8; 240],
 }
 record!(Item { table: "items", key: id: u64 });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-struct Note {
-    id: u64,
-    value: u64,
+pub(crate) struct Note {
+    pub(crate) id: u64,
+    pub(crate) value: u64,
 }
 
 impl JournalRow for Note {
@@ -38,9 +39,9 @@ impl JournalRow for Note {
 
 /// What the database should hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Model {
-    items: BTreeMap<u64, u64>,
-    notes: Vec<(u64, u64)>,
+pub(crate) struct Model {
+    pub(crate) items: BTreeMap<u64, u64>,
+    pub(crate) notes: Vec<(u64, u64)>,
 }
 
 /// What to explore.
@@ -50,6 +51,8 @@ pub struct Plan {
     pub seed: u64,
     /// Crash at this step of the disk in the first life; `None`: run it to its end, then crash.
     pub crash_at_step: Option<u64>,
+    /// Kill the process at this step instead; others go on before the machine crashes.
+    pub kill_at_step: Option<u64>,
     /// Fail this sync instead.
     pub fail_sync_at: Option<u64>,
     /// How often the database is crashed and recovered.
@@ -95,17 +98,61 @@ struct Exploration {
     stripes: u32,
 }
 
-struct Opened {
-    database: Database,
-    items: Table<Item>,
-    notes: Journal<Note>,
+pub(crate) struct Opened {
+    pub(crate) database: Database,
+    pub(crate) items: Table<Item>,
+    pub(crate) notes: Journal<Note>,
 }
+
+impl Item {
+    pub(crate) fn new(id: u64, value: u64) -> Item {
+        Item {
+            id,
+            value,
+            filler: [7; 240],
+        }
+    }
+}
+
+/// Opens the explored database: small files and bounds, so that a few hundred transactions meet all
+/// of them.
+pub(crate) fn open_on(disk: &SimulatedDisk, identity: u64, stripes: u32) -> Result<Opened, Error> {
+    let limits = GroupLimits {
+        group_bytes: 8 << 10,
+        transaction_bytes: 16 << 10,
+        depth: 1,
+        buffers: 4,
+    };
+    let database = Options::new()
+        .shape(Shape::Threadless)
+        .segment_bytes(32 << 10)
+        .block_bytes(4096 * 4)
+        .stripes(stripes)
+        .log_bytes_max(256 << 10)
+        .log_bytes_prepared(0)
+        .checkpoint_interval_bytes(48 << 10)
+        .memory_bytes_max(MEMORY_BYTES_MAX)
+        .group_limits(limits)
+        .identity(identity)
+        .hash_seed(identity)
+        .open_on(Arc::new(disk.clone()))?;
+    let (items, notes) = (database.table()?, database.journal()?);
+    Ok(Opened {
+        database,
+        items,
+        notes,
+    })
+}
+
+/// The most bytes of pages of an explored database.
+pub(crate) const MEMORY_BYTES_MAX: u64 = 64 << 20;
 
 impl Exploration {
     fn new(plan: Plan) -> Self {
         let mut random = Random::new(plan.seed);
         let faults = Faults {
             crash_at_step: plan.crash_at_step,
+            kill_at_step: plan.kill_at_step,
             fail_sync_at: plan.fail_sync_at,
             ..Faults::default()
         };
@@ -133,37 +180,15 @@ impl Exploration {
             {
                 return Err(format!("life {life}: {error}"));
             }
-            self.crash_and_recover()
+            self.go_on()
+                .and_then(|()| self.crash_and_recover())
                 .map_err(|what| format!("life {life}: {what}"))?;
         }
         Ok(self.explored)
     }
 
     fn open(&self) -> Result<Opened, Error> {
-        let limits = GroupLimits {
-            group_bytes: 8 << 10,
-            transaction_bytes: 16 << 10,
-            depth: 1,
-            buffers: 4,
-        };
-        let database = Options::new()
-            .shape(Shape::Threadless)
-            .segment_bytes(32 << 10)
-            .block_bytes(4096 * 4)
-            .stripes(self.stripes)
-            .log_bytes_max(256 << 10)
-            .log_bytes_prepared(0)
-            .checkpoint_interval_bytes(48 << 10)
-            .memory_bytes_max(64 << 20)
-            .group_limits(limits)
-            .identity(self.plan.seed | 1)
-            .open_on(Arc::new(self.disk.clone()))?;
-        let (items, notes) = (database.table()?, database.journal()?);
-        Ok(Opened {
-            database,
-            items,
-            notes,
-        })
+        open_on(&self.disk, self.plan.seed | 1, self.stripes)
     }
 
     /// Runs random transactions until the plan's number or the crash.
@@ -200,14 +225,7 @@ impl Exploration {
                 let (id, value) = (random.below(120), random.next_u64());
                 match random.below(10) {
                     0..=3 if !model.items.contains_key(&id) => {
-                        transaction.insert(
-                            opened.items,
-                            &Item {
-                                id,
-                                value,
-                                filler: [7; 240],
-                            },
-                        )?;
+                        transaction.insert(opened.items, &Item::new(id, value))?;
                         model.items.insert(id, value);
                     }
                     0..=6 => {
@@ -248,6 +266,49 @@ impl Exploration {
         Ok(())
     }
 
+    /// Goes on on the same machine, perhaps: as one process or several, each of which may be killed or
+    /// see a sync fail.
+    fn go_on(&mut self) -> Result<(), String> {
+        while self.random.chance(40) {
+            let within = Some(1 + self.random.below(60));
+            let (kill_at_step, fail_sync_at) = match self.random.below(3) {
+                0 => (within, None),
+                1 => (None, within),
+                _ => (None, None),
+            };
+            self.disk = self.disk.next_process(Faults {
+                kill_at_step,
+                fail_sync_at,
+                ..Faults::default()
+            });
+            let planned = fail_sync_at.is_some();
+            match self.go_on_once()? {
+                Err(error) if !planned && !self.disk.has_crashed() => {
+                    return Err(format!("the next process: {error}"));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Another process. The inner error may be the planned one.
+    fn go_on_once(&mut self) -> Result<Result<(), Error>, String> {
+        let read = self.open().and_then(|opened| Ok((read(&opened)?, opened)));
+        let (found, opened) = match read {
+            Ok(read) => read,
+            Err(error) => return Ok(Err(error)),
+        };
+        let settled = self.settle(&found);
+        settled.map_err(|what| format!("the next process finds: {what}"))?;
+        for _ in 0..self.random.below(8) {
+            if let Err(error) = self.one_transaction(&opened) {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(()))
+    }
+
     /// Crashes, perhaps again and again during recovery, then recovers and compares.
     fn crash_and_recover(&mut self) -> Result<(), String> {
         self.disk.crash();
@@ -270,14 +331,17 @@ impl Exploration {
             .map_err(|error| format!("recovery failed: {error}"))?;
         let found = read(&opened).map_err(|error| format!("reading failed: {error}"))?;
         drop(opened);
+        self.settle(&found)
+    }
+
+    /// What was found must be the state of a prefix that has all acknowledged transactions; it is
+    /// durable now.
+    fn settle(&mut self, found: &Model) -> Result<(), String> {
         let from = self.acknowledged;
-        let Some(at) = self.history[from..]
-            .iter()
-            .position(|model| *model == found)
-        else {
+        let Some(at) = self.history[from..].iter().position(|model| model == found) else {
             let earlier = self.history[..from]
                 .iter()
-                .rposition(|model| *model == found);
+                .rposition(|model| model == found);
             return Err(match earlier {
                 Some(n) => format!("only {n} of {from} acknowledged transactions are there"),
                 None => format!("the state is that of no prefix: {found:?}"),
@@ -290,7 +354,8 @@ impl Exploration {
     }
 }
 
-fn read(opened: &Opened) -> Result<Model, Error> {
+/// Everything that is there.
+pub(crate) fn read(opened: &Opened) -> Result<Model, Error> {
     let mut model = Model::default();
     opened.database.read(|view| {
         for item in view.scan(opened.items) {

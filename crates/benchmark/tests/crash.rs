@@ -6,6 +6,7 @@ use sardonyx_benchmark::exploration::{Explored, Plan, explore};
 const SMALL: Plan = Plan {
     seed: 1,
     crash_at_step: None,
+    kill_at_step: None,
     fail_sync_at: None,
     lives: 1,
     transactions: 40,
@@ -63,6 +64,21 @@ fn i1_a_crash_at_every_step_of_small_runs_loses_nothing_acknowledged() {
     }
     let total = all(plans);
     assert!(total.recovered > 0 && total.checkpoints > 0, "{total:?}");
+}
+
+#[test]
+fn i1_a_process_killed_at_every_step_and_a_crash_after_the_next_lose_nothing_acknowledged() {
+    let mut plans = Vec::new();
+    for seed in 21..=26 {
+        let whole = must(Plan { seed, ..SMALL });
+        plans.extend((1..=whole.steps).map(|step| Plan {
+            seed,
+            kill_at_step: Some(step),
+            ..SMALL
+        }));
+    }
+    let total = all(plans);
+    assert!(total.recovered > 0, "{total:?}");
 }
 
 #[test]

@@ -4,18 +4,14 @@
 //! The `unsafe` for reading what C passes is here, behind functions that check what can be checked.
 
 use crate::status::{Failure, sdx_status};
+use sardonyx_storage::process::Process;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Once;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 thread_local! {
     static MESSAGE: RefCell<CString> = RefCell::default();
 }
-
-/// Counts the forks that made this process since the library was first used.
-static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// Runs a call's body.
 pub(crate) fn call(body: impl FnOnce() -> Result<(), Failure>) -> sdx_status {
@@ -53,17 +49,9 @@ pub(crate) fn last_message() -> *const c_char {
     message.unwrap_or(c"".as_ptr())
 }
 
-/// How many forks made this process since the first call of this function.
-pub(crate) fn forks() -> u32 {
-    static ONCE: Once = Once::new();
-    extern "C" fn in_the_child() {
-        FORKS.fetch_add(1, Ordering::Relaxed);
-    }
-    ONCE.call_once(|| {
-        // SAFETY: the handler only adds to an atomic, which may be done after a fork.
-        unsafe { libc::pthread_atfork(None, None, Some(in_the_child)) };
-    });
-    FORKS.load(Ordering::Relaxed)
+/// Which process this is: a forked child has another number than its parent.
+pub(crate) fn process() -> u32 {
+    Process::current().number()
 }
 
 /// A string that C passes.

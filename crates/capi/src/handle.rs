@@ -5,10 +5,10 @@
 //! of another kind, and a parent's are error codes. A pointer that never was a handle cannot be told
 //! from one.
 
-use crate::boundary::forks;
+use crate::boundary::process;
 use crate::status::Failure;
 use crate::status::sdx_status::{SDX_BUSY, SDX_FORKED, SDX_INVALID_HANDLE};
-use parking_lot::Mutex;
+use sardonyx_storage::sync::futex::Mutex;
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -43,7 +43,7 @@ pub(crate) type Pool<T> = Mutex<VecDeque<&'static Handle<T>>>;
 #[repr(C)]
 pub(crate) struct Handle<T> {
     mark: AtomicU32,
-    forks: AtomicU32,
+    process: AtomicU32,
     phase: AtomicU32,
     state: UnsafeCell<Option<T>>,
 }
@@ -65,14 +65,14 @@ pub(crate) fn issue<K: Kind>(state: K::State) -> *mut K {
     let handle: &'static Handle<K::State> = again.unwrap_or_else(|| {
         Box::leak(Box::new(Handle {
             mark: AtomicU32::new(K::MARK),
-            forks: AtomicU32::new(0),
+            process: AtomicU32::new(0),
             phase: AtomicU32::new(CLOSED),
             state: UnsafeCell::new(None),
         }))
     });
     // SAFETY: new handles and those in the pool are closed, so that nobody looks at the state but us.
     unsafe { *handle.state.get() = Some(state) };
-    handle.forks.store(forks(), Ordering::Relaxed);
+    handle.process.store(process(), Ordering::Relaxed);
     handle.phase.store(FREE, Ordering::Release);
     std::ptr::from_ref(handle).cast_mut().cast()
 }
@@ -101,7 +101,7 @@ unsafe fn find<K: Kind>(handle: *const K) -> Result<&'static Handle<K::State>, F
     }
     // SAFETY: it is a handle of this kind, whose memory stays.
     let handle = unsafe { &*handle };
-    if handle.forks.load(Ordering::Relaxed) != forks() {
+    if handle.process.load(Ordering::Relaxed) != process() {
         let message = format!(
             "the {} belongs to the process that this one was forked from; open the segment again",
             K::NAME

@@ -15,6 +15,13 @@ pub const SDX_MECHANISM_SIGNAL: u32 = 2;
 /// The program tells, by `sdx_read` and `sdx_write`. Stores through pointers are lost.
 pub const SDX_MECHANISM_EXPLICIT: u32 = 3;
 
+/// System calls can read from the memory (`write`, `send`), also in a transaction that may write and
+/// outside of one, without `sdx_touch`. Otherwise they fail with `EFAULT` on pages that others have
+/// changed, but in snapshots and transactions that only read, where they always can. It costs a copy
+/// of each such page at `sdx_begin`, which then counts as read. With `SDX_MECHANISM_SIGNAL` a transaction
+/// that may write has to touch its pages nevertheless.
+pub const SDX_OPEN_SYSTEM_CALLS: u32 = 1;
+
 /// A snapshot for which a writer waits.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +42,8 @@ pub struct sdx_options {
     pub size: usize,
     /// One of `SDX_MECHANISM_...`.
     pub mechanism: u32,
-    /// Zero.
-    pub reserved: u32,
+    /// `SDX_OPEN_...`, or 0.
+    pub flags: u32,
     /// Bytes of memory for versions that are older than the last commit, and for what is to be
     /// logged. A transaction may take a quarter. 0: 64 MiB.
     pub versions_bytes: u64,
@@ -62,7 +69,7 @@ impl sdx_options {
     const DEFAULT: sdx_options = sdx_options {
         size: size_of::<sdx_options>(),
         mechanism: SDX_MECHANISM_BEST,
-        reserved: 0,
+        flags: 0,
         versions_bytes: 0,
         address_space_bytes: 0,
         shared_memory: std::ptr::null(),
@@ -102,18 +109,21 @@ impl Callback {
 pub(crate) unsafe fn options(given: *const sdx_options) -> Result<Options, Failure> {
     // SAFETY: the caller's promise.
     let given = unsafe { known_part(given)? };
-    if given.reserved != 0 {
-        return Err(Failure::argument(
-            "a reserved field of the options is not zero",
-        ));
+    if given.flags & !SDX_OPEN_SYSTEM_CALLS != 0 {
+        let message = format!("{:#x} are no flags of the options", given.flags);
+        return Err(Failure::argument(message));
     }
-    let mut options = Options::new().mechanism(match given.mechanism {
-        SDX_MECHANISM_BEST => MechanismKind::Best,
-        SDX_MECHANISM_ASYNCHRONOUS => MechanismKind::Asynchronous,
-        SDX_MECHANISM_SIGNAL => MechanismKind::Signal,
-        SDX_MECHANISM_EXPLICIT => MechanismKind::Explicit,
-        other => return Err(Failure::argument(format!("there is no mechanism {other}"))),
-    });
+    let ready = given.flags & SDX_OPEN_SYSTEM_CALLS != 0;
+    let mut options =
+        Options::new()
+            .ready_for_system_calls(ready)
+            .mechanism(match given.mechanism {
+                SDX_MECHANISM_BEST => MechanismKind::Best,
+                SDX_MECHANISM_ASYNCHRONOUS => MechanismKind::Asynchronous,
+                SDX_MECHANISM_SIGNAL => MechanismKind::Signal,
+                SDX_MECHANISM_EXPLICIT => MechanismKind::Explicit,
+                other => return Err(Failure::argument(format!("there is no mechanism {other}"))),
+            });
     if given.versions_bytes != 0 {
         options = options.versions_bytes(given.versions_bytes);
     }

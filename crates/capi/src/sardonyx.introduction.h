@@ -24,18 +24,23 @@
  *
  * Threads. A segment, a snapshot and a ticket may be used by any number of threads. A session, and the
  * memory at its address, is used by one thread at a time; it may go from one to another between calls,
- * but for an exclusive transaction, which ends where it was begun. Not to be called from a signal
- * handler.
+ * but for an exclusive transaction, which ends where it was begun.
  *
  * Processes. Any number may have the same segment open, and any of them may be killed at any time.
- * After fork, the child's copies of handles are SDX_FORKED and the memory is not there: open the
- * segment again in the child. After exec nothing of the segment is left in the process.
+ * After fork, the child's copies of handles are SDX_FORKED: open the segment again in the child. The
+ * memory at a session's or snapshot's address is the child's own then, to be read and written without
+ * effect on anybody: a page is as it was when the process was forked if the session had its own copy of
+ * it, and else some committed state. After exec nothing of the segment is left in the process.
  *
  * Signals. The library handles SIGSEGV for its own memory and passes all other faults to the handler
- * that was installed before. A program that installs one later must call the one it replaces for
- * faults that are not its own.
+ * that was installed before, with the signals blocked that it asked for. A program that installs one
+ * later must call the one it replaces for faults that are not its own. Handlers of the program's may
+ * touch the memory at any time: in the middle of a call for the same session they find it as outside
+ * of a transaction. They may not call the library. Its own threads take no signals.
  *
- * System calls. The kernel does not fault as programs do: with the mechanism "signal", and for pages
- * that others changed, read(2) into the segment fails with EFAULT. Announce the range by sdx_touch
- * first, or use sdx_write.
+ * System calls. The kernel does not fault as programs do. Calls that read from the memory (write, send)
+ * always work in snapshots and in transactions that only read; else announce the range by sdx_touch
+ * (SDX_READ), or open the segment with SDX_OPEN_SYSTEM_CALLS: without, they fail with EFAULT on pages
+ * that others changed, and with the mechanism "signal" on all that were not touched. Calls that write
+ * into it (read, recv) need sdx_touch (SDX_READ_WRITE), or use sdx_write.
  */

@@ -4,7 +4,7 @@
 //! Figures 4-1, 4-3, 4-5 and 4-6 compile and run as printed. What the thesis does not print is ours:
 //! the values returned, `xabort`, `xMunmap`, `xDurable`.
 
-use crate::boundary::{attempt, forks, last_message, text};
+use crate::boundary::{attempt, last_message, process, text};
 use crate::segment::SegmentState;
 use crate::session::{SessionState, open};
 use crate::status::Failure;
@@ -12,8 +12,8 @@ use crate::status::sdx_status::{
     SDX_BUSY, SDX_CONFLICT, SDX_FORKED, SDX_INSIDE_TRANSACTION, SDX_INVALID_ARGUMENT,
     SDX_NO_TRANSACTION, SDX_NOT_FOUND,
 };
-use parking_lot::{Mutex, MutexGuard};
 use sardonyx_mapped::{Access, Begin, Options, SegmentError};
+use sardonyx_storage::sync::futex::{Mutex, MutexGuard};
 use std::ffi::{c_char, c_int, c_void};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ static MAPPED: Mutex<Option<Mapped>> = Mutex::new(None);
 struct Mapped {
     session: SessionState,
     file: PathBuf,
-    forks: u32,
+    process: u32,
     /// Whoever runs the transaction.
     thread: Option<ThreadId>,
     /// A savepoint for each `xbegin` inside of the first.
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn xMmap(file: *const c_char, length: usize) -> *mut c_voi
         let mut mapped = MAPPED.lock();
         if mapped
             .as_ref()
-            .is_some_and(|mapped| mapped.forks != forks())
+            .is_some_and(|mapped| mapped.process != process())
         {
             // The parent's; nothing of it may be touched here.
             std::mem::forget(mapped.take());
@@ -227,7 +227,7 @@ pub extern "C" fn xDurable(durable: c_int) -> c_int {
         let mapped = MAPPED.lock();
         if mapped
             .as_ref()
-            .is_some_and(|mapped| mapped.forks == forks())
+            .is_some_and(|mapped| mapped.process == process())
         {
             let message = "a file is mapped already; say xDurable before xMmap";
             return Err(Failure::new(SDX_INVALID_ARGUMENT, message));
@@ -251,7 +251,7 @@ fn current<'a>(mapped: &'a mut MutexGuard<'_, Option<Mapped>>) -> Result<&'a mut
     let mapped = mapped
         .as_mut()
         .ok_or_else(|| Failure::new(SDX_NOT_FOUND, "no file is mapped; xMmap one first"))?;
-    if mapped.forks != forks() {
+    if mapped.process != process() {
         let message = "this process was forked after xMmap; map the file again in it";
         return Err(Failure::new(SDX_FORKED, message));
     }
@@ -268,7 +268,7 @@ impl Mapped {
         Ok(Mapped {
             session: open(SegmentState { segment, totals })?,
             file,
-            forks: forks(),
+            process: process(),
             thread: None,
             nested: Vec::new(),
             aborts_in_a_row: 0,
@@ -351,7 +351,7 @@ fn unmap_at_exit() {
         let _ = attempt(|| {
             if let Some(mut mapped) = MAPPED.try_lock() {
                 match mapped.take() {
-                    Some(mapped) if mapped.forks == forks() => drop(mapped),
+                    Some(mapped) if mapped.process == process() => drop(mapped),
                     parents => std::mem::forget(parents),
                 }
             }

@@ -35,6 +35,22 @@ fn a_hosts_own_faults_go_to_its_own_handler() {
 }
 
 #[test]
+fn signals_of_all_kinds_and_other_programs() {
+    let program = Program::compile("signals");
+    for mechanism in ["1", "2"] {
+        in_directory(|directory| program.run(directory, "1", &[mechanism]));
+    }
+}
+
+#[test]
+fn a_segment_is_written_by_system_calls_while_another_process_changes_it() {
+    let program = Program::compile("system_calls");
+    for mechanism in ["1", "2", "3"] {
+        in_directory(|directory| program.run(directory, "1", &[mechanism]));
+    }
+}
+
+#[test]
 fn the_library_can_be_part_of_the_program() {
     let program = Program::compile_with("face", Link::Static);
     in_directory(|directory| program.run(directory, "1", &[]));
@@ -43,4 +59,9 @@ fn the_library_can_be_part_of_the_program() {
 #[test]
 fn allocation_and_roots() {
     run("heap");
+}
+
+#[test]
+fn a_committed_growth_is_there_when_the_database_is_opened_again() {
+    run("growth");
 }

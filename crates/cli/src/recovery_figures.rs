@@ -32,6 +32,8 @@ pub struct RecoveryFigures {
     pub journal_rows: u64,
     /// How long reading what is behind the log's end took: nothing durable may follow it.
     pub end_check_seconds: f64,
+    /// How long it took to make stable what was found; most of it is a part of the times above.
+    pub stable_seconds: f64,
     /// How long copying the pages for the checkpointer took; absent if there is none.
     pub copy_seconds: Option<f64>,
     /// Bytes of pages.
@@ -61,6 +63,7 @@ impl From<&RecoveryReport> for RecoveryFigures {
             redo_transactions_per_second: report.transactions_per_second(),
             journal_rows: report.journal_rows,
             end_check_seconds: report.end_check_time.as_secs_f64(),
+            stable_seconds: report.stable_time.as_secs_f64(),
             copy_seconds: report.copy_time.map(|time| time.as_secs_f64()),
             database_bytes: report.database_bytes,
             damaged_slots: damaged.sum(),
@@ -104,6 +107,7 @@ impl RecoveryFigures {
             units::count(self.journal_rows),
         );
         sheet.figure("log's end checked in", units::time(self.end_check_seconds));
+        sheet.figure("made stable in", units::time(self.stable_seconds));
         if let Some(seconds) = self.copy_seconds {
             sheet.figure("copied for the checkpointer in", units::time(seconds));
         }

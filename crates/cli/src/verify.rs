@@ -10,12 +10,14 @@ use crate::target::{Target, dry_run};
 use anyhow::Context;
 use sardonyx::storage::store::PageStore;
 use sardonyx::storage::verify::{self, Severity, Verification, verify_with};
+use sardonyx_mapped::heap::{Heap, Report as HeapReport};
 use serde::Serialize;
 use std::io::Write;
 
 /// Check every file of a database: manifest, backup, journal archive and log.
 ///
-/// Reads all of it, tries a recovery in memory, and changes nothing. The database must not be open
+/// Reads all of it, tries a recovery in memory, looks through the catalogue of the tables or the heap of
+/// a mapped segment, and changes nothing. The database must not be open
 /// elsewhere. Each finding names its file and offset. What an interrupted write leaves (a leftover)
 /// is told from damage; only damage makes the exit code 1. Multi-level transactions that a crash left
 /// unfinished are a leftover: whoever opens the database that way undoes them.
@@ -39,7 +41,44 @@ struct Report {
     recovery: Option<RecoveryFigures>,
     /// Absent if there are no tables, or nothing could be recovered.
     catalogue: Option<CatalogueFigures>,
+    /// Absent if there is no heap of a segment, or it is not sound.
+    heap: Option<HeapFigures>,
     findings: Vec<Finding>,
+}
+
+/// What a segment's heap has in it.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct HeapFigures {
+    /// Pages below the high water.
+    pages: u64,
+    free_pages: u64,
+    /// Things larger than half a page.
+    large: u64,
+    small: u64,
+    roots: u64,
+}
+
+impl From<HeapReport> for HeapFigures {
+    fn from(report: HeapReport) -> Self {
+        HeapFigures {
+            pages: report.pages,
+            free_pages: report.free_pages,
+            large: report.large,
+            small: report.small,
+            roots: report.roots,
+        }
+    }
+}
+
+impl HeapFigures {
+    fn print(&self, sheet: &mut Sheet) {
+        sheet.heading("Heap");
+        let free = format!("{} of them free", units::count(self.free_pages));
+        sheet.remarked("pages handed out", units::count(self.pages), free);
+        sheet.figure("large things", units::count(self.large));
+        sheet.figure("small things", units::count(self.small));
+        sheet.figure("roots", units::count(self.roots));
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -55,16 +94,20 @@ impl Arguments {
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let files = self.target.files()?;
         let options = dry_run();
-        let mut catalogue = None;
+        let (mut catalogue, mut heap) = (None, None);
         let place = files.disk.display_name("");
-        let look = |mut store| {
-            let (found, findings) = look_into(&mut store, &place);
+        let look = |mut store: PageStore| {
+            let (found, mut findings) = look_into(&mut store, &place);
             catalogue = found;
+            match Heap::check_recovered(store) {
+                Ok(found) => heap = found.map(HeapFigures::from),
+                Err(error) => findings.push(finding(&place, Severity::Damage, error.to_string())),
+            }
             findings
         };
         let found = verify_with(&files.disk, options.memory_max_bytes, options.workers, look)
             .with_context(|| format!("verifying {}", self.target.path.display()))?;
-        let report = Report::of(&found, catalogue);
+        let report = Report::of(&found, catalogue, heap);
         if output.is_json() {
             output.value(&report)?;
         } else {
@@ -83,24 +126,35 @@ fn look_into(
     store: &mut PageStore,
     place: &str,
 ) -> (Option<CatalogueFigures>, Vec<verify::Finding>) {
-    let finding = |severity, what| verify::Finding {
+    match CatalogueFigures::of_store(store) {
+        Ok(catalogue) => {
+            let warning = catalogue.as_ref().and_then(CatalogueFigures::warning);
+            let finding = warning.map(|what| finding(place, Severity::Leftover, what));
+            (catalogue, finding.into_iter().collect())
+        }
+        Err(error) => (
+            None,
+            vec![finding(place, Severity::Damage, error.to_string())],
+        ),
+    }
+}
+
+/// Something in the pages, which are in no file as they are.
+fn finding(place: &str, severity: Severity, what: String) -> verify::Finding {
+    verify::Finding {
         severity,
         file: place.to_string(),
         offset: None,
         what,
-    };
-    match CatalogueFigures::of_store(store) {
-        Ok(catalogue) => {
-            let warning = catalogue.as_ref().and_then(CatalogueFigures::warning);
-            let finding = warning.map(|what| finding(Severity::Leftover, what));
-            (catalogue, finding.into_iter().collect())
-        }
-        Err(error) => (None, vec![finding(Severity::Damage, error.to_string())]),
     }
 }
 
 impl Report {
-    fn of(found: &Verification, catalogue: Option<CatalogueFigures>) -> Self {
+    fn of(
+        found: &Verification,
+        catalogue: Option<CatalogueFigures>,
+        heap: Option<HeapFigures>,
+    ) -> Self {
         let findings = found.findings.iter().map(|finding| Finding {
             severity: match finding.severity {
                 Severity::Leftover => "leftover",
@@ -118,6 +172,7 @@ impl Report {
             archived_rows: found.archived_rows,
             recovery: found.recovery.as_ref().map(RecoveryFigures::from),
             catalogue,
+            heap,
             findings: findings.collect(),
         }
     }
@@ -141,6 +196,9 @@ impl Report {
         }
         if let Some(catalogue) = &self.catalogue {
             catalogue.print(&mut sheet);
+        }
+        if let Some(heap) = &self.heap {
+            heap.print(&mut sheet);
         }
         writeln!(output, "{sheet}")?;
         if !self.findings.is_empty() {

@@ -205,3 +205,37 @@ fn a_damaged_catalogue_is_damage() {
         assert!(said.contains("page 0"), "{said}");
     }
 }
+
+#[test]
+fn the_heap_of_a_segment_is_looked_through() {
+    use mapped::{Heap, MemoryAccess};
+    let directory = tempfile::tempdir().unwrap();
+    let segment = mapped::Segment::open(directory.path()).unwrap();
+    let made = segment.run(|tx| {
+        let heap = Heap::format(tx)?;
+        let array = heap.allocate_bytes(tx, 10 << 20, 4096)?;
+        heap.set_root(tx, "array", array, "array")
+    });
+    made.unwrap();
+    drop(segment);
+    let path = directory.path().to_str().unwrap();
+    let report = json(&["verify", path, "--json"]);
+    assert_eq!(report["sound"], true);
+    assert_eq!(report["heap"]["large"], 1);
+    assert_eq!(report["heap"]["roots"], 1);
+    let printed = run(0, &["verify", path]).0;
+    assert!(printed.contains("pages handed out"), "{printed}");
+
+    // A high water beyond the memory: the heap does not open, and this says why.
+    let segment = mapped::Segment::open(directory.path()).unwrap();
+    let high_water = mapped::P::<u64>::from_offset(4096 + 8);
+    let beyond = segment.length() / 4096 + 1;
+    segment.run(|tx| tx.write(high_water, beyond)).unwrap();
+    let snapshot = segment.snapshot().unwrap();
+    let refused = Heap::open(&snapshot).unwrap_err().to_string();
+    drop((snapshot, segment));
+    let (printed, _) = run(1, &["verify", path, "--json"]);
+    let report: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(report["sound"], false);
+    assert_eq!(report["findings"][0]["what"], refused.as_str());
+}

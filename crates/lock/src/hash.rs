@@ -1,10 +1,14 @@
 //! A hash for maps by small integers, such as page and transaction numbers.
 //!
-//! Lock tables look up millions of numbers that no adversary chooses, so one multiplication per
-//! word is enough. The hash has no seed: a run is the same every time (I11). Still, nobody may let
-//! the order of such a map be seen.
+//! Lock tables look up millions of numbers, so one multiplication per word has to be enough. Where no
+//! adversary chooses the numbers the hash has no seed: a run is the same every time (I11). Objects, and
+//! the keys that stand for them, are chosen by a program's users: they are hashed by a secret of the
+//! process ([`SecretState`]), so that nobody can choose many that share a place in a map, or a lock.
+//! Nobody may let the order of such a map be seen, which then makes no run another one.
 
-use core::hash::{BuildHasherDefault, Hasher};
+use core::hash::{BuildHasher, BuildHasherDefault, Hasher};
+use sardonyx_storage::disk::system_random;
+use std::sync::OnceLock;
 
 /// A map by integers. Its iteration order means nothing.
 pub type IntegerMap<K, V> = hashbrown::HashMap<K, V, BuildHasherDefault<IntegerHasher>>;
@@ -12,16 +16,60 @@ pub type IntegerMap<K, V> = hashbrown::HashMap<K, V, BuildHasherDefault<IntegerH
 /// A set of integers. Its iteration order means nothing.
 pub type IntegerSet<K> = hashbrown::HashSet<K, BuildHasherDefault<IntegerHasher>>;
 
+/// A map by numbers that users choose. Its iteration order means nothing.
+pub type SecretMap<K, V> = hashbrown::HashMap<K, V, SecretState>;
+
+/// Makes hashers with the secret of this process.
+#[derive(Clone, Copy)]
+pub struct SecretState(IntegerHasher);
+
+impl Default for SecretState {
+    fn default() -> Self {
+        static SECRET: OnceLock<IntegerHasher> = OnceLock::new();
+        SecretState(*SECRET.get_or_init(|| IntegerHasher {
+            state: system_random(),
+            factor: system_random() | 1,
+        }))
+    }
+}
+
+impl BuildHasher for SecretState {
+    type Hasher = IntegerHasher;
+
+    #[inline]
+    fn build_hasher(&self) -> IntegerHasher {
+        self.0
+    }
+}
+
+impl core::fmt::Debug for SecretState {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("SecretState")
+    }
+}
+
 /// Mixes each written word by a multiplication whose halves are folded.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct IntegerHasher(u64);
+#[derive(Clone, Copy, Debug)]
+pub struct IntegerHasher {
+    state: u64,
+    factor: u64,
+}
+
+impl Default for IntegerHasher {
+    fn default() -> Self {
+        IntegerHasher {
+            state: 0,
+            factor: MULTIPLIER.rotate_left(32) | 1,
+        }
+    }
+}
 
 /// An odd number without pattern: the fraction of the golden ratio.
 const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Hasher for IntegerHasher {
     fn finish(&self) -> u64 {
-        self.0
+        self.state
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -49,16 +97,16 @@ impl Hasher for IntegerHasher {
     }
 
     fn write_u64(&mut self, word: u64) {
-        let product = u128::from(self.0.rotate_left(23) ^ word ^ MULTIPLIER)
-            * u128::from(MULTIPLIER.rotate_left(32) | 1);
-        self.0 = product as u64 ^ (product >> 64) as u64;
+        let product =
+            u128::from(self.state.rotate_left(23) ^ word ^ MULTIPLIER) * u128::from(self.factor);
+        self.state = product as u64 ^ (product >> 64) as u64;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::hash::{BuildHasher, Hash};
+    use core::hash::Hash;
 
     fn hash(value: impl Hash) -> u64 {
         BuildHasherDefault::<IntegerHasher>::default().hash_one(value)
@@ -74,6 +122,36 @@ mod tests {
             }
             assert!(filled.iter().all(|&count| count < 64), "{filled:?}");
         }
+    }
+
+    /// Numbers that share a place in a map of 4,096 by the known hash.
+    fn chosen() -> Vec<u64> {
+        let place = |number: &u64| hash(*number) & 4095 == 0;
+        (0..).filter(place).take(1000).collect()
+    }
+
+    #[test]
+    fn numbers_chosen_to_share_a_place_do_not_share_one_by_a_secret() {
+        let secret = |seed: u64| {
+            let mut random = sardonyx_storage::disk::Random::new(seed);
+            SecretState(IntegerHasher {
+                state: random.next(),
+                factor: random.next() | 1,
+            })
+        };
+        let chosen = chosen();
+        for seed in 0..20 {
+            let state = secret(seed);
+            let places: IntegerSet<u64> = chosen.iter().map(|n| state.hash_one(n) & 4095).collect();
+            assert!(places.len() > 700, "seed {seed}: {} places", places.len());
+        }
+        let (one, same) = (SecretState::default(), SecretState::default());
+        assert_eq!(
+            one.hash_one(7_u64),
+            same.hash_one(7_u64),
+            "one for a process"
+        );
+        assert_ne!(one.hash_one(7_u64), hash(7_u64));
     }
 
     #[test]

@@ -16,13 +16,13 @@
 use crate::compatibility::{Mode, Modes};
 use crate::deadlock::{self, Blocked, Victim};
 use crate::escrow::Quantity;
-use crate::hash::IntegerHasher;
+use crate::hash::SecretState;
 use crate::owner::{Asker, Denied, Granted, Owner};
 use crate::parking::{Outcome, Parking};
 use crate::shard::{Shard, Wanted, Woken, level};
 use crate::space::{LockSpace, Resource};
 use crate::statistics::{LevelStatistics, LocksStatistics};
-use core::hash::{BuildHasher, BuildHasherDefault};
+use core::hash::BuildHasher;
 use core::time::Duration;
 use sardonyx_storage::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_storage::sync::{Mutex, MutexGuard, thread};
@@ -61,6 +61,7 @@ const LOOKS_AWAKE: u32 = 8;
 /// ```
 #[derive(Debug)]
 pub struct Locks {
+    hash: SecretState,
     shards: Box<[Aligned]>,
     /// A bit for each shard in which somebody waits, changed within the shard's mutex.
     waiting: AtomicU64,
@@ -121,6 +122,7 @@ impl Locks {
     pub fn new() -> Locks {
         let shards = (0..SHARDS).map(|_| Aligned::default());
         Locks {
+            hash: SecretState::default(),
             shards: shards.collect(),
             waiting: AtomicU64::new(0),
             wait_nanoseconds: [AtomicU64::new(0), AtomicU64::new(0)],
@@ -323,7 +325,7 @@ impl Locks {
 
     /// The shard of an object, and its place.
     fn shard(&self, resource: Resource) -> (usize, MutexGuard<'_, Shard>) {
-        let hash = BuildHasherDefault::<IntegerHasher>::default().hash_one(resource);
+        let hash = self.hash.hash_one(resource);
         // Other bits than those by which the shard's maps find it.
         let place = (hash >> 32) as usize % SHARDS;
         (place, self.shards[place].0.lock())

@@ -11,7 +11,7 @@
 use crate::compatibility::{Mode, Modes};
 use crate::deadlock::{Blocked, Edge};
 use crate::escrow::{Admission, Quantity, Reservations};
-use crate::hash::IntegerMap;
+use crate::hash::SecretMap;
 use crate::locks::{Reserved, Token};
 use crate::owner::{Asker, Denied, Granted, Owner};
 use crate::parking::{Outcome, Parking};
@@ -66,8 +66,8 @@ struct Pending {
 /// A part of the lock table.
 #[derive(Debug, Default)]
 pub(crate) struct Shard {
-    locks: IntegerMap<Resource, Locked>,
-    pending: IntegerMap<Resource, Pending>,
+    locks: SecretMap<Resource, Locked>,
+    pending: SecretMap<Resource, Pending>,
     /// In order of their beginning.
     pub(crate) waits: Vec<Wait>,
     /// Counts decisions on pending changes. Never goes back, so that what is forgotten and begun

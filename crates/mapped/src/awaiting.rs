@@ -5,7 +5,10 @@
 
 use crate::error::SegmentError;
 use crate::participant::Participant;
-use parking_lot::{Condvar, Mutex};
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::sync::futex::{Condvar, Mutex};
+use sardonyx_storage::user_code::{message_of, wake};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 
@@ -32,11 +35,13 @@ impl Awaiting {
         waker: &Waker,
     ) -> Result<(), SegmentError> {
         let awaiting = participant.awaiting();
+        // The program's code: not under our lock.
+        let waker = waker.clone();
         let mut state = awaiting.state.lock();
-        state.tasks.push((position, waker.clone()));
+        state.tasks.push((position, waker));
         if !state.running {
             let (shared, weak) = (awaiting.clone(), Arc::downgrade(participant));
-            std::thread::Builder::new()
+            sardonyx_storage::sync::thread::Builder::new()
                 .name("awaiting".into())
                 .spawn(move || shared.run(&weak))
                 .map_err(|source| SegmentError::System {
@@ -62,10 +67,15 @@ impl Awaiting {
                 return;
             };
             if let Some(last) = tasks.iter().map(|(position, _)| *position).max() {
-                // A failure is found again by the tasks themselves.
-                let _ = participant.wait_durable(last);
+                // A failure is found again by the tasks themselves. So is a panic: nobody else would tell
+                // them.
+                let wait = AssertUnwindSafe(|| drop(participant.wait_durable(last)));
+                if let Err(payload) = catch_unwind(wait) {
+                    let died = LogError::thread_died(&message_of(payload));
+                    participant.region.control().log.poison(&died.to_string());
+                }
             }
-            tasks.into_iter().for_each(|(_, waker)| waker.wake());
+            tasks.into_iter().for_each(|(_, waker)| wake(waker));
         }
     }
 

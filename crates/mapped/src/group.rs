@@ -16,10 +16,10 @@ use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
 use crate::shared::ring::Frames;
 use crate::shared::stopped::{ASK_EVERY, StoppedProcess, Waiting};
-use parking_lot::Mutex;
 use rustix::thread::futex;
-use sardonyx_storage::log::LogLayout;
+use sardonyx_storage::log::{LogLayout, LogPosition};
 use sardonyx_storage::shared::{LogLeader, SharedLogError};
+use sardonyx_storage::sync::futex::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -110,8 +110,8 @@ impl SharedLog {
         led
     }
 
-    /// Marks the log's end: nobody else is there any more.
-    pub(crate) fn close(&self, region: &Region) -> Result<(), SegmentError> {
+    /// Marks the log's end, and says where it is: nobody else is there any more.
+    pub(crate) fn close(&self, region: &Region) -> Result<LogPosition, SegmentError> {
         let control = region.control();
         control
             .writer
@@ -119,7 +119,7 @@ impl SharedLog {
             .map_err(StoppedProcess::error)?;
         let marked = self.leader.lock().write_end_mark(&control.log);
         self.tell(control);
-        marked.map(|_| ()).map_err(log_error)
+        marked.map_err(log_error)
     }
 
     /// Gives the writer lock back and tells those who wait.
@@ -212,7 +212,8 @@ impl DurableLog for SharedLog {
             if control.log.admits(self.layout) {
                 return Ok(());
             }
-            if let Some(refusal) = control.log.refusal() {
+            let log = &control.log;
+            if let Some(refusal) = log.refusal().or_else(|| log.failure()) {
                 return Err(log_error(refusal));
             }
             let seen = control.log.changes();

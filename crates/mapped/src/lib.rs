@@ -8,6 +8,8 @@ mod awaiting;
 pub mod collections;
 mod difference;
 mod error;
+#[cfg(test)]
+mod exploration;
 mod group;
 pub mod heap;
 pub mod mechanism;

@@ -8,21 +8,22 @@
 use crate::error::SegmentError;
 use crate::group::SharedLog;
 use crate::participant::{DurableLog, Participant, Policies};
-use crate::shared::backing::{OpenFile, wait_until_closed};
 use crate::shared::region::{Region, RegionSize};
-use parking_lot::Mutex;
 use sardonyx_storage::backbone::{OpenError, StorageOptions};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::process::Process;
 use sardonyx_storage::shared::{
     Custodian, FirstOpening, LogLeader, SharedLock, SharedLogError, SharedLogState, SharedMemory,
-    join, lock_opening, open_first,
+    join, lock_opening, open_first, record_end,
 };
+use sardonyx_storage::sync::futex::{Condvar, Mutex};
 use sardonyx_table::unfinished;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 /// How often the others may go away between two looks before that is an error.
@@ -39,30 +40,69 @@ pub(crate) struct Opening<'a> {
 
 /// The shared segments that this process has open: a second opening is another handle of the first, since
 /// a process' advisory locks cannot tell two openings apart.
-static OPEN: Mutex<Option<HashMap<PathBuf, Opened>>> = Mutex::new(None);
+static OPEN: Mutex<Option<HashMap<PathBuf, Known>>> = Mutex::new(None);
+/// One of them is gone.
+static CLOSED: Condvar = Condvar::new();
 
-/// What a path was opened as, and the file of its shared memory.
-type Opened = (Weak<Participant>, OpenFile);
+/// A segment that this process has open, or is closing.
+struct Known {
+    participant: Weak<Participant>,
+    process: Process,
+    /// Everything of it is closed.
+    closed: Arc<AtomicBool>,
+}
 
-/// What this process has open under a path, or else what `open` opens.
+/// Says, when it is dropped, that everything of a participant is closed: its last field.
+#[derive(Debug)]
+pub(crate) struct Here {
+    process: Process,
+    closed: Arc<AtomicBool>,
+}
+
+impl Drop for Here {
+    fn drop(&mut self) {
+        if self.process.is_current() {
+            self.closed.store(true, Ordering::SeqCst);
+            drop(OPEN.lock());
+            CLOSED.notify_all();
+        }
+    }
+}
+
+/// What this process has open under a path, or else what `open` opens: if it is being closed, when that
+/// is done. Whoever closes needs the lock that whoever opens holds, and opening waits for the file of
+/// the shared memory to be closed.
 pub(crate) fn once(
     path: &Path,
     open: impl FnOnce() -> Result<Participant, SegmentError>,
 ) -> Result<Arc<Participant>, SegmentError> {
-    let mut known = OPEN.lock();
-    let known = known.get_or_insert_default();
-    if let Some((before, file)) = known.get(path) {
-        match before.upgrade() {
-            Some(participant) if !participant.region.was_forked() => return Ok(participant),
-            Some(_) => (),
-            // Another thread is letting go of it. It wants the lock on the opening for that, so this
-            // one must not wait for it with that lock.
-            None => wait_until_closed(*file),
+    let mut all = OPEN.lock();
+    loop {
+        let found = all.get_or_insert_default().get(path);
+        let Some(known) = found.filter(|known| known.process.is_current()) else {
+            break;
+        };
+        if let Some(participant) = known.participant.upgrade() {
+            return Ok(participant);
         }
+        if known.closed.load(Ordering::SeqCst) {
+            break;
+        }
+        CLOSED.wait(&mut all);
     }
-    let participant = Arc::new(open()?);
-    let opened = (Arc::downgrade(&participant), participant.region.open_file());
-    known.insert(path.to_owned(), opened);
+    let mut participant = open()?;
+    let (process, closed) = (Process::current(), Arc::new(AtomicBool::new(false)));
+    participant.here = Some(Here {
+        process,
+        closed: closed.clone(),
+    });
+    let participant = Arc::new(participant);
+    let known = Known {
+        participant: Arc::downgrade(&participant),
+        process,
+        closed,
+    };
+    all.get_or_insert_default().insert(path.to_owned(), known);
     Ok(participant)
 }
 
@@ -117,6 +157,7 @@ impl Opening<'_> {
         let path = self.path(directory, &first.manifest)?;
         let region = Arc::new(Region::create(Some(&path), self.size, true)?);
         region.grow(first.store.pages())?;
+        region.note_logged_pages(first.store.pages());
         for (page, bytes) in first.store.bytes().chunks(PAGE_SIZE).enumerate() {
             // Untouched pages need not be made.
             if bytes.iter().any(|byte| *byte != 0) {
@@ -216,11 +257,14 @@ impl Durable {
 
     /// The last one out makes everything durable, marks the log's end and removes the shared memory.
     fn close(&self) -> Result<(), SegmentError> {
-        let _opening = lock_opening(&self.disk).map_err(OpenError::from)?;
+        let opening = lock_opening(&self.disk).map_err(OpenError::from)?;
         if self.region.has_others() {
             return Ok(());
         }
-        self.log.close(&self.region)?;
+        let end = self.log.close(&self.region)?;
+        if let Err(error) = record_end(&self.disk, &opening, end) {
+            tracing::warn!(%error, "the log's end was not recorded");
+        }
         if let Some(path) = self.region.path() {
             let _ = std::fs::remove_file(path);
         }
@@ -236,11 +280,7 @@ impl Drop for Durable {
             return;
         }
         // What is published is made durable while there is still someone who makes room for it.
-        let tail = self
-            .region
-            .control()
-            .tail
-            .load(std::sync::atomic::Ordering::SeqCst);
+        let tail = self.region.control().tail.load(Ordering::SeqCst);
         if let Err(error) = self.log.wait(&self.region, tail) {
             tracing::error!(%error, "what was committed last may not be durable");
         }
@@ -269,10 +309,7 @@ impl DurableLog for Durable {
     }
 
     fn checkpoint(&self, region: &Region) -> Result<(), SegmentError> {
-        let tail = region
-            .control()
-            .tail
-            .load(std::sync::atomic::Ordering::SeqCst);
+        let tail = region.control().tail.load(Ordering::SeqCst);
         self.log.wait(region, tail)?;
         self.log.checkpoint(region)
     }

@@ -21,6 +21,7 @@ const RING_BYTES_MIN: u64 = 2 << 20;
 #[derive(Clone)]
 pub struct Options {
     mechanism: MechanismKind,
+    ready_for_system_calls: bool,
     versions_bytes: u64,
     address_space_bytes: u64,
     shared_memory: PathBuf,
@@ -35,6 +36,7 @@ impl Default for Options {
     fn default() -> Self {
         Options {
             mechanism: MechanismKind::Best,
+            ready_for_system_calls: false,
             versions_bytes: 64 << 20,
             address_space_bytes: 256 << 30,
             shared_memory: "/dev/shm".into(),
@@ -51,6 +53,7 @@ impl std::fmt::Debug for Options {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Options")
             .field("mechanism", &self.mechanism)
+            .field("ready_for_system_calls", &self.ready_for_system_calls)
             .field("versions_bytes", &self.versions_bytes)
             .field("address_space_bytes", &self.address_space_bytes)
             .field("shared_memory", &self.shared_memory)
@@ -70,6 +73,21 @@ impl Options {
         self
     }
 
+    /// Whether system calls can read from the memory (`write(2)` and `send(2)` from it) without it being
+    /// said before, by [`Transaction::touch`](crate::Transaction::touch). They cannot make a page right
+    /// that was changed by others, and fail with `EFAULT` there. False by default.
+    ///
+    /// In snapshots and other transactions that only read they always can. With this, they can in
+    /// transactions that write, too, and outside of transactions: pages that others changed, so lately
+    /// that a transaction is still running that does not see it, are made right when a transaction
+    /// begins. That costs a copy of each, and they count as read: the transaction conflicts if they are
+    /// changed again. Under the [`Signal`](MechanismKind::Signal) mechanism a transaction that writes has
+    /// to touch its pages nevertheless.
+    pub fn ready_for_system_calls(mut self, ready: bool) -> Self {
+        self.ready_for_system_calls = ready;
+        self
+    }
+
     /// Bytes of redo records kept in memory: for snapshots that are older than what was committed
     /// last, and for the log. A transaction's records may take a quarter. Rounded up to a power of
     /// two. It counts when the shared memory is made.
@@ -79,7 +97,8 @@ impl Options {
     }
 
     /// The most bytes that the segment can have. Address space only: every view reserves as much. It
-    /// counts when the shared memory is made.
+    /// counts when the shared memory is made. A database has no more than its storage's
+    /// `memory_bytes_max` either: what the checkpoints could not take in is refused when growing.
     pub fn address_space_bytes(mut self, bytes: u64) -> Self {
         self.address_space_bytes = bytes;
         self
@@ -148,12 +167,16 @@ impl Options {
         }
     }
 
+    fn assemble(&self, participant: Arc<Participant>, mechanism: MechanismKind) -> Segment {
+        Segment::assemble(participant, mechanism, self.ready_for_system_calls)
+    }
+
     /// A segment that only this process has, without a log.
     pub fn open_private(&self) -> Result<Segment, SegmentError> {
         let mechanism = self.mechanism.resolve()?;
         let region = Arc::new(Region::create(None, self.size(), false)?);
         let participant = Participant::new(region, None, self.policies());
-        Ok(Segment::assemble(Arc::new(participant), mechanism))
+        Ok(self.assemble(Arc::new(participant), mechanism))
     }
 
     /// A segment without a log, shared by name: it is there as long as a process has it open.
@@ -164,7 +187,7 @@ impl Options {
             let region = Region::attach_or_create(&path, self.size())?;
             Ok(Participant::new(Arc::new(region), None, self.policies()))
         })?;
-        Ok(Segment::assemble(participant, mechanism))
+        Ok(self.assemble(participant, mechanism))
     }
 
     /// The database in a directory, which is made if there is none. Several processes can have it open
@@ -178,10 +201,10 @@ impl Options {
         let opening = Opening {
             directory: directory.as_ref(),
             storage: &self.storage,
-            size: self.size(),
+            size: self.size().at_most(self.storage.memory_bytes_max),
             shared_memory: &self.shared_memory,
             policies: self.policies(),
         };
-        Ok(Segment::assemble(opening.open()?, mechanism))
+        Ok(self.assemble(opening.open()?, mechanism))
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::awaiting::Awaiting;
 use crate::error::SegmentError;
+use crate::opening::Here;
 use crate::planted::{self, Step};
 use crate::shared::region::Region;
 use crate::shared::ring;
@@ -75,11 +76,16 @@ pub struct Participant {
     pub(crate) warden: Warden,
     /// Waits for durability on behalf of tasks.
     awaiting: Arc<Awaiting>,
+    /// If it is one of those that are opened once in a process. Dropped last.
+    pub(crate) here: Option<Here>,
 }
 
 impl Drop for Participant {
     fn drop(&mut self) {
-        self.awaiting.close();
+        // In a child the lock may be held by a thread that is not there.
+        if !self.region.was_forked() {
+            self.awaiting.close();
+        }
     }
 }
 
@@ -105,6 +111,7 @@ impl Participant {
             region,
             policies,
             awaiting: Arc::default(),
+            here: None,
         }
     }
 

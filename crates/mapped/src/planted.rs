@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 static SKIP_VALIDATION: AtomicBool = AtomicBool::new(false);
 static DIE_AT: AtomicU32 = AtomicU32::new(0);
+static RAISE_AT: AtomicU32 = AtomicU32::new(0);
 static LET_PASS: AtomicU32 = AtomicU32::new(0);
 static STOPS: AtomicBool = AtomicBool::new(false);
 
@@ -81,13 +82,23 @@ steps! {
     GroupWritten,
     /// A shared memory is complete and has no name.
     BeforeName,
+    /// A fault in a view is being handled, with the turn to do so.
+    Resolving,
+    /// A thread has the turn to change the states of a view's pages, outside of the fault handler.
+    TurnTaken,
 }
 
-/// Dies or stops here if that was asked for.
+/// Dies or stops here if that was asked for, or sends this thread a signal.
 #[inline]
 pub(crate) fn step(step: Step) {
-    if cfg!(feature = "planted-faults") && DIE_AT.load(Ordering::Relaxed) == step as u32 + 1 {
-        die();
+    if cfg!(feature = "planted-faults") {
+        if DIE_AT.load(Ordering::Relaxed) == step as u32 + 1 {
+            die();
+        }
+        if RAISE_AT.load(Ordering::Relaxed) == step as u32 + 1 {
+            // SAFETY: sends a signal to the calling thread, which may be done in a signal handler.
+            unsafe { libc::raise(libc::SIGUSR1) };
+        }
     }
 }
 
@@ -155,6 +166,12 @@ pub fn stop_at(step: Step, passes: u32) {
 #[cfg(feature = "planted-faults")]
 pub fn has_stopped() -> bool {
     DIE_AT.load(Ordering::Relaxed) == 0
+}
+
+/// From now on a thread that passes a step gets SIGUSR1 there, each time.
+#[cfg(feature = "planted-faults")]
+pub fn raise_at(step: Step) {
+    RAISE_AT.store(step as u32 + 1, Ordering::Relaxed);
 }
 
 /// From now on transactions of this process commit whatever others changed.

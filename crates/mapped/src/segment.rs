@@ -8,7 +8,7 @@ use crate::session::{Begin, Session};
 use crate::shared::versions::SlowReader;
 use crate::ticket::Ticket;
 use crate::transaction::{Snapshot, Transaction};
-use parking_lot::Mutex;
+use sardonyx_storage::sync::futex::Mutex;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -69,6 +69,7 @@ struct Inner {
     idle: Mutex<Vec<Session>>,
     participant: Arc<Participant>,
     mechanism: MechanismKind,
+    ready: bool,
     totals: Totals,
 }
 
@@ -102,12 +103,17 @@ impl Segment {
         Options::new().open(directory)
     }
 
-    pub(crate) fn assemble(participant: Arc<Participant>, mechanism: MechanismKind) -> Self {
+    pub(crate) fn assemble(
+        participant: Arc<Participant>,
+        mechanism: MechanismKind,
+        ready: bool,
+    ) -> Self {
         Segment {
             inner: Arc::new(Inner {
                 idle: Mutex::default(),
                 participant,
                 mechanism,
+                ready,
                 totals: Totals::default(),
             }),
         }
@@ -194,7 +200,10 @@ impl Segment {
         let idle = self.inner.idle.lock().pop();
         match idle {
             Some(session) => Ok(session),
-            None => Session::new(self.inner.participant.clone(), self.inner.mechanism),
+            None => {
+                let participant = self.inner.participant.clone();
+                Session::new(participant, self.inner.mechanism, self.inner.ready)
+            }
         }
     }
 

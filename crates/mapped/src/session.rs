@@ -22,14 +22,14 @@ use crate::error::SegmentError;
 use crate::mechanism::{Access, Mechanism, MechanismKind};
 use crate::participant::Participant;
 use crate::planted::{self, Step};
-use crate::shared::backing;
 use crate::shared::control::{IDLE, Slot};
 use crate::shared::ring::{Frames, changes};
 use crate::shared::versions;
-use crate::view::{View, ViewKind, fault};
-use parking_lot::lock_api::RawMutex as _;
+use crate::view::{View, ViewKind};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::process::Process;
+use sardonyx_storage::sync::futex::RawMutexFace as _;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -54,8 +54,6 @@ pub struct Begin {
 #[derive(Debug)]
 pub struct Session {
     shared: Arc<Participant>,
-    // Before the view: the handler must not know a view that is gone.
-    _registered: fault::Registered,
     view: Arc<View>,
     mechanism: Box<dyn Mechanism>,
     slot: usize,
@@ -68,9 +66,15 @@ pub struct Session {
     /// Pages written, as far as they were asked for.
     written: Vec<u64>,
     redo: Vec<u8>,
+    /// Pages that this transaction made the segment have at least.
+    grown: u64,
+    /// The first of the redo records says how long the segment is.
+    logs_length: bool,
     scratch: Box<PageBytes>,
     /// The transaction that was just published asked old readers to let go of versions.
     asked_the_old: bool,
+    /// Nothing that the program may read needs a fault to be read, as far as that is possible.
+    ready: bool,
     /// Conflicts since a transaction of this session committed.
     conflicts: u32,
     /// Transactions that are to have exact sets.
@@ -83,17 +87,16 @@ pub struct Session {
 
 impl Session {
     /// A session with a mechanism that was [resolved](MechanismKind::resolve).
-    pub(crate) fn new(shared: Arc<Participant>, kind: MechanismKind) -> Result<Self, SegmentError> {
+    pub(crate) fn new(
+        shared: Arc<Participant>,
+        kind: MechanismKind,
+        ready: bool,
+    ) -> Result<Self, SegmentError> {
         if shared.region.was_forked() {
             return Err(SegmentError::Forked);
         }
         let (view_kind, mechanism) = kind.make();
-        let view = Arc::new(View::new(shared.region.clone(), view_kind)?);
-        // SAFETY: the view does not move, and is dropped after the entry.
-        let registered = unsafe { fault::register(&view) }.ok_or(SegmentError::TooMany {
-            what: "views in a process",
-            limit: fault::VIEWS_MAX,
-        })?;
+        let view = View::new(shared.region.clone(), view_kind)?;
         let slot = shared.region.take_slot()?;
         shared.warden.watch(slot, &view);
         let generation = shared.region.control().slots[slot]
@@ -101,7 +104,6 @@ impl Session {
             .load(Ordering::Relaxed);
         Ok(Session {
             shared,
-            _registered: registered,
             view,
             mechanism,
             slot,
@@ -111,8 +113,11 @@ impl Session {
             running: None,
             written: Vec::new(),
             redo: Vec::new(),
+            grown: 0,
+            logs_length: false,
             scratch: Box::new([0; PAGE_SIZE]),
             asked_the_old: false,
+            ready,
             conflicts: 0,
             exact: 0,
             lent: false,
@@ -189,8 +194,8 @@ impl Session {
         self.lent = false;
         let begun = self.steadily(|session| session.try_begin(begin));
         if begun.is_err() {
-            self.slot().snapshot.store(IDLE, Ordering::SeqCst);
             self.view.leave();
+            self.slot().snapshot.store(IDLE, Ordering::SeqCst);
             if begin.exclusive {
                 self.shared.unlock_commit();
             }
@@ -217,6 +222,7 @@ impl Session {
             let first = self.written.iter().copied().min();
             self.written.clear();
             if let Some(page) = first {
+                let _turn = self.view.turn();
                 self.mechanism.reset(&self.view)?;
                 self.dropped = true;
                 return Err(SegmentError::WrittenOutside { page });
@@ -236,12 +242,12 @@ impl Session {
         let folded = self.shared.region.control().folded.load(Ordering::SeqCst);
         self.view
             .enter(current_thread(), snapshot, folded, begin.read_only);
-        let added = self.view.map_more()?;
-        if !added.is_empty() {
-            self.mechanism.mapped(&self.view, added)?;
-        }
+        self.map_more()?;
         self.refresh(pin, snapshot)?;
+        self.mechanism
+            .settle(&self.view, begin.read_only, self.ready)?;
         self.slot().pin.store(folded, Ordering::SeqCst);
+        self.grown = 0;
         self.running = Some(begin);
         Ok(())
     }
@@ -275,11 +281,17 @@ impl Session {
     /// Makes the view right for the snapshot.
     fn refresh(&mut self, pin: u64, snapshot: u64) -> Result<(), SegmentError> {
         let stale = self.view.take_stale();
-        if stale || self.seen < pin {
+        let anew = stale || self.seen < pin;
+        // Signals wait as long as this takes: they must not see a page half changed.
+        let changed = self.view.kind() == ViewKind::Asynchronous && self.seen < snapshot;
+        let turn = (anew || changed || self.view.must_follow()).then(|| self.view.turn());
+        if anew {
             self.mechanism.reset(&self.view)?;
             self.dropped = true;
         }
-        self.view.follow();
+        if self.view.must_follow() {
+            self.view.follow();
+        }
         if !self.dropped {
             // SAFETY: the slot pins the ring from `pin` on, and `seen` is not before it.
             for frame in unsafe { Frames::new(&self.shared.region, self.seen, snapshot) } {
@@ -292,12 +304,26 @@ impl Session {
             }
         } else if self.view.kind() != ViewKind::Signal {
             for page in self.view.lagging_pages() {
-                self.mechanism.renew(&self.view, page)?;
+                self.mechanism.lagging(&self.view, page)?;
             }
         }
+        drop(turn);
         self.seen = snapshot;
         self.dropped = false;
         Ok(())
+    }
+
+    /// Maps what the segment got since.
+    fn map_more(&mut self) -> Result<(), SegmentError> {
+        if self.view.mapped() == self.shared.region.pages() {
+            return Ok(());
+        }
+        let _turn = self.view.turn();
+        let added = self.view.map_more()?;
+        match added.is_empty() {
+            true => Ok(()),
+            false => self.mechanism.mapped(&self.view, added),
+        }
     }
 
     fn running(&self) -> Result<Begin, SegmentError> {
@@ -307,17 +333,26 @@ impl Session {
         self.running.ok_or(SegmentError::NoTransaction)
     }
 
-    /// Gives the segment at least so many bytes and maps them into the view.
+    /// Gives the segment at least so many bytes and maps them into the view. If the transaction
+    /// commits, the segment has them from then on, whether anything is written there or not; if it
+    /// does not, they are room that is gone when the segment is opened again, unless somebody else
+    /// who saw it has committed.
+    ///
+    /// # Errors
+    /// [`SegmentError::ReadOnly`] if the transaction only reads and there are not so many;
+    /// [`SegmentError::AddressSpaceFull`], [`SegmentError::SharedMemoryFull`].
     pub fn grow_to(&mut self, bytes: u64) -> Result<(), SegmentError> {
-        self.running()?;
-        self.shared.region.grow(bytes.div_ceil(PAGE_SIZE as u64))?;
-        self.steadily(|session| {
-            let added = session.view.map_more()?;
-            if !added.is_empty() {
-                session.mechanism.mapped(&session.view, added)?;
-            }
-            Ok(())
-        })
+        let begin = self.running()?;
+        if begin.read_only {
+            return match bytes <= self.length() {
+                true => Ok(()),
+                false => Err(SegmentError::ReadOnly),
+            };
+        }
+        let pages = bytes.div_ceil(PAGE_SIZE as u64);
+        self.shared.region.grow(pages)?;
+        self.grown = self.grown.max(pages);
+        self.steadily(Self::map_more)
     }
 
     /// Says that a range is going to be touched: cheaper than finding out page by page.
@@ -363,7 +398,8 @@ impl Session {
     }
 
     /// Ends the transaction and makes what it did visible to all. Returns where its records end in
-    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing.
+    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing and
+    /// did not ask for more length.
     ///
     /// # Errors
     /// Whatever the error, the transaction is over and has no effect. [`SegmentError::Conflict`]: run
@@ -392,7 +428,9 @@ impl Session {
     /// The end of a transaction, however it ended. What fails here does not change how it ended; the
     /// view is then made anew.
     fn end(&mut self, begin: Begin, ended: Result<(), SegmentError>) {
-        // Published transactions have done so already.
+        // Published transactions have done so already. First the view, since a fault in it is handled by
+        // what the slot keeps.
+        self.view.leave();
         self.slot().snapshot.store(IDLE, Ordering::SeqCst);
         if begin.exclusive {
             self.shared.unlock_commit();
@@ -407,6 +445,10 @@ impl Session {
             true => Ok(false),
             false => self.mechanism.end(&self.view, self.exact > 0),
         });
+        let ended = ended.and_then(|dropped| match self.ready {
+            true => self.mechanism.rest(&self.view).map(|lost| dropped | lost),
+            false => Ok(dropped),
+        });
         match ended {
             Ok(dropped) => self.dropped |= dropped,
             Err(error) => {
@@ -414,7 +456,6 @@ impl Session {
                 self.view.mark_stale();
             }
         }
-        self.view.leave();
     }
 
     /// Ends the transaction without effect.
@@ -458,16 +499,16 @@ impl Drop for Session {
 /// The calling thread, as the kernel numbers it.
 fn current_thread() -> i32 {
     thread_local! {
-        /// Its number, and how many forks ago that was asked: a child's thread has another one.
+        /// The process and its number: a child's thread has another one.
         static THREAD: Cell<(u32, i32)> = const { Cell::new((0, 0)) };
     }
-    let forks = backing::forks();
+    let process = Process::current().number();
     match THREAD.get() {
-        (asked, thread) if thread != 0 && asked == forks => thread,
+        (asked, thread) if thread != 0 && asked == process => thread,
         _ => {
             // SAFETY: always succeeds.
             let thread = unsafe { libc::gettid() };
-            THREAD.set((forks, thread));
+            THREAD.set((process, thread));
             thread
         }
     }

@@ -14,13 +14,14 @@ use crate::shared::control::{IDLE, Slot};
 use crate::shared::region::Region;
 use crate::shared::ring::{Frames, changes};
 use crate::view::View;
-use parking_lot::Mutex;
-use parking_lot::lock_api::RawMutex as _;
 use rustix::thread::futex;
+use sardonyx_storage::supervisor::{Supervisor, join};
+use sardonyx_storage::sync::futex::Mutex;
+use sardonyx_storage::sync::futex::RawMutexFace as _;
+use sardonyx_storage::sync::thread::JoinHandle;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
 
 /// A warden looks around so often even if nobody asks, since it may not have been there when asked.
 const LOOK_AROUND: rustix::fs::Timespec = rustix::fs::Timespec {
@@ -72,9 +73,12 @@ impl Warden {
         drop(wards);
         let mut thread = self.thread.lock();
         if thread.is_none() {
-            let office = self.office.clone();
-            let builder = std::thread::Builder::new().name("warden".into());
-            match builder.spawn(move || office.run()) {
+            let (office, told) = (self.office.clone(), self.office.clone());
+            // Without it a writer may wait for a session that it had half looked after.
+            let supervisor = Supervisor::new(move |error| {
+                told.region.control().log.poison(&error.to_string());
+            });
+            match supervisor.try_spawn("warden", move || office.run()) {
                 Ok(handle) => *thread = Some(handle),
                 // Writers then wait for slow readers, as for a process that is stopped.
                 Err(error) => tracing::warn!(%error, "there is no warden"),
@@ -85,7 +89,8 @@ impl Warden {
 
 impl Drop for Warden {
     fn drop(&mut self) {
-        let thread = self.thread.lock().take();
+        // Not locked: in a child, it may be by a thread that is not there.
+        let thread = self.thread.get_mut().take();
         if self.office.region.was_forked() {
             // The thread is the parent's.
             std::mem::forget(thread);
@@ -95,11 +100,17 @@ impl Drop for Warden {
         let control = self.office.region.control();
         control.alarm.fetch_add(1, Ordering::SeqCst);
         let _ = futex::wake(&control.alarm, futex::Flags::empty(), i32::MAX as u32);
-        if let Some(thread) = thread
-            && thread.join().is_err()
-        {
-            tracing::error!("the warden panicked");
-        }
+        join(thread);
+    }
+}
+
+/// Gives a view's `steady` back, also if looking after it panics.
+struct Unlocking<'a>(&'a View);
+
+impl Drop for Unlocking<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made by whoever has just locked it.
+        unsafe { self.0.steady.unlock() };
     }
 }
 
@@ -135,9 +146,8 @@ impl Office {
         for (slot, view) in wards {
             // A session that is just beginning, committing or ending need not be looked after.
             if view.steady.try_lock() {
+                let _steady = Unlocking(&view);
                 self.look_after(&control.slots[slot], &view);
-                // SAFETY: locked just above.
-                unsafe { view.steady.unlock() };
             }
         }
     }
@@ -161,7 +171,7 @@ impl Office {
             pages.extend(changes(frame.records).map(|change| change.page));
         }
         for page in pages {
-            let _resolving = view.resolve_alone();
+            let _turn = view.turn();
             if let Err(error) = view.make_private(page) {
                 tracing::warn!(%error, page, "a slow reader's page could not be copied");
                 return;
@@ -169,9 +179,9 @@ impl Office {
         }
         view.mark_stale();
         // All records of the snapshot that base pages lacked were applied.
-        let resolving = view.resolve_alone();
+        let turn = view.turn();
         view.forget_unfolded();
-        drop(resolving);
+        drop(turn);
         slot.immune.store(until, Ordering::SeqCst);
         slot.pin.fetch_max(until, Ordering::SeqCst);
     }

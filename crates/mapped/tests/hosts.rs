@@ -19,7 +19,9 @@ fn child() {
     let Some(role) = role() else { return };
     let mechanism = mechanism_of(&role[1]);
     match role[0].as_str() {
-        "fork" => fork(mechanism),
+        "fork" => fork(mechanism, &role[2]),
+        "nested" => nested(mechanism, &role[2], &role[3]),
+        "sent" => sent(mechanism, &role[2]),
         "handler" => own_handler(mechanism, &role[2]),
         "overflow" => overflow(mechanism),
         "null" => fault_elsewhere(mechanism),
@@ -47,14 +49,32 @@ fn add(segment: &Segment) -> u64 {
         .unwrap()
 }
 
-fn fork(mechanism: MechanismKind) {
+/// Forks by the C library, or by a system call that its handlers do not see.
+fn fork_by(how: &str) -> libc::pid_t {
+    match how {
+        // SAFETY: the child calls nothing that needs another thread of the parent.
+        "library" => unsafe { libc::fork() },
+        // SAFETY: as above; `clone` with no flags but the signal at its end is a fork.
+        _ => unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) as libc::pid_t },
+    }
+}
+
+/// The word in a page of a view.
+fn word_at(start: *const u8, page: u64) -> *mut u64 {
+    start
+        .wrapping_add((page * PAGE) as usize)
+        .cast::<u64>()
+        .cast_mut()
+}
+
+fn fork(mechanism: MechanismKind, how: &str) {
     let segment = private(mechanism, 16);
     add(&segment);
     let snapshot = segment.snapshot().unwrap();
     let mut session = segment.session().unwrap();
     session.begin(Default::default()).unwrap();
-    // SAFETY: the child calls nothing that needs another thread of the parent.
-    match unsafe { libc::fork() } {
+    let (theirs, view) = (snapshot.address(), session.address());
+    match fork_by(how) {
         0 => {
             let forked = matches!(
                 segment.run(|tx| tx.write(word(1, 0), 99)),
@@ -63,6 +83,7 @@ fn fork(mechanism: MechanismKind) {
             let snapshot_too = matches!(segment.snapshot(), Err(SegmentError::Forked))
                 && segment.slowest_reader().is_none()
                 && segment.length() == 0;
+            let plain = plain_memory(theirs, view);
             drop(snapshot);
             drop(session);
             drop(segment);
@@ -72,7 +93,10 @@ fn fork(mechanism: MechanismKind) {
                 (1..40).all(|n| add(&own) == n) && two_sessions(&own)
             }));
             let works = works.unwrap_or(false);
-            let code = i32::from(!forked) + 2 * i32::from(!snapshot_too) + 4 * i32::from(!works);
+            let code = i32::from(!forked)
+                + 2 * i32::from(!snapshot_too)
+                + 4 * i32::from(!works)
+                + 8 * i32::from(!plain);
             // SAFETY: ends the child at once, without what its parent's libraries do at the end.
             unsafe { libc::_exit(code) };
         }
@@ -88,6 +112,26 @@ fn fork(mechanism: MechanismKind) {
     session.abort().unwrap();
     assert_eq!(add(&segment), 2);
     say("parent goes on");
+}
+
+/// Whether the parent's views are plain memory in the child: some committed state, to be read, to be
+/// written, and to be read by system calls.
+fn plain_memory(snapshot: *const u8, view: *const u8) -> bool {
+    let mut file = tempfile::tempfile().unwrap();
+    // SAFETY: the parent's views, of 16 pages each, are copied into a child.
+    unsafe {
+        for start in [snapshot, view] {
+            let committed = word_at(start, 1).read_volatile() == 1;
+            word_at(start, 1).write_volatile(77);
+            word_at(start, 9).write_volatile(78);
+            let stays = word_at(start, 1).read_volatile() == 77;
+            let memory = std::slice::from_raw_parts(start, 16 * PAGE as usize);
+            if !committed || !stays || file.write(memory).ok() != Some(memory.len()) {
+                return false;
+            }
+        }
+    }
+    true
 }
 
 /// Whether what one session commits is seen by another, and a conflict is found.
@@ -107,14 +151,16 @@ fn two_sessions(segment: &Segment) -> bool {
 #[test]
 fn a_forked_child_is_refused_and_its_parent_is_not_harmed() {
     for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
-        let output = run(&["fork", &format!("{mechanism:?}")]);
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(
-            said(&output),
-            "child 0 signal 0 parent goes on",
-            "{mechanism:?}: {stderr}"
-        );
-        assert!(output.status.success(), "{mechanism:?}: {stderr}");
+        for how in ["library", "call"] {
+            let output = run(&["fork", &format!("{mechanism:?}"), how]);
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(
+                said(&output),
+                "child 0 signal 0 parent goes on",
+                "{mechanism:?}, {how}: {stderr}"
+            );
+            assert!(output.status.success(), "{mechanism:?}, {how}: {stderr}");
+        }
     }
 }
 
@@ -179,6 +225,145 @@ fn a_host_with_a_handler_of_its_own_gets_its_faults() {
         let output = run(&["handler", &format!("{mechanism:?}"), "before"]);
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(said(&output), "both", "{mechanism:?}: {stderr}");
+    }
+}
+
+/// Where the view is that the handler of a signal touches, and how often it did.
+static TOUCHED: AtomicUsize = AtomicUsize::new(0);
+static TIMES: AtomicUsize = AtomicUsize::new(0);
+const TOUCHED_PAGES: u64 = 16;
+
+/// Reads every page of a view, and writes to some.
+extern "C" fn on_signal(_: i32) {
+    let start = TOUCHED.load(Ordering::SeqCst) as *const u8;
+    for page in 0..TOUCHED_PAGES {
+        // SAFETY: the view has so many pages; the test is one in which a handler touches them.
+        unsafe { word_at(start, page).read_volatile() };
+    }
+    TIMES.fetch_add(1, Ordering::SeqCst);
+}
+
+/// The library's own handler, which another one calls.
+static OURS: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn chained(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    type Handler = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+    // SAFETY: what `nested` found to be installed, with SA_SIGINFO.
+    let ours: Handler = unsafe { std::mem::transmute(OURS.load(Ordering::SeqCst)) };
+    ours(signal, info, context);
+}
+
+/// A program with a handler that touches the segment, called at the worst of moments: in the middle of
+/// the library's fault handler, and of its changes of a view.
+fn nested(mechanism: MechanismKind, step: &str, how: &str) {
+    // A hang is a failure: it would use this up.
+    let limit = libc::rlimit {
+        rlim_cur: 20,
+        rlim_max: 20,
+    };
+    // SAFETY: the structures are valid, and the handlers have the signatures that the flags say.
+    unsafe {
+        libc::setrlimit(libc::RLIMIT_CPU, &raw const limit);
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_signal as *const () as usize;
+        libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut());
+    }
+    let segment = private(mechanism, TOUCHED_PAGES);
+    let mut session = segment.session().unwrap();
+    if how == "chained" {
+        // SAFETY: as above.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            let mut ours: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = chained as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
+            libc::sigaction(libc::SIGSEGV, &raw const action, &raw mut ours);
+            OURS.store(ours.sa_sigaction, Ordering::SeqCst);
+        }
+    }
+    TOUCHED.store(session.address().addr(), Ordering::SeqCst);
+    let change = |value: u64| {
+        let changed = segment.run(|tx| -> common::Fallible {
+            for page in 0..TOUCHED_PAGES {
+                tx.write(word(page, 1), value)?;
+            }
+            Ok(())
+        });
+        changed.unwrap();
+    };
+    change(1);
+    sardonyx_mapped::planted::raise_at(match step {
+        "resolving" => sardonyx_mapped::planted::Step::Resolving,
+        _ => sardonyx_mapped::planted::Step::TurnTaken,
+    });
+    for round in 2..12 {
+        // An old snapshot keeps what comes from being folded: pages are to be made, not only shown.
+        let old = segment.snapshot().unwrap();
+        change(round);
+        session.begin(Default::default()).unwrap();
+        for page in 0..TOUCHED_PAGES {
+            // SAFETY: the view has so many pages, and the transaction runs.
+            let seen = unsafe { word_at(session.address(), page).add(1).read_volatile() };
+            assert_eq!(seen, round, "{mechanism:?}");
+        }
+        let bytes = 3 * PAGE;
+        session.touch(PAGE..bytes, Access::Write).unwrap();
+        // SAFETY: as above.
+        unsafe { word_at(session.address(), 2).add(3).write_volatile(round) };
+        session.commit().unwrap();
+        drop(old);
+    }
+    assert!(TIMES.load(Ordering::SeqCst) > 0);
+    let snapshot = segment.snapshot().unwrap();
+    assert_eq!(snapshot.read(word(2, 3)).unwrap(), 11);
+    say("went on");
+}
+
+#[test]
+fn a_signals_handler_that_touches_the_segment_never_meets_a_half_made_change() {
+    let mechanisms = [MechanismKind::Asynchronous, MechanismKind::Signal];
+    for mechanism in mechanisms.into_iter().filter(|kind| kind.resolve().is_ok()) {
+        for step in ["resolving", "turn"] {
+            for how in ["alone", "chained"] {
+                let output = run(&["nested", &format!("{mechanism:?}"), step, how]);
+                let stderr = String::from_utf8_lossy(&output.stderr);
+                let status = output.status;
+                assert_eq!(
+                    said(&output),
+                    "went on",
+                    "{mechanism:?}, {step}, {how}: {status}: {stderr}"
+                );
+            }
+        }
+    }
+}
+
+/// A SIGSEGV that somebody sends is none of the library's, whatever it looks like.
+fn sent(mechanism: MechanismKind, how: &str) {
+    let handler = match how {
+        "ignored" => libc::SIG_IGN,
+        _ => libc::SIG_DFL,
+    };
+    // SAFETY: the structure is valid.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler;
+        libc::sigaction(libc::SIGSEGV, &raw const action, std::ptr::null_mut());
+    }
+    let segment = private(mechanism, 16);
+    // SAFETY: sends a signal to this thread.
+    unsafe { libc::raise(libc::SIGSEGV) };
+    add(&segment);
+    say("alive");
+}
+
+#[test]
+fn a_fault_signal_that_was_sent_does_what_it_did_before() {
+    for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
+        let killed = run(&["sent", &format!("{mechanism:?}"), "default"]);
+        assert_eq!(killed.status.signal(), Some(libc::SIGSEGV), "{mechanism:?}");
+        let ignored = run(&["sent", &format!("{mechanism:?}"), "ignored"]);
+        assert_eq!(said(&ignored), "alive", "{mechanism:?}: {}", ignored.status);
     }
 }
 

@@ -72,6 +72,11 @@ impl Changes {
         self.before.len() + self.steps.len() * size_of::<Step>()
     }
 
+    /// Whether nothing has changed.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// Here. [`Changes::undo_to`] takes the last mark that was made and not undone.
     pub fn mark(&mut self) -> Mark {
         self.marked = self.steps.len();

@@ -5,6 +5,7 @@ use crate::options::Options;
 use crate::pages::Area;
 use crate::recovery::{Undone, open_undo_area, undo_losers};
 use crate::shared::{Later, Shared};
+use crate::stage::reserve::Growth;
 use crate::statistics::{Counters, Statistics};
 use crate::strategy::Strategy;
 use crate::transaction::Transaction;
@@ -16,7 +17,8 @@ use sardonyx_storage::recovery::RecoveryReport;
 use std::sync::Arc;
 
 /// A database that is open for multi-level transactions. Share it between threads by reference or in
-/// an `Arc`.
+/// an `Arc`. It belongs to the process that opened it: in a child made by `fork` every call is refused
+/// ([`DatabaseError::Forked`]), and closing or dropping it does nothing.
 ///
 /// ```
 /// use sardonyx_multilevel::{Area, Database, Inverse, Operation, Options, Pages, Recorded, Stop};
@@ -69,11 +71,11 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Database {
     shared: Arc<Shared>,
-    backbone: Backbone,
+    /// Until it is closed.
+    backbone: Option<Backbone>,
     strategy: Strategy,
     recovery: RecoveryReport,
     undone: Undone,
-    closed: bool,
 }
 
 impl Database {
@@ -131,11 +133,10 @@ impl Database {
         };
         Ok(Database {
             shared,
-            backbone,
+            backbone: Some(backbone),
             strategy: options.strategy,
             recovery,
             undone,
-            closed: false,
         })
     }
 
@@ -145,6 +146,7 @@ impl Database {
     /// # Errors
     /// If the name is that of a table or the engine's, or there is no more room.
     pub fn area(&self, name: &str, pages: u64) -> Result<Area, DatabaseError> {
+        self.shared.check_process()?;
         if name.is_empty() || name.starts_with('.') {
             return Err(DatabaseError::Refused {
                 reason: format!("{name:?} is no name for an area: such names are the engine's"),
@@ -158,7 +160,7 @@ impl Database {
         self.shared.publish_areas(&stage);
         drop(stage);
         let area = Area(number);
-        match self.shared.grow(area, pages) {
+        match self.shared.grow(area, pages, Growth::OfWork) {
             Ok(_) => Ok(area),
             Err(stop) => Err(DatabaseError::Refused {
                 reason: stop.to_string(),
@@ -186,6 +188,7 @@ impl Database {
     where
         E: From<CommitError>,
     {
+        self.shared.check_process().map_err(CommitError::from)?;
         let mut age = None;
         loop {
             let transaction = Transaction::new(&self.shared, self.strategy, age);
@@ -226,18 +229,16 @@ impl Database {
     /// # Errors
     /// If the log failed.
     pub fn flush(&self) -> Result<(), DatabaseError> {
-        let mut stage = self.shared.stage();
-        let group = stage.filling.last_group();
-        stage.filling.hand_over();
-        stage.let_go();
-        self.shared.after_stage();
-        self.shared.commit.wait(group, &*self.shared)?;
-        Ok(())
+        self.shared.check_process()?;
+        self.shared.flush()
     }
 
-    /// What the engine did since the database was opened.
+    /// What the engine did since the database was opened; nothing, in a forked child.
     pub fn statistics(&self) -> Statistics {
         let shared = &self.shared;
+        if shared.is_forked() {
+            return Statistics::default();
+        }
         let spheres = shared.stage().unwritten.spheres.statistics();
         Statistics {
             spheres,
@@ -248,8 +249,11 @@ impl Database {
         }
     }
 
-    /// Who waits for whom now.
+    /// Who waits for whom now; nobody, in a forked child.
     pub fn waiting(&self) -> Vec<Waiting> {
+        if self.shared.is_forked() {
+            return Vec::new();
+        }
         self.shared.locks.waiting()
     }
 
@@ -265,31 +269,33 @@ impl Database {
 
     /// The storage below.
     pub fn backbone(&self) -> &Backbone {
-        &self.backbone
+        let backbone = self.backbone.as_ref();
+        backbone.expect("taken only when the database is closed or dropped")
     }
 
     /// Makes everything durable, marks the log's end as clean, and stops the engine's threads.
     ///
     /// # Errors
-    /// If the log failed.
+    /// If the log failed. [`DatabaseError::Closing`] on one of the engine's own threads: a thread of its own
+    /// closes it then. [`DatabaseError::Forked`] in a child, where nothing is done.
     pub fn close(mut self) -> Result<(), DatabaseError> {
         self.end()
     }
 
     fn end(&mut self) -> Result<(), DatabaseError> {
-        self.closed = true;
-        let mut stage = self.shared.stage();
-        stage.write_all_spheres()?;
-        drop(stage);
-        self.flush()?;
-        let mut stage = self.shared.stage();
-        let mark = stage.filling.seal_even_if_empty();
-        stage.let_go();
-        let number = mark.header().number;
-        self.shared.commit.write_directly(mark);
-        self.shared.commit.wait(number, &*self.shared)?;
-        self.backbone.stop();
-        Ok(())
+        let Some(backbone) = self.backbone.take() else {
+            return Ok(());
+        };
+        if let Err(forked) = self.shared.check_process() {
+            // All that there is of it here is memory, with locks that may be taken for ever.
+            std::mem::forget(self.shared.clone());
+            drop(backbone);
+            return Err(forked);
+        }
+        let supervisor = backbone.supervisor().clone();
+        let (closing, own) = ((self.shared.clone(), backbone), supervisor.is_own_thread());
+        let closed = supervisor.end(closing, own, |(shared, backbone)| close(&shared, backbone));
+        closed.unwrap_or(Err(DatabaseError::Closing))
     }
 
     /// The strategy that it was opened with.
@@ -298,13 +304,37 @@ impl Database {
     }
 }
 
+/// Ends a database that nobody holds any more. The lock is given back with the backbone, when its threads
+/// have ended.
+fn close(shared: &Shared, mut backbone: Backbone) -> Result<(), DatabaseError> {
+    let outcome = mark_end(shared);
+    match &outcome {
+        Ok(()) => backbone.record_end(),
+        Err(error) => tracing::warn!(%error, "closing the database failed"),
+    }
+    backbone.stop();
+    outcome
+}
+
+/// Makes everything durable, and marks the log's end with an empty group.
+fn mark_end(shared: &Shared) -> Result<(), DatabaseError> {
+    let mut stage = shared.stage();
+    stage.write_all_spheres()?;
+    drop(stage);
+    shared.flush()?;
+    let mut stage = shared.stage();
+    let mark = stage.filling.seal_even_if_empty();
+    stage.let_go();
+    let number = mark.header().number;
+    shared.commit.write_directly(mark);
+    shared.commit.wait(number, shared)?;
+    Ok(())
+}
+
 impl Drop for Database {
     /// Closes cleanly if nobody did; errors are lost, so call [`Database::close`] to see them.
     fn drop(&mut self) {
-        if !self.closed
-            && let Err(error) = self.end()
-        {
-            tracing::warn!(%error, "closing the database failed");
-        }
+        // It was told where it was found.
+        let _ = self.end();
     }
 }

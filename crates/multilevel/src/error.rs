@@ -4,6 +4,7 @@ use crate::pages::Stop;
 use crate::undo::UndoDamage;
 use sardonyx_storage::backbone;
 use sardonyx_storage::log::LogError;
+use sardonyx_storage::process::{FORKED, Forked};
 use sardonyx_storage::store::StoreError;
 use sardonyx_table::TableError;
 use std::error::Error;
@@ -23,16 +24,48 @@ pub enum DatabaseError {
     Undo(#[from] UndoDamage),
     /// The log does not take any more.
     #[error(transparent)]
-    Log(#[from] LogError),
+    Log(LogError),
     /// No more memory for pages.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What there is of pages is kept for undoing the transactions that run.
+    #[error(
+        "the page store is full: {pages} pages of its {limit_bytes} bytes are kept for undoing \
+         transactions; delete something, end transactions that run, or raise `memory_bytes_max` when \
+         opening the database"
+    )]
+    Reserved {
+        /// How many are kept.
+        pages: u64,
+        /// The limit on all pages, in bytes.
+        limit_bytes: u64,
+    },
+    /// There would not be the pages that undoing the operation may take. The operation had no effect.
+    #[error(
+        "the page store is full: undoing this operation may take {pages} pages, {reserved} are \
+         reserved for undoing others, and the limit is {limit_bytes} bytes; end transactions that run, \
+         do less in one, or raise `memory_bytes_max` when opening the database"
+    )]
+    CannotUndo {
+        /// What undoing it may take.
+        pages: u64,
+        /// What is reserved for others.
+        reserved: u64,
+        /// The limit on all pages, in bytes.
+        limit_bytes: u64,
+    },
     /// The checkpointer failed.
     #[error("{reason}")]
     Checkpoint {
         /// How.
         reason: String,
     },
+    /// It was closed by code that one of the engine's own threads runs.
+    #[error(
+        "the database is being closed on a thread of its own, since the thread that closed it is one of \
+         the engine's and cannot wait for itself; it can be opened again when that has ended"
+    )]
+    Closing,
     /// Two operations have the same name.
     #[error("two operations are registered as {name:?}: a name is an operation's identity")]
     RegisteredTwice {
@@ -86,6 +119,24 @@ pub enum DatabaseError {
         /// Why.
         reason: String,
     },
+    /// This process was forked from the one that opened the database. Nothing was done.
+    #[error("{}", FORKED)]
+    Forked,
+}
+
+impl From<LogError> for DatabaseError {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Forked => DatabaseError::Forked,
+            error => DatabaseError::Log(error),
+        }
+    }
+}
+
+impl From<Forked> for DatabaseError {
+    fn from(_: Forked) -> Self {
+        DatabaseError::Forked
+    }
 }
 
 /// An inverse operation failed. Its transaction stays unfinished, with its locks: it is undone when

@@ -25,6 +25,7 @@ use std::ptr::NonNull;
 pub(crate) struct Frames {
     base: NonNull<u8>,
     pages: AtomicU64,
+    pages_max: u64,
     /// Keeps the memory; locked to grow.
     store: Mutex<PageStore>,
 }
@@ -40,6 +41,7 @@ impl Frames {
         Frames {
             base: store.base(),
             pages: AtomicU64::new(store.pages()),
+            pages_max: store.pages_max(),
             store: Mutex::new(store),
         }
     }
@@ -48,6 +50,11 @@ impl Frames {
     #[inline]
     pub fn pages(&self) -> u64 {
         self.pages.load(Ordering::Acquire)
+    }
+
+    /// The most pages that there may be.
+    pub fn pages_max(&self) -> u64 {
+        self.pages_max
     }
 
     /// Adds pages of zeroes until there are so many.

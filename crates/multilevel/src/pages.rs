@@ -109,6 +109,14 @@ pub trait Pages {
     /// [`Stop::Full`].
     fn grow(&mut self, area: Area, pages: u64) -> Result<(), Stop>;
 
+    /// Says that the operation's inverse may make areas grow, by so many pages more together. They are
+    /// reserved until the transaction ends, so that undoing it cannot fail for want of them: where
+    /// there are not so many, the operation fails when it ends, without effect. An inverse that grows an
+    /// area and did not say so takes what happens to be there.
+    fn inverse_may_take(&mut self, pages: u64) {
+        let _ = pages;
+    }
+
     /// Reads a page.
     fn read(&self, page: PageId) -> Result<&Page, Stop>;
 

@@ -18,6 +18,7 @@ use crate::frames::Frames;
 use crate::registry::{Numbered, Registry};
 use crate::shared::Shared;
 use crate::stage::Stage;
+use crate::stage::reserve::{Growth, PageReserve};
 use crate::stage::spheres::Unwritten;
 use crate::statistics::Counters;
 use crate::strategy::PageLog;
@@ -63,6 +64,7 @@ pub(crate) fn open_undo_area(
 ) -> Result<Ready, DatabaseError> {
     let catalogue = Catalogue::read(&mut store)?;
     let known = catalogue.area(UNDO_AREA)?;
+    backbone.commit().room().keep_for_ends();
     let mut stage = Stage {
         frames: Arc::new(Frames::new(store)),
         filling,
@@ -77,6 +79,7 @@ pub(crate) fn open_undo_area(
         sequence: 0,
         slots: IntegerMap::default(),
         unwritten: Unwritten::default(),
+        reserve: PageReserve::default(),
         scratch: Vec::new(),
     };
     // Two units, so a crash may come between them: then the area is there without a header.
@@ -84,7 +87,9 @@ pub(crate) fn open_undo_area(
         Some(number) => number,
         None => stage.declare(UNDO_AREA)?,
     };
-    stage.grow(stage.undo_number, FIRST_SLOT_PAGE + 1)?;
+    // No work, though: a full log keeps no database from being opened.
+    let growth = Growth::OfInverse(0);
+    stage.grow(stage.undo_number, FIRST_SLOT_PAGE + 1, growth)?;
     let pages = stage.catalogue.extents_of(stage.undo_number);
     let pages: Vec<PageId> = pages.flat_map(pages_in).collect();
     let names = stage.read_header(&pages)?;

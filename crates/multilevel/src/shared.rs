@@ -1,10 +1,12 @@
 //! What the threads of a database share: pages, locks, the log stage, and waiting for the log.
 
 use crate::areas::Areas;
+use crate::error::DatabaseError;
 use crate::frames::Frames;
 use crate::pages::{Area, Stop};
 use crate::registry::Numbered;
 use crate::stage::Stage;
+use crate::stage::reserve::Growth;
 use crate::statistics::Counters;
 use crate::strategy::Release;
 use sardonyx_lock::Locks;
@@ -148,15 +150,29 @@ impl Shared {
         self.transactions.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Whether this is a child of the process that opened the database. Asked before any lock is taken:
+    /// the child has those that other threads held, and nobody gives them back.
+    #[inline]
+    pub fn is_forked(&self) -> bool {
+        !self.commit.process().is_current()
+    }
+
+    /// Refuses a forked child.
+    pub fn check_process(&self) -> Result<(), DatabaseError> {
+        Ok(self.commit.process().check()?)
+    }
+
     /// Makes an area have at least so many pages.
-    pub fn grow(&self, area: Area, pages: u64) -> Result<Arc<Areas>, Stop> {
+    pub fn grow(&self, area: Area, pages: u64, growth: Growth) -> Result<Arc<Areas>, Stop> {
+        self.check()?;
         let mut stage = self.stage();
         // Under the stage, so that nobody else grows it meanwhile.
         let areas = self.areas();
         if areas.pages_of(area)? >= pages {
             return Ok(areas);
         }
-        stage.grow(area.0, pages).map_err(|error| Stop::Full {
+        let grown = stage.grow(area.0, pages, growth);
+        grown.map_err(|error| Stop::Full {
             reason: error.to_string(),
         })?;
         Ok(self.publish_areas(&stage))
@@ -183,6 +199,17 @@ impl Shared {
             self.checkpoint.pump();
         }
         outcome
+    }
+
+    /// Writes everything that has been appended to the log, and waits for it.
+    pub fn flush(&self) -> Result<(), DatabaseError> {
+        let mut stage = self.stage();
+        let group = stage.filling.last_group();
+        stage.filling.hand_over();
+        stage.let_go();
+        self.after_stage();
+        self.commit.wait(group, self)?;
+        Ok(())
     }
 
     /// After letting go of the stage without waiting for anything.

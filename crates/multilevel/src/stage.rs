@@ -11,11 +11,13 @@
 //!
 //! Source: paper 003, section 2.
 
+pub(crate) mod reserve;
 pub(crate) mod spheres;
 
 use crate::changes::Changed;
 use crate::error::DatabaseError;
 use crate::frames::Frames;
+use crate::stage::reserve::{Growth, PageReserve};
 use crate::stage::spheres::Unwritten;
 use crate::statistics::Counters;
 use crate::strategy::PageLog;
@@ -24,11 +26,11 @@ use crate::undo::entry::{Entry, entry_bytes};
 use crate::undo::format::Header;
 use sardonyx_lock::hash::IntegerMap;
 use sardonyx_storage::checkpoint::CheckpointStage;
-use sardonyx_storage::log::LogError;
-use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
-use sardonyx_storage::log::filling::{Filling, Refusal};
+use sardonyx_storage::log::commit::GroupCommit;
+use sardonyx_storage::log::filling::Filling;
 use sardonyx_storage::log::record::encoded_bytes;
-use sardonyx_storage::log::writer::{GroupBuilder, SealedGroup};
+use sardonyx_storage::log::room::Admission;
+use sardonyx_storage::log::writer::GroupBuilder;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_table::catalogue::{Catalogue, Write};
 use std::sync::Arc;
@@ -55,6 +57,8 @@ pub(crate) struct Stage {
     /// By transaction: its slot in the undo area, if it has entries in the log.
     pub slots: IntegerMap<u64, SlotNumber>,
     pub unwritten: Unwritten,
+    /// Pages that inverses of running transactions may take.
+    pub reserve: PageReserve,
     /// For the bytes of entries.
     pub scratch: Vec<u8>,
 }
@@ -81,37 +85,24 @@ impl WriteBytes for StoreAndLog<'_> {
     }
 }
 
-/// Whoever waits for room has nothing that could be sealed.
-struct NothingFilling;
-
-impl GroupSource for NothingFilling {
-    fn try_seal(&self) -> Option<SealedGroup> {
-        None
-    }
-}
-
 impl Stage {
-    /// Makes sure that a unit may be appended: the log is sound and has room.
+    /// Makes sure that a unit with which something ends may be appended: the log is sound and has
+    /// room. What works first has asked [`Stage::admit_work`], which leaves a segment of the log for
+    /// that (I14).
     #[inline]
     pub fn admit(&mut self) -> Result<(), DatabaseError> {
-        loop {
-            let at = match self.filling.admit() {
-                Ok(()) => return Ok(()),
-                Err(Refusal::Log(error)) => return Err(error.into()),
-                Err(Refusal::NoRoom(at)) => at,
-            };
-            // What waits in the group must not wait for room as well.
-            self.filling.hand_over();
-            let (next, last) = (self.filling.next(), self.filling.last_group());
-            let (commit, checkpoint) = (&self.commit, &self.checkpoint);
-            commit.room().wait_for_room(at, || {
-                // A checkpoint has only what is durable; another client may be writing the rest.
-                commit.wait(last, &NothingFilling)?;
-                checkpoint.free_some(next).map_err(|error| LogError::Full {
-                    reason: error.to_string().into(),
-                })
-            })?;
-        }
+        self.admit_as(Admission::Whole)
+    }
+
+    /// Makes sure that a unit of a transaction that goes on may be appended.
+    #[inline]
+    pub fn admit_work(&mut self) -> Result<(), DatabaseError> {
+        self.admit_as(Admission::Work)
+    }
+
+    #[inline]
+    fn admit_as(&mut self, admission: Admission) -> Result<(), DatabaseError> {
+        Ok(self.filling.admit_or_wait(admission, &self.checkpoint)?)
     }
 
     /// The most bytes of records that a unit may have for the changes of a subtransaction (in S1: of a
@@ -140,11 +131,17 @@ impl Stage {
     /// A sequence number that no other operation has, when so many, this one included, will be used
     /// before the next is asked for. It may end a unit.
     pub fn sequences(&mut self, count: u64) -> Result<u64, DatabaseError> {
+        self.make_sequences_ready(count)?;
+        self.sequence += 1;
+        Ok(self.sequence - 1)
+    }
+
+    /// Makes sure that the next so many sequence numbers may be used. It may end a unit.
+    pub fn make_sequences_ready(&mut self, count: u64) -> Result<(), DatabaseError> {
         if self.sequence + count > self.header.sequence_end {
             self.reserve_sequences()?;
         }
-        self.sequence += 1;
-        Ok(self.sequence - 1)
+        Ok(())
     }
 
     fn reserve_sequences(&mut self) -> Result<(), DatabaseError> {
@@ -175,14 +172,22 @@ impl Stage {
     }
 
     /// Makes an area have so many pages. Whoever asks and then fails leaves it so.
-    pub fn grow(&mut self, number: u16, pages: u64) -> Result<(), DatabaseError> {
+    pub fn grow(&mut self, number: u16, pages: u64, growth: Growth) -> Result<(), DatabaseError> {
         let so_far: u64 = self.catalogue.extents_of(number).map(|e| e.pages).sum();
         if so_far >= pages {
             return Ok(());
         }
-        self.admit()?;
+        self.admit_as(match growth {
+            Growth::OfWork => Admission::Work,
+            Growth::OfInverse(_) => Admission::Whole,
+        })?;
+        let pages_max = self.frames.pages_max();
+        let usual_max = self.reserve.pages_max(pages_max, Growth::OfWork);
         let mut catalogue = self.catalogue.clone();
-        let (_, writes) = catalogue.extend(number, pages - so_far)?;
+        let (_, writes) = catalogue.extend_within(number, pages - so_far, usual_max)?;
+        if catalogue.pages > self.reserve.pages_max(pages_max, growth) {
+            return Err(self.reserve.full(catalogue.pages, pages_max));
+        }
         self.frames.grow_to(catalogue.pages)?;
         self.catalogue = catalogue;
         self.store(&writes);
@@ -210,14 +215,15 @@ impl Stage {
         }
     }
 
-    /// Makes sure that the undo area has so many places to spare.
+    /// Makes sure that the undo area has so many places to spare, beside those that are promised.
     fn spare_places(&mut self, needed: usize) -> Result<(), DatabaseError> {
+        let needed = self.unwritten.owed_places() + needed;
         let missing = needed.saturating_sub(self.undo.spare_places());
         if missing == 0 {
             return Ok(());
         }
         let had = self.undo.len();
-        self.grow(self.undo_number, had + missing as u64)?;
+        self.grow(self.undo_number, had + missing as u64, Growth::OfWork)?;
         let pages = self.catalogue.extents_of(self.undo_number);
         let pages = pages.flat_map(|e| (e.first_page.0..e.first_page.0 + e.pages).map(PageId));
         let new: Vec<_> = pages.skip(had as usize).collect();
@@ -271,14 +277,18 @@ impl Stage {
         pages
     }
 
-    /// S2 and the ordered log: the end of a subtransaction. Returns its sequence number and group.
+    /// S2 and the ordered log: the end of a subtransaction, whose inverse may take so many pages.
+    /// Returns its sequence number and group. What the transaction's end needs of memory is there
+    /// then (I14): the chain of its slot has room to cancel all entries, and the pages are reserved.
     pub fn end_of_subtransaction(
         &mut self,
         transaction: u64,
         changed: &[Changed],
         inverse: Option<(u32, &[u8])>,
+        inverse_pages: u64,
         forced: bool,
     ) -> Result<(u64, u64), DatabaseError> {
+        self.admit_work()?;
         // The number of the operation, and that of the slot's use.
         let sequence = self.sequences(2)?;
         if let Some((_, bytes)) = inverse {
@@ -286,8 +296,10 @@ impl Stage {
             let needed = self.undo.needed_places(slot, 1, entry_bytes(bytes.len()));
             self.spare_places(needed)?;
         }
+        self.check_reserve(inverse_pages)?;
         // Last: what was noted before may have filled a group.
         self.admit()?;
+        self.reserve.take(transaction, inverse_pages);
         let pages = self.append_changes(changed);
         if let Some((operation, bytes)) = inverse {
             let entry = Entry::Undo {

@@ -14,12 +14,14 @@ use crate::changes::{Changed, Changes, Mark};
 use crate::held::{Held, HeldPages};
 use crate::pages::{Area, Change, Page, Pages, Stop, checked};
 use crate::shared::Shared;
+use crate::stage::reserve::Growth;
 use crate::strategy::Strategy;
 use crate::transaction::Locked;
 use sardonyx_lock::{
     Asker, Denied, EXCLUSIVE, Granted, LockSpace, Mode, Modes, Owner, PAGES, Quantity, Reserved,
     Resource, SHARED, Token,
 };
+use sardonyx_storage::log::LogError;
 use sardonyx_storage::page::PageId;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -62,6 +64,8 @@ pub(crate) struct Subtransaction<'d> {
     shared: &'d Shared,
     strategy: Strategy,
     purpose: Purpose,
+    /// The transaction's number.
+    transaction: u64,
     /// Whose the locks on objects are, and how it waits.
     asker: Asker,
     /// Whose the locks on pages are: its own, or in S1 its transaction's.
@@ -71,6 +75,7 @@ pub(crate) struct Subtransaction<'d> {
     held: RefCell<HeldPages>,
     workspace: Workspace,
     begin: Mark,
+    inverse_pages: u64,
     verdict: Cell<Option<Verdict>>,
 }
 
@@ -79,6 +84,7 @@ impl<'d> Subtransaction<'d> {
         shared: &'d Shared,
         strategy: Strategy,
         purpose: Purpose,
+        transaction: u64,
         asker: Asker,
         locked: &'d Locked,
         mut workspace: Workspace,
@@ -88,6 +94,7 @@ impl<'d> Subtransaction<'d> {
             shared,
             strategy,
             purpose,
+            transaction,
             asker,
             page_owner: if single { asker.holder } else { asker.waiter },
             locked,
@@ -95,6 +102,7 @@ impl<'d> Subtransaction<'d> {
             held: RefCell::new(std::mem::take(&mut workspace.held)),
             begin: workspace.changes.mark(),
             workspace,
+            inverse_pages: 0,
             verdict: Cell::new(None),
         }
     }
@@ -102,6 +110,16 @@ impl<'d> Subtransaction<'d> {
     /// Why it cannot end well, if it cannot.
     pub fn verdict(&self) -> Option<Verdict> {
         self.verdict.get()
+    }
+
+    /// How many pages its inverse may take.
+    pub fn inverse_pages(&self) -> u64 {
+        self.inverse_pages
+    }
+
+    /// Whether anything was changed since the workspace was new.
+    pub fn has_changed(&self) -> bool {
+        !self.workspace.changes.is_empty()
     }
 
     /// What it has changed since the workspace was new.
@@ -190,6 +208,7 @@ impl<'d> Subtransaction<'d> {
         if let Some(verdict) = self.verdict.get() {
             return Err(self.stop(verdict));
         }
+        self.check_process()?;
         let mode = if how == Held::Shared {
             SHARED
         } else {
@@ -213,6 +232,15 @@ impl<'d> Subtransaction<'d> {
         Ok(how)
     }
 
+    /// Before a lock is asked for: the operation may have forked, and this be the child.
+    fn check_process(&self) -> Result<(), Stop> {
+        self.shared
+            .commit
+            .process()
+            .check()
+            .map_err(|forked| LogError::from(forked).into())
+    }
+
     fn bytes_max(&self) -> usize {
         self.shared.commit.limits().transaction_bytes
     }
@@ -221,17 +249,32 @@ impl<'d> Subtransaction<'d> {
 impl Pages for Subtransaction<'_> {
     fn page(&self, area: Area, index: u64) -> Result<PageId, Stop> {
         let found = self.areas.borrow().page(area, index);
-        found.or_else(|_| self.areas_now().page(area, index))
+        found.or_else(|_| {
+            self.check_process()?;
+            self.areas_now().page(area, index)
+        })
     }
 
     fn pages_of(&self, area: Area) -> Result<u64, Stop> {
+        self.check_process()?;
         self.areas_now().pages_of(area)
     }
 
     fn grow(&mut self, area: Area, pages: u64) -> Result<(), Stop> {
-        let areas = self.shared.grow(area, pages)?;
+        let growth = match self.purpose {
+            Purpose::Operation => Growth::OfWork,
+            Purpose::Compensation => Growth::OfInverse(self.transaction),
+        };
+        let areas = self.shared.grow(area, pages, growth)?;
         self.areas.replace(areas);
         Ok(())
+    }
+
+    fn inverse_may_take(&mut self, pages: u64) {
+        // Compensation is never compensated; a single level keeps before-images.
+        if self.purpose == Purpose::Operation && self.strategy != Strategy::SingleLevel {
+            self.inverse_pages += pages;
+        }
     }
 
     #[inline]
@@ -259,6 +302,7 @@ impl Pages for Subtransaction<'_> {
         if !known {
             self.hold(page, Held::Exclusive)?;
             if matches!(self.strategy, Strategy::PersistenceSpheres { .. }) {
+                self.check_process()?;
                 self.shared.stage().begin_to_write(page);
             }
             self.held.get_mut().set(page, Held::Writing);
@@ -289,6 +333,7 @@ impl Pages for Subtransaction<'_> {
         if self.strategy == Strategy::SingleLevel || self.purpose == Purpose::Compensation {
             return Ok(());
         }
+        self.check_process()?;
         let locks = &self.shared.locks;
         match locks.try_request(self.asker, space, object, mode) {
             Some(Granted::New) => {
@@ -306,6 +351,9 @@ impl Pages for Subtransaction<'_> {
             // Nothing is protected by such a lock, or everything is already.
             return Some(Modes::NONE);
         }
+        if self.shared.is_forked() {
+            return None;
+        }
         Some(self.shared.locks.held(self.asker.holder, space, object))
     }
 
@@ -321,6 +369,7 @@ impl Pages for Subtransaction<'_> {
             low,
             high,
         } = change;
+        self.check_process()?;
         let bounds = Stop::Bounds {
             value,
             change,

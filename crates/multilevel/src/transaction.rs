@@ -46,6 +46,8 @@ struct Done {
     sequence: u64,
     operation: u32,
     bytes: Arc<[u8]>,
+    /// Pages that are reserved for undoing it.
+    pages: u64,
     /// Its place among the spheres (S2/PS).
     sphere: Option<SubtransactionNumber>,
 }
@@ -108,6 +110,7 @@ impl<'d> Transaction<'d> {
                 sequence,
                 operation,
                 bytes: bytes.into(),
+                pages: 0,
                 sphere: None,
             });
         transaction.course.lock().done.extend(done);
@@ -154,6 +157,8 @@ impl<'d> Transaction<'d> {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             self.call_in_two_levels(operation, asker)
         }));
+        // The operation may have forked, and this be the child.
+        self.database.check_process()?;
         self.course.lock().free_numbers.push(number);
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         if matches!(outcome, Err(CallError::Deadlock)) {
@@ -208,7 +213,10 @@ impl<'d> Transaction<'d> {
         workspace: Workspace,
     ) -> Subtransaction<'_> {
         let (strategy, locked) = (self.strategy, &self.locked);
-        Subtransaction::new(self.database, strategy, purpose, asker, locked, workspace)
+        let (database, number) = (self.database, self.number);
+        Subtransaction::new(
+            database, strategy, purpose, number, asker, locked, workspace,
+        )
     }
 
     /// Commits: when this returns, the transaction is on stable storage.
@@ -216,6 +224,10 @@ impl<'d> Transaction<'d> {
     /// # Errors
     /// [`CommitError`]; the transaction has been aborted then, but for [`CommitError::Unknown`].
     pub fn commit(mut self) -> Result<(), CommitError> {
+        if let Err(forked) = self.database.check_process() {
+            self.finished = true;
+            return Err(forked.into());
+        }
         if self.is_doomed() {
             self.abort_now()?;
             return Err(CommitError::Deadlock);
@@ -252,6 +264,7 @@ impl<'d> Transaction<'d> {
             }
         };
         self.finished = true;
+        stage.reserve.ended(self.number);
         database.counters.add(|c| &c.committed, 1);
         let durable = match database.release {
             Release::Appended => {
@@ -291,6 +304,8 @@ impl<'d> Transaction<'d> {
 
     fn abort_now(&mut self) -> Result<(), DatabaseError> {
         self.finished = true;
+        // A forked child has nothing to undo: what it sees is its parent's.
+        self.database.check_process()?;
         if self.strategy == Strategy::SingleLevel {
             let mut single = self.single.lock();
             single.changes.undo_to(Mark::default(), |page, start, old| {
@@ -358,6 +373,7 @@ impl Drop for Transaction<'_> {
     fn drop(&mut self) {
         if !self.finished
             && let Err(error) = self.abort_now()
+            && !self.database.is_forked()
         {
             tracing::error!(%error, "a dropped transaction could not be undone");
         }

@@ -1,25 +1,29 @@
 //! The database: what a program holds.
 
 use crate::{Error, Options};
-use parking_lot::Mutex;
 use sardonyx_serial::{
     BatchTicket, Durability, Kernel, Procedure, ProcedureError, Registered, SerialError,
     StageTimes, Ticket,
 };
 use sardonyx_storage::backbone::Backbone;
-use sardonyx_storage::checkpoint::CheckpointTotals;
+use sardonyx_storage::checkpoint::{CheckpointError, CheckpointTotals, Waiting};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::journal::JournalReader;
 use sardonyx_storage::log::statistics::LogStatistics;
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_storage::sync::futex::Mutex;
 use sardonyx_table::{
-    Journal, JournalRow, RebuildReport, Record, Table, TableSpace, Transaction, View,
+    Journal, JournalRow, KeyHash, RebuildReport, Record, Table, TableSpace, Transaction, View,
 };
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
 /// An open database. Share it between threads by reference or in an `Arc`.
+///
+/// It belongs to the process that opened it. In a child made by `fork` every call is refused
+/// ([`SerialError::Forked`]), and closing or dropping it does nothing; the child may open another
+/// database, or this one when the parent has closed it.
 #[derive(Debug)]
 pub struct Database {
     kernel: Kernel,
@@ -49,8 +53,11 @@ impl Database {
     pub(crate) fn open_with(disk: Arc<dyn Disk>, options: Options) -> Result<Database, Error> {
         let (shape, workers) = (options.shape, options.storage.workers);
         let limits = options.storage.limits;
+        let hash = options
+            .hash_seed
+            .map_or_else(KeyHash::random, KeyHash::from_seed);
         let opened = Backbone::open(disk, options.storage)?;
-        let (mut space, rebuild) = TableSpace::open(opened.store, workers)?;
+        let (mut space, rebuild) = TableSpace::open_with(opened.store, workers, hash)?;
         space.set_transaction_bytes_max(limits.transaction_bytes);
         let kernel = Kernel::start(space, opened.filling, opened.backbone, shape);
         let procedures = Mutex::default();
@@ -65,9 +72,10 @@ impl Database {
     /// The table of this record type, declared where absent.
     ///
     /// # Errors
-    /// If the database has a table of this name with another layout, or no room for one more.
+    /// If the database has a table of this name with another layout, or no room for one more;
+    /// [`SerialError::Nested`] inside a transaction of this database, which has its own access.
     pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
-        match self.kernel.read(|space| space.table::<R>())? {
+        match self.kernel.try_read(|space| space.table::<R>())?? {
             Some(table) => Ok(table),
             None => self.run(|transaction| Ok(transaction.declare_table::<R>()?)),
         }
@@ -76,9 +84,10 @@ impl Database {
     /// The journal of this row type, declared where absent.
     ///
     /// # Errors
-    /// If the database has a journal of this name with another layout, or no room for one more.
+    /// If the database has a journal of this name with another layout, or no room for one more;
+    /// [`SerialError::Nested`] inside a transaction of this database, which has its own access.
     pub fn journal<J: JournalRow>(&self) -> Result<Journal<J>, Error> {
-        match self.kernel.read(|space| space.journal::<J>())? {
+        match self.kernel.try_read(|space| space.journal::<J>())?? {
             Some(journal) => Ok(journal),
             None => self.run(|transaction| Ok(transaction.declare_journal::<J>()?)),
         }
@@ -88,7 +97,8 @@ impl Database {
     ///
     /// # Errors
     /// The closure's own error, after everything it did was undone; or the engine's:
-    /// [`SerialError::Nested`] if called inside a transaction of this database.
+    /// [`SerialError::Nested`] if called inside a transaction of this database,
+    /// [`SerialError::Forked`] in a child of the process that opened it.
     ///
     /// # Panics
     /// With the closure's panic, after everything it did was undone.
@@ -108,7 +118,10 @@ impl Database {
         self.kernel.run(durability, body)
     }
 
-    /// Submits a closure as a transaction; the ticket can be waited for or awaited.
+    /// Submits a closure as a transaction; the ticket can be waited for or awaited. Called by code that
+    /// this database itself runs (a transaction's, a procedure's, a waker's or a value's drop on one of the
+    /// engine's threads), nothing is run and the ticket says [`SerialError::Nested`]: the queues are
+    /// bounded, and the engine would wait for itself.
     pub fn submit<T: Send + 'static, E: Send + 'static>(
         &self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
@@ -121,6 +134,7 @@ impl Database {
     /// # Errors
     /// If one of that name is registered.
     pub fn register<P: Procedure>(&self, procedure: P) -> Result<Registered<P>, Error> {
+        self.check_process()?;
         let name = procedure.name().to_string();
         if !self.procedures.lock().insert(name.clone()) {
             let reason = format!("a procedure named {name:?} is registered already");
@@ -130,6 +144,10 @@ impl Database {
     }
 
     /// Calls a procedure and returns when it is on stable storage.
+    ///
+    /// # Errors
+    /// The engine's; [`SerialError::Nested`] inside a transaction of this database. The inner one is the
+    /// procedure's.
     pub fn call<P: Procedure>(
         &self,
         procedure: &Registered<P>,
@@ -140,7 +158,7 @@ impl Database {
     }
 
     /// Submits a batch of a procedure's requests, each a transaction of its own. `lane` tells
-    /// clients apart: batches of one lane keep their order.
+    /// clients apart: batches of one lane keep their order. Nested calls: as [`Database::submit`].
     pub fn submit_batch<P: Procedure>(
         &self,
         procedure: &Registered<P>,
@@ -155,34 +173,45 @@ impl Database {
     ///
     /// # Panics
     /// With the closure's panic; or if called inside a transaction of this database, which has its
-    /// own access to the tables.
+    /// own access to the tables, or in a forked child.
     pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> T {
-        self.kernel.read(|space: &TableSpace| body(&space.view()))
+        match self.try_read(body) {
+            Ok(value) => value,
+            Err(refused) => panic!("{refused}"),
+        }
     }
 
-    /// Calls `each` with every durable row of a journal, oldest first, until it returns false.
+    /// As [`Database::read`], for code that may be called inside a transaction.
     ///
     /// # Errors
-    /// Damage in the archive or the log, with file and offset.
+    /// [`SerialError::Nested`] there; [`SerialError::Forked`] in a forked child.
+    ///
+    /// # Panics
+    /// With the closure's panic.
+    pub fn try_read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> Result<T, Error> {
+        let body = |space: &TableSpace| body(&space.view());
+        Ok(self.kernel.try_read(body)?)
+    }
+
+    /// Calls `each` with every row of a journal that is durable now, oldest first, until it returns
+    /// false. Nobody waits for it, however long it takes, and it may itself run transactions on this
+    /// database: what it reads is neither locked nor held back.
+    ///
+    /// # Errors
+    /// Damage in the archive or the log, with file and offset; that the journal's
+    /// [`Retention`](crate::Retention) removed rows before they were read.
     pub fn journal_rows<J: JournalRow>(
         &self,
         journal: Journal<J>,
         mut each: impl FnMut(J) -> bool,
     ) -> Result<(), Error> {
+        self.check_process()?;
         let backbone = self.kernel.backbone();
         let commit = backbone.commit();
-        // Held back while we read: what the archive has is read from there, the rest from the log.
-        // A checkpoint may free it between the two; then the place has moved on.
-        let _pin = loop {
-            let needed_from = backbone.checkpoint().log_needed_from();
-            if let Some(pin) = commit.room().pin(needed_from.lsn) {
-                break pin;
-            }
-        };
-        let before_group = Some(commit.durable().group);
         let number = journal.number();
         let (disk, manifest) = (backbone.disk(), backbone.manifest());
-        let mut reader = JournalReader::open(disk, manifest, Some(number), before_group)?;
+        let mut reader = JournalReader::open(disk, manifest, Some(number), None)?
+            .while_written(commit.segments(), commit.durable().group);
         while let Some(row) = reader.next_row()? {
             let row = J::read_from_bytes(row.bytes).map_err(|_| {
                 Error::Aborted(format!("a row of journal {:?} has another length", J::NAME))
@@ -209,6 +238,18 @@ impl Database {
         self.kernel.backbone().checkpoint().is_writing()
     }
 
+    /// Whether checkpoints wait for room on the disk, since when, and what they found. They go on by
+    /// themselves; until then no log is freed.
+    pub fn checkpoint_waiting(&self) -> Option<Waiting> {
+        self.kernel.backbone().checkpoint().waiting()
+    }
+
+    /// Why checkpointing stopped for good, if it did. Transactions go on until the log is full; nothing
+    /// is lost. Opening the database again starts it anew.
+    pub fn checkpoint_failure(&self) -> Option<Arc<CheckpointError>> {
+        self.kernel.backbone().checkpoint().failure()
+    }
+
     /// What recovery did when the database was opened.
     pub fn recovery(&self) -> &RecoveryReport {
         &self.recovery
@@ -219,14 +260,22 @@ impl Database {
         &self.rebuild
     }
 
-    /// What the engine did since.
+    /// What the engine did since; nothing, in a forked child.
     pub fn statistics(&self) -> Statistics {
+        if self.check_process().is_err() {
+            return Statistics::default();
+        }
         let backbone = self.kernel.backbone();
         Statistics {
             log: backbone.commit().statistics(),
             checkpoint: backbone.checkpoint().totals(),
             stages: self.kernel.stage_times(),
         }
+    }
+
+    /// Before any lock is taken: in a forked child some may be taken for ever.
+    fn check_process(&self) -> Result<(), SerialError> {
+        Ok(self.kernel.backbone().process().check()?)
     }
 
     /// The storage below, for tools.
@@ -236,6 +285,15 @@ impl Database {
 
     /// Finishes what was submitted, makes it durable, and closes the database. Dropping does the
     /// same, but cannot tell of errors.
+    ///
+    /// On one of the engine's own threads, such as in a submitted closure that held the last handle, both
+    /// return at once, and a thread of its own does the same; the database can be opened again when that
+    /// has ended.
+    ///
+    /// # Errors
+    /// What closed the log, if something did; [`SerialError::Nested`] if it is closed elsewhere.
+    /// [`SerialError::Forked`] in a child of the process that opened the database: nothing happens there,
+    /// and the database stays open in the parent.
     pub fn close(self) -> Result<(), Error> {
         Ok(self.kernel.close()?)
     }

@@ -11,6 +11,9 @@ use sardonyx_storage::manifest::MANIFEST_FILE;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Threads of one stage, at most: there are never so many processors for it.
+const STAGE_THREADS_MAX: usize = 256;
+
 /// How to open a database.
 ///
 /// ```
@@ -27,6 +30,7 @@ use std::sync::Arc;
 pub struct Options {
     pub(crate) storage: StorageOptions,
     pub(crate) shape: Shape,
+    pub(crate) hash_seed: Option<u64>,
     create: bool,
 }
 
@@ -42,6 +46,7 @@ impl Options {
         Options {
             storage: StorageOptions::default(),
             shape: Shape::of_this_machine(),
+            hash_seed: None,
             create: true,
         }
     }
@@ -136,6 +141,14 @@ impl Options {
         self
     }
 
+    /// The seed of the hash by which the indexes find keys (default: random at every opening, so that
+    /// nobody can choose keys that collide). Only for runs that are replayed: the outcome is the same,
+    /// the work to find a key may differ.
+    pub fn hash_seed(mut self, seed: u64) -> Self {
+        self.hash_seed = Some(seed);
+        self
+    }
+
     /// Whether a database is made where there is none (default: yes).
     pub fn create(mut self, create: bool) -> Self {
         self.create = create;
@@ -160,7 +173,34 @@ impl Options {
             let file = disk.display_name(MANIFEST_FILE);
             return Err(OpenError::Absent { file }.into());
         }
+        self.check_shape()?;
         self.storage.threaded = self.shape.is_threaded();
         Database::open_with(disk, self)
+    }
+
+    /// A thread that the system cannot start would be noticed in the middle of opening.
+    fn check_shape(&self) -> Result<(), OpenError> {
+        let Shape::Pipelined {
+            input_threads,
+            output_threads,
+        } = self.shape
+        else {
+            return Ok(());
+        };
+        let threads = [
+            ("input_threads", input_threads),
+            ("output_threads", output_threads),
+        ];
+        match threads
+            .into_iter()
+            .find(|(_, threads)| *threads > STAGE_THREADS_MAX)
+        {
+            None => Ok(()),
+            Some((option, threads)) => Err(OpenError::Option {
+                option,
+                value: threads as u64,
+                requirement: "at most 256",
+            }),
+        }
     }
 }

@@ -3,12 +3,12 @@
 
 mod common;
 
-use common::{Item, Opened, PIPELINED, SHAPES, options};
+use common::{Item, Opened, in_every_shape, in_every_threaded_shape, options};
 use sardonyx::storage::disk::{Access, Create};
 use sardonyx::storage::disk::{Disk, DiskError, DiskFile, DiskLock, Faults, SimulatedDisk};
 use sardonyx::storage::log::LogError;
 use sardonyx::storage::store::StoreError;
-use sardonyx::{Durability, Error, GroupLimits, Procedure, SerialError, Shape, Table, TableError};
+use sardonyx::{Durability, Error, GroupLimits, Procedure, SerialError, Table, TableError};
 use sardonyx::{TableSpace, Transaction};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -23,7 +23,7 @@ fn is_memory_full(error: &Error) -> bool {
 
 #[test]
 fn i10_memory_at_its_bound_is_a_typed_refusal_and_freed_records_make_room() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let disk = SimulatedDisk::new(1, Faults::default());
         let small = || options(shape).memory_bytes_max(2 << 20);
         let opened = Opened::on(&disk, small()).expect("opens");
@@ -70,12 +70,12 @@ fn i10_memory_at_its_bound_is_a_typed_refusal_and_freed_records_make_room() {
         drop(opened);
         let error = Opened::on(&disk, options(shape).memory_bytes_max(1 << 20)).unwrap_err();
         assert!(error.to_string().contains("memory"), "{error}");
-    }
+    });
 }
 
 #[test]
 fn i10_a_full_log_waits_for_a_checkpoint_even_if_none_is_due() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let disk = SimulatedDisk::new(1, Faults::default());
         // Never due by itself.
         let options = options(shape)
@@ -92,12 +92,12 @@ fn i10_a_full_log_waits_for_a_checkpoint_even_if_none_is_due() {
         let files = disk.files();
         let segments = files.iter().filter(|name| name.starts_with("log/")).count();
         assert!(segments <= 4, "{files:?}");
-    }
+    });
 }
 
 #[test]
 fn i10_a_full_log_that_nothing_can_free_is_a_typed_refusal() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let disk = SimulatedDisk::new(1, Faults::default());
         let options = || options(shape).log_bytes_max(4 * common::SEGMENT_BYTES);
         let opened = Opened::on(&disk, options()).expect("opens");
@@ -124,12 +124,12 @@ fn i10_a_full_log_that_nothing_can_free_is_a_typed_refusal() {
         let opened = Opened::on(&disk, options().log_bytes_max(16 * common::SEGMENT_BYTES));
         let opened = opened.expect("with more log");
         assert_eq!(opened.contents().expect("readable"), before);
-    }
+    });
 }
 
 #[test]
-fn i10_a_reader_that_holds_the_log_back_lets_writers_go_on_when_it_ends() {
-    for shape in [PIPELINED, Shape::Coalesced] {
+fn i10_readers_of_a_journal_beside_a_writer_at_the_logs_bound() {
+    in_every_threaded_shape(|shape| {
         let disk = SimulatedDisk::new(1, Faults::default());
         let options = options(shape).log_bytes_max(4 * common::SEGMENT_BYTES);
         let opened = Opened::on(&disk, options).expect("opens");
@@ -144,7 +144,7 @@ fn i10_a_reader_that_holds_the_log_back_lets_writers_go_on_when_it_ends() {
                 }
                 stop.store(true, Ordering::SeqCst);
             });
-            // Every row is read while the log is held back; the writer meets the bound meanwhile.
+            // The writer meets the bound meanwhile, and what is read is freed under the reader.
             while !stop.load(Ordering::SeqCst) {
                 let mut rows = 0;
                 let read = opened.database.journal_rows(opened.notes, |_| {
@@ -157,7 +157,7 @@ fn i10_a_reader_that_holds_the_log_back_lets_writers_go_on_when_it_ends() {
             }
             writer.join().expect("ends");
         });
-    }
+    });
 }
 
 /// A disk whose durable writes wait at a gate.
@@ -274,7 +274,7 @@ impl Procedure for Fill {
 
 #[test]
 fn i10_while_the_disk_stands_still_writers_wait_and_memory_is_bounded() {
-    for shape in [PIPELINED, Shape::Coalesced] {
+    in_every_threaded_shape(|shape| {
         let gated = Gated::new();
         let limits = GroupLimits {
             group_bytes: 8 << 10,
@@ -318,5 +318,5 @@ fn i10_while_the_disk_stands_still_writers_wait_and_memory_is_bounded() {
             opened.contents().expect("readable").items.len(),
             2 * 10 * 30
         );
-    }
+    });
 }

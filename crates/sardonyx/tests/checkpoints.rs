@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Item, Model, Opened, SHAPES, options};
+use common::{Item, Model, Opened, SHAPES, in_every_shape, in_every_threaded_shape, options};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 #[test]
 fn i3_the_database_grows_while_checkpoints_run() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         for stripes in [1, 3] {
             let disk = SimulatedDisk::new(1, Faults::default());
             // Often, and of many small blocks.
@@ -54,12 +54,12 @@ fn i3_the_database_grows_while_checkpoints_run() {
                 "{shape:?}, {stripes}"
             );
         }
-    }
+    });
 }
 
 #[test]
 fn i6_a_checkpoint_on_demand_leaves_nothing_to_redo_and_frees_the_log() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let disk = SimulatedDisk::new(1, Faults::default());
         let options = || options(shape).checkpoint_interval_bytes(1 << 40);
         let opened = Opened::on(&disk, options()).expect("opens");
@@ -79,12 +79,12 @@ fn i6_a_checkpoint_on_demand_leaves_nothing_to_redo_and_frees_the_log() {
         let opened = Opened::on(&disk, options()).expect("recovers");
         assert_eq!(opened.database.recovery().groups, 0, "{shape:?}");
         assert_eq!(opened.contents().expect("readable"), model);
-    }
+    });
 }
 
 #[test]
 fn checkpoints_on_demand_and_transactions_of_several_threads() {
-    for shape in [common::PIPELINED, Shape::Coalesced] {
+    in_every_threaded_shape(|shape| {
         let disk = SimulatedDisk::new(1, Faults::default());
         let opened = Opened::on(&disk, options(shape).stripes(2)).expect("opens");
         let stop = AtomicBool::new(false);
@@ -119,7 +119,7 @@ fn checkpoints_on_demand_and_transactions_of_several_threads() {
         drop(opened);
         let opened = Opened::on(&disk, options(shape)).expect("recovers");
         assert_eq!(opened.contents().expect("readable"), model);
-    }
+    });
 }
 
 #[derive(Clone, Debug)]
@@ -222,30 +222,32 @@ fn rows_of(opened: &Opened, account: u64) -> Vec<u64> {
 
 #[test]
 fn a_journal_that_is_not_kept_says_so_and_a_reader_may_stop() {
-    let disk = SimulatedDisk::new(1, Faults::default());
-    let options_ = options(Shape::Threadless).journal_retention(Retention::Nothing);
-    let opened = Opened::on(&disk, options_).expect("opens");
-    opened.put(1, 1).expect("durable");
-    let error = opened
-        .database
-        .journal_rows(opened.notes, |_| true)
-        .unwrap_err();
-    let Error::Journal(journal) = &error else {
-        panic!("{error}")
-    };
-    assert!(matches!(**journal, JournalError::NotKept), "{error}");
-    let disk = SimulatedDisk::new(2, Faults::default());
-    let opened = Opened::on(&disk, options(Shape::Threadless)).expect("opens");
-    for n in 0..10 {
-        opened.put(n, n).expect("durable");
-    }
-    let mut seen = 0;
-    let read = opened.database.journal_rows(opened.notes, |_| {
-        seen += 1;
-        seen < 3
+    in_every_shape(|shape| {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let options_ = options(shape).journal_retention(Retention::Nothing);
+        let opened = Opened::on(&disk, options_).expect("opens");
+        opened.put(1, 1).expect("durable");
+        let error = opened
+            .database
+            .journal_rows(opened.notes, |_| true)
+            .unwrap_err();
+        let Error::Journal(journal) = &error else {
+            panic!("{error}")
+        };
+        assert!(matches!(**journal, JournalError::NotKept), "{error}");
+        let disk = SimulatedDisk::new(2, Faults::default());
+        let opened = Opened::on(&disk, options(shape)).expect("opens");
+        for n in 0..10 {
+            opened.put(n, n).expect("durable");
+        }
+        let mut seen = 0;
+        let read = opened.database.journal_rows(opened.notes, |_| {
+            seen += 1;
+            seen < 3
+        });
+        read.expect("readable");
+        assert_eq!(seen, 3);
     });
-    read.expect("readable");
-    assert_eq!(seen, 3);
 }
 
 #[test]

@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{Model, Opened, options};
+use common::{Model, Opened, SHAPES, in_every_shape, options};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
@@ -16,8 +16,8 @@ use sardonyx::storage::log::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHe
 use sardonyx::{Error, Options, Shape};
 use std::sync::OnceLock;
 
-fn small() -> Options {
-    options(Shape::Threadless).checkpoint_interval_bytes(1 << 40)
+fn small(shape: Shape) -> Options {
+    options(shape).checkpoint_interval_bytes(1 << 40)
 }
 
 /// A database in which every kind of file holds something that is needed.
@@ -35,7 +35,7 @@ struct Base {
 impl Base {
     fn make(stripes: u32, clean: bool) -> Base {
         let disk = SimulatedDisk::new(7, Faults::default());
-        let opened = Opened::on(&disk, small().stripes(stripes)).expect("opens");
+        let opened = Opened::on(&disk, small(Shape::Threadless).stripes(stripes)).expect("opens");
         let mut model = Model::default();
         let mut before_last = Model::default();
         for n in 0..700 {
@@ -153,11 +153,11 @@ fn place_is_named(error: &Error, name: &str, damage: Damage) {
     }
 }
 
-fn check(base: &Base, name: &str, used: u64, at: Index, damage: Damage) {
+fn check(base: &Base, shape: Shape, name: &str, used: u64, at: Index, damage: Damage) {
     let offset = at.index(used as usize) as u64;
     let disk = base.disk.restart(Faults::default());
     apply(&disk, name, offset, damage);
-    let what = format!("{name} at {offset}: {damage:?}");
+    let what = format!("{shape:?}, {name} at {offset}: {damage:?}");
     let hits_last = base.last_group.as_ref().is_some_and(|(file, start, end)| {
         let to = match damage {
             Damage::Flip(_) => offset + 1,
@@ -166,7 +166,7 @@ fn check(base: &Base, name: &str, used: u64, at: Index, damage: Damage) {
         };
         file == name && offset < *end && to > *start
     });
-    let opened = match Opened::on(&disk, small()) {
+    let opened = match Opened::on(&disk, small(shape)) {
         Err(error) => return place_is_named(&error, name, damage),
         Ok(opened) => opened,
     };
@@ -197,7 +197,8 @@ proptest! {
 
     #[test]
     fn damage_anywhere_is_named_or_harmless(
-        stripes in 1..=2u32, clean in any::<bool>(), kind in select(&KINDS[..]),
+        shape in select(&SHAPES[..]), stripes in 1..=2u32, clean in any::<bool>(),
+        kind in select(&KINDS[..]),
         file in any::<Index>(), at in any::<Index>(), damage in damage(),
     ) {
         let base = Base::of(stripes, clean);
@@ -207,17 +208,20 @@ proptest! {
             .collect();
         prop_assert!(!files.is_empty(), "no {kind} in {:?}", base.files);
         let (name, used) = file.get(&files);
-        check(base, name, *used, at, damage);
+        check(base, shape, name, *used, at, damage);
     }
 }
 
 #[test]
 fn the_undamaged_database_is_whole() {
-    for (stripes, clean) in [(1, false), (1, true), (2, false), (2, true)] {
-        let base = Base::of(stripes, clean);
-        let opened = Opened::on(&base.disk.restart(Faults::default()), small()).expect("opens");
-        assert_eq!(opened.contents().expect("readable"), base.model);
-    }
+    in_every_shape(|shape| {
+        for (stripes, clean) in [(1, false), (1, true), (2, false), (2, true)] {
+            let base = Base::of(stripes, clean);
+            let disk = base.disk.restart(Faults::default());
+            let opened = Opened::on(&disk, small(shape)).expect("opens");
+            assert_eq!(opened.contents().expect("readable"), base.model);
+        }
+    });
 }
 
 /// Of a cleanly closed log every byte of every group with a transaction is covered.
@@ -234,7 +238,8 @@ fn i4_after_a_clean_close_damage_to_any_of_the_last_groups_is_found() {
         for offset in (start..end).step_by(5) {
             let disk = base.disk.restart(Faults::default());
             apply(&disk, &name, offset, Damage::Flip(0x40));
-            let error = Opened::on(&disk, small()).unwrap_err();
+            let shape = SHAPES[offset as usize % SHAPES.len()];
+            let error = Opened::on(&disk, small(shape)).unwrap_err();
             place_is_named(&error, &name, Damage::Flip(0x40));
             assert!(
                 error.to_string().contains(&format!("offset {start}")),
@@ -245,8 +250,11 @@ fn i4_after_a_clean_close_damage_to_any_of_the_last_groups_is_found() {
     // The mark itself holds nothing.
     let disk = base.disk.restart(Faults::default());
     apply(&disk, &name, mark, Damage::Flip(0x40));
-    let opened = Opened::on(&disk, small()).expect("opens");
-    assert_eq!(opened.contents().expect("readable"), base.model);
+    in_every_shape(|shape| {
+        let disk = disk.restart(Faults::default());
+        let opened = Opened::on(&disk, small(shape)).expect("opens");
+        assert_eq!(opened.contents().expect("readable"), base.model);
+    });
 }
 
 #[test]
@@ -255,6 +263,9 @@ fn after_a_crash_damage_to_the_last_group_loses_that_group_alone() {
     let (file, start, _) = base.last_group.clone().expect("not closed");
     let disk = base.disk.restart(Faults::default());
     apply(&disk, &file, start + 70, Damage::Flip(1));
-    let opened = Opened::on(&disk, small()).expect("it may not have been durable");
-    assert_eq!(opened.contents().expect("readable"), base.before_last);
+    in_every_shape(|shape| {
+        let disk = disk.restart(Faults::default());
+        let opened = Opened::on(&disk, small(shape)).expect("it may not have been durable");
+        assert_eq!(opened.contents().expect("readable"), base.before_last);
+    });
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Item, Opened, PLANNED, SHAPES, hide_planned_panics, options};
+use common::{Item, Opened, PLANNED, hide_planned_panics, in_every_shape, options};
 use sardonyx::storage::disk::{Faults, SimulatedDisk};
 use sardonyx::{
     Error, Prefetch, Procedure, ProcedureError, Registered, SerialError, Shape, Table, TableError,
@@ -135,7 +135,7 @@ fn assert_is_of(fault: Fault, outcome: &Result<u64, ProcedureError<&'static str>
 
 #[test]
 fn i8_a_fault_anywhere_in_a_batch_undoes_its_request_alone() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let (disk, opened, procedure) = opened(shape);
         let mut done = 0;
         for fault in FAULTS {
@@ -171,12 +171,12 @@ fn i8_a_fault_anywhere_in_a_batch_undoes_its_request_alone() {
         let opened = Opened::on(&disk, options(shape)).expect("opens");
         let items = opened.contents().expect("readable").items;
         assert_eq!((items.len(), items.values().sum::<u64>()), (4, done));
-    }
+    });
 }
 
 #[test]
 fn a_call_reports_its_own_fault_and_the_next_call_works() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let (_disk, opened, procedure) = opened(shape);
         for fault in FAULTS {
             let outcome = opened.database.call(&procedure, (1, fault));
@@ -185,12 +185,12 @@ fn a_call_reports_its_own_fault_and_the_next_call_works() {
             assert_is_of(Fault::No, &outcome.expect("it ran"));
         }
         assert_eq!(opened.get(1), Some(FAULTS.len() as u64));
-    }
+    });
 }
 
 #[test]
 fn i8_nobody_sees_what_an_aborted_closure_did() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let (disk, opened, _) = opened(shape);
         let before = opened.contents().expect("readable");
         let (items, notes) = (opened.items, opened.notes);
@@ -245,12 +245,12 @@ fn i8_nobody_sees_what_an_aborted_closure_did() {
         drop(opened);
         let opened = Opened::on(&disk, options(shape)).expect("opens");
         assert_eq!(opened.contents().expect("readable"), after);
-    }
+    });
 }
 
 #[test]
 fn others_go_on_while_some_fail_and_panic() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let (_disk, opened, procedure) = opened(shape);
         let done: u64 = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4usize)
@@ -278,12 +278,12 @@ fn others_go_on_while_some_fail_and_panic() {
         });
         let sum: u64 = (0..4).map(|id| opened.get(id).expect("there")).sum();
         assert_eq!(sum, done);
-    }
+    });
 }
 
 #[test]
 fn a_panic_while_reading_harms_nobody() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let (_disk, opened, _) = opened(shape);
         let panicked = catch_unwind(AssertUnwindSafe(|| {
             opened.database.read(|_| panic!("{PLANNED}"))
@@ -291,12 +291,12 @@ fn a_panic_while_reading_harms_nobody() {
         assert!(panicked.is_err());
         opened.put(1, 9).expect("durable");
         assert_eq!(opened.get(1), Some(9));
-    }
+    });
 }
 
 #[test]
 fn an_operation_that_fails_has_done_nothing_and_the_transaction_may_go_on() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let (_disk, opened, _) = opened(shape);
         let items = opened.items;
         let outcome = opened.database.run(|transaction| {
@@ -331,5 +331,5 @@ fn an_operation_that_fails_has_done_nothing_and_the_transaction_may_go_on() {
         assert!(bytes > limit && limit == 16 << 10);
         assert_eq!(opened.get(5000), None);
         opened.put(3, 3).expect("others go on");
-    }
+    });
 }

@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{Item, Model, Note, Opened, PIPELINED, PLANNED, VALUE, block_on, hide_planned_panics};
+use common::{Item, Model, Note, Opened, PLANNED, SHAPES, VALUE, block_on, hide_planned_panics};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sardonyx::storage::disk::{Faults, SimulatedDisk};
@@ -392,12 +392,7 @@ fn plan() -> impl Strategy<Value = Plan> {
 }
 
 fn shape() -> impl Strategy<Value = Shape> {
-    let two = Shape::Pipelined {
-        input_threads: 2,
-        output_threads: 2,
-    };
-    let shapes = vec![PIPELINED, two, Shape::Coalesced, Shape::Threadless];
-    prop::sample::select(shapes)
+    prop::sample::select(&SHAPES[..])
 }
 
 fn policy() -> impl Strategy<Value = GroupPolicy> {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Item, Note, Opened, SHAPES, options};
+use common::{Item, Note, Opened, SHAPES, in_every_shape, options};
 use sardonyx::storage::backbone::OpenError;
 use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx::{
@@ -84,7 +84,7 @@ fn i9_a_killed_process_leaves_no_lock_and_its_acknowledged_transactions() {
         while let Some(line) = next() {
             last = line.unwrap_or(last);
         }
-        let shape = SHAPES[round as usize % 3];
+        let shape = SHAPES[round as usize % SHAPES.len()];
         let opened = Opened::on_real(directory.path(), options(shape)).expect("recovers");
         let contents = opened.contents().expect("readable");
         let found = contents.items[&1];
@@ -102,7 +102,7 @@ fn i9_a_killed_process_leaves_no_lock_and_its_acknowledged_transactions() {
 fn a_second_opener_in_this_process_is_refused() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("bank.sdx");
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let first = options(shape).open(&path).expect("opens");
         let error = options(shape).open(&path).unwrap_err();
         let Error::Open(open) = &error else {
@@ -114,7 +114,7 @@ fn a_second_opener_in_this_process_is_refused() {
         assert_eq!(Path::new(file), path.join("LOCK"));
         first.close().expect("closes");
         options(shape).open(&path).expect("free again");
-    }
+    });
     let disk = SimulatedDisk::new(1, Faults::default());
     let first = Opened::on(&disk, options(Shape::Coalesced)).expect("opens");
     let error = Opened::on(&disk, options(Shape::Coalesced)).unwrap_err();
@@ -126,7 +126,7 @@ fn a_second_opener_in_this_process_is_refused() {
 fn every_shape_opens_what_another_wrote() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut expected = common::Model::default();
-    for (n, shape) in SHAPES.iter().cycle().take(9).enumerate() {
+    for (n, shape) in SHAPES.iter().cycle().take(12).enumerate() {
         let opened = Opened::on_real(directory.path(), options(*shape)).expect("opens");
         assert_eq!(opened.contents().expect("readable"), expected);
         for id in 0..20 {
@@ -141,99 +141,89 @@ fn every_shape_opens_what_another_wrote() {
 
 #[test]
 fn without_create_an_absent_database_is_an_error_and_nothing_is_made() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("bank.sdx");
-    let is_absent = |error: Error| {
-        let Error::Open(open) = &error else {
-            panic!("{error}")
+    in_every_shape(|shape| {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("bank.sdx");
+        let is_absent = |error: Error| {
+            let Error::Open(open) = &error else {
+                panic!("{error}")
+            };
+            assert!(matches!(**open, OpenError::Absent { .. }), "{error}");
+            assert!(error.to_string().contains("MANIFEST"), "{error}");
         };
-        assert!(matches!(**open, OpenError::Absent { .. }), "{error}");
-        assert!(error.to_string().contains("MANIFEST"), "{error}");
-    };
-    is_absent(Options::new().create(false).open(&path).unwrap_err());
-    assert!(!path.exists());
-    let disk = SimulatedDisk::new(1, Faults::default());
-    let any: Arc<dyn Disk> = Arc::new(disk.clone());
-    is_absent(
-        options(Shape::Threadless)
-            .create(false)
-            .open_on(any)
-            .unwrap_err(),
-    );
-    assert!(disk.files().is_empty());
-    drop(options(Shape::Coalesced).open(&path).expect("made"));
-    drop(
-        options(Shape::Coalesced)
-            .create(false)
-            .open(&path)
-            .expect("there"),
-    );
+        is_absent(Options::new().create(false).open(&path).unwrap_err());
+        assert!(!path.exists());
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let any: Arc<dyn Disk> = Arc::new(disk.clone());
+        is_absent(options(shape).create(false).open_on(any).unwrap_err());
+        assert!(disk.files().is_empty());
+        drop(options(shape).open(&path).expect("made"));
+        drop(options(shape).create(false).open(&path).expect("there"));
+    });
 }
 
 #[test]
 fn a_lost_manifest_is_an_error_and_not_a_new_database() {
-    let disk = SimulatedDisk::new(1, Faults::default());
-    let opened = Opened::on(&disk, options(Shape::Threadless)).expect("opens");
-    opened.put(1, 1).expect("durable");
-    drop(opened);
-    disk.remove("MANIFEST").expect("there");
-    let error = Opened::on(&disk, options(Shape::Threadless)).unwrap_err();
-    let Error::Open(open) = &error else {
-        panic!("{error}")
-    };
-    let OpenError::ManifestLost { file, evidence } = &**open else {
-        panic!("{error}")
-    };
-    assert!(
-        file.ends_with("MANIFEST") && evidence.contains("log/"),
-        "{error}"
-    );
+    in_every_shape(|shape| {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let opened = Opened::on(&disk, options(shape)).expect("opens");
+        opened.put(1, 1).expect("durable");
+        drop(opened);
+        disk.remove("MANIFEST").expect("there");
+        let error = Opened::on(&disk, options(shape)).unwrap_err();
+        let Error::Open(open) = &error else {
+            panic!("{error}")
+        };
+        let OpenError::ManifestLost { file, evidence } = &**open else {
+            panic!("{error}")
+        };
+        assert!(
+            file.ends_with("MANIFEST") && evidence.contains("log/"),
+            "{error}"
+        );
+    });
 }
 
 #[test]
 fn options_that_cannot_work_are_refused_by_name() {
-    let limits = GroupLimits::default();
-    let refused = [
-        ("log_bytes_max", options(Shape::Threadless).log_bytes_max(1)),
-        (
-            "segment_bytes",
-            options(Shape::Threadless).segment_bytes(8192),
-        ),
-        (
-            "depth",
-            options(Shape::Threadless).group_limits(GroupLimits {
-                depth: 0,
-                group_bytes: 4096,
-                transaction_bytes: 4096,
-                ..limits
-            }),
-        ),
-        (
-            "buffers",
-            options(Shape::Threadless).group_limits(GroupLimits {
-                buffers: 2,
-                group_bytes: 4096,
-                transaction_bytes: 4096,
-                ..limits
-            }),
-        ),
-        (
-            "segment_bytes",
-            options(Shape::Threadless).segment_bytes(70_001),
-        ),
-        ("block_bytes", options(Shape::Threadless).block_bytes(0)),
-        ("block_bytes", options(Shape::Threadless).block_bytes(5000)),
-        ("stripes", options(Shape::Threadless).stripes(0)),
-    ];
-    for (name, options) in refused {
-        let disk = SimulatedDisk::new(1, Faults::default());
-        let error = Opened::on(&disk, options).unwrap_err();
-        assert!(matches!(error, Error::Open(_)), "{error}");
-        let text = error.to_string().replace(' ', "_");
-        assert!(text.contains(name), "{name}: {error}");
-        // Nothing was begun that would stand in the way of a better try.
-        Opened::on(&disk, common::options(Shape::Threadless)).expect("opens");
-    }
+    in_every_shape(|shape| {
+        let limits = GroupLimits::default();
+        let refused = [
+            ("log_bytes_max", options(shape).log_bytes_max(1)),
+            ("segment_bytes", options(shape).segment_bytes(8192)),
+            (
+                "depth",
+                options(shape).group_limits(GroupLimits {
+                    depth: 0,
+                    group_bytes: 4096,
+                    transaction_bytes: 4096,
+                    ..limits
+                }),
+            ),
+            (
+                "buffers",
+                options(shape).group_limits(GroupLimits {
+                    buffers: 2,
+                    group_bytes: 4096,
+                    transaction_bytes: 4096,
+                    ..limits
+                }),
+            ),
+            ("segment_bytes", options(shape).segment_bytes(70_001)),
+            ("block_bytes", options(shape).block_bytes(0)),
+            ("block_bytes", options(shape).block_bytes(5000)),
+            ("stripes", options(shape).stripes(0)),
+        ];
+        for (name, options) in refused {
+            let disk = SimulatedDisk::new(1, Faults::default());
+            let error = Opened::on(&disk, options).unwrap_err();
+            assert!(matches!(error, Error::Open(_)), "{error}");
+            let text = error.to_string().replace(' ', "_");
+            assert!(text.contains(name), "{name}: {error}");
+            // Nothing was begun that would stand in the way of a better try.
+            Opened::on(&disk, common::options(shape)).expect("opens");
+        }
+    });
 }
 
 #[derive(
@@ -268,33 +258,35 @@ impl JournalRow for OtherNote {
 
 #[test]
 fn another_layout_and_a_foreign_handle_are_refused() {
-    let disk = SimulatedDisk::new(1, Faults::default());
-    let opened = Opened::on(&disk, options(Shape::Coalesced)).expect("opens");
-    let differs = |error: Error| {
-        let Error::Table(table) = &error else {
-            panic!("{error}")
+    in_every_shape(|shape| {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let opened = Opened::on(&disk, options(shape)).expect("opens");
+        let differs = |error: Error| {
+            let Error::Table(table) = &error else {
+                panic!("{error}")
+            };
+            assert!(
+                matches!(**table, TableError::LayoutDiffers { .. }),
+                "{error}"
+            );
         };
-        assert!(
-            matches!(**table, TableError::LayoutDiffers { .. }),
-            "{error}"
-        );
-    };
-    differs(opened.database.table::<OtherItem>().unwrap_err());
-    differs(opened.database.journal::<OtherNote>().unwrap_err());
-    let empty: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(2, Faults::default()));
-    let empty: Database = options(Shape::Threadless).open_on(empty).expect("opens");
-    let foreign: Table<Item> = opened.items;
-    let outcome = empty.run(|transaction| {
-        assert!(transaction.get(foreign, &1).is_none());
-        let inserted = transaction.insert(foreign, &Item::new(1, 1));
-        assert!(matches!(inserted, Err(TableError::UnknownHandle { .. })));
-        let note = Note {
-            account: 1,
-            amount: 1,
-        };
-        let appended = transaction.append(opened.notes, &note);
-        assert!(matches!(appended, Err(TableError::UnknownHandle { .. })));
-        Ok::<_, Error>(())
+        differs(opened.database.table::<OtherItem>().unwrap_err());
+        differs(opened.database.journal::<OtherNote>().unwrap_err());
+        let empty: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(2, Faults::default()));
+        let empty: Database = options(shape).open_on(empty).expect("opens");
+        let foreign: Table<Item> = opened.items;
+        let outcome = empty.run(|transaction| {
+            assert!(transaction.get(foreign, &1).is_none());
+            let inserted = transaction.insert(foreign, &Item::new(1, 1));
+            assert!(matches!(inserted, Err(TableError::UnknownHandle { .. })));
+            let note = Note {
+                account: 1,
+                amount: 1,
+            };
+            let appended = transaction.append(opened.notes, &note);
+            assert!(matches!(appended, Err(TableError::UnknownHandle { .. })));
+            Ok::<_, Error>(())
+        });
+        outcome.expect("nothing was done");
     });
-    outcome.expect("nothing was done");
 }

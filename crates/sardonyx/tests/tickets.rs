@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Opened, SHAPES, block_on, options};
+use common::{Opened, block_on, in_every_shape, options};
 use sardonyx::storage::disk::{Faults, SimulatedDisk};
 use sardonyx::{Durability, Error, GroupPolicy, SerialError, Shape, Ticket};
 use std::future::Future;
@@ -40,7 +40,7 @@ fn after_a_crash(disk: &SimulatedDisk, shape: Shape) -> u64 {
 
 #[test]
 fn i1_when_a_ticket_says_done_a_crash_loses_nothing_of_it() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         for way in 0..3 {
             let (disk, opened) = opened(shape);
             for _ in 0..5 {
@@ -62,12 +62,12 @@ fn i1_when_a_ticket_says_done_a_crash_loses_nothing_of_it() {
             assert_eq!(after_a_crash(&disk, shape), 6, "{shape:?}, way {way}");
             drop(opened);
         }
-    }
+    });
 }
 
 #[test]
 fn many_tasks_and_threads_wait_at_once() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let (_disk, opened) = opened(shape);
         std::thread::scope(|scope| {
             for client in 0..4 {
@@ -94,7 +94,7 @@ fn many_tasks_and_threads_wait_at_once() {
         opened.database.flush().expect("flushes");
         let last = increment(&opened).wait().expect("it ran");
         assert_eq!(last.expect("no error"), 201, "dropped tickets ran, too");
-    }
+    });
 }
 
 /// Awaits several tickets at once, polled in turn.
@@ -122,18 +122,18 @@ impl Future for All {
 
 #[test]
 fn one_task_awaits_many_tickets() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let (_disk, opened) = opened(shape);
         let tickets = (0..100).map(|_| Some(increment(&opened))).collect();
         let mut values = block_on(All(tickets, Vec::new()));
         values.sort_unstable();
         assert_eq!(values, (1..=100).collect::<Vec<_>>());
-    }
+    });
 }
 
 #[test]
 fn a_ticket_may_be_kept_beyond_the_database() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let (disk, opened) = opened(shape);
         let (first, second) = (increment(&opened), increment(&opened));
         opened.database.close().expect("closes");
@@ -141,12 +141,12 @@ fn a_ticket_may_be_kept_beyond_the_database() {
         assert_eq!(first.wait().expect("it ran").expect("no error"), 1);
         assert_eq!(block_on(second).expect("it ran").expect("no error"), 2);
         assert_eq!(after_a_crash(&disk, shape), 2);
-    }
+    });
 }
 
 #[test]
 fn deferred_transactions_become_durable_in_order_and_by_a_flush() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let (disk, opened) = opened(shape);
         let items = opened.items;
         let deferred = |value| {
@@ -180,7 +180,7 @@ fn deferred_transactions_become_durable_in_order_and_by_a_flush() {
         }
         opened.put(1, 1).expect("durable");
         assert_eq!(after_a_crash(&disk, shape), 20);
-    }
+    });
 }
 
 #[test]
@@ -209,14 +209,14 @@ const NEVER: GroupPolicy = GroupPolicy::Fixed {
 
 #[test]
 fn flush_checkpoint_and_close_do_not_wait_for_the_groups_time() {
-    for shape in SHAPES {
+    in_every_shape(|shape| {
         let disk = SimulatedDisk::new(1, Faults::default());
         let opened = Opened::on(&disk, options(shape)).expect("opens");
         opened.put(0, 0).expect("durable");
         drop(opened);
         let opened = Opened::on(&disk, options(shape).group_policy(NEVER)).expect("opens");
         let ticket = increment(&opened);
-        if shape == common::PIPELINED {
+        if matches!(shape, Shape::Pipelined { .. }) {
             // Behind the first one in its queue.
             let items = opened.items;
             while opened.get(0) != Some(1) {
@@ -231,5 +231,5 @@ fn flush_checkpoint_and_close_do_not_wait_for_the_groups_time() {
         drop(increment(&opened));
         opened.database.close().expect("closes");
         assert_eq!(after_a_crash(&disk, shape), 3);
-    }
+    });
 }

@@ -1,13 +1,16 @@
 //! One storage, several ways of running transactions: a database that was written by one opens under
 //! the other, unless there is something in it that may still be undone.
 
+mod common;
+
+use common::in_every_shape;
 use sardonyx::mapped::heap::HeapError;
 use sardonyx::mapped::{self, Heap, Memory, MemoryAccess, P};
 use sardonyx::storage::page::PAGE_SIZE;
 use sardonyx::storage::store::PageStore;
 use sardonyx::table::catalogue::{Catalogue, UNDO_AREA};
 use sardonyx::table::unfinished;
-use sardonyx::{Database, Error, TableError, record};
+use sardonyx::{Database, Error, Options, Shape, TableError, record};
 use std::path::Path;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -19,75 +22,85 @@ struct Account {
 }
 record!(Account { table: "accounts", key: id: u64 });
 
+/// With a log that the mapped way's limits fit into, and no larger.
+fn open(shape: Shape, path: &Path) -> Result<Database, Error> {
+    let options = Options::new().shape(shape).log_bytes_prepared(0);
+    options.segment_bytes(24 << 20).open(path)
+}
+
 const ID: u64 = 0x1234_5678_9abc_def0;
 
 #[test]
 fn a_record_of_the_serial_way_is_bytes_to_the_mapped_way_and_changes_there() {
-    let directory = tempfile::tempdir().unwrap();
-    let bank = Database::open(directory.path()).unwrap();
-    let accounts = bank.table::<Account>().unwrap();
-    let account = Account {
-        id: ID,
-        balance: 100,
-    };
-    bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
-        .unwrap();
-    assert!(
-        mapped::Options::new().open(directory.path()).is_err(),
-        "the serial way has it open"
-    );
-    bank.close().unwrap();
+    in_every_shape(|shape| {
+        let directory = tempfile::tempdir().unwrap();
+        let bank = open(shape, directory.path()).unwrap();
+        let accounts = bank.table::<Account>().unwrap();
+        let account = Account {
+            id: ID,
+            balance: 100,
+        };
+        bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
+            .unwrap();
+        assert!(
+            mapped::Options::new().open(directory.path()).is_err(),
+            "the serial way has it open"
+        );
+        bank.close().unwrap();
 
-    let segment = mapped::Segment::open(directory.path()).unwrap();
-    let at = {
-        let snapshot = segment.snapshot().unwrap();
-        let words = snapshot.bytes().chunks_exact(8);
-        let found = words.into_iter().position(|word| *word == ID.to_ne_bytes());
-        assert!(matches!(Heap::open(&snapshot), Err(HeapError::Tables)));
-        found.expect("the record is there") as u64 * 8
-    };
-    let balance: P<u64> = P::from_offset(at + 8);
-    segment
-        .run(|tx| {
-            *tx.get_mut(balance)? += 11;
-            Ok::<_, mapped::memory::PlaceError>(())
-        })
-        .unwrap();
-    assert!(
-        Database::open(directory.path()).is_err(),
-        "the mapped way has it open"
-    );
-    drop(segment);
+        let segment = mapped::Segment::open(directory.path()).unwrap();
+        let at = {
+            let snapshot = segment.snapshot().unwrap();
+            let words = snapshot.bytes().chunks_exact(8);
+            let found = words.into_iter().position(|word| *word == ID.to_ne_bytes());
+            assert!(matches!(Heap::open(&snapshot), Err(HeapError::Tables)));
+            found.expect("the record is there") as u64 * 8
+        };
+        let balance: P<u64> = P::from_offset(at + 8);
+        segment
+            .run(|tx| {
+                *tx.get_mut(balance)? += 11;
+                Ok::<_, mapped::memory::PlaceError>(())
+            })
+            .unwrap();
+        assert!(
+            open(shape, directory.path()).is_err(),
+            "the mapped way has it open"
+        );
+        drop(segment);
 
-    let bank = Database::open(directory.path()).unwrap();
-    let accounts = bank.table::<Account>().unwrap();
-    assert_eq!(
-        bank.read(|view| view.get(accounts, &ID).map(|a| a.balance)),
-        Some(111)
-    );
-    bank.close().unwrap();
+        let bank = open(shape, directory.path()).unwrap();
+        let accounts = bank.table::<Account>().unwrap();
+        assert_eq!(
+            bank.read(|view| view.get(accounts, &ID).map(|a| a.balance)),
+            Some(111)
+        );
+        bank.close().unwrap();
+    });
 }
 
 #[test]
 fn a_heap_of_the_mapped_way_is_refused_by_tables_and_left_alone() {
-    let directory = tempfile::tempdir().unwrap();
-    let segment = mapped::Segment::open(directory.path()).unwrap();
-    let place: P<u64> = segment
-        .run(|tx| {
-            let heap = Heap::open_or_format(tx)?;
-            let place = heap.allocate(tx, &7u64)?;
-            heap.set_root(tx, "seven", place, "u64")?;
-            Ok::<_, HeapError>(place)
-        })
-        .unwrap();
-    drop(segment);
-    let refused = Database::open(directory.path()).map(|_| ()).unwrap_err();
-    assert!(
-        refused.to_string().contains("heap of a mapped segment"),
-        "{refused}"
-    );
-    let segment = mapped::Segment::open(directory.path()).unwrap();
-    assert_eq!(segment.snapshot().unwrap().read(place).unwrap(), 7);
+    in_every_shape(|shape| {
+        let directory = tempfile::tempdir().unwrap();
+        let segment = mapped::Segment::open(directory.path()).unwrap();
+        let place: P<u64> = segment
+            .run(|tx| {
+                let heap = Heap::open_or_format(tx)?;
+                let place = heap.allocate(tx, &7u64)?;
+                heap.set_root(tx, "seven", place, "u64")?;
+                Ok::<_, HeapError>(place)
+            })
+            .unwrap();
+        drop(segment);
+        let refused = open(shape, directory.path()).map(|_| ()).unwrap_err();
+        assert!(
+            refused.to_string().contains("heap of a mapped segment"),
+            "{refused}"
+        );
+        let segment = mapped::Segment::open(directory.path()).unwrap();
+        assert_eq!(segment.snapshot().unwrap().read(place).unwrap(), 7);
+    });
 }
 
 /// What the multi-level way leaves when it is killed, made by hand: the undo area, with these words at
@@ -121,53 +134,58 @@ fn leave_unfinished(directory: &Path, begins: &[u64]) {
 
 #[test]
 fn what_may_still_be_undone_is_read_by_no_other_way() {
-    let directory = tempfile::tempdir().unwrap();
-    let bank = Database::open(directory.path()).unwrap();
-    let accounts = bank.table::<Account>().unwrap();
-    let account = Account { id: 1, balance: 2 };
-    bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
-        .unwrap();
-    bank.close().unwrap();
-    leave_unfinished(
-        directory.path(),
-        &[5, unfinished::CONTINUATION, unfinished::UNUSED, 6],
-    );
-    for _ in 0..2 {
-        let refused = Database::open(directory.path()).map(|_| ()).unwrap_err();
-        match &refused {
-            Error::Table(error) => {
-                assert!(matches!(
-                    **error,
-                    TableError::Unfinished { transactions: 2 }
-                ));
+    in_every_shape(|shape| {
+        let directory = tempfile::tempdir().unwrap();
+        let bank = open(shape, directory.path()).unwrap();
+        let accounts = bank.table::<Account>().unwrap();
+        let account = Account { id: 1, balance: 2 };
+        bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
+            .unwrap();
+        bank.close().unwrap();
+        leave_unfinished(
+            directory.path(),
+            &[5, unfinished::CONTINUATION, unfinished::UNUSED, 6],
+        );
+        for _ in 0..2 {
+            let refused = open(shape, directory.path()).map(|_| ()).unwrap_err();
+            match &refused {
+                Error::Table(error) => {
+                    assert!(matches!(
+                        **error,
+                        TableError::Unfinished { transactions: 2 }
+                    ));
+                }
+                other => panic!("{other:?}"),
             }
-            other => panic!("{other:?}"),
+            let said =
+                "2 unfinished multi-level transactions: open it with the multi-level way first";
+            assert!(refused.to_string().contains(said), "{refused}");
+            let refused = mapped::Segment::open(directory.path())
+                .map(|_| ())
+                .unwrap_err();
+            assert!(refused.to_string().contains(said), "{refused}");
         }
-        let said = "2 unfinished multi-level transactions: open it with the multi-level way first";
-        assert!(refused.to_string().contains(said), "{refused}");
-        let refused = mapped::Segment::open(directory.path())
-            .map(|_| ())
-            .unwrap_err();
-        assert!(refused.to_string().contains(said), "{refused}");
-    }
+    });
 }
 
 #[test]
 fn an_area_without_anything_to_undo_is_in_nobodys_way() {
-    let directory = tempfile::tempdir().unwrap();
-    let bank = Database::open(directory.path()).unwrap();
-    bank.table::<Account>().unwrap();
-    bank.close().unwrap();
-    leave_unfinished(
-        directory.path(),
-        &[unfinished::UNUSED, unfinished::CONTINUATION],
-    );
-    let bank = Database::open(directory.path()).unwrap();
-    let accounts = bank.table::<Account>().unwrap();
-    let account = Account { id: 1, balance: 2 };
-    bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
-        .unwrap();
-    assert_eq!(bank.read(|view| view.definitions().len()), 2);
-    bank.close().unwrap();
-    drop(mapped::Segment::open(directory.path()).unwrap());
+    in_every_shape(|shape| {
+        let directory = tempfile::tempdir().unwrap();
+        let bank = open(shape, directory.path()).unwrap();
+        bank.table::<Account>().unwrap();
+        bank.close().unwrap();
+        leave_unfinished(
+            directory.path(),
+            &[unfinished::UNUSED, unfinished::CONTINUATION],
+        );
+        let bank = open(shape, directory.path()).unwrap();
+        let accounts = bank.table::<Account>().unwrap();
+        let account = Account { id: 1, balance: 2 };
+        bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
+            .unwrap();
+        assert_eq!(bank.read(|view| view.definitions().len()), 2);
+        bank.close().unwrap();
+        drop(mapped::Segment::open(directory.path()).unwrap());
+    });
 }

@@ -1,14 +1,18 @@
 //! A batch of requests for one procedure, on its way through the stages. It is the unit of every
 //! hand-over; the stages do not know the procedure's types.
+//!
+//! What a batch holds is the program's: its arguments, outcomes and errors are dropped one by one, and a
+//! drop that panics harms nobody. A batch that is dropped on its way answers its ticket, so that nobody
+//! waits for it for ever.
 
-use crate::error::{SerialError, panic_message};
+use crate::error::SerialError;
 use crate::execution::{Ended, Execution};
 use crate::procedure::Procedure;
-use crate::ticket::Delivery;
+use crate::ticket::Answer;
 use crate::{ProcedureError, Registered};
+use sardonyx_storage::user_code::{discard, discard_all, message_of};
 use sardonyx_table::Transaction;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 /// What travels through the pipeline.
 pub(crate) trait Job: Send {
@@ -17,7 +21,7 @@ pub(crate) trait Job: Send {
     /// The execution stage's part. Returns the group that must be durable before the result is told.
     fn execute(&mut self, execution: &mut Execution) -> u64;
     /// The output stage's part: `fate` says whether that group is durable.
-    fn deliver(self: Box<Self>, fate: Result<(), SerialError>);
+    fn deliver(&mut self, fate: Result<(), SerialError>);
 }
 
 pub(crate) type Outcomes<P> =
@@ -25,32 +29,46 @@ pub(crate) type Outcomes<P> =
 
 /// A batch of one procedure's requests.
 pub(crate) struct Batch<P: Procedure> {
-    procedure: Registered<P>,
+    /// Taken only by drop.
+    procedure: Option<Registered<P>>,
     arguments: Vec<P::Arguments>,
     refused: Vec<Option<ProcedureError<P::Error>>>,
     outcomes: Outcomes<P>,
-    delivery: Option<Arc<Delivery<Outcomes<P>>>>,
+    answer: Option<Answer<Outcomes<P>>>,
 }
 
 impl<P: Procedure> Batch<P> {
     pub fn new(
         procedure: Registered<P>,
         arguments: Vec<P::Arguments>,
-        delivery: Option<Arc<Delivery<Outcomes<P>>>>,
+        answer: Option<Answer<Outcomes<P>>>,
     ) -> Self {
         let outcomes = Vec::with_capacity(arguments.len());
         Batch {
-            procedure,
+            procedure: Some(procedure),
             arguments,
             refused: Vec::new(),
             outcomes,
-            delivery,
+            answer,
         }
     }
 
     /// The outcomes, after execution.
-    pub fn into_outcomes(self) -> Outcomes<P> {
-        self.outcomes
+    pub fn into_outcomes(mut self) -> Outcomes<P> {
+        std::mem::take(&mut self.outcomes)
+    }
+
+    fn procedure(procedure: &Option<Registered<P>>) -> &P {
+        &procedure.as_ref().expect("taken only by drop").0
+    }
+}
+
+impl<P: Procedure> Drop for Batch<P> {
+    fn drop(&mut self) {
+        discard_all(self.arguments.drain(..));
+        discard_all(self.refused.drain(..));
+        discard_all(self.outcomes.drain(..));
+        discard(self.procedure.take());
     }
 }
 
@@ -62,20 +80,21 @@ impl<P: Procedure> Job for Batch<P> {
             refused,
             ..
         } = self;
+        let procedure = Self::procedure(procedure);
         let mut next = 0;
         while next < arguments.len() {
             // Caught once for all that do not panic.
             let outcome = catch_unwind(AssertUnwindSafe(|| {
                 while let Some(one) = arguments.get(next) {
                     next += 1;
-                    procedure.0.check(one).map_err(ProcedureError::Aborted)?;
+                    procedure.check(one).map_err(ProcedureError::Aborted)?;
                 }
                 Ok(())
             }));
             let error = match outcome {
                 Ok(Ok(())) => return,
                 Ok(Err(error)) => error,
-                Err(panic) => ProcedureError::Panicked(panic_message(&*panic)),
+                Err(panic) => ProcedureError::Panicked(message_of(panic)),
             };
             // Only a batch with a refused request pays for the list.
             refused.resize_with(arguments.len(), || None);
@@ -84,18 +103,27 @@ impl<P: Procedure> Job for Batch<P> {
     }
 
     fn execute(&mut self, execution: &mut Execution) -> u64 {
-        let procedure = &*self.procedure.0;
         execution.run_batch(
-            procedure,
+            Self::procedure(&self.procedure),
             &self.arguments,
             &mut self.refused,
             &mut self.outcomes,
         )
     }
 
-    fn deliver(mut self: Box<Self>, fate: Result<(), SerialError>) {
-        if let Some(delivery) = self.delivery.take() {
-            delivery.deliver(fate.map(|()| self.into_outcomes()));
+    fn deliver(&mut self, fate: Result<(), SerialError>) {
+        if let Some(answer) = self.answer.take() {
+            let outcomes = std::mem::take(&mut self.outcomes);
+            let outcome = match fate {
+                Ok(()) => Ok(outcomes),
+                Err(error) => {
+                    discard_all(outcomes);
+                    Err(error)
+                }
+            };
+            if let Some(Ok(unwanted)) = answer.give(outcome) {
+                discard_all(unwanted);
+            }
         }
     }
 }
@@ -104,16 +132,28 @@ impl<P: Procedure> Job for Batch<P> {
 pub(crate) struct Single<F, T> {
     body: Option<F>,
     outcome: Option<Result<T, SerialError>>,
-    delivery: Arc<Delivery<T>>,
+    answer: Option<Answer<T>>,
 }
 
 impl<F, T> Single<F, T> {
-    pub fn new(body: F, delivery: Arc<Delivery<T>>) -> Self {
+    pub fn new(body: F, answer: Option<Answer<T>>) -> Self {
         Single {
             body: Some(body),
             outcome: None,
-            delivery,
+            answer,
         }
+    }
+
+    /// The outcome, after execution.
+    pub fn into_outcome(mut self) -> Result<T, SerialError> {
+        self.outcome.take().expect("after execution")
+    }
+}
+
+impl<F, T> Drop for Single<F, T> {
+    fn drop(&mut self) {
+        discard(self.body.take());
+        discard(self.outcome.take());
     }
 }
 
@@ -128,6 +168,7 @@ where
     fn execute(&mut self, execution: &mut Execution) -> u64 {
         let body = self.body.take().expect("executed once");
         if let Err(error) = execution.admit() {
+            discard(body);
             self.outcome = Some(Err(error));
             return execution.filling.last_group();
         }
@@ -136,9 +177,18 @@ where
         group
     }
 
-    fn deliver(self: Box<Self>, fate: Result<(), SerialError>) {
-        let outcome = self.outcome.expect("delivered after execution");
-        self.delivery.deliver(fate.and(outcome));
+    fn deliver(&mut self, fate: Result<(), SerialError>) {
+        let outcome = self.outcome.take().expect("delivered after execution");
+        let outcome = match fate {
+            Ok(()) => outcome,
+            Err(error) => {
+                discard(outcome);
+                Err(error)
+            }
+        };
+        if let Some(answer) = self.answer.take() {
+            discard(answer.give(outcome));
+        }
     }
 }
 
@@ -149,8 +199,9 @@ impl<T, E> Ended<T, E> {
             Ended::Committed(value) => Ok(Ok(value)),
             Ended::Aborted(error) => Ok(Err(error)),
             Ended::Panicked(panic) => Err(SerialError::Panicked {
-                message: panic_message(&*panic),
+                message: message_of(panic),
             }),
+            Ended::Forked => Err(SerialError::Forked),
         }
     }
 }

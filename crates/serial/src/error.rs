@@ -2,6 +2,7 @@
 
 use sardonyx_storage::checkpoint::CheckpointError;
 use sardonyx_storage::log::LogError;
+use sardonyx_storage::process::{FORKED, Forked};
 use sardonyx_table::TableError;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use std::sync::Arc;
 pub enum SerialError {
     /// The log refused or failed.
     #[error(transparent)]
-    Log(#[from] LogError),
+    Log(LogError),
     /// An operation on a table failed; the transaction was undone.
     #[error(transparent)]
     Table(#[from] Arc<TableError>),
@@ -30,16 +31,34 @@ pub enum SerialError {
         /// Why.
         reason: String,
     },
-    /// A transaction's code called the database that runs it. It was not run: it would wait for
-    /// its own end.
+    /// Code that the database itself runs called it: a transaction's, a procedure's, or a waker's or a
+    /// value's drop on one of the engine's threads. Nothing was run: it would wait for its own end.
     #[error(
-        "a transaction cannot begin another on the same database; use the one it was given, or \
-         begin the other when it has ended"
+        "a transaction cannot begin another on the same database, nor wait for one; use the one it was \
+         given, or begin the other when it has ended"
     )]
     Nested,
     /// The database is closed or closing.
     #[error("the database is closed")]
     Closed,
+    /// This process was forked from the one that opened the database. Nothing was done.
+    #[error("{}", FORKED)]
+    Forked,
+}
+
+impl From<Forked> for SerialError {
+    fn from(_: Forked) -> Self {
+        SerialError::Forked
+    }
+}
+
+impl From<LogError> for SerialError {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Forked => SerialError::Forked,
+            error => SerialError::Log(error),
+        }
+    }
 }
 
 impl From<TableError> for SerialError {
@@ -68,13 +87,4 @@ pub enum ProcedureError<E> {
     /// request, of which there are millions a second, stays small.
     #[error("the request did not run: {0}")]
     NotRun(Arc<SerialError>),
-}
-
-/// The message of a panic.
-pub(crate) fn panic_message(payload: &(dyn std::any::Any + Send)) -> String {
-    payload
-        .downcast_ref::<&str>()
-        .map(|message| message.to_string())
-        .or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_string())
 }

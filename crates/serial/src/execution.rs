@@ -7,13 +7,15 @@
 //!
 //! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2.
 
-use crate::error::{ProcedureError, SerialError, panic_message};
+use crate::error::{ProcedureError, SerialError};
 use crate::procedure::Procedure;
 use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::log::LogError;
-use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
-use sardonyx_storage::log::filling::{Filling, Refusal};
-use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::log::commit::GroupCommit;
+use sardonyx_storage::log::filling::Filling;
+use sardonyx_storage::log::room::Admission;
+use sardonyx_storage::process::Process;
+use sardonyx_storage::user_code::{discard, discard_all, message_of};
 use sardonyx_table::{Prefetch, TableSpace, Transaction};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,6 +27,7 @@ const LOCATED_TOGETHER: usize = 64;
 /// What the execution stage owns: the pages, and the group being filled.
 #[derive(Debug)]
 pub struct Execution {
+    process: Process,
     /// The tables in the page store.
     pub space: TableSpace,
     /// The group being filled.
@@ -38,6 +41,8 @@ pub(crate) enum Ended<T, E> {
     Committed(T),
     Aborted(E),
     Panicked(Box<dyn Any + Send>),
+    /// Its code forked, and this is the child.
+    Forked,
 }
 
 impl Execution {
@@ -49,6 +54,7 @@ impl Execution {
         checkpoint: Arc<CheckpointStage>,
     ) -> Self {
         Execution {
+            process: commit.process(),
             space,
             filling,
             commit,
@@ -59,39 +65,18 @@ impl Execution {
     /// Makes sure that a transaction may run: the log is sound and has room for what it may write.
     #[inline]
     pub fn admit(&mut self) -> Result<(), SerialError> {
-        match self.filling.admit() {
-            Ok(()) => Ok(()),
-            Err(refusal) => self.wait_for_room(refusal),
-        }
+        self.process.check()?;
+        Ok(self
+            .filling
+            .admit_or_wait(Admission::Whole, &self.checkpoint)?)
     }
 
+    /// The engine's own code has panicked here: nobody knows what is half done, so nothing more is
+    /// acknowledged (I7).
     #[cold]
-    fn wait_for_room(&mut self, refusal: Refusal) -> Result<(), SerialError> {
-        let at = match refusal {
-            Refusal::Log(error) => return Err(error.into()),
-            Refusal::NoRoom(at) => at,
-        };
-        // What waits in the group must not wait for room as well.
-        self.filling.hand_over();
-        let Execution {
-            commit,
-            checkpoint,
-            filling,
-            ..
-        } = self;
-        let next = filling.next();
-        commit.room().wait_for_room(at, || {
-            commit.help(&NothingFilling);
-            checkpoint.free_some(next).map_err(|error| LogError::Full {
-                reason: error.to_string().into(),
-            })
-        })?;
-        match filling.admit() {
-            Ok(()) => Ok(()),
-            Err(Refusal::Log(error)) => Err(error.into()),
-            // The group handed over moved the log's place on; there is room for one segment more.
-            Err(refusal @ Refusal::NoRoom(_)) => self.wait_for_room(refusal),
-        }
+    pub(crate) fn panicked(&self) {
+        let message = "it panicked while it had the execution stage";
+        self.commit.poison(LogError::thread_died(message));
     }
 
     /// Runs a closure as a transaction. Returns how it ended, and the number of the last group that
@@ -105,6 +90,10 @@ impl Execution {
         // Whatever the closure leaves half done is undone by dropping the transaction.
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut transaction)));
         match outcome {
+            _ if !self.process.is_current() => {
+                transaction.abort();
+                (Ended::Forked, 0)
+            }
             Ok(Ok(value)) => {
                 let wrote = transaction.commit();
                 (Ended::Committed(value), self.ended(wrote))
@@ -167,23 +156,28 @@ impl Execution {
                 self.run_singly(procedure, chunk, refused, outcomes)?;
                 continue;
             }
-            for (n, located) in located.drain(..).enumerate() {
-                self.admit()?;
-                outcomes.push(self.run_one(procedure, &chunk[n], located));
+            let mut located = located.drain(..).enumerate();
+            while let Some((n, one)) = located.next() {
+                if let Err(error) = self.admit() {
+                    discard(one);
+                    discard_all(located);
+                    return Err(error);
+                }
+                outcomes.push(self.run_one(procedure, &chunk[n], one));
             }
         }
         Ok(())
     }
 
-    /// Locates a whole chunk, so that its cache misses overlap. An error is the procedure's panic:
-    /// nothing was located then.
+    /// Locates a whole chunk, so that its cache misses overlap. An error is the message of the procedure's
+    /// panic: nothing was located then.
     #[inline(always)]
     fn locate<P: Procedure>(
         &self,
         procedure: &P,
         chunk: &[P::Arguments],
         located: &mut Vec<P::Located>,
-    ) -> std::thread::Result<()> {
+    ) -> Result<(), String> {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             for what in [Prefetch::Index, Prefetch::Record] {
                 chunk
@@ -193,10 +187,10 @@ impl Execution {
             let locate = |arguments| procedure.locate(arguments, &self.space);
             located.extend(chunk.iter().map(locate));
         }));
-        if outcome.is_err() {
-            located.clear();
-        }
-        outcome
+        outcome.map_err(|payload| {
+            discard_all(located.drain(..));
+            message_of(payload)
+        })
     }
 
     /// For a chunk with a request that was refused, or that cannot be located without a panic: each
@@ -219,7 +213,7 @@ impl Execution {
             let outcome = self.locate(procedure, std::slice::from_ref(arguments), &mut located);
             outcomes.push(match (outcome, located.pop()) {
                 (Ok(()), Some(located)) => self.run_one(procedure, arguments, located),
-                (Err(panic), _) => Err(ProcedureError::Panicked(panic_message(&*panic))),
+                (Err(message), _) => Err(ProcedureError::Panicked(message)),
                 (Ok(()), None) => unreachable!("one is located for one"),
             });
         }
@@ -239,6 +233,10 @@ impl Execution {
             procedure.execute(arguments, located, &mut transaction)
         }));
         match outcome {
+            _ if !self.process.is_current() => {
+                transaction.abort();
+                Err(ProcedureError::NotRun(Arc::new(SerialError::Forked)))
+            }
             Ok(Ok(value)) => {
                 let wrote = transaction.commit();
                 self.ended(wrote);
@@ -250,17 +248,8 @@ impl Execution {
             }
             Err(panic) => {
                 transaction.abort();
-                Err(ProcedureError::Panicked(panic_message(&*panic)))
+                Err(ProcedureError::Panicked(message_of(panic)))
             }
         }
-    }
-}
-
-/// There is no group being filled, or it is the caller's own.
-struct NothingFilling;
-
-impl GroupSource for NothingFilling {
-    fn try_seal(&self) -> Option<SealedGroup> {
-        None
     }
 }

@@ -7,6 +7,7 @@
 use crate::batch::Job;
 use crate::queue::Queue;
 use crate::stages::StageTime;
+use sardonyx_storage::supervisor::Supervisor;
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -20,16 +21,25 @@ pub(crate) struct Submitted {
 }
 
 /// Prepares what comes until the queue is closed. The body of a thread.
-pub(crate) fn run(input: &Queue<Submitted>, execution: &Queue<Submitted>, time: &StageTime) {
+pub(crate) fn run(
+    input: &Queue<Submitted>,
+    execution: &Queue<Submitted>,
+    supervisor: &Supervisor,
+    time: &StageTime,
+) {
+    let _refused = input.refused_afterwards();
     let mut batch = VecDeque::new();
     while input.take_all(&mut batch) {
         let started = Instant::now();
         for submitted in &mut batch {
-            submitted.job.prepare();
+            if supervisor.attempt(|| submitted.job.prepare()).is_none() {
+                return;
+            }
         }
         time.add_since(started);
         for submitted in batch.drain(..) {
-            // The execution queue is closed only after this thread has ended.
+            // The execution queue is closed only after this thread has ended, unless its own has died;
+            // then the batch answers that.
             drop(execution.push(submitted));
         }
     }

@@ -1,6 +1,7 @@
 //! The kernel: the stages put together, and the calls that clients make.
 
-use crate::batch::{Batch, Job, Outcomes, Single};
+use crate::batch::{Batch, Job, Single};
+use crate::closing::Closing;
 use crate::error::SerialError;
 use crate::execution::{Ended, Execution};
 use crate::input::{self, QUEUED_BATCHES_MAX, Submitted};
@@ -9,15 +10,16 @@ use crate::procedure::{Procedure, Registered};
 use crate::queue::Queue;
 use crate::shape::Shape;
 use crate::stages::{StageTime, StageTimes};
-use crate::ticket::{Acknowledger, BatchTicket, Delivery, Ticket};
+use crate::ticket::{Acknowledger, BatchTicket, Ticket, owed};
 use crate::turn::{Turn, Turns};
 use sardonyx_storage::backbone::Backbone;
 use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::filling::Filling;
 use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::supervisor::Supervisor;
 use sardonyx_storage::sync::atomic::{AtomicBool, Ordering};
-use sardonyx_storage::sync::thread::{self, JoinHandle};
+use sardonyx_storage::sync::thread::JoinHandle;
 use sardonyx_table::{TableSpace, Transaction};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -25,8 +27,8 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
-/// Why a stage's thread always gets its turn.
-const THREAD_OF_ITS_OWN: &str = "the stages' threads are not inside a transaction";
+/// Why there is a backbone.
+const OPEN: &str = "taken only when the kernel is closed or dropped";
 
 /// When a call returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -36,20 +38,30 @@ pub enum Durability {
     Durable,
     /// When it has run; it becomes durable soon after, in order. A crash before that loses it and
     /// everything after it, and nothing before it.
+    ///
+    /// In the shapes with threads, a logging thread writes it as soon as the disk is free (with the
+    /// paper's parameters, when its group is closed). In [`Shape::Threadless`] nobody is there to do so:
+    /// it is written with the next call that waits for durability, by [`Kernel::flush`], by a checkpoint,
+    /// by closing or dropping the database; or by the call that leaves as much as
+    /// [`DEFERRED_TRANSACTIONS_MAX`](sardonyx_storage::log::policy::DEFERRED_TRANSACTIONS_MAX) transactions
+    /// or [`DEFERRED_BYTES_MAX`](sardonyx_storage::log::policy::DEFERRED_BYTES_MAX) bytes unwritten. The
+    /// same holds for a submitted one whose ticket nobody waits for.
     Deferred,
 }
 
 /// Runs transactions serially on one storage backbone.
 pub struct Kernel {
     shared: Arc<Shared>,
-    backbone: Backbone,
+    /// Until it is closed.
+    backbone: Option<Backbone>,
     lanes: Lanes,
     threads: Vec<JoinHandle<()>>,
 }
 
-struct Shared {
-    execution: Turns,
-    commit: Arc<GroupCommit>,
+pub(crate) struct Shared {
+    pub execution: Turns,
+    pub commit: Arc<GroupCommit>,
+    supervisor: Arc<Supervisor>,
     checkpoint: Arc<CheckpointStage>,
     shape: Shape,
     closed: AtomicBool,
@@ -60,10 +72,10 @@ struct Shared {
 
 /// The queues between the threads of the pipelined shape; empty in the others.
 #[derive(Default)]
-struct Lanes {
-    input: Vec<Arc<Queue<Submitted>>>,
-    execution: Option<Arc<Queue<Submitted>>>,
-    output: Vec<Arc<Queue<Executed>>>,
+pub(crate) struct Lanes {
+    pub input: Vec<Arc<Queue<Submitted>>>,
+    pub execution: Option<Arc<Queue<Submitted>>>,
+    pub output: Vec<Arc<Queue<Executed>>>,
 }
 
 impl GroupSource for Shared {
@@ -85,7 +97,7 @@ impl Shared {
 
     /// Closes the group being filled, whatever its policy, so that nobody waits for its time or its
     /// count. Returns the last group with a transaction.
-    fn hand_over(&self) -> Result<u64, SerialError> {
+    pub fn hand_over(&self) -> Result<u64, SerialError> {
         let mut execution = self.execution.take()?;
         let group = execution.filling.last_group();
         execution.filling.hand_over();
@@ -96,24 +108,42 @@ impl Shared {
 
     /// Executes what comes until the queue is closed: the execution stage's thread.
     fn run_execution(&self, queue: &Queue<Submitted>, output: &[Arc<Queue<Executed>>]) {
+        let _refused = queue.refused_afterwards();
         let mut batch = VecDeque::new();
         while queue.take_all(&mut batch) {
             for Submitted { mut job, lane } in batch.drain(..) {
-                let started = Instant::now();
-                let mut execution = self.execution.take().expect(THREAD_OF_ITS_OWN);
-                let group = job.execute(&mut execution);
-                if self.commit.wants_group()
-                    && let Some(group) = execution.filling.seal_if_wanted()
-                {
-                    self.commit.push(group);
-                }
-                drop(execution);
-                self.execution_time.add_since(started);
-                self.after_execution();
-                // The output queues are closed only after this thread has ended.
+                let executed = self.supervisor.attempt(|| self.execute_in_stage(&mut *job));
+                // It has died; or a transaction forked, and this is the child's copy of the thread.
+                let Some(Ok(group)) = executed else {
+                    return;
+                };
+                // The output queues are closed only after this thread has ended, unless their own have
+                // died; then the batch answers that.
                 drop(output[lane % output.len()].push(Executed { job, group }));
             }
         }
+    }
+
+    fn execute_in_stage(&self, job: &mut dyn Job) -> Result<u64, SerialError> {
+        let started = Instant::now();
+        let mut execution = self.execution.take_in_stage()?;
+        let group = job.execute(&mut execution);
+        let mut execution = execution.still_ours()?;
+        if self.commit.wants_group()
+            && let Some(group) = execution.filling.seal_if_wanted()
+        {
+            self.commit.push(group);
+        }
+        drop(execution);
+        self.execution_time.add_since(started);
+        self.after_execution();
+        Ok(group)
+    }
+
+    /// Waits until everything that has run so far is durable.
+    pub fn flush(&self) -> Result<(), SerialError> {
+        let group = self.hand_over()?;
+        self.wait(group)
     }
 }
 
@@ -127,11 +157,20 @@ impl Acknowledger for Shared {
     }
 
     fn wait(&self, group: u64) -> Result<(), SerialError> {
-        self.execution.check_not_nested()?;
+        self.commit.process().check()?;
+        if self.commit.is_durable(group) {
+            return Ok(());
+        }
+        self.execution.inside().check()?;
         Ok(self.commit.wait(group, self)?)
     }
 
     fn poll(&self, group: u64, waker: &Waker) -> Poll<Result<(), SerialError>> {
+        self.commit.process().check().map_err(SerialError::from)?;
+        if self.commit.is_durable(group) {
+            return Poll::Ready(Ok(()));
+        }
+        self.execution.inside().check_polling()?;
         if self.shape == Shape::Threadless {
             // Nobody else would write it. Once more after the waker is registered: whoever holds the
             // execution stage now wakes it when letting go.
@@ -149,16 +188,19 @@ impl Acknowledger for Shared {
 
 impl Kernel {
     /// Starts the stages on an opened backbone.
-    pub fn start(space: TableSpace, filling: Filling, backbone: Backbone, shape: Shape) -> Kernel {
+    pub fn start(
+        space: TableSpace,
+        filling: Filling,
+        mut backbone: Backbone,
+        shape: Shape,
+    ) -> Kernel {
         let commit = backbone.commit().clone();
         let checkpoint = backbone.checkpoint().clone();
+        let supervisor = backbone.supervisor().clone();
+        let execution = Execution::new(space, filling, commit.clone(), checkpoint.clone());
         let shared = Arc::new(Shared {
-            execution: Turns::new(Execution::new(
-                space,
-                filling,
-                commit.clone(),
-                checkpoint.clone(),
-            )),
+            execution: Turns::new(execution, supervisor.number()),
+            supervisor,
             commit,
             checkpoint,
             shape,
@@ -167,15 +209,15 @@ impl Kernel {
             execution_time: StageTime::default(),
             output_time: StageTime::default(),
         });
+        if shape.is_threaded() {
+            backbone.start(shared.clone());
+        }
         let mut kernel = Kernel {
             shared,
-            backbone,
+            backbone: Some(backbone),
             lanes: Lanes::default(),
             threads: Vec::new(),
         };
-        if shape.is_threaded() {
-            kernel.backbone.start(kernel.shared.clone());
-        }
         if let Shape::Pipelined {
             input_threads,
             output_threads,
@@ -193,7 +235,7 @@ impl Kernel {
             self.lanes.input.push(input.clone());
             let (shared, execution) = (self.shared.clone(), execution.clone());
             self.spawn(format!("input-{n}"), move || {
-                input::run(&input, &execution, &shared.input_time)
+                input::run(&input, &execution, &shared.supervisor, &shared.input_time)
             });
         }
         for n in 0..output_threads {
@@ -201,7 +243,8 @@ impl Kernel {
             self.lanes.output.push(output.clone());
             let shared = self.shared.clone();
             self.spawn(format!("output-{n}"), move || {
-                output::run(&output, |group| shared.wait(group), &shared.output_time)
+                let wait = |group| Ok(shared.commit.wait(group, &*shared)?);
+                output::run(&output, wait, &shared.supervisor, &shared.output_time)
             });
         }
         let (shared, output) = (self.shared.clone(), self.lanes.output.clone());
@@ -212,9 +255,7 @@ impl Kernel {
     }
 
     fn spawn(&mut self, name: String, body: impl FnOnce() + Send + 'static) {
-        let thread = thread::Builder::new().name(name).spawn(body);
-        self.threads
-            .push(thread.expect("the system can start a thread"));
+        self.threads.push(self.shared.supervisor.spawn(name, body));
     }
 
     /// Runs a closure as a transaction on the calling thread, in its turn.
@@ -231,11 +272,17 @@ impl Kernel {
     ) -> Result<T, E> {
         let shared = &*self.shared;
         let mut execution = self.enter()?;
-        execution.admit()?;
+        if let Err(error) = execution.admit() {
+            // The conversion is the caller's code.
+            drop(execution);
+            shared.after_execution();
+            return Err(E::from(error));
+        }
         let (ended, group) = execution.run(body);
+        let mut execution = execution.still_ours()?;
         let sealed = match durability {
             Durability::Durable => execution.filling.seal_if_wanted(),
-            Durability::Deferred => None,
+            Durability::Deferred => execution.filling.seal_if_overdue(),
         };
         drop(execution);
         match sealed {
@@ -253,23 +300,27 @@ impl Kernel {
             Ended::Committed(value) => fate.map(|()| value).map_err(E::from),
             Ended::Aborted(error) => Err(error),
             Ended::Panicked(panic) => resume_unwind(panic),
+            Ended::Forked => Err(SerialError::Forked.into()),
         }
     }
 
     /// Reads without changing anything. What it sees may not be durable yet.
     ///
+    /// # Errors
+    /// [`SerialError::Nested`] if called by code that the database itself runs; [`SerialError::Forked`].
+    ///
     /// # Panics
-    /// With the closure's panic; or if called by a transaction's code on the database that runs it.
-    pub fn read<T>(&self, body: impl FnOnce(&TableSpace) -> T) -> T {
-        let execution = match self.shared.execution.take() {
-            Ok(execution) => execution,
-            Err(nested) => panic!("{nested}"),
-        };
+    /// With the closure's panic.
+    pub fn try_read<T>(&self, body: impl FnOnce(&TableSpace) -> T) -> Result<T, SerialError> {
+        let execution = self.shared.execution.take()?;
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&execution.space)));
-        drop(execution);
-        // Also after a panic: others may have left the group to us.
-        self.shared.after_execution();
-        outcome.unwrap_or_else(|panic| resume_unwind(panic))
+        // A child that the closure made has read what its parent had.
+        if let Ok(execution) = execution.still_ours() {
+            drop(execution);
+            // Also after a panic: others may have left the group to us.
+            self.shared.after_execution();
+        }
+        Ok(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
     /// Submits a closure as a transaction; the ticket tells when it is durable.
@@ -285,20 +336,19 @@ impl Kernel {
         T: Send + 'static,
         E: Send + 'static,
     {
-        let delivery = Delivery::new();
-        let mut job = Single::new(body, delivery.clone());
         if self.lanes.input.is_empty() {
-            let group = match self.enter() {
-                Ok(mut execution) => job.execute(&mut execution),
-                Err(error) => return self.refused(error),
+            let mut job = Single::new(body, None);
+            return match self.execute_here(&mut job) {
+                Ok(group) => Ticket::executed(job.into_outcome(), group, self.shared.clone()),
+                Err(error) => self.refused(error),
             };
-            self.shared.after_execution();
-            // Delivered to ourselves: the ticket waits for the group.
-            Box::new(job).deliver(Ok(()));
-            return Ticket::executed(delivery_outcome(&delivery), group, self.shared.clone());
         }
-        self.enqueue(Box::new(job), &delivery);
-        Ticket::piped(delivery)
+        if let Err(error) = self.shared.execution.inside().check() {
+            return self.refused(error);
+        }
+        let (ticket, answer) = owed(self.shared.execution.inside(), self.shared.clone());
+        self.enqueue(Box::new(Single::new(body, Some(answer))), 0);
+        ticket
     }
 
     /// Submits a batch of requests of a procedure; each is a transaction of its own, and they run in
@@ -312,10 +362,13 @@ impl Kernel {
         if self.lanes.input.is_empty() {
             return self.execute_batch(Batch::new(procedure.clone(), arguments, None));
         }
-        let delivery: Arc<Delivery<Outcomes<P>>> = Delivery::new();
-        let batch = Batch::new(procedure.clone(), arguments, Some(delivery.clone()));
-        self.enqueue_in(Box::new(batch), lane, &delivery);
-        Ticket::piped(delivery)
+        if let Err(error) = self.shared.execution.inside().check() {
+            return self.refused(error);
+        }
+        let (ticket, answer) = owed(self.shared.execution.inside(), self.shared.clone());
+        let batch = Batch::new(procedure.clone(), arguments, Some(answer));
+        self.enqueue(Box::new(batch), lane);
+        ticket
     }
 
     /// The coalesced shapes: input and execution on the caller's thread.
@@ -324,21 +377,31 @@ impl Kernel {
         batch.prepare();
         self.shared.input_time.add_since(started);
         let started = Instant::now();
-        let group = match self.enter() {
-            Ok(mut execution) => {
-                let group = batch.execute(&mut execution);
-                if self.shared.shape.is_threaded()
-                    && let Some(group) = execution.filling.seal_if_wanted()
-                {
-                    self.shared.commit.push(group);
-                }
-                group
+        match self.execute_here(&mut batch) {
+            Ok(group) => {
+                self.shared.execution_time.add_since(started);
+                Ticket::executed(Ok(batch.into_outcomes()), group, self.shared.clone())
             }
-            Err(error) => return self.refused(error),
+            Err(error) => self.refused(error),
+        }
+    }
+
+    /// Executes on the caller's thread, and sees to it that somebody writes what was filled.
+    fn execute_here(&self, job: &mut impl Job) -> Result<u64, SerialError> {
+        let shared = &*self.shared;
+        let mut execution = self.enter()?;
+        let group = job.execute(&mut execution);
+        let mut execution = execution.still_ours()?;
+        let sealed = match shared.shape.is_threaded() {
+            true => execution.filling.seal_if_wanted(),
+            false => execution.filling.seal_if_overdue(),
         };
-        self.shared.execution_time.add_since(started);
-        self.shared.after_execution();
-        Ticket::executed(Ok(batch.into_outcomes()), group, self.shared.clone())
+        drop(execution);
+        if let Some(sealed) = sealed {
+            shared.commit.push(sealed);
+        }
+        shared.after_execution();
+        Ok(group)
     }
 
     fn enter(&self) -> Result<Turn<'_>, SerialError> {
@@ -352,15 +415,10 @@ impl Kernel {
         Ticket::executed(Err(error), 0, self.shared.clone())
     }
 
-    fn enqueue<T>(&self, job: Box<dyn Job>, delivery: &Arc<Delivery<T>>) {
-        self.enqueue_in(job, 0, delivery);
-    }
-
-    fn enqueue_in<T>(&self, job: Box<dyn Job>, lane: usize, delivery: &Arc<Delivery<T>>) {
+    /// What is refused because the stage has gone answers that when it is dropped.
+    pub(crate) fn enqueue(&self, job: Box<dyn Job>, lane: usize) {
         let input = &self.lanes.input[lane % self.lanes.input.len()];
-        if input.push(Submitted { job, lane }).is_err() {
-            delivery.deliver(Err(SerialError::Closed));
-        }
+        drop(input.push(Submitted { job, lane }));
     }
 
     /// Registers a procedure.
@@ -370,8 +428,7 @@ impl Kernel {
 
     /// Waits until everything that has run so far is durable.
     pub fn flush(&self) -> Result<(), SerialError> {
-        let group = self.shared.hand_over()?;
-        self.shared.wait(group)
+        self.shared.flush()
     }
 
     /// Takes a checkpoint of everything that is durable now, and waits for it.
@@ -382,7 +439,7 @@ impl Kernel {
 
     /// The storage below.
     pub fn backbone(&self) -> &Backbone {
-        &self.backbone
+        self.backbone.as_ref().expect(OPEN)
     }
 
     /// The time that each stage has been busy.
@@ -398,59 +455,44 @@ impl Kernel {
 
     /// Lets everything that was submitted finish, makes it durable, marks the log's end as clean,
     /// and stops the stages.
+    ///
+    /// # Errors
+    /// What closed the log. [`SerialError::Nested`] inside a transaction of this database, or on one of
+    /// the engine's threads: it is closed on a thread of its own then, as soon as what was submitted has
+    /// ended, and can be opened again after that. [`SerialError::Forked`] in a child, where nothing is done.
     pub fn close(mut self) -> Result<(), SerialError> {
-        self.stop(true)
+        self.stop()
     }
 
-    fn stop(&mut self, clean: bool) -> Result<(), SerialError> {
-        if self.shared.closed.swap(true, Ordering::AcqRel) {
+    fn stop(&mut self) -> Result<(), SerialError> {
+        let Some(backbone) = self.backbone.take() else {
             return Ok(());
-        }
-        self.drain_pipeline();
-        let outcome = if clean { self.end_log() } else { Ok(()) };
-        self.backbone.stop();
-        outcome
-    }
-
-    /// Makes everything durable, and marks the log's end with an empty group.
-    fn end_log(&self) -> Result<(), SerialError> {
-        self.flush()?;
-        let mark = self.shared.execution.take()?.filling.seal_even_if_empty();
-        let number = mark.header().number;
-        self.shared.commit.write_directly(mark);
-        self.shared.wait(number)
-    }
-
-    /// Closes the queues stage by stage, each after the one before it is done.
-    fn drain_pipeline(&mut self) {
-        let join = |threads: Vec<JoinHandle<()>>| {
-            for thread in threads {
-                // A stage's thread runs user code only under `catch_unwind`.
-                thread.join().expect("a stage's thread does not panic");
-            }
         };
-        let (inputs, outputs) = (self.lanes.input.len(), self.lanes.output.len());
-        let mut threads = std::mem::take(&mut self.threads).into_iter();
-        self.lanes.input.iter().for_each(|queue| queue.close());
-        join(threads.by_ref().take(inputs).collect());
-        let output_threads: Vec<_> = threads.by_ref().take(outputs).collect();
-        if let Some(execution) = &self.lanes.execution {
-            execution.close();
+        if let Err(forked) = self.shared.commit.process().check() {
+            // The threads are not here, and the locks of what they share with this may be taken for ever.
+            // It is memory only, and goes with the child.
+            self.threads.drain(..).for_each(std::mem::forget);
+            std::mem::forget(self.shared.clone());
+            return Err(forked.into());
         }
-        join(threads.collect());
-        // The last groups may still be filling; the output threads wait for them.
-        self.shared.hand_over().expect(THREAD_OF_ITS_OWN);
-        self.lanes.output.iter().for_each(|queue| queue.close());
-        join(output_threads);
+        self.shared.closed.store(true, Ordering::Release);
+        let closing = Closing {
+            shared: self.shared.clone(),
+            backbone,
+            lanes: std::mem::take(&mut self.lanes),
+            threads: std::mem::take(&mut self.threads),
+        };
+        let inside = self.shared.execution.inside().check().is_err();
+        let closed = self.shared.supervisor.end(closing, inside, Closing::close);
+        closed.unwrap_or(Err(SerialError::Nested))
     }
 }
 
 impl Drop for Kernel {
-    /// Closes cleanly if nobody did; errors are lost, so call [`Kernel::close`] to see them.
+    /// Closes cleanly if nobody did, as [`Kernel::close`], which tells of errors.
     fn drop(&mut self) {
-        if let Err(error) = self.stop(true) {
-            tracing::warn!(%error, "closing the database failed");
-        }
+        // It was told where it was found.
+        let _ = self.stop();
     }
 }
 
@@ -460,9 +502,4 @@ impl std::fmt::Debug for Kernel {
             .field("shape", &self.shared.shape)
             .finish_non_exhaustive()
     }
-}
-
-/// Takes what was delivered already.
-fn delivery_outcome<T>(delivery: &Arc<Delivery<T>>) -> Result<T, SerialError> {
-    Ticket::piped(delivery.clone()).wait()
 }

@@ -19,6 +19,9 @@
 //! Source: Li & Naughton, *Multiprocessor Main Memory Transaction Processing*, sections 2 and 3.
 
 mod batch;
+mod closing;
+#[cfg(all(test, not(shuttle)))]
+mod deaths;
 mod error;
 pub mod execution;
 pub mod input;

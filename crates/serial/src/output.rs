@@ -8,6 +8,7 @@ use crate::batch::Job;
 use crate::error::SerialError;
 use crate::queue::Queue;
 use crate::stages::StageTime;
+use sardonyx_storage::supervisor::Supervisor;
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -21,15 +22,23 @@ pub(crate) struct Executed {
 pub(crate) fn run(
     output: &Queue<Executed>,
     wait: impl Fn(u64) -> Result<(), SerialError>,
+    supervisor: &Supervisor,
     time: &StageTime,
 ) {
+    let _refused = output.refused_afterwards();
     let mut batch = VecDeque::new();
     while output.take_all(&mut batch) {
-        for executed in batch.drain(..) {
-            let fate = wait(executed.group);
-            let started = Instant::now();
-            executed.job.deliver(fate);
-            time.add_since(started);
+        for Executed { job, group } in &mut batch {
+            let delivered = supervisor.attempt(|| {
+                let fate = wait(*group);
+                let started = Instant::now();
+                job.deliver(fate);
+                time.add_since(started);
+            });
+            if delivered.is_none() {
+                return;
+            }
         }
+        batch.clear();
     }
 }

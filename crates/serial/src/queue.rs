@@ -3,12 +3,14 @@
 //!
 //! Source: Li & Naughton, section 2, "Transaction Input and Output".
 
+use sardonyx_storage::process::Process;
 use sardonyx_storage::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 
 /// A bounded queue that is emptied at once.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
+    process: Process,
     state: Mutex<State<T>>,
     filled: Condvar,
     emptied: Condvar,
@@ -33,6 +35,7 @@ impl<T> Queue<T> {
             givers_waiting: 0,
         };
         Queue {
+            process: Process::current(),
             state: Mutex::new(state),
             filled: Condvar::new(),
             emptied: Condvar::new(),
@@ -40,8 +43,12 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Adds an item; waits while the queue is full. Gives it back if the queue is closed.
+    /// Adds an item; waits while the queue is full. Gives it back if the queue is closed, or another
+    /// process', whose stages are not here.
     pub fn push(&self, item: T) -> Result<(), T> {
+        if !self.process.is_current() {
+            return Err(item);
+        }
         let mut state = self.state.lock();
         while state.items.len() >= self.items_max && !state.closed {
             state.givers_waiting += 1;
@@ -61,9 +68,12 @@ impl<T> Queue<T> {
     }
 
     /// Moves all items into `into`, which must be empty; waits while there are none. Returns false
-    /// when the queue is closed and empty.
+    /// when the queue is closed and empty, or another process'.
     pub fn take_all(&self, into: &mut VecDeque<T>) -> bool {
         debug_assert!(into.is_empty());
+        if !self.process.is_current() {
+            return false;
+        }
         let mut state = self.state.lock();
         while state.items.is_empty() {
             if state.closed {
@@ -82,11 +92,32 @@ impl<T> Queue<T> {
         true
     }
 
+    /// When what this returns is dropped, the taker has gone: further items are refused, and those that
+    /// wait are dropped.
+    pub fn refused_afterwards(&self) -> RefusedAfterwards<'_, T> {
+        RefusedAfterwards(self)
+    }
+
     /// Refuses further items; those in the queue can still be taken.
     pub fn close(&self) {
         self.state.lock().closed = true;
         self.filled.notify_all();
         self.emptied.notify_all();
+    }
+}
+
+/// See [`Queue::refused_afterwards`].
+#[derive(Debug)]
+pub(crate) struct RefusedAfterwards<'a, T>(&'a Queue<T>);
+
+impl<T> Drop for RefusedAfterwards<'_, T> {
+    fn drop(&mut self) {
+        if !self.0.process.is_current() {
+            return;
+        }
+        self.0.close();
+        let left = std::mem::take(&mut self.0.state.lock().items);
+        drop(left);
     }
 }
 

@@ -2,9 +2,16 @@
 //!
 //! A ticket can be waited for by a thread ([`Ticket::wait`]), awaited by a task (it is a future), or
 //! asked ([`Ticket::is_done`]). Dropping it changes nothing: the transaction takes its course.
+//!
+//! Whatever becomes of a request, its ticket is answered: whoever carries it through the stages holds an
+//! [`Answer`], and one that is dropped without having been given says why. The program's values and wakers
+//! are dropped, cloned and woken without a lock held, and on the engine's threads their panics are caught.
 
 use crate::error::SerialError;
+use crate::turn::Inside;
+use sardonyx_storage::process::Process;
 use sardonyx_storage::sync::{Condvar, Mutex};
+use sardonyx_storage::user_code::{discard, wake};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,7 +19,9 @@ use std::task::{Context, Poll, Waker};
 
 /// The place where the output stage puts a result.
 #[derive(Debug)]
-pub(crate) struct Delivery<T> {
+struct Delivery<T> {
+    /// In another process nobody will deliver, and the lock may be taken for ever.
+    process: Process,
     state: Mutex<State<T>>,
     delivered: Condvar,
 }
@@ -21,32 +30,137 @@ pub(crate) struct Delivery<T> {
 struct State<T> {
     outcome: Option<Result<T, SerialError>>,
     done: bool,
+    /// The ticket is gone.
+    unwanted: bool,
     waker: Option<Waker>,
 }
 
-impl<T> Delivery<T> {
-    pub fn new() -> Arc<Self> {
-        let state = State {
-            outcome: None,
-            done: false,
-            waker: None,
-        };
-        Arc::new(Delivery {
-            state: Mutex::new(state),
-            delivered: Condvar::new(),
-        })
-    }
+/// A ticket that is to be answered, and the answer that is owed.
+pub(crate) fn owed<T>(inside: &Arc<Inside>, log: Arc<dyn Acknowledger>) -> (Ticket<T>, Answer<T>) {
+    let state = State {
+        outcome: None,
+        done: false,
+        unwanted: false,
+        waker: None,
+    };
+    let delivery = Arc::new(Delivery {
+        process: Process::current(),
+        state: Mutex::new(state),
+        delivered: Condvar::new(),
+    });
+    let receiver = Receiver(delivery.clone());
+    let answer = Answer {
+        delivery: Some(delivery),
+        log,
+    };
+    (Ticket(Source::Piped(receiver, inside.clone())), answer)
+}
 
-    pub fn deliver(&self, outcome: Result<T, SerialError>) {
+/// The answer that is owed to a ticket. If it is dropped, it says what closed the log, or that the
+/// database was closed.
+pub(crate) struct Answer<T> {
+    delivery: Option<Arc<Delivery<T>>>,
+    log: Arc<dyn Acknowledger>,
+}
+
+impl<T> Answer<T> {
+    /// Answers. Returns the outcome if nobody wants it any more.
+    pub fn give(mut self, outcome: Result<T, SerialError>) -> Option<Result<T, SerialError>> {
+        self.delivery.take()?.deliver(outcome)
+    }
+}
+
+impl<T> Drop for Answer<T> {
+    fn drop(&mut self) {
+        if let Some(delivery) = self.delivery.take() {
+            let error = self.log.check().err().unwrap_or(SerialError::Closed);
+            discard(delivery.deliver(Err(error)));
+        }
+    }
+}
+
+impl<T> Delivery<T> {
+    fn deliver(&self, outcome: Result<T, SerialError>) -> Option<Result<T, SerialError>> {
+        if !self.process.is_current() {
+            return Some(outcome);
+        }
         let mut state = self.state.lock();
+        if state.unwanted {
+            return Some(outcome);
+        }
         state.outcome = Some(outcome);
         state.done = true;
         let waker = state.waker.take();
         drop(state);
         self.delivered.notify_all();
         if let Some(waker) = waker {
-            waker.wake();
+            wake(waker);
         }
+        None
+    }
+}
+
+/// Where an answer is expected; when it is dropped, nobody wants it any more.
+#[derive(Debug)]
+struct Receiver<T>(Arc<Delivery<T>>);
+
+impl<T> Receiver<T> {
+    fn is_done(&self) -> bool {
+        !self.0.process.is_current() || self.0.state.lock().done
+    }
+
+    fn wait(&self, inside: &Inside) -> Result<T, SerialError> {
+        self.0.process.check()?;
+        let mut state = self.0.state.lock();
+        if !state.done {
+            inside.check()?;
+        }
+        while !state.done {
+            self.0.delivered.wait(&mut state);
+        }
+        state.outcome.take().expect("a ticket is used once")
+    }
+
+    fn poll(&self, inside: &Inside, waker: &Waker) -> Poll<Result<T, SerialError>> {
+        self.0.process.check().map_err(SerialError::from)?;
+        let mut new = None;
+        loop {
+            let mut state = self.0.state.lock();
+            if state.done {
+                let outcome = state.outcome.take();
+                drop(state);
+                return Poll::Ready(outcome.expect("a ticket is not polled after it was ready"));
+            }
+            if let Err(error) = inside.check_polling() {
+                return Poll::Ready(Err(error));
+            }
+            if state.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
+                return Poll::Pending;
+            }
+            if new.is_some() {
+                let old = std::mem::replace(&mut state.waker, new);
+                drop(state);
+                drop(old);
+                return Poll::Pending;
+            }
+            // It is the program's code: not under our lock.
+            drop(state);
+            new = Some(waker.clone());
+        }
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        if !self.0.process.is_current() {
+            return;
+        }
+        let mut state = self.0.state.lock();
+        state.unwanted = true;
+        let (outcome, waker) = (state.outcome.take(), state.waker.take());
+        drop(state);
+        discard(waker);
+        drop(outcome);
     }
 }
 
@@ -66,7 +180,7 @@ enum Source<T> {
         log: Arc<dyn Acknowledger>,
     },
     /// On its way through the pipeline.
-    Piped(Arc<Delivery<T>>),
+    Piped(Receiver<T>, Arc<Inside>),
 }
 
 /// The result of one transaction, once it is durable.
@@ -88,22 +202,21 @@ impl<T> Ticket<T> {
         })
     }
 
-    pub(crate) fn piped(delivery: Arc<Delivery<T>>) -> Self {
-        Ticket(Source::Piped(delivery))
-    }
-
     /// Whether the result is there and durable, or has failed; does not wait.
     pub fn is_done(&self) -> bool {
         match &self.0 {
             Source::Executed { group, log, .. } => log.is_durable(*group) || log.check().is_err(),
-            Source::Piped(delivery) => delivery.state.lock().done,
+            Source::Piped(receiver, _) => receiver.is_done(),
         }
     }
 
     /// Waits until the transaction is durable.
     ///
     /// # Errors
-    /// The transaction's error, or the log's: then its fate is unknown (I7).
+    /// The transaction's error, or the log's: then its fate is unknown (I7). [`SerialError::Nested`] if
+    /// it is not durable yet and this is called inside a transaction of the same database, or on one of
+    /// its engine's threads: the transaction takes its course, but is not to be waited for there. In a
+    /// forked child [`SerialError::Forked`], whatever the parent is told.
     pub fn wait(self) -> Result<T, SerialError> {
         match self.0 {
             Source::Executed {
@@ -114,13 +227,7 @@ impl<T> Ticket<T> {
                 log.wait(group)?;
                 outcome.take().expect("a ticket is used once")
             }
-            Source::Piped(delivery) => {
-                let mut state = delivery.state.lock();
-                while !state.done {
-                    delivery.delivered.wait(&mut state);
-                }
-                state.outcome.take().expect("a ticket is used once")
-            }
+            Source::Piped(receiver, inside) => receiver.wait(&inside),
         }
     }
 }
@@ -130,6 +237,9 @@ impl<T> Unpin for Ticket<T> {}
 impl<T> Future for Ticket<T> {
     type Output = Result<T, SerialError>;
 
+    /// As [`Ticket::wait`]; inside a transaction it is ready, with [`SerialError::Nested`], instead of
+    /// pending.
+    ///
     /// # Panics
     /// If polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -147,15 +257,7 @@ impl<T> Future for Ticket<T> {
                         .expect("a ticket is not polled after it was ready"),
                 ),
             },
-            Source::Piped(delivery) => {
-                let mut state = delivery.state.lock();
-                if !state.done {
-                    state.waker = Some(context.waker().clone());
-                    return Poll::Pending;
-                }
-                let outcome = state.outcome.take();
-                Poll::Ready(outcome.expect("a ticket is not polled after it was ready"))
-            }
+            Source::Piped(receiver, inside) => receiver.poll(inside, context.waker()),
         }
     }
 }

@@ -6,6 +6,7 @@ use sardonyx_storage::checkpoint::CheckpointError;
 use sardonyx_storage::disk::DiskError;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::manifest::ManifestError;
+use sardonyx_storage::process::FORKED;
 use sardonyx_storage::recovery::RecoveryError;
 use std::sync::Arc;
 
@@ -13,6 +14,9 @@ use std::sync::Arc;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StandbyError {
+    /// This process was forked from the one that opened the standby. Nothing was done.
+    #[error("{}", FORKED)]
+    Forked,
     /// The directory cannot be opened as a database.
     #[error(transparent)]
     Open(#[from] OpenError),

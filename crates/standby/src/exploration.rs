@@ -172,6 +172,25 @@ impl Exploration<'_> {
                 Err(error) => assert!(self.disk.has_crashed(), "{error}"),
                 Ok(()) => self.disk.crash(),
             }
+            // In some cases only the process was killed, or a sync of the next one failed: others go
+            // on on the same machine before it crashes.
+            while self.random.chance(1, 2) {
+                let within = Some(1 + self.random.below(60));
+                let (kill_at_step, fail_sync_at) = match self.random.chance(1, 2) {
+                    true => (within, None),
+                    false => (None, within),
+                };
+                self.disk = self.disk.next_process(Faults {
+                    kill_at_step,
+                    fail_sync_at,
+                    ..Faults::default()
+                });
+                if let Err(error) = self.live() {
+                    let planned = self.disk.has_crashed() || fail_sync_at.is_some();
+                    assert!(planned, "{error}");
+                }
+            }
+            self.disk.crash();
             self.crashes += 1;
             self.look();
         }

@@ -10,10 +10,11 @@
 use crate::fetch::fetch;
 use crate::protocol::Progress;
 use crate::ship::{Lost, ship};
-use parking_lot::{Condvar, Mutex};
 use sardonyx_storage::checkpoint::{Image, RemoteCheckpointer, RemoteError, ShippedLog};
 use sardonyx_storage::log::LogPosition;
 use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::process::Process;
+use sardonyx_storage::sync::futex::{Condvar, Mutex};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -45,9 +46,11 @@ impl Default for Patience {
 }
 
 /// A standby, as the primary names it when it opens the database. Share it in an `Arc`: it tells how
-/// far the standby is while the database is open.
+/// far the standby is while the database is open. In a child that is forked then it knows nothing
+/// ([`RemoteError::Forked`]).
 #[derive(Debug)]
 pub struct Standby {
+    process: Process,
     address: String,
     patience: Patience,
     state: Mutex<State>,
@@ -104,6 +107,7 @@ impl Standby {
     /// The same with another patience.
     pub fn with_patience(address: impl Into<String>, patience: Patience) -> Arc<Standby> {
         Arc::new(Standby {
+            process: Process::current(),
             address: address.into(),
             patience,
             state: Mutex::default(),
@@ -118,6 +122,14 @@ impl Standby {
 
     /// How far it is.
     pub fn status(&self) -> StandbyStatus {
+        if !self.process.is_current() {
+            let trouble = Some(RemoteError::Forked);
+            return State {
+                trouble,
+                ..State::default()
+            }
+            .status();
+        }
         self.state.lock().status()
     }
 
@@ -128,6 +140,9 @@ impl Standby {
 
     /// Waits until its status is as wanted, at most so long. Returns whether it is.
     pub fn wait_for(&self, wanted: impl Fn(&StandbyStatus) -> bool, patience: Duration) -> bool {
+        if !self.process.is_current() {
+            return false;
+        }
         let until = Instant::now() + patience;
         let mut state = self.state.lock();
         loop {
@@ -143,6 +158,9 @@ impl Standby {
     /// Waits until it has everything durably that is durable here now, at most so long. Returns
     /// whether it has.
     pub fn wait_until_caught_up(&self, patience: Duration) -> bool {
+        if !self.process.is_current() {
+            return false;
+        }
         let until = Instant::now() + patience;
         let mut target = None;
         let mut state = self.state.lock();
@@ -238,16 +256,20 @@ impl RemoteCheckpointer for Standby {
         manifest: &Manifest,
         memory_bytes_max: u64,
     ) -> Result<Image, RemoteError> {
+        self.process.check().map_err(|_| RemoteError::Forked)?;
         // On a thread of its own, since the caller's may belong to another runtime.
         let body = || {
             let runtime = runtime().map_err(|error| self.unreachable(error))?;
             runtime.block_on(fetch(self, manifest, memory_bytes_max))
         };
-        std::thread::scope(|scope| scope.spawn(body).join())
+        std::thread::scope(|scope| sardonyx_storage::signals::spawn_scoped(scope, body).join())
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     fn run(&self, log: &ShippedLog) {
+        if let Err(forked) = self.process.check() {
+            return log.disconnected(&forked.to_string());
+        }
         let runtime = match runtime() {
             Ok(runtime) => runtime,
             Err(error) => {

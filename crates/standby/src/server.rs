@@ -13,14 +13,16 @@ use crate::options::StandbyOptions;
 use crate::protocol::{Hello, Refusal};
 use crate::serve::serve;
 use crate::store::Store;
-use parking_lot::Mutex;
 use sardonyx_storage::backbone::{exists, take_lock};
 use sardonyx_storage::disk::{Disk, DiskLock, RealDisk};
 use sardonyx_storage::log::LogPosition;
+use sardonyx_storage::process::Process;
+use sardonyx_storage::supervisor::{Supervisor, join};
+use sardonyx_storage::sync::futex::Mutex;
+use sardonyx_storage::sync::thread::JoinHandle;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::Path;
-use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 /// The most connections at once, those that did not greet yet included.
@@ -32,14 +34,23 @@ pub struct StandbyServer {
     shared: Arc<Shared>,
 }
 
+impl Drop for StandbyServer {
+    fn drop(&mut self) {
+        self.shared.leave_to_parent();
+    }
+}
+
 /// What all connections share.
 #[derive(Debug)]
 pub(crate) struct Shared {
+    process: Process,
     disk: Arc<dyn Disk>,
     pub options: StandbyOptions,
     store: Mutex<Option<Arc<Store>>>,
     /// Ends the connection that is served now.
     current: Mutex<Option<CancellationToken>>,
+    /// What the network's thread died of, if it did.
+    died: OnceLock<String>,
     _lock: Box<dyn DiskLock>,
 }
 
@@ -84,16 +95,18 @@ impl StandbyServer {
             None
         };
         let shared = Arc::new(Shared {
+            process: Process::current(),
             disk,
             options,
             store: Mutex::new(store),
             current: Mutex::default(),
+            died: OnceLock::new(),
             _lock: lock,
         });
         Ok(StandbyServer { shared })
     }
 
-    /// What it has; `None` before the first primary came.
+    /// What it has; `None` before the first primary came, or in a forked child.
     pub fn report(&self) -> Option<StandbyReport> {
         self.shared.report()
     }
@@ -101,11 +114,14 @@ impl StandbyServer {
     /// Listens on a thread of its own. Port 0 lets the system choose one.
     ///
     /// # Errors
-    /// [`StandbyError::Listen`] if the address cannot be had.
+    /// [`StandbyError::Listen`] if the address cannot be had; [`StandbyError::Forked`].
     pub fn listen(
         self,
         address: impl ToSocketAddrs + std::fmt::Debug,
     ) -> Result<ListeningStandby, StandbyError> {
+        if !self.shared.process.is_current() {
+            return Err(StandbyError::Forked);
+        }
         let failed = |source| StandbyError::Listen {
             address: format!("{address:?}"),
             source,
@@ -119,15 +135,19 @@ impl StandbyServer {
             .map_err(StandbyError::Thread)?;
         let stop = CancellationToken::new();
         let (shared, stopped) = (self.shared.clone(), stop.clone());
+        let told = self.shared.clone();
+        let supervisor = Supervisor::new(move |error| drop(told.died.set(error.to_string())));
+        let at_work = supervisor.clone();
         let body = move || {
-            runtime.block_on(accept_all(listener, shared.clone(), stopped));
+            let accept = || runtime.block_on(accept_all(listener, shared.clone(), stopped));
+            at_work.attempt(accept);
             // Before the runtime waits for what it does on other threads.
             shared.close();
         };
-        let thread = std::thread::Builder::new().name("standby-network".into());
-        let thread = thread.spawn(body).map_err(StandbyError::Thread)?;
+        let thread = supervisor.try_spawn("standby-network", body);
+        let thread = thread.map_err(StandbyError::Thread)?;
         Ok(ListeningStandby {
-            shared: self.shared,
+            shared: self.shared.clone(),
             address: local,
             stop,
             thread: Some(thread),
@@ -157,6 +177,13 @@ impl ListeningStandby {
 
     /// Why it cannot go on, if it cannot: it refuses primaries then, with this reason.
     pub fn failure(&self) -> Option<StandbyError> {
+        if !self.shared.process.is_current() {
+            return Some(StandbyError::Forked);
+        }
+        if let Some(cause) = self.shared.died.get() {
+            let cause = cause.as_str().into();
+            return Some(StandbyError::Poisoned { cause });
+        }
         self.shared.store().and_then(|store| store.failure())
     }
 
@@ -171,23 +198,24 @@ impl ListeningStandby {
     }
 
     /// Stops it and lets go of the directory. What it has reported is on its disk already.
-    pub fn stop(mut self) {
-        self.stop.cancel();
-        self.join();
+    /// In a forked child nothing happens: it goes on in the parent.
+    pub fn stop(self) {
+        drop(self);
     }
 
     fn join(&mut self) {
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the standby's network thread panicked");
+        if self.shared.leave_to_parent() {
+            return self.thread.take().map_or((), std::mem::forget);
         }
+        join(self.thread.take());
     }
 }
 
 impl Drop for ListeningStandby {
     fn drop(&mut self) {
-        self.stop.cancel();
+        if self.shared.process.is_current() {
+            self.stop.cancel();
+        }
         self.join();
     }
 }
@@ -204,6 +232,16 @@ impl StopStandby {
 }
 
 impl Shared {
+    /// In a forked child: keeps all this in memory, since its locks may be taken for ever. Returns
+    /// whether it is one.
+    fn leave_to_parent(self: &Arc<Self>) -> bool {
+        let forked = !self.process.is_current();
+        if forked {
+            std::mem::forget(self.clone());
+        }
+        forked
+    }
+
     /// The storage, if there is one yet.
     pub fn store(&self) -> Option<Arc<Store>> {
         self.store.lock().clone()
@@ -241,6 +279,7 @@ impl Shared {
     }
 
     fn report(&self) -> Option<StandbyReport> {
+        self.process.check().ok()?;
         let store = self.store()?;
         let connected = self
             .current

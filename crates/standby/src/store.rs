@@ -17,7 +17,6 @@ use crate::leftovers::clear_leftovers;
 use crate::options::StandbyOptions;
 use crate::protocol::{Hello, Progress, Refusal};
 use bytes::Bytes;
-use parking_lot::Mutex;
 use sardonyx_storage::backbone::{OpenError, create_database};
 use sardonyx_storage::checkpoint::{CheckpointError, CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::Disk;
@@ -26,14 +25,16 @@ use sardonyx_storage::log::group::GroupHeader;
 use sardonyx_storage::log::pool::{BufferPool, DurableGroup};
 use sardonyx_storage::log::reader::group_before;
 use sardonyx_storage::log::room::Room;
-use sardonyx_storage::log::segment::{LogPin, Prepared, Segments};
+use sardonyx_storage::log::segment::{LogPin, Segments};
 use sardonyx_storage::log::writer::SealedGroup;
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
-use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::manifest::{Manifest, ManifestError};
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
+use sardonyx_storage::supervisor::{Supervisor, join};
+use sardonyx_storage::sync::futex::Mutex;
+use sardonyx_storage::sync::thread::JoinHandle;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
-use std::thread::JoinHandle;
 
 /// Groups in memory at once: received, or waiting for the checkpointers.
 const BUFFERS_MAX: usize = 24;
@@ -47,7 +48,10 @@ const BUFFER_BYTES: usize = 1 << 20;
 /// An open standby's storage.
 #[derive(Debug)]
 pub(crate) struct Store {
+    disk: Arc<dyn Disk>,
     manifest: Manifest,
+    /// The log's end that the manifest records.
+    recorded: Mutex<LogPosition>,
     segments: Arc<Segments>,
     room: Arc<Room>,
     stage: Arc<CheckpointStage>,
@@ -56,7 +60,8 @@ pub(crate) struct Store {
     writing: Mutex<Writing>,
     /// The end of the durable log, for those who must not wait while groups are being written.
     end: Mutex<LogEnd>,
-    poisoned: OnceLock<Arc<str>>,
+    poisoned: Arc<OnceLock<Arc<str>>>,
+    supervisor: Arc<Supervisor>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     threaded: bool,
 }
@@ -102,6 +107,7 @@ impl Store {
         };
         let recovered = recover(disk, &manifest, recovery)?;
         let (layout, end) = (manifest.log_layout(), recovered.end);
+        record_end(&**disk, &manifest, end)?;
         clear_leftovers(&**disk, layout, end)?;
         let last = group_before(&**disk, layout, end)?;
         let needed = recovered
@@ -115,11 +121,7 @@ impl Store {
         let segments = Arc::new(segments);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
-        while !room.has_room(end.lsn) {
-            if segments.prepare_next()? == Prepared::NoRoom {
-                break;
-            }
-        }
+        segments.prepare_for_opening(end.lsn, 0)?;
         let checkpointers = recovered.checkpointers;
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let log_bytes = segments_max * layout.segment_bytes;
@@ -147,21 +149,37 @@ impl Store {
             end,
             pin: segments.pin(needed_from),
         };
+        let stage = Arc::new(stage);
+        // Whoever needs a buffer here waits for it, so nobody is to be called back.
+        let pool = Arc::new(BufferPool::new(
+            BUFFER_BYTES,
+            options.threaded.then_some(BUFFERS_MAX),
+            || {},
+        ));
+        let poisoned = Arc::new(OnceLock::new());
+        let supervisor = {
+            let (poisoned, stage, room, pool) =
+                (poisoned.clone(), stage.clone(), room.clone(), pool.clone());
+            Supervisor::new(move |error: LogError| {
+                poisoned.get_or_init(|| Arc::from(error.to_string()));
+                stage.give_up(&error);
+                pool.stop_waiting();
+                room.fail(error);
+            })
+        };
         let store = Store {
+            disk: disk.clone(),
+            recorded: Mutex::new(end.position),
             manifest,
             segments,
             room,
-            stage: Arc::new(stage),
+            stage,
             feeds,
-            // Whoever needs a buffer here waits for it, so nobody is to be called back.
-            pool: Arc::new(BufferPool::new(
-                BUFFER_BYTES,
-                options.threaded.then_some(BUFFERS_MAX),
-                || {},
-            )),
+            pool,
             writing: Mutex::new(writing),
             end: Mutex::new(end),
-            poisoned: OnceLock::new(),
+            poisoned,
+            supervisor,
             threads: Mutex::default(),
             threaded: options.threaded,
         };
@@ -184,8 +202,7 @@ impl Store {
     }
 
     fn spawn(&self, name: String, body: impl FnOnce() + Send + 'static) {
-        let thread = std::thread::Builder::new().name(name).spawn(body);
-        let thread = thread.expect("the system can start a thread");
+        let thread = self.supervisor.spawn(name, body);
         self.threads.lock().push(thread);
     }
 
@@ -410,14 +427,20 @@ impl Store {
         bytes.into()
     }
 
-    /// Stops the threads. What is in the log stays there; what waits is still applied.
+    /// Stops the threads, and records the log's end. What is in the log stays there; what waits is
+    /// still applied.
     pub fn close(&self) {
         self.room.close();
         self.stage.close();
-        for thread in self.threads.lock().drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a thread of the standby's storage panicked");
-            }
+        let threads = std::mem::take(&mut *self.threads.lock());
+        join(threads);
+        let (end, mut recorded) = (self.log_end().position, self.recorded.lock());
+        if end == *recorded || self.check_poison().is_err() {
+            return;
+        }
+        match record_end(&*self.disk, &self.manifest, end) {
+            Ok(()) => *recorded = end,
+            Err(error) => tracing::warn!(%error, "the log's end was not recorded"),
         }
     }
 }
@@ -426,6 +449,20 @@ impl Drop for Store {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Records the durable log's end in the manifest, so that the next opening notices if log before it is
+/// lost.
+fn record_end(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    log_end: LogPosition,
+) -> Result<(), ManifestError> {
+    let manifest = Manifest {
+        log_end,
+        ..manifest.clone()
+    };
+    manifest.write(disk)
 }
 
 /// Whether a group may stand at the end of a log; else why not.

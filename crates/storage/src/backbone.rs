@@ -10,7 +10,7 @@
 use crate::checkpoint::{
     CheckpointInterval, CheckpointPlace, CheckpointStage, Checkpointer, RemoteError, ShippedLog,
 };
-use crate::disk::{Disk, DiskError, DiskLock};
+use crate::disk::{Disk, DiskError, DiskLock, system_random};
 use crate::journal::Retention;
 use crate::log::commit::{GroupCommit, GroupSource};
 use crate::log::feed::Feed;
@@ -18,14 +18,16 @@ use crate::log::filling::Filling;
 use crate::log::group::GroupHeader;
 use crate::log::policy::{GroupLimits, GroupPolicy};
 use crate::log::room::Room;
-use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments, segment_file};
+use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file};
 use crate::log::writer::Sequencer;
 use crate::log::{LogError, LogLayout, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
+use crate::process::Process;
 use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::store::PageStore;
-use crate::sync::thread::{self, JoinHandle};
+use crate::supervisor::{self, Supervisor};
+use crate::sync::thread::JoinHandle;
 use std::sync::Arc;
 
 /// The advisory lock's file.
@@ -197,7 +199,7 @@ pub struct Opened {
     pub report: RecoveryReport,
 }
 
-/// Logging and checkpointing of an open database.
+/// Logging and checkpointing of an open database, in the process that opened it.
 #[derive(Debug)]
 pub struct Backbone {
     disk: Arc<dyn Disk>,
@@ -205,10 +207,12 @@ pub struct Backbone {
     commit: Arc<GroupCommit>,
     checkpoint: Arc<CheckpointStage>,
     options: StorageOptions,
+    supervisor: Arc<Supervisor>,
     threads: Vec<JoinHandle<()>>,
     closed: bool,
     shipped: Option<ShippedLog>,
-    _lock: Box<dyn DiskLock>,
+    /// Taken only to be given back when all threads have ended.
+    lock: Option<Box<dyn DiskLock>>,
 }
 
 impl Backbone {
@@ -227,6 +231,7 @@ impl Backbone {
         let (recovered, needed_from) = recover_at(&options.checkpoint, &disk, &manifest, recovery)?;
         // Counted up and stable before anything is appended: leftovers of this log never chain.
         manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
+        manifest.log_end = recovered.end;
         manifest.write(&*disk)?;
         let parts = Parts {
             disk,
@@ -258,7 +263,7 @@ impl Backbone {
             self.spawn(format!("logging-{n}"), move || commit.run(&*source));
         }
         let room = self.commit.room().clone();
-        self.spawn("log-room".into(), move || room.run());
+        self.spawn("log-room", move || room.run());
         for stripe in 0..self.checkpoint.stripes() {
             let checkpoint = self.checkpoint.clone();
             self.spawn(format!("checkpoint-{stripe}"), move || {
@@ -270,14 +275,18 @@ impl Backbone {
             let (disk, manifest) = (self.disk.clone(), self.manifest.clone());
             let log = ShippedLog::new(disk, manifest, self.commit.clone(), self.checkpoint.clone());
             self.shipped = Some(log.clone());
-            self.spawn("standby".into(), move || standby.run(&log));
+            self.spawn("standby", move || standby.run(&log));
         }
     }
 
-    fn spawn(&mut self, name: String, body: impl FnOnce() + Send + 'static) {
-        let thread = thread::Builder::new().name(name).spawn(body);
-        self.threads
-            .push(thread.expect("the system can start a thread"));
+    fn spawn(&mut self, name: impl Into<String>, body: impl FnOnce() + Send + 'static) {
+        self.threads.push(self.supervisor.spawn(name, body));
+    }
+
+    /// What starts the database's threads, for those of the stages above, too: if one of them dies, the
+    /// log is poisoned.
+    pub fn supervisor(&self) -> &Arc<Supervisor> {
+        &self.supervisor
     }
 
     /// Group commit.
@@ -300,10 +309,42 @@ impl Backbone {
         &self.manifest
     }
 
-    /// Stops the threads; what was not made durable before is not.
+    /// The process that opened the database.
+    pub fn process(&self) -> Process {
+        self.commit.process()
+    }
+
+    /// In a forked child: forgets the threads, which are not there, and all that they share with this,
+    /// whose locks may be taken for ever. It is memory only, and goes with the child.
+    fn forget(&mut self) {
+        self.threads.drain(..).for_each(std::mem::forget);
+        std::mem::forget((self.commit.clone(), self.checkpoint.clone()));
+    }
+
+    /// Records the durable log's end in the manifest, so that the next opening notices if log before it
+    /// is lost: for closing in order. If that fails nothing is lost but this: the end that was recorded
+    /// at the opening stays.
+    pub fn record_end(&mut self) {
+        let log_end = self.commit.durable();
+        let manifest = Manifest {
+            log_end,
+            ..self.manifest.clone()
+        };
+        match manifest.write(&*self.disk) {
+            Ok(()) => self.manifest = manifest,
+            Err(error) => tracing::warn!(%error, "the log's end was not recorded"),
+        }
+    }
+
+    /// Stops the threads; what was not made durable before is not. On one of them it does not wait for
+    /// their end, but has a thread of its own do that, which then gives the database's lock back. In a
+    /// forked child it does nothing.
     pub fn stop(&mut self) {
         if std::mem::replace(&mut self.closed, true) {
             return;
+        }
+        if !self.process().is_current() {
+            return self.forget();
         }
         self.commit.close();
         self.checkpoint.close();
@@ -311,11 +352,13 @@ impl Backbone {
         if let Some(log) = &self.shipped {
             log.close();
         }
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a storage thread panicked");
-            }
-        }
+        let own = self.supervisor.is_own_thread();
+        let lock = if own { self.lock.take() } else { None };
+        let ended = (std::mem::take(&mut self.threads), lock);
+        self.supervisor.end(ended, own, |(threads, lock)| {
+            supervisor::join(threads);
+            drop(lock);
+        });
     }
 }
 
@@ -356,12 +399,7 @@ impl Parts {
         )?);
         let room = Arc::new(Room::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
-        let prepared = options.segments_prepared(layout);
-        while segments.count().1 < prepared || !room.has_room(end.lsn) {
-            if segments.prepare_next()? == Prepared::NoRoom {
-                break;
-            }
-        }
+        segments.prepare_for_opening(end.lsn, options.segments_prepared(layout))?;
         let feeds: Vec<_> = checkpointers
             .iter()
             .map(|_| Arc::new(Feed::default()))
@@ -385,16 +423,22 @@ impl Parts {
         });
         let sequencer = Sequencer::new(layout, manifest.incarnation, end);
         let filling = Filling::new(sequencer, commit.clone());
+        let (told, waiters) = (commit.clone(), checkpoint.clone());
+        let supervisor = Supervisor::new(move |error| {
+            waiters.give_up(&error);
+            told.poison(error);
+        });
         let backbone = Backbone {
             disk,
             manifest,
             commit,
             checkpoint,
             options,
+            supervisor,
             threads: Vec::new(),
             closed: false,
             shipped: None,
-            _lock: lock,
+            lock: Some(lock),
         };
         Ok((backbone, filling))
     }
@@ -459,7 +503,7 @@ pub(crate) fn read_or_create(
 }
 
 fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
-    let identity = options.identity.unwrap_or_else(random_identity);
+    let identity = options.identity.unwrap_or_else(system_random);
     let manifest = Manifest {
         segment_bytes: options.segment_bytes,
         block_bytes: options.block_bytes,
@@ -521,14 +565,6 @@ fn evidence_of_data(disk: &Arc<dyn Disk>) -> Result<Option<String>, DiskError> {
         }
     }
     Ok(None)
-}
-
-fn random_identity() -> u64 {
-    use std::hash::{BuildHasher, Hasher};
-    // The standard library's hasher keys come from the system's random numbers.
-    std::collections::hash_map::RandomState::new()
-        .build_hasher()
-        .finish()
 }
 
 /// I10: whatever is admitted fits.

@@ -3,12 +3,13 @@
 //! A small text file for people, replaced whole by an atomic rename, so that a crash at any step
 //! leaves the old one or the new one. Its last line is a CRC-32C of the lines before. A manifest is
 //! only accepted if it is byte for byte what would be written for the same content, so damage of any
-//! byte is noticed.
+//! byte is noticed. On a full disk the [reserve](crate::reserve) gives it room.
 
 use crate::disk::{Access, Create, Disk, DiskError};
 use crate::journal::Retention;
-use crate::log::LogLayout;
+use crate::log::{LogLayout, LogPosition, Lsn};
 use crate::page::PAGE_SIZE;
+use crate::reserve;
 use std::fmt::Write;
 
 /// The manifest's file.
@@ -16,7 +17,7 @@ pub const MANIFEST_FILE: &str = "MANIFEST";
 const NEW_FILE: &str = "MANIFEST.new";
 
 /// The newest format that this version reads and the one that it writes.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 
 /// The longest manifest that is read, in bytes.
 const BYTES_MAX: usize = 64 << 10;
@@ -28,11 +29,13 @@ const BYTES_MAX: usize = 64 << 10;
 ///
 /// let manifest = Manifest::new(0x5eed);
 /// let text = manifest.encode();
-/// assert!(text.starts_with("format_version = 1\nidentity = 0000000000005eed\n"));
+/// assert!(text.starts_with("format_version = 2\nidentity = 0000000000005eed\n"));
 /// assert_eq!(Manifest::decode("MANIFEST", text.as_bytes()).unwrap(), manifest);
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Manifest {
+    /// The version of the format in which it was read; it is written in the newest.
+    pub format_version: u32,
     /// The database's identity: random, given at creation. Every durable structure carries it.
     pub identity: u64,
     /// Bytes of a page.
@@ -48,6 +51,10 @@ pub struct Manifest {
     pub incarnation: u32,
     /// How much of the journals' archive is kept.
     pub journal: Retention,
+    /// The log reaches at least here: where it ended when the database was last opened for writing,
+    /// or closed in order. So it is noticed if its newest segment is lost or replaced by an older one.
+    /// The log's start in databases of format version 1.
+    pub log_end: LogPosition,
 }
 
 /// Why there is no manifest to go by.
@@ -109,6 +116,7 @@ impl Manifest {
     /// stripe, all of the journals kept, not opened yet.
     pub fn new(identity: u64) -> Self {
         Manifest {
+            format_version: FORMAT_VERSION,
             identity,
             page_bytes: PAGE_SIZE as u32,
             segment_bytes: 64 << 20,
@@ -116,6 +124,7 @@ impl Manifest {
             stripes: 1,
             incarnation: 0,
             journal: Retention::All,
+            log_end: LogPosition::START,
         }
     }
 
@@ -170,8 +179,13 @@ impl Manifest {
 
     /// The manifest's text.
     pub fn encode(&self) -> String {
+        self.encode_in(FORMAT_VERSION)
+    }
+
+    /// The text in one of the format's versions.
+    fn encode_in(&self, version: u32) -> String {
         let mut text = format!(
-            "format_version = {FORMAT_VERSION}\n\
+            "format_version = {version}\n\
              identity = {:016x}\n\
              page_bytes = {}\n\
              segment_bytes = {}\n\
@@ -187,6 +201,15 @@ impl Manifest {
             self.incarnation,
             self.journal,
         );
+        if version >= 2 {
+            let end = self.log_end;
+            writeln!(
+                text,
+                "log_end = {} {} {} {}",
+                end.lsn, end.group, end.transactions, end.incarnation
+            )
+            .expect("a string takes everything");
+        }
         let checksum = crc32c::crc32c(text.as_bytes());
         writeln!(text, "checksum = {checksum:08x}").expect("a string takes everything");
         text
@@ -206,6 +229,7 @@ impl Manifest {
             });
         }
         let manifest = Manifest {
+            format_version: version,
             identity: lines.value("identity", |text| u64::from_str_radix(text, 16).ok())?,
             page_bytes: lines.value("page_bytes", |text| text.parse().ok())?,
             segment_bytes: lines.value("segment_bytes", |text| text.parse().ok())?,
@@ -213,8 +237,12 @@ impl Manifest {
             stripes: lines.value("stripes", |text| text.parse().ok())?,
             incarnation: lines.value("incarnation", |text| text.parse().ok())?,
             journal: lines.value("journal", |text| text.parse().ok())?,
+            log_end: match version {
+                0 | 1 => LogPosition::START,
+                _ => lines.value("log_end", parse_position)?,
+            },
         };
-        let expected = manifest.encode();
+        let expected = manifest.encode_in(version);
         if expected.as_bytes() != bytes {
             return Err(lines.first_difference(&expected));
         }
@@ -236,9 +264,18 @@ impl Manifest {
     }
 
     /// Replaces the database's manifest, or writes its first one, durably. A crash at any step
-    /// leaves the old one or this one.
+    /// leaves the old one or this one. If the disk is full it takes the room that was kept for this,
+    /// which is kept again afterwards, if there is any.
     pub fn write(&self, disk: &dyn Disk) -> Result<(), ManifestError> {
         self.check()?;
+        match self.replace(disk) {
+            Err(error) if error.is_full() && reserve::release(disk)? => self.replace(disk)?,
+            replaced => replaced?,
+        }
+        Ok(reserve::keep(disk)?)
+    }
+
+    fn replace(&self, disk: &dyn Disk) -> Result<(), DiskError> {
         if disk.list("")?.iter().any(|found| found == NEW_FILE) {
             disk.remove(NEW_FILE)?;
         }
@@ -247,9 +284,20 @@ impl Manifest {
         file.sync()?;
         drop(file);
         disk.rename(NEW_FILE, MANIFEST_FILE)?;
-        disk.sync_directory("")?;
-        Ok(())
+        disk.sync_directory("")
     }
+}
+
+fn parse_position(text: &str) -> Option<LogPosition> {
+    let mut words = text.split(' ');
+    let mut number = || words.next()?.parse().ok();
+    let position = LogPosition {
+        lsn: Lsn(number()?),
+        group: number()?,
+        transactions: number()?,
+        incarnation: number()?.try_into().ok()?,
+    };
+    words.next().is_none().then_some(position)
 }
 
 /// The lines of a manifest, with where they are.
@@ -371,8 +419,29 @@ mod tests {
             incarnation,
             stripes: 3,
             journal,
+            log_end: LogPosition {
+                lsn: Lsn(40_960),
+                group: 11,
+                transactions: 17,
+                incarnation: 2,
+            },
             ..Manifest::new(0x0123_4567_89ab_cdef)
         }
+    }
+
+    #[test]
+    fn a_manifest_of_version_1_is_read_and_says_nothing_of_the_logs_end() {
+        let text = manifest(7).encode_in(1);
+        assert!(text.starts_with("format_version = 1\n") && !text.contains("log_end"));
+        let expected = Manifest {
+            format_version: 1,
+            log_end: LogPosition::START,
+            ..manifest(7)
+        };
+        assert_eq!(
+            Manifest::decode("MANIFEST", text.as_bytes()).unwrap(),
+            expected
+        );
     }
 
     #[test]
@@ -391,7 +460,7 @@ mod tests {
                 };
                 assert_eq!(file, "MANIFEST");
                 assert!(
-                    offset <= text.len() as u64 && (1..=11).contains(&line),
+                    offset <= text.len() as u64 && (1..=12).contains(&line),
                     "{offset} {line}"
                 );
             }
@@ -413,15 +482,15 @@ mod tests {
 
     #[test]
     fn a_newer_version_is_named_and_not_taken_for_damage() {
-        let mut text = String::from("format_version = 2\nsomething = new\n");
+        let mut text = String::from("format_version = 3\nsomething = new\n");
         let checksum = crc32c::crc32c(text.as_bytes());
         text.push_str(&format!("checksum = {checksum:08x}\n"));
         let found = Manifest::decode("MANIFEST", text.as_bytes());
         let expected = matches!(
             found,
             Err(ManifestError::UnknownVersion {
-                found: 2,
-                known: 1,
+                found: 3,
+                known: 2,
                 ..
             })
         );

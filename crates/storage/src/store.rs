@@ -106,6 +106,11 @@ impl PageStore {
         (self.len / PAGE_SIZE) as u64
     }
 
+    /// The most pages that it may have.
+    pub fn pages_max(&self) -> u64 {
+        (self.limit / PAGE_SIZE) as u64
+    }
+
     /// Adds zero-filled pages until there are `pages`. No effect if there are that many. After an
     /// error the store is as before.
     ///

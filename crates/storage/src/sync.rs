@@ -1,11 +1,13 @@
 //! The primitives at which the engine's threads meet: mutexes, condition variables, atomics, a word
 //! to park on, and threads themselves.
 //!
-//! In every ordinary build they are `parking_lot`'s, the standard library's and the kernel's futex,
-//! re-exported with nothing in between. Built with `--cfg shuttle` they are Shuttle's, which runs
+//! In every ordinary build they are the standard library's and, by [`futex`], the kernel's, with nothing
+//! in between. Built with `--cfg shuttle` they are Shuttle's, which runs
 //! all threads on one and chooses at each of these primitives who goes on; so the hand-overs between
 //! stages are explored under thousands of schedules, each of which replays from its seed (I11). The
 //! models are the tests whose names begin with `shuttle`.
+
+pub mod futex;
 
 #[cfg(not(shuttle))]
 pub use ordinary::*;
@@ -14,12 +16,43 @@ pub use shuttled::*;
 
 #[cfg(not(shuttle))]
 mod ordinary {
-    pub use parking_lot::{Condvar, Mutex, MutexGuard};
+    pub use super::futex::{Condvar, Mutex, MutexGuard};
     pub use std::sync::atomic;
 
-    /// The standard library's threads, and who is asking.
+    /// The standard library's threads, started so that they take no signals of the program's, and who
+    /// is asking.
     pub mod thread {
+        use crate::signals;
         pub use std::thread::*;
+
+        /// Starts threads that take none of the program's signals: see [`signals`].
+        #[derive(Debug)]
+        pub struct Builder(std::thread::Builder);
+
+        impl Builder {
+            /// What is common to the threads that it starts.
+            #[allow(clippy::new_without_default, reason = "as the standard library's")]
+            pub fn new() -> Self {
+                Builder(std::thread::Builder::new())
+            }
+
+            /// Names the thread.
+            pub fn name(self, name: String) -> Self {
+                Builder(self.0.name(name))
+            }
+
+            /// Starts it.
+            ///
+            /// # Errors
+            /// What the operating system says if it can start no more threads.
+            pub fn spawn<T: Send + 'static>(
+                self,
+                body: impl FnOnce() -> T + Send + 'static,
+            ) -> std::io::Result<JoinHandle<T>> {
+                let _blocked = signals::block();
+                self.0.spawn(body)
+            }
+        }
 
         /// A number of the calling thread that no other thread has while it lives; never 0.
         #[inline]
@@ -79,7 +112,7 @@ mod shuttled {
     use std::ops::{Deref, DerefMut};
     use std::time::Instant;
 
-    /// `parking_lot`'s mutex, scheduled by Shuttle.
+    /// The mutex, scheduled by Shuttle.
     #[derive(Debug, Default)]
     pub struct Mutex<T>(shuttle::sync::Mutex<T>);
 
@@ -93,7 +126,7 @@ mod shuttled {
             Mutex(shuttle::sync::Mutex::new(value))
         }
 
-        /// Waits for the mutex. Like `parking_lot`'s it does not care how its last owner ended.
+        /// Waits for the mutex. Like the ordinary one it does not care how its last owner ended.
         pub fn lock(&self) -> MutexGuard<'_, T> {
             MutexGuard(Some(self.0.lock().unwrap_or_else(|e| e.into_inner())))
         }
@@ -127,7 +160,7 @@ mod shuttled {
         }
     }
 
-    /// `parking_lot`'s condition variable, scheduled by Shuttle.
+    /// The condition variable, scheduled by Shuttle.
     #[derive(Debug, Default)]
     pub struct Condvar(shuttle::sync::Condvar);
 

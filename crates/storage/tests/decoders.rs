@@ -52,8 +52,9 @@ fn group_header() -> impl Strategy<Value = GroupHeader> {
 }
 
 fn chunk_header() -> impl Strategy<Value = ChunkHeader> {
-    (any::<[u64; 3]>(), any::<[u32; 2]>(), position(), position()).prop_map(
+    (any::<[u64; 4]>(), any::<[u32; 2]>(), position(), position()).prop_map(
         |(long, short, from, to)| ChunkHeader {
+            durable_chunks: long[3],
             identity: long[0],
             number: long[1],
             from,

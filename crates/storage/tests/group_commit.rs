@@ -3,7 +3,6 @@
 //! The execution stage is a mutex around the group being filled: what every way of running
 //! transactions has in common. Threads race freely; what is asserted holds for every order.
 
-use parking_lot::Mutex;
 use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock, RealDisk};
 use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::feed::Feed;
@@ -16,6 +15,7 @@ use sardonyx_storage::log::segment::Segments;
 use sardonyx_storage::log::writer::{SealedGroup, Sequencer};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::page::Address;
+use sardonyx_storage::sync::futex::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};

@@ -2,7 +2,6 @@
 //! processes are played by threads of this one: advisory locks belong to openings of a file, not to
 //! processes, so they exclude each other as processes would.
 
-use parking_lot::Mutex;
 use sardonyx_storage::backbone::{Backbone, OpenError, StorageOptions};
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::log::policy::GroupLimits;
@@ -13,6 +12,7 @@ use sardonyx_storage::shared::{
     Custodian, Custody, FirstOpening, LogLeader, SharedLock, SharedLogError, SharedLogState,
     SharedMemory, join, lock_opening, open_first,
 };
+use sardonyx_storage::sync::futex::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -290,4 +290,46 @@ fn i6_custody_that_another_had_meanwhile_is_recovered_anew() {
     check(&opened.store.bytes()[..4 * PAGE_SIZE], 1, 80);
     let second = &opened.store.bytes()[4 * PAGE_SIZE..];
     assert_eq!(second[..8], 36u64.to_le_bytes());
+}
+
+/// A process whose custodian dies of a panic.
+struct Deadly(Arc<Process>);
+
+impl SharedMemory for Deadly {
+    fn log_state(&self) -> &SharedLogState {
+        &self.0.memory.state
+    }
+
+    fn flush(&self) -> Result<(), SharedLogError> {
+        panic!("a planted death")
+    }
+}
+
+#[test]
+fn i9_a_custodian_that_panics_has_failed_and_another_process_takes_over() {
+    let (_directory, disk) = disk();
+    let (first, custody, _) = Process::first(&disk);
+    let (manifest, deadly) = (first.manifest.clone(), Arc::new(Deadly(first.clone())));
+    let dying = Custodian::start(disk.clone(), manifest, &options(), deadly, Some(custody));
+    let state = &first.memory.state;
+    // Whoever asks is told, and does not wait for ever.
+    let error = loop {
+        if let Err(error) = state.take_checkpoint() {
+            break error;
+        }
+    };
+    let SharedLogError::Custodian { reason } = &error else {
+        panic!("{error:?}")
+    };
+    assert!(
+        reason.contains("custodian") && reason.contains("planted"),
+        "{reason}"
+    );
+    let second = Process::joining(&disk, &first.memory);
+    let custodian = second.custodian(None);
+    while state.take_checkpoint().is_err() {
+        std::thread::yield_now();
+    }
+    dying.stop();
+    custodian.stop();
 }

@@ -416,9 +416,13 @@ fn steps_count_what_changes_the_disk() {
         expected += more;
         assert_eq!(disk.steps(), expected);
     };
+    // Each directory on the way is made if it is absent, and the one that it is in is synced.
     disk.create_directory("a/b").unwrap();
+    expect(4);
     disk.create_directory("a/b").unwrap();
-    expect(1);
+    expect(2);
+    disk.make_directory("a/b").unwrap();
+    expect(0);
     let file = disk.open("a/f", Access::Direct, Create::New).unwrap();
     disk.open("a/f", Access::Buffered, Create::IfAbsent)
         .unwrap();
@@ -455,4 +459,108 @@ fn damage_is_stable_and_refuses_what_is_not_there() {
     assert_eq!(kind(disk.truncate("f", 6)), ErrorKind::InvalidInput);
     assert_eq!(kind(disk.truncate("g", 0)), ErrorKind::NotFound);
     assert_eq!((disk.read_all("g"), disk.durable_bytes("g")), (None, None));
+}
+
+#[test]
+fn a_new_directory_is_lost_with_all_in_it_until_the_one_that_it_is_in_was_synced() {
+    let mut lost = 0;
+    for seed in 0..SEEDS {
+        let disk = SimulatedDisk::new(seed, none());
+        disk.make_directory("log").unwrap();
+        let file = disk.open("log/f", Access::Buffered, Create::New).unwrap();
+        file.write_at(0, b"here").unwrap();
+        file.sync().unwrap();
+        disk.sync_directory("log").unwrap();
+        let after = disk.restart(none());
+        lost += u32::from(after.read_all("log/f").is_none());
+        match after.read_all("log/f") {
+            None => assert_eq!(
+                kind(after.open("log/f", Access::Buffered, Create::New)),
+                ErrorKind::NotFound
+            ),
+            Some(bytes) => assert_eq!(bytes, b"here"),
+        }
+        // Whoever finds it makes it stable, although it is there.
+        let next = disk.next_process(none());
+        next.create_directory("log").unwrap();
+        assert!(next.restart(none()).read_all("log/f").is_some());
+    }
+    assert!(lost > 50, "{lost} times only");
+}
+
+#[test]
+fn the_next_process_sees_all_that_a_killed_one_did_and_none_of_it_is_stable() {
+    let mut seen = BTreeSet::new();
+    for seed in 0..SEEDS {
+        let (disk, file) = with_file(seed);
+        let held = disk.lock("LOCK").unwrap();
+        file.write_at(0, &[b'b'; SECTORS * SECTOR_SIZE]).unwrap();
+        disk.open("g", Access::Buffered, Create::New).unwrap();
+        let next = disk.next_process(none());
+        file.sync().expect_err("it was killed");
+        drop((file, held));
+        assert_eq!(next.files(), ["LOCK", "f", "g"]);
+        assert_eq!(letters(&next.read_all("f").unwrap()), "bbbbbbbb");
+        assert_eq!(letters(&next.durable_bytes("f").unwrap()), "aaaaaaaa");
+        let found = next.open("f", Access::Buffered, Create::No).unwrap();
+        assert!(next.lock("LOCK").unwrap().is_some(), "its locks are free");
+        let after = next.restart(none());
+        seen.insert((
+            after.files().len() > 1,
+            letters(&after.read_all("f").unwrap()),
+        ));
+        drop(found);
+    }
+    assert!(seen.len() > 30, "{seen:?}");
+}
+
+#[test]
+fn a_process_is_killed_before_amid_or_after_its_last_operation_but_never_synced() {
+    let mut seen = BTreeSet::new();
+    for seed in 0..SEEDS {
+        let faults = Faults {
+            kill_at_step: Some(1),
+            ..none()
+        };
+        let (disk, file) = with_file_and_faults(seed, faults);
+        let all = [b'b'; SECTORS * SECTOR_SIZE];
+        file.write_durable_at(0, &all).expect_err("it is killed");
+        disk.list("").expect_err("it was killed");
+        let next = disk.next_process(none());
+        seen.insert(letters(&next.read_all("f").unwrap()));
+        assert_eq!(letters(&next.durable_bytes("f").unwrap()), "aaaaaaaa");
+    }
+    assert!(seen.contains("aaaaaaaa") && seen.contains("bbbbbbbb"));
+    assert!(seen.contains("bbbaaaaa"), "{seen:?}");
+}
+
+#[test]
+fn what_a_failed_sync_forgot_is_seen_by_the_next_process_and_only_writing_it_again_helps() {
+    let mut forgotten = 0;
+    for seed in 0..SEEDS {
+        let faults = Faults {
+            fail_sync_at: Some(1),
+            ..none()
+        };
+        let (disk, file) = with_file_and_faults(seed, faults);
+        let end = (SECTORS * SECTOR_SIZE) as u64;
+        file.write_at(end, &[b'b'; SECTOR_SIZE]).unwrap();
+        file.sync().expect_err("the first sync fails");
+        let next = disk.next_process(none());
+        let file = next.open("f", Access::Buffered, Create::No).unwrap();
+        file.sync().expect("it does nothing for what was forgotten");
+        assert_eq!(letters(&next.read_all("f").unwrap()), "aaaaaaaab");
+        let after = next.restart(none()).read_all("f").unwrap();
+        forgotten += u32::from(after.get(end as usize) != Some(&b'b'));
+        let file = next.next_process(none());
+        let file = file
+            .open("f", Access::Buffered, Create::No)
+            .map(|again| (file, again));
+        let (next, file) = file.unwrap();
+        file.write_at(end, &[b'b'; SECTOR_SIZE]).unwrap();
+        file.sync().unwrap();
+        let after = next.restart(none()).read_all("f").unwrap();
+        assert_eq!(letters(&after), "aaaaaaaab", "seed {seed}");
+    }
+    assert!(forgotten > 100, "{forgotten}");
 }

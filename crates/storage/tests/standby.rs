@@ -1,7 +1,6 @@
 //! Checkpoints at a standby, with a standby that does nothing but what the test says: what the
 //! storage asks of it, and what it is given.
 
-use parking_lot::{Condvar, Mutex};
 use sardonyx_storage::backbone::{Backbone, OpenError, StorageOptions};
 use sardonyx_storage::checkpoint::{
     CheckpointError, CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress,
@@ -15,6 +14,7 @@ use sardonyx_storage::log::writer::SealedGroup;
 use sardonyx_storage::log::{LogError, LogPosition};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::Address;
+use sardonyx_storage::sync::futex::{Condvar, Mutex};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 

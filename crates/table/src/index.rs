@@ -1,4 +1,4 @@
-//! The primary-key index: from a key's hash to the address of its record. In memory only; rebuilt
+//! The primary-key index: from a key's hash ([`crate::hash`]) to the address of its record. In memory only; rebuilt
 //! at open from the pages.
 //!
 //! Extendible hashing: the upper bits of the hash choose a shard through a directory, the lower bits
@@ -27,33 +27,6 @@ const DEPTH_SKEW_MAX: u64 = 64;
 
 /// Addresses at or above this cannot be indexed.
 pub const ADDRESS_END: u64 = 1 << (ADDRESS_BITS + 3);
-
-/// The hash of a key's bytes.
-#[inline]
-pub fn hash(key: &[u8]) -> u64 {
-    if let Ok(word) = <[u8; 8]>::try_from(key) {
-        return mix(u64::from_le_bytes(word));
-    }
-    hash_long(key)
-}
-
-fn hash_long(key: &[u8]) -> u64 {
-    let mut state = key.len() as u64;
-    for chunk in key.chunks(8) {
-        let mut word = [0; 8];
-        word[..chunk.len()].copy_from_slice(chunk);
-        state = mix(state ^ u64::from_le_bytes(word));
-    }
-    state
-}
-
-/// Multiplies to 128 bits and folds: every bit of the input reaches every bit of the output.
-#[inline]
-fn mix(word: u64) -> u64 {
-    let wide = u128::from(word ^ 0x9e37_79b9_7f4a_7c15) * 0xd6e8_feb8_6659_fd93_u128;
-    let folded = (wide as u64) ^ ((wide >> 64) as u64);
-    folded.wrapping_mul(0x9fb2_1c65_1e98_df25) ^ (folded >> 29)
-}
 
 /// The index of one table.
 #[derive(Debug)]
@@ -345,12 +318,13 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hash::KeyHash;
     use proptest::prelude::*;
     use std::collections::HashMap;
 
     /// Keys are the addresses themselves; a coarse hash makes collisions.
     fn hash_of(address: Address) -> u64 {
-        hash(&(address.0 / 64).to_le_bytes())
+        KeyHash::from_seed(1).of(&(address.0 / 64).to_le_bytes())
     }
 
     proptest! {
@@ -395,7 +369,8 @@ mod tests {
     #[test]
     fn shards_split_and_everything_is_found_again() {
         let mut index = HashIndex::new();
-        let hash_of = |address: Address| hash(&address.0.to_le_bytes());
+        let hash = KeyHash::from_seed(1);
+        let hash_of = |address: Address| hash.of(&address.0.to_le_bytes());
         for n in 0..300_000u64 {
             index.insert(hash_of(Address(n * 8)), Address(n * 8), hash_of);
         }

@@ -3,6 +3,7 @@
 //!
 //! - [`Record`] and [`record!`]: what a record is; [`Field`] and [`field!`]: one of its fields;
 //! - [`layout`]: how records lie in a page;
+//! - [`hash`]: the hash of a key, by a secret of the opening;
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
 //! - [`catalogue`]: which tables and areas there are and which pages they have;
 //! - [`unfinished`]: whether the multi-level way has left transactions to be undone;
@@ -14,6 +15,7 @@
 mod build;
 pub mod catalogue;
 mod error;
+pub mod hash;
 pub mod index;
 pub mod layout;
 mod rebuild;
@@ -25,6 +27,7 @@ mod undo;
 pub mod unfinished;
 
 pub use error::TableError;
+pub use hash::KeyHash;
 pub use rebuild::RebuildReport;
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
 pub use space::{Prefetch, TableSpace, View};

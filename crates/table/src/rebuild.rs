@@ -6,6 +6,7 @@
 use crate::build::{SecondRecord, build_index};
 use crate::catalogue::Catalogue;
 use crate::error::TableError;
+use crate::hash::KeyHash;
 use crate::layout::{PageLayout, word_at};
 use crate::table::{Fresh, TableState, page_bytes};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -33,12 +34,13 @@ pub(crate) fn rebuild(
     bytes: &[u8],
     catalogue: &Catalogue,
     workers: usize,
+    hash: KeyHash,
 ) -> Result<(Vec<Option<TableState>>, RebuildReport), TableError> {
     let started = Instant::now();
     let mut report = RebuildReport::default();
     let mut tables = Vec::new();
     for (number, definition) in catalogue.definitions.iter().enumerate() {
-        let Some(mut state) = TableState::new(definition)? else {
+        let Some(mut state) = TableState::new(definition, hash)? else {
             tables.push(None);
             continue;
         };

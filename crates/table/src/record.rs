@@ -139,39 +139,37 @@ handle!(
 /// A record that was found: a token to read and change it without looking it up again. It outlives
 /// transactions; if the record was deleted since, that is noticed, never followed, unless a record
 /// of the same key was then put into the very place: the token stands for that one.
-pub struct Row<R> {
+pub struct Row<R: Record> {
     pub(crate) address: Address,
     pub(crate) table: u16,
     /// The space's epoch when the row was found; it changes with every removal, and differs
     /// between databases.
     pub(crate) epoch: u64,
-    /// The hash of its key, to know it again after other records were removed.
-    pub(crate) hash: u64,
-    of: PhantomData<fn() -> R>,
+    /// Its key, to know it again after other records were removed.
+    pub(crate) key: R::Key,
 }
 
-impl<R> Row<R> {
+impl<R: Record> Row<R> {
     #[inline]
-    pub(crate) fn new(address: Address, table: u16, epoch: u64, hash: u64) -> Self {
+    pub(crate) fn new(address: Address, table: u16, epoch: u64, key: R::Key) -> Self {
         Row {
             address,
             table,
             epoch,
-            hash,
-            of: PhantomData,
+            key,
         }
     }
 }
 
-impl<R> Clone for Row<R> {
+impl<R: Record> Clone for Row<R> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<R> Copy for Row<R> {}
+impl<R: Record> Copy for Row<R> {}
 
-impl<R> fmt::Debug for Row<R> {
+impl<R: Record> fmt::Debug for Row<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Row at {}", self.address)
     }

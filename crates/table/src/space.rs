@@ -4,7 +4,7 @@
 
 use crate::catalogue::{Catalogue, Definition, Kind, fingerprint};
 use crate::error::TableError;
-use crate::index::hash;
+use crate::hash::KeyHash;
 use crate::rebuild::{RebuildReport, rebuild};
 use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::table::TableState;
@@ -28,6 +28,7 @@ pub struct TableSpace {
     pub(crate) undo: Undo,
     /// Changes whenever a record is removed; see [`Row`].
     pub(crate) epoch: u64,
+    pub(crate) hash: KeyHash,
     pub(crate) transaction_bytes_max: usize,
 }
 
@@ -53,16 +54,29 @@ impl TableSpace {
     /// # Errors
     /// [`TableError::Catalogue`] if the pages are not sound; [`TableError::Unfinished`] if they have
     /// what multi-level transactions did and may still be undone.
-    pub fn open(mut store: PageStore, workers: usize) -> Result<(Self, RebuildReport), TableError> {
+    pub fn open(store: PageStore, workers: usize) -> Result<(Self, RebuildReport), TableError> {
+        Self::open_with(store, workers, KeyHash::random())
+    }
+
+    /// The same with a hash of the keys that is known, so that a run can be replayed (I11).
+    ///
+    /// # Errors
+    /// As [`TableSpace::open`].
+    pub fn open_with(
+        mut store: PageStore,
+        workers: usize,
+        hash: KeyHash,
+    ) -> Result<(Self, RebuildReport), TableError> {
         let catalogue = Catalogue::read(&mut store)?;
         unfinished::refuse(store.bytes(), &catalogue)?;
-        let (tables, report) = rebuild(store.bytes(), &catalogue, workers.max(1))?;
+        let (tables, report) = rebuild(store.bytes(), &catalogue, workers.max(1), hash)?;
         let space = TableSpace {
             store,
             catalogue,
             tables,
             undo: Undo::default(),
             epoch: SPACES.fetch_add(1, Ordering::Relaxed) << 40,
+            hash,
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
         };
         Ok((space, report))
@@ -158,7 +172,7 @@ impl TableSpace {
         let Some(state) = self.state(table) else {
             return;
         };
-        let hash = hash(key.as_bytes());
+        let hash = state.hash.of(key.as_bytes());
         match what {
             Prefetch::Index => state.index.prefetch(hash),
             Prefetch::Record => {
@@ -172,9 +186,10 @@ impl TableSpace {
     /// First stage: finds a record.
     #[inline]
     pub fn locate<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<Row<R>> {
-        let (state, hash) = (self.state(table)?, hash(key.as_bytes()));
+        let state = self.state(table)?;
+        let hash = state.hash.of(key.as_bytes());
         let address = state.find(self.store.bytes(), hash, key.as_bytes())?;
-        Some(Row::new(address, table.number(), self.epoch, hash))
+        Some(Row::new(address, table.number(), self.epoch, *key))
     }
 
     /// The address of a row, if its record is still there.
@@ -194,15 +209,10 @@ impl TableSpace {
         let state = self
             .state(Table::<R>::new(row.table))
             .filter(|_| same_space);
+        let key = row.key.as_bytes();
         state
-            .and_then(|state| {
-                state
-                    .index
-                    .find(row.hash, |at| at == row.address)
-                    .map(|at| (state, at))
-            })
-            .filter(|(state, at)| state.hash_at(self.store.bytes(), *at) == row.hash)
-            .map(|(_, at)| at)
+            .and_then(|state| state.find(self.store.bytes(), state.hash.of(key), key))
+            .filter(|at| *at == row.address)
             .ok_or_else(|| TableError::StaleRow {
                 table: self.name(row.table),
             })

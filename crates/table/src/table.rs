@@ -2,7 +2,8 @@
 
 use crate::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use crate::error::TableError;
-use crate::index::{HashIndex, hash};
+use crate::hash::KeyHash;
+use crate::index::HashIndex;
 use crate::layout::PageLayout;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
@@ -24,6 +25,7 @@ pub(crate) struct TableState {
     pub fingerprint: u64,
     pub key_offset: usize,
     pub key_bytes: usize,
+    pub hash: KeyHash,
     pub layout: PageLayout,
     pub extents: Vec<Extent>,
     /// Places of deleted records, used again from the end.
@@ -35,6 +37,7 @@ pub(crate) struct TableState {
 /// Where the key stands in a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyPlace {
+    hash: KeyHash,
     offset: usize,
     length: usize,
 }
@@ -55,7 +58,7 @@ impl KeyPlace {
     /// The hash of a record's key.
     #[inline]
     pub fn hash(self, bytes: &[u8], at: Address) -> u64 {
-        hash(self.of(bytes, at))
+        self.hash.of(self.of(bytes, at))
     }
 }
 
@@ -71,7 +74,7 @@ pub(crate) enum Place {
 
 impl TableState {
     /// A table without pages; `None` for a journal or area.
-    pub fn new(definition: &Definition) -> Result<Option<Self>, TableError> {
+    pub fn new(definition: &Definition, hash: KeyHash) -> Result<Option<Self>, TableError> {
         let Kind::Table {
             key_offset,
             key_bytes,
@@ -83,6 +86,7 @@ impl TableState {
             fingerprint: definition.fingerprint(),
             key_offset,
             key_bytes,
+            hash,
             layout: PageLayout::new(&definition.name, definition.record_bytes)?,
             extents: Vec::new(),
             free: Vec::new(),
@@ -95,6 +99,7 @@ impl TableState {
     #[inline]
     pub fn key_place(&self) -> KeyPlace {
         KeyPlace {
+            hash: self.hash,
             offset: self.key_offset,
             length: self.key_bytes,
         }

@@ -10,7 +10,6 @@ use crate::catalogue::{
     CATALOGUE_PAGES, Catalogue, Definition, ExtentBytes, Kind, check_definitions,
 };
 use crate::error::TableError;
-use crate::index::hash;
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
@@ -153,8 +152,8 @@ impl<'a> Transaction<'a> {
         self.check_room(encoded_bytes(size_of::<R>()) + OVERHEAD_BYTES)?;
         let bytes = record.as_bytes();
         let key = &bytes[R::KEY_OFFSET..][..size_of::<R::Key>()];
-        let hash = hash(key);
         let state = self.state(number);
+        let hash = state.hash.of(key);
         if state.find(self.space.store.bytes(), hash, key).is_some() {
             let table = R::NAME.to_string();
             return Err(TableError::DuplicateKey {
@@ -193,7 +192,8 @@ impl<'a> Transaction<'a> {
             freed,
             fresh_before,
         });
-        Ok(Row::new(address, number, self.space.epoch, hash))
+        let key = R::Key::read_from_bytes(key).expect("the bytes of a key");
+        Ok(Row::new(address, number, self.space.epoch, key))
     }
 
     /// Deletes a record. Returns false if there is no such record.
@@ -284,7 +284,9 @@ impl<'a> Transaction<'a> {
         self.check_room(OVERHEAD_BYTES)?;
         let pages = self.space.catalogue.pages.max(CATALOGUE_PAGES);
         self.space.store.grow_to(pages)?;
-        self.space.tables.push(TableState::new(&definition)?);
+        self.space
+            .tables
+            .push(TableState::new(&definition, self.space.hash)?);
         self.write(
             Catalogue::definition_address(number),
             definition.encode().as_bytes(),
@@ -299,7 +301,11 @@ impl<'a> Transaction<'a> {
     /// Gives a table its next extent.
     #[cold]
     fn extend(&mut self, table: u16) -> Result<(), TableError> {
-        let pages = self.state(table).next_extent_pages();
+        let usual = self.state(table).next_extent_pages();
+        // Where there is less left than is usual, that will do.
+        let pages_max = self.space.store.pages_max();
+        let there_is = pages_max.saturating_sub(self.space.catalogue.pages);
+        let pages = usual.min(there_is.max(1));
         let extent = self.space.catalogue.place_of_extent(pages)?;
         self.space.store.grow_to(extent.end())?;
         let number = self.space.catalogue.extents.len();

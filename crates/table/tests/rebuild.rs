@@ -5,9 +5,8 @@ mod support;
 
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_table::catalogue::CATALOGUE_PAGES;
-use sardonyx_table::index::hash;
 use sardonyx_table::{Table, TableError, TableSpace};
-use support::{Account, Large, Sample, Small, World, store_of};
+use support::{Account, Large, Sample, Small, World, hash, store_of};
 
 /// Inserts records with these keys, and the table's handle.
 fn filled<R: Sample>(keys: impl Iterator<Item = u32>) -> (World, Table<R>) {
@@ -23,7 +22,7 @@ fn filled<R: Sample>(keys: impl Iterator<Item = u32>) -> (World, Table<R>) {
 }
 
 fn open(pages: &[u8], workers: usize) -> Result<TableSpace, TableError> {
-    TableSpace::open(store_of(pages), workers).map(|(space, _)| space)
+    TableSpace::open_with(store_of(pages), workers, hash()).map(|(space, _)| space)
 }
 
 #[test]
@@ -80,7 +79,8 @@ fn many_records_are_found_again_with_any_number_of_threads() {
 
 /// Keys of accounts whose hashes start with two zero bits: one shard of four would get them all.
 fn skewed_keys(count: usize) -> Vec<u32> {
-    let starts_with_zeroes = |key: &u32| hash(&Account::sample_key(*key).to_le_bytes()) >> 62 == 0;
+    let starts_with_zeroes =
+        |key: &u32| hash().of(&Account::sample_key(*key).to_le_bytes()) >> 62 == 0;
     (0..).filter(starts_with_zeroes).take(count).collect()
 }
 

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <sardonyx.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,6 +128,28 @@ static void conflict(void)
     CHECK(xend() == COMMITTED);
 }
 
+/* A child made by a system call that the C library's handlers do not see is told so, too. */
+static void raw_fork(void)
+{
+    CHECK(xbegin() == 0);
+    x[0] = 5;
+    pid_t child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+        /* What is inherited is memory, and only memory. */
+        int code = x[0] == 5 ? 0 : 2;
+        x[0] = x[1024] = 6;
+        if (xend() != FAILED || !strstr(xErrorMessage(), "fork"))
+            code = 3;
+        if (xbegin() != FAILED || xabort() != FAILED)
+            code = 4;
+        _exit(code);
+    }
+    int status;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(x[0] == 5);
+    CHECK(xend() == COMMITTED);
+}
+
 /* Two processes count on one page. */
 static void retried(void)
 {
@@ -158,6 +182,7 @@ int main(void)
     nesting();
     one_thread_at_a_time();
     conflict();
+    raw_fork();
     retried();
     CHECK(xMunmap(x) == 0);
     CHECK(xMunmap(x) == FAILED);

@@ -3,7 +3,7 @@
 use crate::output::Output;
 use crate::output::table::Sheet;
 use crate::output::units;
-use sardonyx::storage::manifest::{FORMAT_VERSION, Manifest};
+use sardonyx::storage::manifest::Manifest;
 use serde::Serialize;
 use std::io::Write;
 
@@ -23,8 +23,7 @@ pub struct Listing {
 impl From<&Manifest> for Listing {
     fn from(manifest: &Manifest) -> Self {
         Listing {
-            // A manifest of another version is an error when it is read.
-            format_version: FORMAT_VERSION,
+            format_version: manifest.format_version,
             identity: format!("{:016x}", manifest.identity),
             page_bytes: manifest.page_bytes,
             segment_bytes: manifest.segment_bytes,

@@ -25,15 +25,18 @@ pub use error::HeapError;
 pub use layout::ARENAS;
 pub use roots::{ROOT_NAME_BYTES_MAX, Root};
 
-use crate::memory::{Memory, MemoryAccess};
+use crate::memory::{Memory, MemoryAccess, PlainMemory};
 use crate::place::{P, Slice};
 use crate::resident::{Resident, bytes_of_slice, zeroed};
+use crate::shared::region::GROW_BYTES;
 use class::Class;
 use layout::{
     BINS, COMMONS, COMMONS_TAG, Commons, FIRST_HEAP_PAGE, Header, PAGE, PAGES_MAX, arena_place,
     commons, page_place,
 };
 use map::Entry;
+use sardonyx_storage::store::PageStore;
+use sardonyx_table::catalogue::Catalogue;
 
 /// A heap: the proof that a memory's header was checked, and the arena to allocate from. It holds
 /// nothing else, so it may be copied, sent, and used in every transaction on the same segment.
@@ -332,6 +335,22 @@ impl Heap {
     pub fn check<M: Memory + ?Sized>(self, memory: &M) -> Result<Report, HeapError> {
         Header::check(memory)?;
         check::check(memory)
+    }
+
+    /// [`check`](Self::check)s the heap in the recovered pages of a database, which are as many as
+    /// they would be in a segment that was opened on them. `None` if they hold no heap.
+    ///
+    /// # Errors
+    /// [`HeapError::Damaged`] with the first contradiction, [`HeapError::Version`].
+    pub fn check_recovered(mut store: PageStore) -> Result<Option<Report>, HeapError> {
+        if !Catalogue::is_segment_in(store.bytes()) {
+            return Ok(None);
+        }
+        let opened = (store.bytes().len() as u64).next_multiple_of(GROW_BYTES);
+        // What cannot be added lies above the high water of whatever is sound.
+        let _ = store.grow_to(opened / PAGE);
+        let memory = PlainMemory::from(store);
+        Heap::open(&memory)?.check(&memory).map(Some)
     }
 }
 

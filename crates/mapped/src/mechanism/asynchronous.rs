@@ -46,7 +46,23 @@ impl Asynchronous {
             .guard(view.page(page), PAGE_SIZE, protected)
             .map_err(refused("guard a page"))?;
         view.private.clear(page);
-        view.guarded.set(page);
+        view.note_guarded(page);
+        Ok(())
+    }
+
+    /// A page that others changed shows its base page, if that is right, and else is guarded. It counts as
+    /// read only when it is read again.
+    fn renew(view: &View, page: u64) -> Result<(), SegmentError> {
+        if view.is_unfolded(page) {
+            return Self::guard(view, page);
+        }
+        if view.protected.clear(page) {
+            the_kernel()?
+                .unprotect(view.page(page), PAGE_SIZE)
+                .map_err(refused("free a page of its protection"))?;
+        }
+        view.drop_pages(page, 1)?;
+        view.private.clear(page);
         Ok(())
     }
 }
@@ -76,21 +92,39 @@ impl Mechanism for Asynchronous {
 
     fn refresh(&mut self, view: &View, change: Change<'_>, end: u64) -> Result<(), SegmentError> {
         let page = change.page;
-        if view.guarded.has(page) {
+        if view.is_guarded(page) {
             return Ok(());
         }
         // What is folded stands in the base page, which is what the view shows unless it has its own.
         if view.private.has(page) || end > view.unfolded().0 {
-            Self::guard(view, page)?;
+            Self::renew(view, page)?;
         }
         Ok(())
     }
 
-    fn renew(&mut self, view: &View, page: u64) -> Result<(), SegmentError> {
-        match view.guarded.has(page) {
+    fn lagging(&mut self, view: &View, page: u64) -> Result<(), SegmentError> {
+        match view.is_guarded(page) {
             true => Ok(()),
             false => Self::guard(view, page),
         }
+    }
+
+    fn settle(&mut self, view: &View, read_only: bool, ready: bool) -> Result<(), SegmentError> {
+        if (read_only || ready) && view.guarded_count() > 0 {
+            let _turn = view.turn();
+            view.make_all_right().map_err(refused("make pages right"))?;
+        }
+        Ok(())
+    }
+
+    fn rest(&mut self, view: &View) -> Result<bool, SegmentError> {
+        if view.guarded_count() == 0 {
+            return Ok(false);
+        }
+        let _turn = view.turn();
+        view.show_base_pages()
+            .map_err(refused("free guarded pages"))?;
+        Ok(true)
     }
 
     fn reset(&mut self, view: &View) -> Result<(), SegmentError> {
@@ -102,7 +136,7 @@ impl Mechanism for Asynchronous {
             .unguard(view.page(0), bytes)
             .map_err(refused("free guarded pages"))?;
         view.drop_pages(0, view.mapped())?;
-        view.guarded.clear_first(view.mapped());
+        view.forget_guarded();
         view.private.clear_first(view.mapped());
         // Dropped pages may still be protected; that is only forgotten page by page.
         Ok(())
@@ -114,18 +148,23 @@ impl Mechanism for Asynchronous {
         pages: Range<u64>,
         access: Access,
     ) -> Result<(), SegmentError> {
-        // The memory may be lent to other threads, in which the fault handler runs.
-        let resolving = view.resolve_alone();
+        let mut turn = None;
         for page in pages.clone() {
-            if view.guarded.has(page) {
+            if view.is_guarded(page) {
+                turn.get_or_insert_with(|| view.turn());
+            }
+            // Asked again in the turn: the fault handler may have been faster.
+            if view.is_guarded(page) {
                 view.unguard(page).map_err(refused("make a page right"))?;
             }
-            if access == Access::Write && (page == pages.start || page % CHUNK_PAGES == 0) {
+            let new_chunk = page == pages.start || page % CHUNK_PAGES == 0;
+            if access == Access::Write && new_chunk && !view.is_open(page) {
+                turn.get_or_insert_with(|| view.turn());
                 view.open_chunk(page)
                     .map_err(refused("open pages for writing"))?;
             }
         }
-        drop(resolving);
+        drop(turn);
         // One page of the session's own is there: at most its protection is to be taken away, and a fault
         // costs less than asking for that.
         if pages.end - pages.start == 1 && view.private.has(pages.start) {
@@ -153,7 +192,7 @@ impl Mechanism for Asynchronous {
                     for page in page(from)..page(to) {
                         view.protected.set(page);
                         // The scan finds guards, too, which hold nothing.
-                        if !view.guarded.has(page) {
+                        if !view.is_guarded(page) {
                             view.private.set(page);
                             pages.push(page);
                         }
@@ -165,7 +204,7 @@ impl Mechanism for Asynchronous {
     }
 
     fn was_read(&self, view: &View, page: u64) -> Result<bool, SegmentError> {
-        if view.guarded.has(page) || page >= view.mapped() {
+        if view.is_guarded(page) || page >= view.mapped() {
             return Ok(false);
         }
         if view.private.has(page) {
@@ -177,18 +216,24 @@ impl Mechanism for Asynchronous {
     }
 
     fn invalidate(&mut self, view: &View, page: u64) -> Result<(), SegmentError> {
-        self.renew(view, page)
+        let _turn = view.turn();
+        match view.is_guarded(page) {
+            true => Ok(()),
+            false => Self::renew(view, page),
+        }
     }
 
     fn end(&mut self, view: &View, forget: bool) -> Result<bool, SegmentError> {
         self.since_closed += 1;
         let many = view.open_count().is_none_or(|count| count > OPEN_KEPT);
         if many && self.since_closed >= 16 {
+            let _turn = view.turn();
             view.close_chunks()
                 .map_err(refused("close pages for writing"))?;
             self.since_closed = 0;
         }
         if forget {
+            let _turn = view.turn();
             view.drop_pages(0, view.mapped())?;
             view.private.clear_first(view.mapped());
         }

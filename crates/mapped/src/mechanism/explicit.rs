@@ -75,9 +75,17 @@ impl Mechanism for Explicit {
         Ok(())
     }
 
-    fn renew(&mut self, view: &View, page: u64) -> Result<(), SegmentError> {
-        view.renew(page);
+    fn lagging(&mut self, view: &View, page: u64) -> Result<(), SegmentError> {
+        view.show_committed(page);
         Ok(())
+    }
+
+    fn settle(&mut self, _: &View, _: bool, _: bool) -> Result<(), SegmentError> {
+        Ok(())
+    }
+
+    fn rest(&mut self, _: &View) -> Result<bool, SegmentError> {
+        Ok(false)
     }
 
     fn reset(&mut self, view: &View) -> Result<(), SegmentError> {

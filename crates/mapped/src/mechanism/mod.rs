@@ -93,6 +93,9 @@ impl MechanismKind {
 }
 
 /// A mechanism, for one session. See the [module](self).
+///
+/// `mapped`, `refresh` and `reset` are called with the turn to change the view's pages; the others take
+/// it where they need it.
 pub trait Mechanism: Debug + Send {
     /// Its name.
     fn name(&self) -> &'static str;
@@ -105,7 +108,17 @@ pub trait Mechanism: Debug + Send {
     fn refresh(&mut self, view: &View, change: Change<'_>, end: u64) -> Result<(), SegmentError>;
 
     /// The view's own pages were dropped, and it shows a base page that lacks records of the snapshot.
-    fn renew(&mut self, view: &View, page: u64) -> Result<(), SegmentError>;
+    /// The caller has the turn.
+    fn lagging(&mut self, view: &View, page: u64) -> Result<(), SegmentError>;
+
+    /// The transaction begins: all changes were shown by `refresh`. If it only reads, or where the program
+    /// asked for it (`ready`), nothing that it may read needs a fault to be read, as far as that is
+    /// possible: for system calls.
+    fn settle(&mut self, view: &View, read_only: bool, ready: bool) -> Result<(), SegmentError>;
+
+    /// No transaction runs until the next one begins, and the program asked that nothing needs a fault to
+    /// be read. Returns whether pages lost what they held.
+    fn rest(&mut self, view: &View) -> Result<bool, SegmentError>;
 
     /// Forgets all that the view holds; it then shows the base pages.
     fn reset(&mut self, view: &View) -> Result<(), SegmentError>;

@@ -40,8 +40,32 @@ impl Mechanism for Signal {
         Ok(())
     }
 
-    fn renew(&mut self, _: &View, _: u64) -> Result<(), SegmentError> {
+    fn lagging(&mut self, _: &View, _: u64) -> Result<(), SegmentError> {
         Ok(())
+    }
+
+    /// A transaction that only reads need not know what; one that may write must.
+    fn settle(&mut self, view: &View, read_only: bool, _: bool) -> Result<(), SegmentError> {
+        match (read_only, view.is_all_readable()) {
+            (true, _) => {
+                let _turn = view.turn();
+                view.let_all_be_read(true)
+                    .map_err(refused("make a view readable"))
+            }
+            (false, true) => {
+                let _turn = view.turn();
+                view.let_nothing_be_read()
+                    .map_err(refused("make a view inaccessible"))
+            }
+            (false, false) => Ok(()),
+        }
+    }
+
+    fn rest(&mut self, view: &View) -> Result<bool, SegmentError> {
+        let _turn = view.turn();
+        view.let_all_be_read(false)
+            .map_err(refused("make a view readable"))?;
+        Ok(false)
     }
 
     fn reset(&mut self, view: &View) -> Result<(), SegmentError> {
@@ -52,6 +76,8 @@ impl Mechanism for Signal {
                 .map_err(refused("make a view inaccessible"))?;
             view.drop_pages(0, view.mapped())?;
         }
+        view.let_nothing_be_read()
+            .map_err(refused("make a view inaccessible"))?;
         view.private.clear_first(view.mapped());
         view.forget_touched();
         Ok(())
@@ -64,9 +90,17 @@ impl Mechanism for Signal {
         access: Access,
     ) -> Result<(), SegmentError> {
         let refused = refused("make pages accessible");
-        // The memory may be lent to other threads, in which the fault handler runs.
-        let _resolving = view.resolve_alone();
-        for page in pages {
+        let may = |page: &u64| {
+            view.is_readable(*page) && (access == Access::Read || view.is_writable(*page))
+        };
+        let Some(first) = pages.clone().find(|page| !may(page)) else {
+            return Ok(());
+        };
+        if access == Access::Read && view.is_all_readable() {
+            return Ok(());
+        }
+        let _turn = view.turn();
+        for page in first..pages.end {
             if !view.is_readable(page) {
                 view.let_read(page).map_err(&refused)?;
             }
@@ -78,6 +112,10 @@ impl Mechanism for Signal {
     }
 
     fn written(&mut self, view: &View, pages: &mut Vec<u64>) -> Result<(), SegmentError> {
+        if !view.has_touched() {
+            return Ok(());
+        }
+        let _turn = view.turn();
         for &page in view.touched() {
             if view.is_writable(page) {
                 pages.push(page);
@@ -99,12 +137,21 @@ impl Mechanism for Signal {
     }
 
     fn end(&mut self, view: &View, _: bool) -> Result<bool, SegmentError> {
+        let all = view.is_all_readable();
+        if !all && !view.has_touched() {
+            return Ok(true);
+        }
+        let _turn = view.turn();
+        view.let_nothing_be_read()
+            .map_err(refused("make a view inaccessible"))?;
         for &page in view.touched() {
             if view.private.clear(page) {
                 view.drop_pages(page, 1)?;
             }
-            view.protect(page, 1, MprotectFlags::empty())
-                .map_err(refused("make a page inaccessible"))?;
+            if !all {
+                view.protect(page, 1, MprotectFlags::empty())
+                    .map_err(refused("make a page inaccessible"))?;
+            }
         }
         view.forget_touched();
         Ok(true)

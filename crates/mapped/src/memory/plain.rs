@@ -23,6 +23,13 @@ impl PlainMemory {
     }
 }
 
+impl From<PageStore> for PlainMemory {
+    /// Pages that are there already, such as those of a database that was recovered.
+    fn from(store: PageStore) -> Self {
+        PlainMemory { store }
+    }
+}
+
 impl Memory for PlainMemory {
     fn bytes(&self) -> &[u8] {
         self.store.bytes()

@@ -10,7 +10,7 @@ use crate::planted::{self, Step};
 use crate::shared::control::IDLE;
 use crate::shared::ring::{self, Frames, changes};
 use crate::shared::versions;
-use sardonyx_storage::log::record::{append_write, mark_end};
+use sardonyx_storage::log::record::{RECORD_HEAD_BYTES, append_write, mark_end};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use std::sync::atomic::Ordering;
 
@@ -35,7 +35,10 @@ impl Session {
         }
         self.gather()?;
         if self.redo.is_empty() {
-            return Ok(None);
+            // Somebody else's record says that the segment is as long as was asked for; it may not
+            // be durable yet.
+            let tail = &self.shared.region.control().tail;
+            return Ok((self.grown > 0).then(|| tail.load(Ordering::SeqCst)));
         }
         let limit = self.shared.transaction_bytes_max();
         if self.redo.len() as u64 > limit {
@@ -89,11 +92,19 @@ impl Session {
             shared.lock_commit(|| ())?;
             waited?;
         }
+        if self.logs_length {
+            self.redo[RECORD_HEAD_BYTES] = ring::committed_byte(&shared.region, self.last_byte());
+        }
         let end = ring::publish(&shared.region, self.writer, &self.redo);
+        if self.logs_length {
+            shared.region.note_logged_pages(self.view.mapped());
+        }
         if validated == snapshot {
             self.seen = end;
         }
-        // This transaction needs its snapshot no more, and should not keep itself from folding.
+        // This transaction needs its snapshot no more, and should not keep itself from folding. A fault from
+        // now on finds no transaction, and not what the snapshot no longer keeps.
+        self.view.leave();
         self.slot().snapshot.store(IDLE, Ordering::SeqCst);
         planted::step(Step::SlotFree);
         let published = ring::frame_bytes(self.redo.len());
@@ -107,6 +118,8 @@ impl Session {
     /// versions any more, for its records are made. Others may need the room. Should it not commit after
     /// all, what it wrote cannot be put back page by page.
     pub(super) fn let_go(&self, validated: u64) {
+        // A fault from now on finds no transaction, and not what is no longer kept.
+        self.view.leave();
         let slot = self.slot();
         slot.pin.fetch_max(validated, Ordering::SeqCst);
         slot.immune.store(IDLE, Ordering::SeqCst);
@@ -142,10 +155,28 @@ impl Session {
             || self.mechanism.was_read(&self.view, page)?)
     }
 
+    /// Where the view's last byte stands.
+    fn last_byte(&self) -> Address {
+        Address(self.length() - 1)
+    }
+
     /// Makes redo records of what was written.
+    ///
+    /// If the log does not know yet that the segment is as long as this transaction saw it, the first
+    /// record says so: an after-image of the last byte, which recovery cannot install without making
+    /// the pages up to it. (What stands there is looked at when it is published: others may have
+    /// written it since.) So a length is as durable as whatever relies on it, also if it was
+    /// somebody else who grew the segment and has not committed, or never will.
     pub(super) fn gather(&mut self) -> Result<(), SegmentError> {
         self.redo.clear();
         let mut last = 0;
+        let logged = self.shared.region.logged_pages();
+        self.logs_length = self.view.mapped() > logged;
+        if self.logs_length {
+            let last_byte = self.last_byte();
+            append_write(&mut self.redo, last_byte, &[0]);
+        }
+        let length_bytes = self.redo.len();
         let view = &self.view;
         if let Some(ranges) = self.mechanism.ranges() {
             for range in ranges {
@@ -162,6 +193,8 @@ impl Session {
             self.mechanism.written(view, &mut self.written)?;
             self.written.sort_unstable();
             self.written.dedup();
+            // Once for all pages, and not at all where base pages are right.
+            let turn = view.must_follow().then(|| view.turn());
             for &page in &self.written {
                 let before = view.committed(page, &mut self.scratch);
                 // SAFETY: both are whole pages. The view is private, and nobody writes it now; the
@@ -182,6 +215,12 @@ impl Session {
                     );
                 });
             }
+            drop(turn);
+        }
+        if self.redo.len() == length_bytes && self.grown <= logged {
+            // Nothing relies on the length.
+            self.redo.clear();
+            self.logs_length = false;
         }
         if !self.redo.is_empty() {
             mark_end(&mut self.redo, last);

@@ -1,44 +1,37 @@
-//! The file behind the shared memory: opening it once in a process, giving it memory, mapping it; and
-//! knowing that a process was forked.
+//! The file behind the shared memory: opening it once in a process, giving it memory, mapping it.
 
 use crate::error::SegmentError;
-use parking_lot::{Condvar, Mutex};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
+use sardonyx_storage::process::Process;
+use sardonyx_storage::sync::futex::{Condvar, Mutex};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Where in the file the advisory locks of the processes are: far behind its contents.
 const LOCKS_AT: i64 = 1 << 60;
-
-/// Counts the forks that made this process and its ancestors since a segment was first opened.
-static FORKS: AtomicU32 = AtomicU32::new(0);
 
 /// The file, once in this process: a process' advisory locks on a file go with *any* of its descriptors
 /// that is closed. So whoever opens it again waits until the region before is closed.
 pub(super) struct Backing {
     // Closed before the entry is taken back: fields are dropped in this order.
     file: OwnedFd,
-    entry: Entry,
+    _entry: Entry,
 }
 
-/// A file that this process has open: device, number, and how often the process was forked.
-pub(crate) type OpenFile = (u64, u64, u32);
+/// That this process has a file open: device, number, and which process it is.
+struct Entry((u64, u64, u32));
 
-/// That this process has a file open.
-struct Entry(OpenFile);
-
-static OPEN: Mutex<Vec<OpenFile>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Vec<(u64, u64, u32)>> = Mutex::new(Vec::new());
 static CLOSED: Condvar = Condvar::new();
 
 impl Backing {
     pub(super) fn new(file: OwnedFd) -> Result<Self, SegmentError> {
         let found =
             rustix::fs::fstat(&file).map_err(SegmentError::system("look at the shared memory"))?;
-        let entry = (found.st_dev, found.st_ino, forks());
+        let entry = (found.st_dev, found.st_ino, Process::current().number());
         let mut open = OPEN.lock();
         while open.contains(&entry) {
             CLOSED.wait(&mut open);
@@ -46,21 +39,8 @@ impl Backing {
         open.push(entry);
         Ok(Backing {
             file,
-            entry: Entry(entry),
+            _entry: Entry(entry),
         })
-    }
-
-    pub(super) fn open_file(&self) -> OpenFile {
-        self.entry.0
-    }
-}
-
-/// Returns when this process has closed a file that a region of it had open. The parent's are not a
-/// forked child's affair.
-pub(crate) fn wait_until_closed(file: OpenFile) {
-    let mut open = OPEN.lock();
-    while file.2 == forks() && open.contains(&file) {
-        CLOSED.wait(&mut open);
     }
 }
 
@@ -183,21 +163,4 @@ pub(crate) fn keep_from_children(start: *mut u8, bytes: usize) {
     // SAFETY: the advice changes what a later fork copies, nothing here. It fails only for ranges
     // that are not mapped.
     let _ = unsafe { rustix::mm::madvise(start.cast(), bytes, Advice::LinuxDontFork) };
-}
-
-/// How many forks made this process and its ancestors since a segment was first opened.
-pub(crate) fn forks() -> u32 {
-    FORKS.load(Ordering::Relaxed)
-}
-
-/// Counts forks, so that a child knows that it is one.
-pub(crate) fn notice_forks() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    extern "C" fn in_the_child() {
-        FORKS.fetch_add(1, Ordering::Relaxed);
-    }
-    ONCE.call_once(|| {
-        // SAFETY: the handler only adds to an atomic, which may be done after a fork.
-        unsafe { libc::pthread_atfork(None, None, Some(in_the_child)) };
-    });
 }

@@ -84,6 +84,10 @@ pub struct Control {
     pub alarm: Line<AtomicU32>,
     /// Pages that the segment has.
     pub pages: Line<AtomicU64>,
+    /// Pages that a record of the ring, or what was there at opening, says that the segment has;
+    /// all that there can be without a log. Stored after the tail, so it may be too small if a
+    /// process died, and then a length is logged twice; never too large.
+    pub logged_pages: AtomicU64,
     /// The processes.
     pub processes: [Process; PROCESSES],
     /// The sessions.

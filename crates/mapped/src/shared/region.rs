@@ -19,9 +19,7 @@
 //! All `unsafe` for the mapping is here. What is given out: references to atomics; copies of bytes out
 //! of the ring and the base pages and into them, whose synchronisation is argued where they are used.
 
-use super::backing::{
-    Backing, allocate, forks, map_shared, map_twice, must_be_memory, notice_forks, place, temporary,
-};
+use super::backing::{Backing, allocate, map_shared, map_twice, must_be_memory, place, temporary};
 use super::control::{CONTROL_BYTES, Control, PROCESSES, Process, layout_mark};
 use super::control::{IDLE, MAGIC, SLOTS};
 use super::stopped::Patience;
@@ -30,13 +28,14 @@ use crate::planted::{self, Step};
 use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::process::Process as ProcessMark;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Base pages are allocated so many bytes at a time.
-const GROW_BYTES: u64 = 2 << 20;
+pub const GROW_BYTES: u64 = 2 << 20;
 
 /// Bytes of the hot ring.
 pub const HOT_BYTES: u64 = 1 << 20;
@@ -54,6 +53,14 @@ pub struct RegionSize {
 }
 
 impl RegionSize {
+    /// The same, of no more than so many bytes of pages.
+    pub fn at_most(self, bytes: u64) -> Self {
+        RegionSize {
+            pages_max: self.pages_max.min(bytes.div_ceil(PAGE_SIZE as u64)).max(1),
+            ..self
+        }
+    }
+
     fn hot_at(self) -> u64 {
         (CONTROL_BYTES as u64).next_multiple_of(GROW_BYTES)
     }
@@ -82,7 +89,8 @@ pub struct Region {
     sequence: NonNull<AtomicU64>,
     base: NonNull<u8>,
     process: usize,
-    forks: u32,
+    /// The process that mapped it.
+    mapped_by: ProcessMark,
     /// Base pages that this process keeps in memory.
     kept: AtomicU64,
     /// How this process waits for others that are stopped.
@@ -135,6 +143,9 @@ impl Region {
         control
             .durable_segment
             .store(u32::from(durable), Ordering::Relaxed);
+        // Without a log there is nothing that a length must be told to.
+        let logged = if durable { 0 } else { u64::MAX };
+        control.logged_pages.store(logged, Ordering::Relaxed);
         for slot in &control.slots {
             slot.snapshot.store(IDLE, Ordering::Relaxed);
         }
@@ -265,7 +276,6 @@ impl Region {
     }
 
     fn map(file: Backing, path: Option<PathBuf>, size: RegionSize) -> Result<Self, SegmentError> {
-        notice_forks();
         let map = |at: u64, bytes: u64| map_shared(&file, at, bytes);
         let control = map(0, CONTROL_BYTES as u64)?.cast();
         let hot = map_twice(&file, size.hot_at(), HOT_BYTES)?;
@@ -282,7 +292,7 @@ impl Region {
             sequence,
             base,
             process: 0,
-            forks: forks(),
+            mapped_by: ProcessMark::current(),
             kept: AtomicU64::new(0),
             patience: Patience::new(),
         })
@@ -502,7 +512,9 @@ impl Region {
     }
 
     /// Gives the segment at least so many pages, zero-filled. They stay also if the transaction that
-    /// wanted them aborts.
+    /// wanted them aborts, until the segment is opened again: room that nobody has used. Whoever
+    /// commits something says in the log how long the segment was to it (`Session::gather`), so
+    /// nothing that is durable relies on a length that is not.
     pub fn grow(&self, pages: u64) -> Result<(), SegmentError> {
         if pages <= self.pages() {
             return Ok(());
@@ -535,6 +547,20 @@ impl Region {
         }
         control.growth.unlock();
         grown
+    }
+
+    /// Pages that the log knows the segment to have.
+    #[inline]
+    pub fn logged_pages(&self) -> u64 {
+        self.control().logged_pages.load(Ordering::SeqCst)
+    }
+
+    /// The log knows the segment to have at least so many pages: a record that says so is published,
+    /// or recovery found them.
+    pub fn note_logged_pages(&self, pages: u64) {
+        self.control()
+            .logged_pages
+            .fetch_max(pages, Ordering::SeqCst);
     }
 
     /// Sees to it that the deep ring has memory for a stretch. The caller holds the commit lock.
@@ -574,12 +600,7 @@ impl Region {
     /// Whether this process was forked after the region was mapped.
     #[inline]
     pub fn was_forked(&self) -> bool {
-        forks() != self.forks
-    }
-
-    /// The file, as one that this process has open.
-    pub(crate) fn open_file(&self) -> super::backing::OpenFile {
-        self.file.open_file()
+        self.mapped_by.check().is_err()
     }
 
     /// The file's path, if it has one.

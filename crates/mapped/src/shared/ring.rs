@@ -9,7 +9,7 @@ use super::region::{HOT_BYTES, Region};
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use sardonyx_storage::log::record::{Body, Records};
-use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::page::{Address, PAGE_SIZE};
 use std::ops::Range;
 use std::sync::atomic::{Ordering, fence};
 
@@ -177,6 +177,30 @@ pub fn publish(region: &Region, writer: (u32, u32), records: &[u8]) -> u64 {
     control.tail.store(end, Ordering::SeqCst);
     planted::step(Step::AfterTail);
     end
+}
+
+/// What stands at an address as of the tail. The caller holds the commit lock.
+pub fn committed_byte(region: &Region, address: Address) -> u8 {
+    let (page, offset) = (address.page().0, address.offset_in_page());
+    // SAFETY: within a base page that exists, as the caller's view has it; base pages change only
+    // under the commit lock, which is held.
+    let mut byte = unsafe { region.base(page).add(offset).read() };
+    let control = region.control();
+    let folded = control.folded.load(Ordering::SeqCst);
+    if region.sequence(page).load(Ordering::SeqCst) > folded {
+        let tail = control.tail.load(Ordering::SeqCst);
+        // SAFETY: the commit lock is held, and the ring is kept from `folded` on.
+        for frame in unsafe { Frames::new(region, folded, tail) } {
+            for change in changes(frame.records).filter(|change| change.page == page) {
+                let at = offset.checked_sub(change.offset);
+                byte = at
+                    .and_then(|at| change.bytes.get(at))
+                    .copied()
+                    .unwrap_or(byte);
+            }
+        }
+    }
+    byte
 }
 
 /// Smaller transactions' records are folded by whoever comes.

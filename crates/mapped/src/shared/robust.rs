@@ -6,7 +6,7 @@
 //!
 //! A holder that is *stopped* is another matter: see [`stopped`](super::stopped).
 
-use super::stopped::{ASK_EVERY, Patience, StoppedProcess, Waiting};
+use super::stopped::{ASK_EVERY, Patience, StoppedProcess, Waiting, this_process};
 use std::cell::UnsafeCell;
 use std::hint;
 use std::mem::MaybeUninit;
@@ -73,7 +73,7 @@ impl RobustLock {
             libc::EOWNERDEAD => self.make_consistent(),
             _ => return None,
         };
-        self.holder.store(std::process::id(), Ordering::Relaxed);
+        self.holder.store(this_process(), Ordering::Relaxed);
         Some(got)
     }
 

@@ -11,7 +11,8 @@
 //! A holder that runs is waited for as long as it takes.
 
 use crate::error::SegmentError;
-use parking_lot::RwLock;
+use sardonyx_storage::process::Process;
+use sardonyx_storage::sync::futex::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -56,7 +57,7 @@ struct Policy {
 
 /// How threads of this process wait for what other processes hold.
 pub struct Patience {
-    policy: RwLock<Policy>,
+    policy: Mutex<Policy>,
     met: AtomicU64,
 }
 
@@ -72,7 +73,7 @@ impl Patience {
 
     pub(crate) fn new() -> Self {
         Patience {
-            policy: RwLock::new(Policy {
+            policy: Mutex::new(Policy {
                 wait: Self::WAIT,
                 told: None,
             }),
@@ -81,7 +82,7 @@ impl Patience {
     }
 
     pub(crate) fn set(&self, wait: Duration, told: Option<StoppedCallback>) {
-        *self.policy.write() = Policy { wait, told };
+        *self.policy.lock() = Policy { wait, told };
     }
 
     /// How often somebody here had to wait for a process that was stopped.
@@ -137,7 +138,7 @@ impl<'a> Waiting<'a> {
             holds: self.holds,
             milliseconds: since.elapsed().as_millis() as u64,
         };
-        let policy = self.patience.policy.read().clone();
+        let policy = self.patience.policy.lock().clone();
         if first {
             self.patience.met.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(process, %state, holds = self.holds, "a process is stopped that others wait for");
@@ -152,9 +153,23 @@ impl<'a> Waiting<'a> {
     }
 }
 
+/// This process' id. Asked of the system once: it is wanted whenever a lock is taken.
+pub(crate) fn this_process() -> u32 {
+    /// Which process asked, as [`Process`] numbers them, and its id.
+    static KNOWN: AtomicU64 = AtomicU64::new(0);
+    let number = u64::from(Process::current().number());
+    let known = KNOWN.load(Ordering::Relaxed);
+    if known >> 32 == number {
+        return known as u32;
+    }
+    let id = std::process::id();
+    KNOWN.store(number << 32 | u64::from(id), Ordering::Relaxed);
+    id
+}
+
 /// The state of a process that is stopped. `None` if it is not, or if the system does not say.
 fn stopped_state(process: u32) -> Option<char> {
-    if process == 0 || process == std::process::id() {
+    if process == 0 || process == this_process() {
         return None;
     }
     let said = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;

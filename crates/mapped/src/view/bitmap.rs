@@ -45,20 +45,32 @@ impl PageBits {
     #[inline]
     pub fn set(&self, page: u64) -> bool {
         let (word, bit) = self.word(page);
-        // Only the session's own thread changes its bits, in a signal handler or outside of one, and
-        // never in both at once: no locked instruction is needed.
-        let before = word.load(Ordering::Relaxed);
-        word.store(before | bit, Ordering::Relaxed);
-        before & bit != 0
+        // The other bits of the word may be changed by the warden at the same time. A locked instruction
+        // is not needed to find that there is nothing to do.
+        word.load(Ordering::Relaxed) & bit != 0 || word.fetch_or(bit, Ordering::Relaxed) & bit != 0
     }
 
     /// Clears the page's bit; returns whether it was set before.
     #[inline]
     pub fn clear(&self, page: u64) -> bool {
         let (word, bit) = self.word(page);
-        let before = word.load(Ordering::Relaxed);
-        word.store(before & !bit, Ordering::Relaxed);
-        before & bit != 0
+        word.load(Ordering::Relaxed) & bit != 0
+            && word.fetch_and(!bit, Ordering::Relaxed) & bit != 0
+    }
+
+    /// The first pages whose bits are set, in order. What is set or cleared meanwhile may be seen or not.
+    pub fn iter(&self, pages: u64) -> impl Iterator<Item = u64> {
+        let pages = pages.min(self.pages);
+        (0..pages).step_by(64).flat_map(move |first| {
+            let mut bits = self.word(first).0.load(Ordering::Relaxed);
+            std::iter::from_fn(move || {
+                let page = first + u64::from(bits.trailing_zeros());
+                (bits != 0 && page < pages).then(|| {
+                    bits &= bits - 1;
+                    page
+                })
+            })
+        })
     }
 
     /// Clears all bits of the first pages.
@@ -95,6 +107,11 @@ mod tests {
         for page in [0, 63, 64, 65, (1 << 26) - 1] {
             assert!(!bits.set(page) && bits.set(page) && bits.has(page));
         }
+        assert_eq!(
+            bits.iter(1 << 26).collect::<Vec<_>>(),
+            [0, 63, 64, 65, (1 << 26) - 1]
+        );
+        assert_eq!(bits.iter(65).collect::<Vec<_>>(), [0, 63, 64]);
         assert!(!bits.has(1) && bits.clear(64) && !bits.clear(64) && bits.has(65));
         bits.clear_first(64);
         assert!(!bits.has(0) && !bits.has(63) && bits.has(65));

@@ -5,9 +5,9 @@
 //! `linux/fs.h`, `asm-generic/mman-common.h`); the crates in use do not have them.
 
 use crate::error::SegmentError;
-use crate::shared::backing;
 use rustix::fs::{Mode, OFlags};
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::process::Process;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;
@@ -104,7 +104,7 @@ pub struct Kernel {
 
 /// What one process was told.
 struct Asked {
-    forks: u32,
+    process: Process,
     kernel: Result<Kernel, String>,
 }
 
@@ -121,13 +121,12 @@ pub fn kernel() -> Result<&'static Kernel, &'static str> {
     let known = ASKED.load(Ordering::Acquire);
     // SAFETY: null, or leaked below.
     if let Some(asked) = unsafe { known.as_ref() }
-        && asked.forks == backing::forks()
+        && asked.process.is_current()
     {
         return asked.answer();
     }
-    backing::notice_forks();
     let asked = Box::into_raw(Box::new(Asked {
-        forks: backing::forks(),
+        process: Process::current(),
         kernel: Kernel::open().map_err(|error| error.to_string()),
     }));
     let order = (Ordering::AcqRel, Ordering::Acquire);
@@ -312,19 +311,28 @@ impl Kernel {
     /// The caller owns the range and has no reference into it.
     pub fn guard(&self, start: *mut u8, bytes: usize, protected: bool) -> io::Result<()> {
         if protected {
-            let mut free = WriteProtect {
-                start: start as u64,
-                length: bytes as u64,
-                mode: 0,
-            };
-            let number = request(0xAA, 0x06, size_of::<WriteProtect>());
-            // SAFETY: the argument is the structure that this request takes.
-            if unsafe { ioctl(&self.userfault, number, &mut free) } < 0 {
-                return Err(io::Error::last_os_error());
-            }
+            self.unprotect(start, bytes)?;
         }
         // SAFETY: the caller owns the range.
         match unsafe { libc::madvise(start.cast(), bytes, MADV_GUARD_INSTALL) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Frees a range of its write protection. Without that, what is dropped leaves a mark which looks like
+    /// a page that was touched.
+    ///
+    /// The caller owns the range.
+    pub fn unprotect(&self, start: *mut u8, bytes: usize) -> io::Result<()> {
+        let mut free = WriteProtect {
+            start: start as u64,
+            length: bytes as u64,
+            mode: 0,
+        };
+        let number = request(0xAA, 0x06, size_of::<WriteProtect>());
+        // SAFETY: the argument is the structure that this request takes.
+        match unsafe { ioctl(&self.userfault, number, &mut free) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
@@ -360,6 +368,15 @@ impl Kernel {
             _ => Err(io::Error::last_os_error()),
         }
     }
+}
+
+/// Makes a range accessible again, guarded or not, in whatever process, and if the kernel knows of guards
+/// at all. Usable in a signal handler.
+///
+/// The caller owns the range.
+pub fn free_guards(start: *mut u8, bytes: usize) {
+    // SAFETY: guard pages hold nothing; what lies between them is left alone.
+    unsafe { libc::madvise(start.cast(), bytes, MADV_GUARD_REMOVE) };
 }
 
 /// Whether the kernel may unmap pages of shared memory that were read, so that they look as if they were

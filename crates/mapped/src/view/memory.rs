@@ -12,22 +12,25 @@
 //! record when every running transaction has that record in its snapshot; and in such transactions'
 //! views the page is private or guarded.
 //!
-//! All state is atomic, because the fault handler changes it from within the session's own thread.
+//! All state is atomic, because the fault handler changes it from within the session's own thread, and
+//! other threads look at it. The states of pages are changed by who has the [turn](super::turn).
 
 use super::bitmap::PageBits;
+use super::handler::{Registered, VIEWS_MAX, register};
 use super::lagging::Lagging;
+use super::turn::{Turn, Turns};
 use crate::error::SegmentError;
-use crate::shared::backing::keep_from_children;
+use crate::planted::{self, Step};
 use crate::shared::region::Region;
-use parking_lot::RawMutex;
-use parking_lot::lock_api::RawMutex as _;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::sync::futex::RawMutex;
+use sardonyx_storage::sync::futex::RawMutexFace as _;
 use std::cell::UnsafeCell;
 use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Pages in a chunk: the grain in which the view is opened for writing, so that a commit need not
 /// look at all of it for written pages.
@@ -66,8 +69,8 @@ pub struct View {
     pub(super) stale: AtomicBool,
     /// Held by the session while it begins, ends or looks at the ring, and by the warden.
     pub(crate) steady: RawMutex,
-    /// Held while a fault is handled.
-    pub(super) resolving: AtomicBool,
+    /// Who may change the states of pages.
+    pub(super) turns: Turns,
     /// Counts what was resolved, so that a fault that comes too late is known.
     pub(super) resolved: AtomicU64,
     /// The last fault for which there was nothing to do.
@@ -75,7 +78,9 @@ pub struct View {
     /// What the operating system refused in the fault handler; 0 if nothing.
     pub(super) refused: AtomicI32,
     /// Pages that hold nothing and fault.
-    pub guarded: PageBits,
+    guarded: PageBits,
+    /// How many these are.
+    guarded_count: AtomicU64,
     /// Pages that are the session's own copies.
     pub private: PageBits,
     /// Pages that may be write-protected.
@@ -91,8 +96,14 @@ pub struct View {
     /// Pages made readable since the transaction began (`Signal`), in memory that is not moved.
     touched: NonNull<u64>,
     touched_count: AtomicUsize,
-    /// What base pages lack; of whoever resolves.
+    /// What base pages lack; of whoever has the turn.
     lagging: UnsafeCell<Lagging>,
+    /// Whether they lacked something when the last transaction began.
+    lags: AtomicBool,
+    /// Nothing needs a fault to be read (`Signal`).
+    pub(super) all_readable: AtomicBool,
+    /// What the fault handler knows of it.
+    registered: OnceLock<Registered>,
     /// Where a page is made before it is put in its place; of whoever resolves.
     scratch: NonNull<u8>,
     /// This process' memory as a file, through which pages are written that nobody may touch yet
@@ -111,8 +122,19 @@ impl std::fmt::Debug for View {
 }
 
 impl View {
-    /// A view of all pages of the segment.
-    pub fn new(region: Arc<Region>, kind: ViewKind) -> Result<Self, SegmentError> {
+    /// A view of all pages of the segment, known to the fault handler.
+    pub fn new(region: Arc<Region>, kind: ViewKind) -> Result<Arc<Self>, SegmentError> {
+        let view = Arc::new(Self::reserve(region, kind)?);
+        // SAFETY: the view does not move, and the entry is dropped with it.
+        let registered = unsafe { register(&view) }.ok_or(SegmentError::TooMany {
+            what: "views in a process",
+            limit: VIEWS_MAX,
+        })?;
+        view.registered.set(registered).expect("it is new");
+        Ok(view)
+    }
+
+    fn reserve(region: Arc<Region>, kind: ViewKind) -> Result<Self, SegmentError> {
         let pages = region.pages_max();
         let bits = || PageBits::new(pages);
         let (guarded, private, protected) = (bits()?, bits()?, bits()?);
@@ -132,11 +154,12 @@ impl View {
             read_only: AtomicBool::new(false),
             stale: AtomicBool::new(false),
             steady: RawMutex::INIT,
-            resolving: AtomicBool::new(false),
+            turns: Turns::new(),
             resolved: AtomicU64::new(0),
             tried_again: AtomicU64::new(u64::MAX),
             refused: AtomicI32::new(0),
             guarded,
+            guarded_count: AtomicU64::new(0),
             private,
             protected,
             readable,
@@ -147,6 +170,9 @@ impl View {
             touched: touched.cast(),
             touched_count: AtomicUsize::new(0),
             lagging,
+            lags: AtomicBool::new(false),
+            all_readable: AtomicBool::new(false),
+            registered: OnceLock::new(),
             scratch,
             memory: match kind {
                 ViewKind::Signal => own_memory(),
@@ -230,9 +256,62 @@ impl View {
             // Pages are watched one by one; a huge page would be one for 512.
             let _ = rustix::mm::madvise(place.cast(), bytes, Advice::LinuxNoHugepage);
         }
-        keep_from_children(place, bytes);
         self.mapped.store(to, Ordering::Relaxed);
+        if let Some(registered) = self.registered.get() {
+            registered.set_mapped(to as usize * PAGE_SIZE);
+        }
         Ok(from..to)
+    }
+
+    /// Waits for the turn to change the states of pages. Not for the fault handler; and who has it
+    /// touches no page that may fault.
+    pub(crate) fn turn(&self) -> Turn<'_> {
+        let turn = self.turns.take();
+        planted::step(Step::TurnTaken);
+        turn
+    }
+
+    /// Checks, in tests, that the caller has the turn.
+    #[inline]
+    pub(crate) fn check_turn(&self) {
+        debug_assert!(self.turns.is_mine(), "the caller has the turn");
+    }
+
+    /// Whether a page holds nothing and faults.
+    #[inline]
+    pub fn is_guarded(&self, page: u64) -> bool {
+        self.guarded.has(page)
+    }
+
+    /// How many pages do.
+    pub fn guarded_count(&self) -> u64 {
+        self.guarded_count.load(Ordering::Relaxed)
+    }
+
+    /// The pages that do, in order.
+    pub(super) fn guarded(&self) -> impl Iterator<Item = u64> {
+        self.guarded.iter(self.mapped())
+    }
+
+    pub(crate) fn note_guarded(&self, page: u64) {
+        self.check_turn();
+        if !self.guarded.set(page) {
+            self.guarded_count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn note_unguarded(&self, page: u64) {
+        self.check_turn();
+        if self.guarded.clear(page) {
+            self.guarded_count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// No page is guarded any more, says the caller, who has the turn.
+    pub fn forget_guarded(&self) {
+        self.check_turn();
+        self.guarded.clear_first(self.mapped());
+        self.guarded_count.store(0, Ordering::Relaxed);
     }
 
     /// Enters a transaction of the calling thread.
@@ -286,60 +365,69 @@ impl View {
         });
     }
 
+    /// Whether there is something to [`follow`](View::follow) in the transaction that begins.
+    pub fn must_follow(&self) -> bool {
+        let (folded, snapshot) = self.unfolded();
+        folded < snapshot || self.lags.load(Ordering::Relaxed)
+    }
+
     /// Brings what is known of lagging base pages forward to the snapshot of the transaction that begins.
-    /// The session's slot pins the ring from `folded` on, and is registered at `snapshot`.
+    /// The session's slot pins the ring from `folded` on, and is registered at `snapshot`. The caller has
+    /// the turn.
     pub fn follow(&self) {
         let (folded, snapshot) = self.unfolded();
-        let _resolving = self.resolve_alone();
-        // SAFETY: resolving.
+        // SAFETY: the caller has the turn.
         unsafe { self.lagging() }.follow(&self.region, folded, snapshot);
+        self.lags.store(folded < snapshot, Ordering::Relaxed);
     }
 
     /// What base pages lack.
     ///
     /// # Safety
-    /// The caller has [`View::resolve_alone`], and uses nothing that this returned before any more.
-    #[expect(clippy::mut_from_ref, reason = "who resolves is alone")]
+    /// The caller has the turn, and uses nothing that this returned before any more.
+    #[expect(clippy::mut_from_ref, reason = "who has the turn is alone")]
     unsafe fn lagging(&self) -> &mut Lagging {
-        // SAFETY: only whoever resolves gets here, one at a time.
+        self.check_turn();
+        // SAFETY: one thread at a time has the turn.
         unsafe { &mut *self.lagging.get() }
     }
 
-    /// The pages whose base pages may lack records of the snapshot.
+    /// The pages whose base pages may lack records of the snapshot. The caller has the turn.
     pub fn lagging_pages(&self) -> Vec<u64> {
         let mut pages = Vec::new();
-        let _resolving = self.resolve_alone();
-        // SAFETY: resolving.
-        unsafe { self.lagging() }.for_each(|_, page| pages.push(page));
+        if self.lags.load(Ordering::Relaxed) {
+            // SAFETY: the caller has the turn.
+            unsafe { self.lagging() }.for_each(|_, page| pages.push(page));
+        }
         pages
     }
 
-    /// Makes all pages right that nobody has touched (`Signal`). Everything may be written, and the
-    /// caller resolves alone. Usable in the fault handler.
-    pub(super) fn make_all_right(&self) {
+    /// Makes all pages right that lag and that nobody has touched (`Signal`), and says which. Everything
+    /// may be written, and the caller has the turn. Usable in the fault handler.
+    pub(super) fn apply_lagging(&self, made_right: impl Fn(u64)) {
         let (folded, snapshot) = self.unfolded();
         if folded >= snapshot {
             return;
         }
-        // SAFETY: the caller resolves alone.
+        // SAFETY: the caller has the turn.
         unsafe { self.lagging() }.for_each(|lagging, page| {
             if !self.readable.has(page) {
                 let made = lagging.committed(&self.region, page, self.scratch.cast().as_ptr());
                 // SAFETY: as in `made_aside`.
                 self.apply(page, 0, unsafe { &*made.cast::<[u8; PAGE_SIZE]>() });
+                made_right(page);
             }
         });
     }
 
-    /// Puts what was committed in the snapshot into a page (`Explicit`).
-    pub fn renew(&self, page: u64) {
-        let _resolving = self.resolve_alone();
+    /// Puts what was committed in the snapshot into a page (`Explicit`). The caller has the turn.
+    pub fn show_committed(&self, page: u64) {
         self.apply(page, 0, self.made_aside(page));
     }
 
     /// Makes a page right that nobody may touch yet (`Signal`), before anybody may: the memory may be
     /// lent to other threads. Where the kernel does not allow that, it is made writable first. The caller
-    /// resolves alone. Usable in the fault handler.
+    /// has the turn. Usable in the fault handler.
     pub(super) fn make_right(&self, page: u64) -> std::io::Result<()> {
         let made = self.made_aside(page);
         let Some(memory) = &self.memory else {
@@ -370,42 +458,43 @@ impl View {
         self.resolved.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether there are such records on a page. May be wrongly true. The caller resolves alone.
+    /// Whether there are such records on a page. May be wrongly true. The caller has the turn.
     #[inline]
-    pub(super) fn is_unfolded(&self, page: u64) -> bool {
+    pub fn is_unfolded(&self, page: u64) -> bool {
         let (folded, snapshot) = self.unfolded();
-        // SAFETY: the caller resolves alone.
+        // SAFETY: the caller has the turn.
         folded < snapshot && unsafe { self.lagging() }.has(page)
     }
 
     /// A page as it was committed in the snapshot: the base page, a copy that stays as it is until the
-    /// transaction is over, or `scratch`.
+    /// transaction is over, or `scratch`. Whoever asks for many pages takes the turn before, where base
+    /// pages [lag](View::must_follow).
     pub fn committed(&self, page: u64, scratch: &mut [u8; PAGE_SIZE]) -> *const u8 {
-        let _resolving = self.resolve_alone();
-        self.committed_alone(page, scratch)
+        let _turn = (self.must_follow() && !self.turns.is_mine()).then(|| self.turn());
+        self.committed_in_turn(page, scratch)
     }
 
-    /// As [`View::committed`]. The caller resolves alone.
-    fn committed_alone(&self, page: u64, scratch: *mut [u8; PAGE_SIZE]) -> *const u8 {
+    /// As [`View::committed`]. The caller has the turn.
+    fn committed_in_turn(&self, page: u64, scratch: *mut [u8; PAGE_SIZE]) -> *const u8 {
         match self.is_unfolded(page) {
-            // SAFETY: the caller resolves alone.
+            // SAFETY: the caller has the turn.
             true => unsafe { self.lagging() }.committed(&self.region, page, scratch),
             false => self.region.base(page),
         }
     }
 
-    /// A page as it was committed in the snapshot, made where nobody sees it. The caller resolves
-    /// alone, and has put it in its place before it makes another.
+    /// A page as it was committed in the snapshot, made where nobody sees it. The caller has the turn,
+    /// and has put it in its place before it makes another.
     pub(super) fn made_aside(&self, page: u64) -> &[u8; PAGE_SIZE] {
-        let made = self.committed_alone(page, self.scratch.cast().as_ptr());
+        let made = self.committed_in_turn(page, self.scratch.cast().as_ptr());
         // SAFETY: a whole page. There are records that base pages may lack, so it is a copy or the
-        // scratch page, both used by who resolves, or a base page that does not change while this
+        // scratch page, both used by who has the turn, or a base page that does not change while this
         // snapshot runs.
         unsafe { &*made.cast() }
     }
 
     /// Makes a page the session's own copy, of what it shows now: base pages may then go on. The
-    /// caller has [`View::resolve_alone`].
+    /// caller has the [turn](View::turn).
     pub(crate) fn make_private(&self, page: u64) -> std::io::Result<()> {
         if page >= self.mapped() {
             return Ok(());
@@ -413,11 +502,12 @@ impl View {
         self.note_resolved();
         let rights = MprotectFlags::READ | MprotectFlags::WRITE;
         match self.kind {
-            ViewKind::Asynchronous if self.guarded.has(page) => return self.unguard_private(page),
+            ViewKind::Asynchronous if self.is_guarded(page) => return self.unguard_private(page),
             ViewKind::Asynchronous => self.open_chunk(page)?,
             ViewKind::Signal if self.private.has(page) => return Ok(()),
             ViewKind::Signal => {
-                let readable = self.readable.has(page);
+                let all = self.all_readable.load(Ordering::Relaxed);
+                let readable = all || self.readable.has(page);
                 if !readable && self.is_unfolded(page) {
                     self.make_right(page)?;
                 }
@@ -477,8 +567,9 @@ impl View {
             .map_err(SegmentError::system("drop pages of a view"))
     }
 
-    /// Opens the chunk of a page for writing. Usable in the fault handler.
+    /// Opens the chunk of a page for writing. Usable in the fault handler; the caller has the turn.
     pub fn open_chunk(&self, page: u64) -> std::io::Result<()> {
+        self.check_turn();
         if self.is_open(page) {
             return Ok(());
         }
@@ -527,8 +618,9 @@ impl View {
         (!all).then(|| self.open_count.load(Ordering::Relaxed))
     }
 
-    /// Closes all chunks again.
+    /// Closes all chunks again. The caller has the turn.
     pub fn close_chunks(&self) -> std::io::Result<()> {
+        self.check_turn();
         let mut outcome = Ok(());
         self.for_open(|first, pages| {
             if outcome.is_ok() {
@@ -540,8 +632,9 @@ impl View {
         outcome
     }
 
-    /// Notes that a page was touched (`Signal`). Usable in the fault handler.
+    /// Notes that a page was touched (`Signal`). Usable in the fault handler; the caller has the turn.
     pub(super) fn note_touched(&self, page: u64) {
+        self.check_turn();
         let count = self.touched_count.load(Ordering::Relaxed);
         assert!(
             (count as u64) < self.region.pages_max(),
@@ -552,12 +645,17 @@ impl View {
         self.touched_count.store(count + 1, Ordering::Relaxed);
     }
 
-    /// Pages touched (`Signal`).
+    /// Pages touched (`Signal`). The caller has the turn.
     pub fn touched(&self) -> &[u64] {
         let count = self.touched_count.load(Ordering::Relaxed);
-        // SAFETY: the first `count` words are written; more are added behind them by the fault
-        // handler of the same thread only, which does not run while this slice is read.
+        // SAFETY: the first `count` words are written; more are added behind them by who has the turn,
+        // which the caller has while this slice is read.
         unsafe { std::slice::from_raw_parts(self.touched.as_ptr(), count) }
+    }
+
+    /// Whether pages were touched (`Signal`).
+    pub fn has_touched(&self) -> bool {
+        self.touched_count.load(Ordering::Relaxed) > 0
     }
 
     /// Whether a page may be written without a fault (`Signal`).
@@ -565,7 +663,7 @@ impl View {
         self.writable.has(page)
     }
 
-    /// Whether a page may be read without a fault (`Signal`).
+    /// Whether a page may be read without a fault (`Signal`), as far as that was asked for one by one.
     pub fn is_readable(&self, page: u64) -> bool {
         self.readable.has(page)
     }
@@ -587,9 +685,9 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        if self.region.was_forked() {
-            return;
-        }
+        // First: the handler must not know a view that is gone. Not long ago its session, and whoever
+        // touched it, went.
+        drop(self.registered.take());
         let pages = self.region.pages_max();
         // SAFETY: reserved by `new` for this view alone; nobody has a reference into it any more.
         unsafe {
@@ -604,7 +702,7 @@ impl Drop for View {
 // exclusive borrow sees to.
 unsafe impl Send for View {}
 // SAFETY: the fault handler's access is from the session's own thread; everything is atomic but what
-// whoever resolves has alone.
+// whoever has the turn has alone.
 unsafe impl Sync for View {}
 
 fn space(pages: u64) -> usize {
@@ -638,6 +736,5 @@ fn reserve(bytes: usize, protection: ProtFlags) -> Result<NonNull<u8>, SegmentEr
     // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
     let start = unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, protection, flags) }
         .map_err(&refused)?;
-    keep_from_children(start.cast(), bytes);
     NonNull::new(start.cast()).ok_or_else(|| refused(rustix::io::Errno::NOMEM))
 }

@@ -1,9 +1,12 @@
 //! A session's private view of the segment: ordinary memory at an address of its own.
 
 pub mod bitmap;
-pub mod fault;
+mod fault;
+pub mod handler;
 pub mod kernel;
 mod lagging;
 mod memory;
+mod ready;
+mod turn;
 
 pub use memory::{CHUNK_PAGES, View, ViewKind};

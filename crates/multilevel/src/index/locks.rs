@@ -74,9 +74,9 @@
 //! reverse order of the operations, as the engine does.
 
 use crate::pages::{Area, Pages, Stop};
-use sardonyx_lock::hash::IntegerHasher;
+use sardonyx_lock::hash::SecretState;
 use sardonyx_lock::{LockSpace, Mode};
-use std::hash::Hasher;
+use std::hash::{BuildHasher, Hasher};
 
 /// The key is there, with this value.
 pub const READ: Mode = Mode(0);
@@ -123,9 +123,9 @@ pub static INDEX_KEYS: LockSpace = LockSpace::new(
 );
 
 /// What stands for a key, or for the index's end. Two that are the same number by chance are locked
-/// together, which costs a wait at most.
+/// together, which costs a wait at most; nobody can choose keys for which they are.
 pub(super) fn object(area: Area, key: Option<&[u8]>) -> u64 {
-    let mut hasher = IntegerHasher::default();
+    let mut hasher = SecretState::default().build_hasher();
     hasher.write_u64(
         u64::from(area.0) << 32 | key.map_or(u64::from(u32::MAX), |key| key.len() as u64),
     );

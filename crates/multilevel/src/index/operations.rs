@@ -54,10 +54,8 @@ pub struct Delete<'a> {
 
 /// The inverse of the others: makes a key have a value, or none. It asks for no locks: only a
 /// transaction that has changed the key may execute it, to undo that. Where it puts a value back it
-/// may need a page, as nobody keeps the room of deleted entries; it fails ([`Stop::Full`]) only if
-/// the database cannot grow any more.
-///
-/// [`Stop::Full`]: crate::Stop::Full
+/// may need pages, as others may use the room of deleted entries; the operation that it undoes has
+/// reserved them ([`crate::Pages::inverse_may_take`]).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Restore<'a> {
     /// Into which index.
@@ -187,6 +185,9 @@ impl Operation for Put<'_> {
         }
         let old = place.entry(pages)?.map(|(_, value)| value.to_vec());
         pages.lock(&INDEX_KEYS, object(area, Some(self.key)), UPDATE)?;
+        if old.as_ref().is_some_and(|old| old.len() > self.value.len()) {
+            tree::may_come_back(pages, &place);
+        }
         tree::replace(pages, area, &place, self.key, self.value)?;
         Ok(old)
     }
@@ -225,6 +226,7 @@ impl Operation for Delete<'_> {
         )?;
         pages.lock(&INDEX_KEYS, object(area, Some(self.key)), EXIST)?;
         pages.lock(&INDEX_KEYS, next, MERGE)?;
+        tree::may_come_back(pages, &place);
         tree::remove(pages, area, &place)?;
         Ok(old)
     }

@@ -19,7 +19,7 @@
 use super::change::Built;
 use super::error::{IndexError, damaged};
 use super::node::u32_at;
-use crate::pages::{Area, Page, Pages};
+use crate::pages::{Area, Page, Pages, Stop};
 use sardonyx_storage::page::PageId;
 
 /// The root's page within the area.
@@ -125,7 +125,11 @@ pub(super) fn allocate(pages: &mut dyn Pages, area: Area) -> Result<(u32, PageId
             if u64::from(index) > there {
                 return Err(damaged(id, 4, "more pages used than the area has"));
             }
-            pages.grow(area, there + (there / 8).max(8))?;
+            match pages.grow(area, there + (there / 8).max(8)) {
+                // Where there is little left, one will do.
+                Err(Stop::Full { .. }) => pages.grow(area, there + 1)?,
+                grown => grown?,
+            }
         }
         meta.used += 1;
         meta.write(pages)?;

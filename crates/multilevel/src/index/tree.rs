@@ -49,6 +49,13 @@ pub(super) fn replace(
     insert(pages, area, place, key, value)
 }
 
+/// Says how many pages it may take to put an entry back that is about to be taken from a place, or to
+/// become shorter, after others have used its room: the leaf and every node above it splits, the root
+/// is pushed down before, and the tree may have become higher meanwhile.
+pub(super) fn may_come_back(pages: &mut dyn Pages, place: &Place) {
+    pages.inverse_may_take(place.path.len() as u64 + 3);
+}
+
 /// Takes the entry at a place out.
 pub(super) fn remove(pages: &mut dyn Pages, area: Area, place: &Place) -> Result<(), IndexError> {
     change::remove(pages, place.leaf, place.slot)?;

@@ -2,8 +2,10 @@
 //! they are written, and writes spheres as units, with the undo entries of all transactions in them
 //! that go on.
 //!
-//! Invariant: what is unwritten is bounded, in pages and in bytes of undo entries, so that whatever
-//! spheres a transaction ends with fit into one unit.
+//! Invariants: what is unwritten is bounded, in pages and in bytes of undo entries, so that whatever
+//! spheres a transaction ends with fit into one unit. And (I14) the undo area has a place to spare for
+//! every page that the unwritten entries may need: when a sphere is written, by the end of whichever
+//! transaction, nothing can be wanting but room in the log, and for that it is asked before.
 //!
 //! Source: paper 003, section 2, "Deferred Log Writes".
 
@@ -15,7 +17,6 @@ use crate::sphere::{Spheres, SubtransactionNumber, Taken};
 use crate::strategy::PageLog;
 use crate::undo::entry::{Entry, entry_bytes};
 use sardonyx_lock::hash::IntegerMap;
-use sardonyx_storage::log::LogError;
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use std::sync::Arc;
 
@@ -27,6 +28,26 @@ pub(crate) struct Unwritten {
     dirty: IntegerMap<u64, DirtyPage>,
     /// Bytes that the undo entries of all subtransactions take.
     entry_bytes: usize,
+    /// By transaction: the undo entries that it may yet have to write, if there are any.
+    owed: IntegerMap<u64, Owed>,
+    /// Places that are promised for them.
+    owed_places: usize,
+}
+
+/// Undo entries of a transaction that are not written yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Owed {
+    entries: usize,
+    bytes: usize,
+    /// The places that are promised for them.
+    places: usize,
+}
+
+impl Unwritten {
+    /// Places of the undo area that are promised for entries that are not written yet.
+    pub fn owed_places(&self) -> usize {
+        self.owed_places
+    }
 }
 
 /// A page with completed changes that are not in the log yet (persistence spheres).
@@ -59,6 +80,17 @@ pub(crate) enum MemberKind {
 }
 
 impl Member {
+    /// Bytes of its undo entry, if it may have to be written.
+    fn undo_bytes(&self) -> Option<usize> {
+        match &self.kind {
+            MemberKind::Operation {
+                inverse: Some((_, bytes)),
+                ..
+            } => Some(entry_bytes(bytes.len())),
+            _ => None,
+        }
+    }
+
     /// Bytes of its undo entry, or of the note that one is cancelled.
     fn entry_bytes(&self) -> usize {
         match &self.kind {
@@ -111,8 +143,12 @@ impl Stage {
         read: &[PageId],
         joined: &[SubtransactionNumber],
         member: Member,
+        inverse_pages: u64,
         pages_max: usize,
     ) -> Result<SubtransactionNumber, DatabaseError> {
+        if let MemberKind::Operation { .. } = member.kind {
+            self.admit_work()?;
+        }
         let pages_most = self.unwritten_pages_max();
         // Before this one is among them: an error must leave it to be undone.
         if self.unwritten.spheres.dirty_pages() > pages_most
@@ -120,7 +156,11 @@ impl Stage {
         {
             self.write_all_spheres()?;
         }
-        self.admit()?;
+        let owed = self.promise_places(&member)?;
+        self.check_reserve(inverse_pages)?;
+        self.make_ready_for_spheres()?;
+        self.reserve.take(member.transaction, inverse_pages);
+        self.owe(member.transaction, owed);
         self.unwritten.entry_bytes += member.entry_bytes();
         let mut modified: Vec<PageId> = changed.iter().map(|c| c.page).collect();
         modified.dedup();
@@ -141,7 +181,7 @@ impl Stage {
         if completed.pages_in_sphere > pages_max.min(pages_most) {
             let taken = self.unwritten.spheres.take([completed.number]);
             self.counters.add(|c| &c.spheres_background, 1);
-            self.append_spheres(taken, None, false)?;
+            self.append_spheres(taken, None, false);
         }
         Ok(completed.number)
     }
@@ -154,12 +194,12 @@ impl Stage {
         of: impl IntoIterator<Item = SubtransactionNumber>,
         forced: bool,
     ) -> Result<(u64, bool), DatabaseError> {
-        self.admit()?;
+        self.make_ready_for_spheres()?;
         let taken = self.unwritten.spheres.take(of);
         if taken.is_empty() && !self.slots.contains_key(&transaction) {
             return Ok((self.filling.last_group(), false));
         }
-        let group = self.append_spheres(taken, Some(transaction), forced)?;
+        let group = self.append_spheres(taken, Some(transaction), forced);
         Ok((group, true))
     }
 
@@ -167,42 +207,85 @@ impl Stage {
     pub fn write_all_spheres(&mut self) -> Result<(), DatabaseError> {
         let all: Vec<_> = self.unwritten.spheres.spheres().collect();
         for sphere in all {
-            self.admit()?;
+            self.make_ready_for_spheres()?;
             let taken = self.unwritten.spheres.take([sphere.member]);
             self.counters.add(|c| &c.spheres_background, 1);
-            self.append_spheres(taken, None, false)?;
+            self.append_spheres(taken, None, false);
         }
         Ok(())
     }
 
+    /// Sees to it that the undo area has places for the entries of the transaction of a member and for
+    /// the member's own. Returns what is to be owed once it is complete.
+    fn promise_places(&mut self, member: &Member) -> Result<Owed, DatabaseError> {
+        let transaction = member.transaction;
+        let before = self.unwritten.owed.get(&transaction);
+        let before = before.copied().unwrap_or_default();
+        let Some(bytes) = member.undo_bytes() else {
+            return Ok(before);
+        };
+        let after = self.with_places(
+            transaction,
+            Owed {
+                entries: before.entries + 1,
+                bytes: before.bytes + bytes,
+                places: 0,
+            },
+        );
+        self.spare_places(after.places - before.places.min(after.places))?;
+        Ok(after)
+    }
+
+    /// With the places that it takes.
+    fn with_places(&self, transaction: u64, owed: Owed) -> Owed {
+        let slot = self.slots.get(&transaction).copied();
+        let places = match owed.entries {
+            0 => 0,
+            entries => self.undo.needed_places(slot, entries, owed.bytes),
+        };
+        Owed { places, ..owed }
+    }
+
+    /// From now on this is what a transaction owes.
+    fn owe(&mut self, transaction: u64, owed: Owed) {
+        let unwritten = &mut self.unwritten;
+        let before = match owed.entries {
+            0 => unwritten.owed.remove(&transaction),
+            _ => unwritten.owed.insert(transaction, owed),
+        };
+        unwritten.owed_places += owed.places;
+        unwritten.owed_places -= before.map_or(0, |before| before.places);
+    }
+
+    /// Makes sure that spheres can be appended: whatever is among them, nothing can be wanting then.
+    fn make_ready_for_spheres(&mut self) -> Result<(), DatabaseError> {
+        // Each transaction with an entry may have to take a slot into use.
+        self.make_sequences_ready(self.unwritten.owed.len() as u64 + 1)?;
+        // Last: what was noted before may have filled a group.
+        self.admit()
+    }
+
     /// Appends spheres as one unit, with the entries of all transactions in it but the one that ends
-    /// with it. A subtransaction whose compensation is in it too needs no entry.
-    fn append_spheres(
-        &mut self,
-        taken: Taken<Member>,
-        ending: Option<u64>,
-        forced: bool,
-    ) -> Result<u64, DatabaseError> {
+    /// with it. A subtransaction whose compensation is in it too needs no entry. The caller has made
+    /// ready for it.
+    fn append_spheres(&mut self, taken: Taken<Member>, ending: Option<u64>, forced: bool) -> u64 {
+        let mut owed: Vec<(u64, Owed)> = Vec::new();
         for (_, member) in &taken.subtransactions {
             self.unwritten.entry_bytes -= member.entry_bytes();
+            let Some(bytes) = member.undo_bytes() else {
+                continue;
+            };
+            let transaction = member.transaction;
+            let nth = owed.iter().position(|(of, _)| *of == transaction);
+            let nth = nth.unwrap_or_else(|| {
+                owed.push((transaction, self.unwritten.owed[&transaction]));
+                owed.len() - 1
+            });
+            let (_, owed) = &mut owed[nth];
+            owed.entries -= 1;
+            owed.bytes -= bytes;
         }
         let entries = entries_of(&taken, ending);
-        let mut needed = 0;
-        for (transaction, entries) in &entries {
-            let bytes = entries.iter().map(|entry| match entry {
-                Entry::Undo { bytes, .. } => entry_bytes(bytes.len()),
-                Entry::Cancelled { .. } => entry_bytes(0),
-            });
-            let slot = self.slots.get(transaction).copied();
-            needed += self.undo.needed_places(slot, entries.len(), bytes.sum());
-        }
-        if let Err(error) = self.room_for_spheres(entries.len() as u64, needed) {
-            // What was taken can neither be put back nor be written: nothing after it may be.
-            self.commit.poison(LogError::Full {
-                reason: error.to_string().into(),
-            });
-            return Err(error);
-        }
         for page in &taken.pages {
             self.append_dirty(*page);
         }
@@ -214,15 +297,12 @@ impl Stage {
         if let Some(transaction) = ending {
             self.append_end(transaction);
         }
-        Ok(self.end_unit(taken.pages.len() as u64, forced))
-    }
-
-    /// Makes sure that so many slots can be taken into use and so many places be used.
-    fn room_for_spheres(&mut self, slots: u64, places: usize) -> Result<(), DatabaseError> {
-        self.sequences(slots + 1)?;
-        self.spare_places(places)?;
-        // Last: what was noted before may have filled a group.
-        self.admit()
+        for (transaction, owed) in owed {
+            let owed = self.with_places(transaction, owed);
+            self.owe(transaction, owed);
+        }
+        debug_assert!(self.unwritten.owed_places <= self.undo.spare_places());
+        self.end_unit(taken.pages.len() as u64, forced)
     }
 
     /// Appends the completed changes of a page.

@@ -12,6 +12,7 @@ use sardonyx_lock::Asker;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::record::RECORD_HEAD_BYTES;
 use sardonyx_storage::sync::atomic::Ordering;
+use sardonyx_storage::user_code::discard;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -43,16 +44,32 @@ impl Transaction<'_> {
                     Ok((output, inverse))
                 })
             }));
+            if let Err(forked) = self.database.check_process() {
+                // The operation forked, and this is the child: the pages' locks are the parent's.
+                std::mem::forget(subtransaction);
+                return Err(forked.into());
+            }
             let ended = match (subtransaction.verdict(), outcome) {
                 (None, Ok(Ok((output, inverse)))) => {
                     let inverse = inverse.as_ref().map(|i| (i.name(), i.bytes()));
                     match self.end_of_subtransaction(&mut subtransaction, inverse) {
                         Ok(Ok(())) => Ended::Well(output),
-                        Ok(Err(error)) => Ended::Unforced(error),
-                        Err(error) => Ended::Failed(error),
+                        Ok(Err(error)) => {
+                            discard(output);
+                            Ended::Unforced(error)
+                        }
+                        Err(error) => {
+                            discard(output);
+                            Ended::Failed(error)
+                        }
                     }
                 }
-                (Some(verdict), _) => Ended::Doomed(verdict),
+                // What it gave is the user's, and may panic when it is dropped: not while pages are
+                // locked.
+                (Some(verdict), outcome) => {
+                    discard(outcome);
+                    Ended::Doomed(verdict)
+                }
                 (None, Ok(Err(error))) => Ended::Failed(CallError::Failed(error)),
                 (None, Err(panic)) => Ended::Panicked(panic),
             };
@@ -105,6 +122,10 @@ impl Transaction<'_> {
             Strategy::PersistenceSpheres { .. } => subtransaction.only_read(),
             _ => Vec::new(),
         };
+        // Where there is nothing to undo, nothing is reserved for it.
+        let pages = inverse
+            .as_ref()
+            .map_or(0, |_| subtransaction.inverse_pages());
         let changed = &subtransaction.workspace().ranges;
         let mut stage = database.stage();
         let bytes = stage.log_bytes(changed) + inverse.as_ref().map_or(0, |(_, bytes)| bytes.len());
@@ -122,14 +143,16 @@ impl Transaction<'_> {
                     transaction: self.number,
                     kind,
                 };
-                let sphere = stage.complete_in_sphere(changed, &read, &[], member, pages_max)?;
+                let sphere =
+                    stage.complete_in_sphere(changed, &read, &[], member, pages, pages_max)?;
                 (sequence, Some(sphere))
             }
             _ => {
                 let inverse = inverse
                     .as_ref()
                     .map(|(number, bytes)| (*number, &bytes[..]));
-                let ended = stage.end_of_subtransaction(self.number, changed, inverse, forced)?;
+                let ended =
+                    stage.end_of_subtransaction(self.number, changed, inverse, pages, forced)?;
                 group = Some(ended.1);
                 (ended.0, None)
             }
@@ -141,6 +164,7 @@ impl Transaction<'_> {
                 sequence,
                 operation,
                 bytes,
+                pages,
                 sphere,
             }),
             (None, Some(sphere)) => course.settled.push(sphere),
@@ -159,14 +183,25 @@ impl Transaction<'_> {
     ) -> Result<O::Output, CallError<O::Error>> {
         // Siblings share the transaction's pages, so they take turns.
         let mut single = self.single.lock();
+        let first = single.changes.is_empty();
         let asker = self.asker(self.owner, false);
         let workspace = std::mem::take(&mut *single);
         let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             executing(|| operation.execute(&mut subtransaction))
         }));
+        if let Err(forked) = self.database.check_process() {
+            std::mem::forget((subtransaction, single));
+            return Err(forked.into());
+        }
         let verdict = subtransaction.verdict();
-        let well = verdict.is_none() && matches!(outcome, Ok(Ok(_)));
+        let mut well = verdict.is_none() && matches!(outcome, Ok(Ok(_)));
+        let mut refused = None;
+        if well && first && subtransaction.has_changed() {
+            // All of it is logged when it commits; for that there must be room (I14).
+            refused = self.database.stage().admit_work().err();
+            well = refused.is_none();
+        }
         if !well {
             subtransaction.undo();
         }
@@ -178,6 +213,10 @@ impl Transaction<'_> {
             counters.add(|c| &c.deadlocks, 1);
             self.doomed.store(true, Ordering::Release);
             return Err(CallError::Deadlock);
+        }
+        if let Some(error) = refused {
+            counters.add(|c| &c.failed, 1);
+            return Err(error.into());
         }
         match outcome {
             Ok(Ok(output)) => {

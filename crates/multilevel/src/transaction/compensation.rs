@@ -8,13 +8,14 @@ use crate::nesting::executing;
 use crate::stage::spheres::{Member, MemberKind};
 use crate::strategy::Strategy;
 use crate::subtransaction::{Purpose, Subtransaction};
-use std::any::Any;
+use sardonyx_storage::user_code::message_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Transaction<'_> {
     pub(super) fn compensate_all(&mut self) -> Result<(), DatabaseError> {
         while self.compensate_last()?.is_some() {}
         let mut stage = self.database.stage();
+        stage.reserve.ended(self.number);
         if !stage.is_in_log(self.number) {
             return Ok(());
         }
@@ -42,6 +43,10 @@ impl Transaction<'_> {
             let workspace = self.course.lock().workspaces.pop().unwrap_or_default();
             let mut subtransaction = self.subtransaction(Purpose::Compensation, asker, workspace);
             let outcome = self.execute_inverse(&done, &mut subtransaction);
+            if let Err(forked) = self.database.check_process() {
+                std::mem::forget(subtransaction);
+                return Err(forked);
+            }
             let verdict = subtransaction.verdict();
             let ended = match (verdict, outcome) {
                 (None, Ok(())) => self.end_of_compensation(&mut subtransaction, &done),
@@ -85,7 +90,7 @@ impl Transaction<'_> {
         }));
         match outcome {
             Ok(outcome) => outcome.map_err(failed),
-            Err(panic) => Err(failed(panic_message(&*panic))),
+            Err(panic) => Err(failed(message_of(panic))),
         }
     }
 
@@ -114,7 +119,7 @@ impl Transaction<'_> {
             // is always its beginning.
             let before = course.compensations.last().copied();
             let joined: Vec<_> = done.sphere.into_iter().chain(before).collect();
-            let number = stage.complete_in_sphere(changed, &read, &joined, member, pages_max)?;
+            let number = stage.complete_in_sphere(changed, &read, &joined, member, 0, pages_max)?;
             course.compensations.push(number);
             course.settled.extend(done.sphere);
         } else {
@@ -122,12 +127,7 @@ impl Transaction<'_> {
             stage.end_of_compensation(self.number, changed, done.sequence, last)?;
         }
         course.done.pop();
+        stage.reserve.give_back(self.number, done.pages);
         Ok(())
     }
-}
-
-fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "it panicked".to_string())
 }

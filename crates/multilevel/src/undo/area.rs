@@ -1,8 +1,12 @@
 //! The slots of the undo area: one for each running transaction that has undo entries in the log.
 //!
-//! A slot is a chain of pages, kept when its transaction ends for the next one that needs a slot. It
-//! is in use while the first word of its first page is the number of the use; a transaction's end,
-//! commit or abort, is that this word becomes 0, in one redo record of 16 bytes.
+//! A slot is a chain of pages. It is in use while the first word of its first page is the number of
+//! the use; a transaction's end, commit or abort, is that this word becomes 0, in one redo record of
+//! 16 bytes. With that all pages of the chain are free, for whichever slot needs one next: what still
+//! stands in them means nothing, and where a page is linked anew its link is written anew.
+//!
+//! Invariant (I14): what [`UndoArea::needed_places`] says is what is taken, so whoever has seen to it
+//! that so many places are spare cannot be left without one.
 //!
 //! Everything here only changes bytes, through the writer that the caller gives: the caller stores
 //! and logs them in one unit with the effects that they belong to.
@@ -12,7 +16,7 @@ use super::entry::{END_BYTES, Entry, decode_all, entry_bytes};
 use super::format::{CONTINUATION, FIRST_SLOT_PAGE, SLOT_HEAD_BYTES, SLOT_ROOM_BYTES, word};
 use crate::pages::Page;
 use sardonyx_storage::page::PageId;
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 /// Stores and logs bytes of a page.
 pub(crate) trait WriteBytes {
@@ -28,19 +32,21 @@ pub(crate) struct SlotNumber(usize);
 pub(crate) struct UndoArea {
     /// The area's pages by place.
     places: Vec<PageId>,
-    /// By number.
+    /// By number; those that are not in use have no pages.
     slots: Vec<Slot>,
-    /// Slots that nobody uses; the last one freed is the first one used.
-    free: Vec<SlotNumber>,
-    /// Places that belong to no slot.
+    /// Slots that are not in use.
+    unused: Vec<SlotNumber>,
+    /// Places that belong to no slot; the last one freed is the first one used.
     spare: Vec<u64>,
+    /// By place: whether its page names a next one, or did when it was last used.
+    linked: Vec<bool>,
 }
 
 #[derive(Debug, Default)]
 struct Slot {
-    /// The places of its pages; at least one.
+    /// The places of its pages; at least one while it is in use.
     chain: Vec<u64>,
-    /// The number of its use; 0 if free.
+    /// The number of its use; 0 if it is not in use.
     begin: u64,
     /// Where the next entry goes, in bytes of the chain's room.
     position: usize,
@@ -66,27 +72,24 @@ impl UndoArea {
             places: &places,
             page,
         };
-        let (slots, spare) = reader.slots()?;
-        let mut area = UndoArea {
-            slots,
-            spare,
-            ..UndoArea::default()
-        };
+        let (mut slots, spare) = reader.slots()?;
         let mut losers = Vec::new();
-        for number in 0..area.slots.len() {
-            let (slot, number) = (&mut area.slots[number], SlotNumber(number));
-            if slot.begin == 0 {
-                area.free.push(number);
-            } else {
-                let entries = reader.entries(slot)?;
-                slot.live = entries.len();
-                losers.push(Loser {
-                    slot: number,
-                    entries,
-                });
-            }
+        for (number, slot) in slots.iter_mut().enumerate() {
+            let entries = reader.entries(slot)?;
+            slot.live = entries.len();
+            losers.push(Loser {
+                slot: SlotNumber(number),
+                entries,
+            });
         }
-        area.places = places;
+        let linked = reader.linked();
+        let area = UndoArea {
+            places,
+            slots,
+            unused: Vec::new(),
+            spare,
+            linked,
+        };
         Ok((area, losers))
     }
 
@@ -94,6 +97,7 @@ impl UndoArea {
     pub fn grown(&mut self, pages: impl IntoIterator<Item = PageId>) {
         for page in pages {
             self.places.push(page);
+            self.linked.push(false);
             let place = self.places.len() as u64 - 1;
             if place >= FIRST_SLOT_PAGE {
                 self.spare.push(place);
@@ -134,18 +138,15 @@ impl UndoArea {
     /// # Panics
     /// If there is none: see [`UndoArea::needed_places`].
     pub fn acquire(&mut self, begin: u64, write: &mut impl WriteBytes) -> SlotNumber {
-        let number = self.free.pop().unwrap_or_else(|| {
-            let place = self.spare.pop().expect("room was made");
-            self.slots.push(Slot {
-                chain: vec![place],
-                ..Slot::default()
-            });
+        let place = self.spare.pop().expect("room was made");
+        let number = self.unused.pop().unwrap_or_else(|| {
+            self.slots.push(Slot::default());
             SlotNumber(self.slots.len() - 1)
         });
         let slot = &mut self.slots[number.0];
         (slot.begin, slot.position, slot.live) = (begin, 0, 0);
-        let head = self.places[slot.chain[0] as usize];
-        write.write(head, 0, &begin.to_le_bytes());
+        slot.chain.push(place);
+        begin_page(&self.places, &mut self.linked, place, begin, write);
         number
     }
 
@@ -176,8 +177,9 @@ impl UndoArea {
             let place = self.spare.pop().expect("room was made");
             let last = *slot.chain.last().expect("a slot has a page");
             write.write(self.places[last as usize], 8, &place.to_le_bytes());
-            let page = self.places[place as usize];
-            write.write(page, 0, &CONTINUATION.to_le_bytes());
+            self.linked[last as usize] = true;
+            let (places, linked) = (&self.places, &mut self.linked);
+            begin_page(places, linked, place, CONTINUATION, write);
             slot.chain.push(place);
         }
         scratch.clear();
@@ -202,8 +204,25 @@ impl UndoArea {
         let slot = &mut self.slots[number.0];
         slot.begin = 0;
         write.write(self.places[slot.chain[0] as usize], 0, &0_u64.to_le_bytes());
-        self.free.push(number);
+        // The first page last, so that short transactions use the same one again and again.
+        self.spare.extend(slot.chain.drain(..).rev());
+        self.unused.push(number);
     }
+}
+
+/// Writes the first word of a slot's page, and that no page follows, unless that stands there.
+fn begin_page(
+    places: &[PageId],
+    linked: &mut [bool],
+    place: u64,
+    first: u64,
+    write: &mut impl WriteBytes,
+) {
+    let mut head = [0; SLOT_HEAD_BYTES];
+    head[..8].copy_from_slice(&first.to_le_bytes());
+    let was_linked = std::mem::take(&mut linked[place as usize]);
+    let length = if was_linked { SLOT_HEAD_BYTES } else { 8 };
+    write.write(places[place as usize], 0, &head[..length]);
 }
 
 impl Slot {
@@ -233,24 +252,27 @@ impl<'a, F: Fn(PageId) -> &'a Page> Reader<'_, F> {
         }
     }
 
-    /// The slots, and the places that belong to none, the lowest last.
+    /// By place: whether its page names a next one.
+    fn linked(&self) -> Vec<bool> {
+        let places = 0..self.places.len() as u64;
+        places
+            .map(|place| place >= FIRST_SLOT_PAGE && word(self.bytes(place), 8) != 0)
+            .collect()
+    }
+
+    /// The slots in use, and the places that belong to none, the lowest last.
     fn slots(&self) -> Result<(Vec<Slot>, Vec<u64>), UndoDamage> {
-        // By place: the slot that it continues.
-        let mut owner = HashMap::new();
-        let (mut slots, mut spare) = (Vec::new(), Vec::new());
+        let mut taken = HashSet::new();
+        let mut slots = Vec::new();
         let all = FIRST_SLOT_PAGE..self.places.len() as u64;
         for head in all.clone() {
             let begin = word(self.bytes(head), 0);
-            if begin == CONTINUATION {
+            if begin == 0 || begin == CONTINUATION {
                 continue;
             }
             let chain = self.chain(head)?;
-            if begin == 0 && chain.len() == 1 {
-                spare.push(head);
-                continue;
-            }
-            for &place in &chain[1..] {
-                if owner.insert(place, head).is_some() {
+            for &place in &chain {
+                if !taken.insert(place) {
                     return Err(self.damage(place, 0, "two slots share this page"));
                 }
             }
@@ -260,13 +282,7 @@ impl<'a, F: Fn(PageId) -> &'a Page> Reader<'_, F> {
                 ..Slot::default()
             });
         }
-        for place in all {
-            let continues = word(self.bytes(place), 0) == CONTINUATION;
-            if continues && !owner.contains_key(&place) {
-                return Err(self.damage(place, 0, "the page continues no slot"));
-            }
-        }
-        spare.reverse();
+        let spare = all.rev().filter(|place| !taken.contains(place)).collect();
         Ok((slots, spare))
     }
 

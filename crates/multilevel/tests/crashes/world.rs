@@ -2,7 +2,8 @@
 //! crashes.
 //!
 //! [`explore`] crashes the machine at every step of its disk, one after the other, and then again at
-//! every step of each recovery, and compares what is there at last with the model.
+//! every step of each recovery, and compares what is there at last with the model. At every step it
+//! also kills the process alone: the next one goes on on the same machine, and only then it crashes.
 
 use super::model::Model;
 use super::operations::{Add, AddThrough, Insert, Push};
@@ -165,6 +166,28 @@ impl World {
         self.disk = self.disk.restart(faults);
     }
 
+    /// The process was killed, or has given up; the machine goes on, and so does the next process.
+    pub fn next_process(&mut self, faults: Faults) {
+        self.disk = self.disk.next_process(faults);
+    }
+
+    /// Compares what is there with the model, goes on, and does it again after a power cut.
+    ///
+    /// # Panics
+    /// If something is not as it should be.
+    pub fn goes_on_until_a_cut(&mut self, what: &str) {
+        if let Err(error) = self.check() {
+            panic!("{what}, the next process: {error}");
+        }
+        self.next_process(Faults::default());
+        let lived = self.live(&afterwards());
+        lived.unwrap_or_else(|stopped| panic!("{what}, the one after it: {stopped:?}"));
+        self.restart(Faults::default());
+        if let Err(error) = self.check() {
+            panic!("{what}, the one after it, and a cut: {error}");
+        }
+    }
+
     /// Opens the database and compares what is there with the model.
     pub fn check(&mut self) -> Result<Undone, String> {
         let database = self
@@ -190,6 +213,14 @@ fn from(error: DatabaseError) -> Stopped {
 pub fn crash_at(step: u64) -> Faults {
     Faults {
         crash_at_step: Some(step),
+        ..Faults::default()
+    }
+}
+
+/// The process is killed at this step of the disk.
+fn kill_at(step: u64) -> Faults {
+    Faults {
+        kill_at_step: Some(step),
         ..Faults::default()
     }
 }
@@ -233,6 +264,7 @@ pub fn explore(prepared: &World, steps: &[Step], recovery_each: u64) -> Explored
             Err(stopped) => assert!(crashed, "{what}: {stopped:?}"),
         }
         explored.crashes += 1;
+        kill_and_go_on(prepared, steps, step);
         if step % recovery_each == 0 {
             explored.second_crashes += crash_recovery(&world, &what);
         }
@@ -255,6 +287,17 @@ pub fn explore(prepared: &World, steps: &[Step], recovery_each: u64) -> Explored
         }
     }
     unreachable!("schedules end")
+}
+
+/// Kills the process at this step; others go on on the same machine until it crashes.
+fn kill_and_go_on(prepared: &World, steps: &[Step], step: u64) {
+    let mut world = prepared.clone();
+    world.restart(kill_at(step));
+    let _ = world.live(steps);
+    if world.disk.has_crashed() {
+        world.next_process(Faults::default());
+        world.goes_on_until_a_cut(&format!("{:?}, killed at step {step}", world.setup));
+    }
 }
 
 /// Recovers with a crash at every step, one after the other, and then without.

@@ -9,10 +9,13 @@ use sardonyx::{
 };
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::{Arc, Once};
+use std::sync::{Arc, Once, mpsc};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
+use std::time::Duration;
 
 /// A record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -52,7 +55,68 @@ pub const PIPELINED: Shape = Shape::Pipelined {
     input_threads: 1,
     output_threads: 1,
 };
-pub const SHAPES: [Shape; 3] = [PIPELINED, Shape::Coalesced, Shape::Threadless];
+pub const PIPELINED_TWICE: Shape = Shape::Pipelined {
+    input_threads: 2,
+    output_threads: 2,
+};
+
+/// Every shape, whatever this machine would choose.
+pub const SHAPES: [Shape; 4] = [
+    PIPELINED,
+    PIPELINED_TWICE,
+    Shape::Coalesced,
+    Shape::Threadless,
+];
+
+/// Runs a test's body in every shape; what fails names the shape.
+pub fn in_every_shape(body: impl Fn(Shape)) {
+    in_each(&SHAPES, body);
+}
+
+/// Runs a test's body in every shape that has threads.
+pub fn in_every_threaded_shape(body: impl Fn(Shape)) {
+    let threaded = SHAPES.map(|shape| shape.is_threaded().then_some(shape));
+    in_each(&threaded.into_iter().flatten().collect::<Vec<_>>(), body);
+}
+
+fn in_each(shapes: &[Shape], body: impl Fn(Shape)) {
+    for &shape in shapes {
+        let _watchdog = Watchdog::over(format!("{shape:?}"));
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(shape))) {
+            let message = panic.downcast_ref::<&str>().map(|text| text.to_string());
+            let message = message.or_else(|| panic.downcast_ref::<String>().cloned());
+            panic!("in {shape:?}: {}", message.unwrap_or_default());
+        }
+    }
+}
+
+/// Names how many seconds a body may take before it counts as one that hangs; 600 if it is not set.
+/// Nothing depends on it but how soon a failure is told.
+const PATIENCE: &str = "SARDONYX_TEST_PATIENCE";
+
+/// Ends the process when a body hangs: nothing else could, and nobody would be told what hangs.
+#[derive(Debug)]
+pub struct Watchdog(mpsc::Sender<()>);
+
+impl Watchdog {
+    pub fn over(what: String) -> Watchdog {
+        let (alive, ended) = mpsc::channel();
+        let seconds = std::env::var(PATIENCE).ok().and_then(|s| s.parse().ok());
+        let patience = Duration::from_secs(seconds.unwrap_or(600));
+        let test = std::thread::current()
+            .name()
+            .unwrap_or("a test")
+            .to_string();
+        std::thread::spawn(move || {
+            if let Err(mpsc::RecvTimeoutError::Timeout) = ended.recv_timeout(patience) {
+                // Directly: what is captured would be lost.
+                let _ = writeln!(std::io::stderr(), "{test}, {what}: hangs");
+                std::process::abort();
+            }
+        });
+        Watchdog(alive)
+    }
+}
 
 pub const SEGMENT_BYTES: u64 = 64 << 10;
 
@@ -67,6 +131,7 @@ pub fn options(shape: Shape) -> Options {
     Options::new()
         .shape(shape)
         .identity(7)
+        .hash_seed(7)
         .segment_bytes(SEGMENT_BYTES)
         .block_bytes(16 << 10)
         .log_bytes_max(8 * SEGMENT_BYTES)
@@ -166,7 +231,9 @@ pub fn hide_planned_panics() {
         let shown = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
             let message = info.payload_as_str();
-            let planned = message.is_some_and(|message| message.contains(PLANNED));
+            // What fails in a shape tells of it, whatever it was.
+            let planned = message
+                .is_some_and(|message| message.contains(PLANNED) && !message.starts_with("in "));
             if !planned {
                 shown(info);
             }

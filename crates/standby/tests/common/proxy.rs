@@ -1,7 +1,7 @@
 //! A proxy between a primary and its standby that knows where messages begin and end, and cuts a
 //! connection or damages a message as planned.
 
-use parking_lot::{Condvar, Mutex};
+use sardonyx_storage::sync::futex::{Condvar, Mutex};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
@@ -91,7 +91,10 @@ impl Proxy {
     pub fn wait_until_met(&self, count: usize) {
         let mut state = self.shared.state.lock();
         while state.met < count {
-            let waited = self.shared.changed.wait_for(&mut state, super::LONG);
+            let waited = {
+                let until = std::time::Instant::now() + super::LONG;
+                self.shared.changed.wait_until(&mut state, until)
+            };
             assert!(!waited.timed_out(), "{} of {count} messages met", state.met);
         }
     }

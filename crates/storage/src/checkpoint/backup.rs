@@ -1,8 +1,8 @@
 //! One stripe's file: slots of a header and a block, read and written whole.
 
 use super::StripeLayout;
-use super::slot::{SLOT_HEADER_BYTES, SlotState};
-use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskError, DiskFile};
+use super::slot::{SLOT_HEADER_BYTES, SlotHeader, SlotState};
+use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile};
 
 /// How far the file is extended ahead of the writes, at most.
 const EXTEND_BYTES: u64 = 64 << 20;
@@ -19,9 +19,8 @@ pub(crate) struct BackupFile {
 impl BackupFile {
     /// Opens the file to write to it, creating it if absent.
     ///
-    /// What it holds may have been read by recovery without being stable (its writer may have been
-    /// killed), so it is made stable first: a version is overwritten only because a newer one is
-    /// *durable*.
+    /// A file that was there is stable, since recovery made it so ([`BackupFile::make_stable`]); one
+    /// that is made now becomes so.
     pub fn open_for_writing(disk: &dyn Disk, layout: StripeLayout) -> Result<Self, DiskError> {
         disk.create_directory(super::BACKUP_DIRECTORY)?;
         let file = disk.open(&layout.file_name(), Access::Direct, Create::IfAbsent)?;
@@ -35,14 +34,32 @@ impl BackupFile {
         })
     }
 
-    /// Makes stable what the file holds, if there is one: for whoever is going to believe it and
-    /// let the log go for which it stands.
-    pub fn make_stable(disk: &dyn Disk, layout: StripeLayout) -> Result<(), DiskError> {
-        if let Some(backup) = Self::open_for_reading(disk, layout)? {
-            backup.file.sync()?;
-            disk.sync_directory(super::BACKUP_DIRECTORY)?;
+    /// Makes stable what the file holds, for whoever is going to believe it: a version is overwritten,
+    /// and the log let go, only because a newer version is *durable*. Its name is stable already.
+    ///
+    /// The last write may have failed, or its process may have been killed, and a sync need not help
+    /// then. So the version that was `written_last` is written again, and the end of the file, so that
+    /// its length is.
+    pub fn make_stable(&self, written_last: Option<(SlotHeader, u64)>) -> Result<(), DiskError> {
+        if self.slots > 0 {
+            self.write_again(
+                self.offset(self.slots) - DIRECT_ALIGNMENT as u64,
+                DIRECT_ALIGNMENT,
+            )?;
         }
-        Ok(())
+        if let Some((header, slot)) = written_last {
+            let bytes = SLOT_HEADER_BYTES + header.used_bytes as usize;
+            self.write_again(self.offset(slot), bytes)?;
+        }
+        self.file.sync()
+    }
+
+    /// Writes what stands there, byte for byte: what of it is stable stays so meanwhile.
+    fn write_again(&self, offset: u64, bytes: usize) -> Result<(), DiskError> {
+        let mut found = AlignedBuffer::zeroed(bytes);
+        let read = self.file.read_at(offset, &mut found)?;
+        found.truncate(read / DIRECT_ALIGNMENT * DIRECT_ALIGNMENT);
+        self.file.write_at(offset, &found)
     }
 
     /// Opens the file to read it; `None` if there is none.
@@ -78,8 +95,9 @@ impl BackupFile {
         slot * self.layout.slot_bytes()
     }
 
-    /// Writes a slot and returns when it is durable. The file is extended before, in large steps but
-    /// not beyond `slots_expected` unless this slot is.
+    /// Writes a slot and returns when it is durable. The file is extended before, in large steps if
+    /// the disk has room for them, but not beyond `slots_expected` unless this slot is. After an
+    /// error that may be tried again ([`DiskError::may_be_tried_again`]) the slot may hold anything.
     pub fn write_slot(
         &mut self,
         slot: u64,
@@ -89,8 +107,14 @@ impl BackupFile {
         if slot >= self.slots {
             let step = (EXTEND_BYTES / self.layout.slot_bytes()).max(1);
             let slots = (self.slots + step).min(slots_expected).max(slot + 1);
-            self.file.preallocate(self.offset(slots))?;
-            self.slots = slots;
+            let extended = self.file.preallocate(self.offset(slots));
+            self.slots = match extended {
+                Err(error) if error.is_full() && slots > slot + 1 => {
+                    self.file.preallocate(self.offset(slot + 1))?;
+                    slot + 1
+                }
+                extended => extended.map(|()| slots)?,
+            };
         }
         self.file.write_durable_at(self.offset(slot), bytes)
     }

@@ -6,7 +6,9 @@
 //! - **I2**: only groups that are durable may be given to [`Checkpointer::apply`].
 //! - **I6**: [`Checkpointer::log_needed_from`] moves only when a checkpoint is complete, that is when
 //!   all of its blocks are durable and so is the journal's archive up to there.
-//! - After any failure nothing more is written and the log's need stays where it was.
+//! - After any failure nothing more is written and the log's need stays where it was; but one that
+//!   left nothing half done ([`CheckpointError::may_be_tried_again`]) may be followed by the same
+//!   step again. Such a step writes the same block to the same slot, which holds no newest version.
 //!
 //! Source: Li & Naughton, section 2, "Checkpointing" and "Recovery".
 
@@ -137,11 +139,12 @@ impl Checkpointer {
         }
     }
 
-    /// Applies the next **durable** group to DB', and hands its journal rows to the archive.
+    /// Applies the next **durable** group to DB', and hands its journal rows to the archive, which
+    /// [`Checkpointer::write_archive`] writes.
     ///
     /// # Errors
     /// [`CheckpointError::Gap`] unless it is the group at [`Checkpointer::position`]; what growing
-    /// DB' or writing the archive may give. All of them poison.
+    /// DB' may give. All of them poison.
     pub fn apply(&mut self, header: &GroupHeader, payload: &[u8]) -> Result<(), CheckpointError> {
         self.check_poison()?;
         let result = self.apply_unchecked(header, payload);
@@ -167,13 +170,27 @@ impl Checkpointer {
         let installed =
             installed.map_err(|error| CheckpointError::install(header.number, error))?;
         if let Some(archiver) = &mut self.archiver {
-            archiver.end_group(header)?;
+            archiver.end_group(header);
         }
         self.position = header.next_position();
         self.statistics.groups += 1;
         self.statistics.transactions += installed.transactions;
         self.statistics.writes += installed.writes;
         Ok(())
+    }
+
+    /// Writes the journal rows that make a whole chunk of the archive; to be called after each group,
+    /// or else they stay in memory until the checkpoint is complete.
+    ///
+    /// # Errors
+    /// What writing the archive may give. All poison but those that may be tried again.
+    pub fn write_archive(&mut self) -> Result<(), CheckpointError> {
+        self.check_poison()?;
+        let result = match &mut self.archiver {
+            Some(archiver) => archiver.write_waiting().map_err(CheckpointError::from),
+            None => Ok(()),
+        };
+        self.poison_on_error(result)
     }
 
     /// Begins a checkpoint: its writeout starts with DB' as it is now. Writes nothing yet.
@@ -199,6 +216,9 @@ impl Checkpointer {
     /// Writes the next block of the checkpoint that was begun and returns when it is durable; after
     /// the last one, makes the journal's archive durable and completes the checkpoint. Groups may be
     /// applied between the calls.
+    ///
+    /// # Errors
+    /// What the disk may give. All poison but those that may be tried again.
     pub fn write_next_block(&mut self) -> Result<Progress, CheckpointError> {
         self.check_poison()?;
         let Some(writeout) = self.writeout else {
@@ -236,7 +256,10 @@ impl Checkpointer {
         header.encode(self.buffer.first_chunk_mut().expect("room for a header"));
         self.buffer.extend_from_slice(data);
         let slot = self.ring.begin_write(block);
-        backup.write_slot(slot, &self.buffer, writeout.blocks + 1)?;
+        if let Err(error) = backup.write_slot(slot, &self.buffer, writeout.blocks + 1) {
+            self.ring.abandon_write();
+            return Err(error.into());
+        }
         // Only now may the slot of the older version be used.
         self.ring.finish_write();
         let bytes = self.buffer.len() as u64;
@@ -340,11 +363,20 @@ impl Checkpointer {
         }
     }
 
+    /// Poisons it: it panicked, and nobody knows how far it came. Returns the error to be told.
+    pub fn panicked(&mut self, message: &str) -> CheckpointError {
+        let cause = format!("it panicked: {message}");
+        self.poisoned = Some(cause.clone());
+        CheckpointError::Poisoned { cause }
+    }
+
     fn poison_on_error<T>(
         &mut self,
         result: Result<T, CheckpointError>,
     ) -> Result<T, CheckpointError> {
-        if let Err(error) = &result {
+        if let Err(error) = &result
+            && !error.may_be_tried_again()
+        {
             self.poisoned = Some(error.to_string());
         }
         result

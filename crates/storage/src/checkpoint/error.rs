@@ -4,12 +4,14 @@ use super::install::InstallError;
 use crate::disk::DiskError;
 use crate::journal::JournalError;
 use crate::log::record::RecordError;
+use crate::process::{FORKED, Forked};
 use crate::store::StoreError;
 use std::sync::Arc;
 
-/// A failed checkpoint operation. After any of them but [`CheckpointError::AlreadyWriting`] and
-/// [`CheckpointError::NotWriting`] the checkpointer is poisoned: it does nothing more, and the log
-/// is kept from where it was needed before (I6).
+/// A failed checkpoint operation. After any of them but [`CheckpointError::AlreadyWriting`],
+/// [`CheckpointError::NotWriting`] and those that may be tried again
+/// ([`CheckpointError::may_be_tried_again`]) the checkpointer is poisoned: it does nothing more, and
+/// the log is kept from where it was needed before (I6).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
@@ -48,6 +50,15 @@ pub enum CheckpointError {
         /// The first failure.
         cause: String,
     },
+    /// The disk has no room for the checkpoint. It is tried again until there is.
+    #[error(
+        "the checkpoint waits for room, and goes on by itself when there is some ({cause}); nothing \
+         is lost: free disk space"
+    )]
+    Waiting {
+        /// What it found last.
+        cause: Arc<CheckpointError>,
+    },
     /// The checkpoints are taken at a standby, and it is not connected.
     #[error("the checkpoints are taken by the standby, and that is away: {reason}")]
     StandbyAway {
@@ -63,9 +74,28 @@ pub enum CheckpointError {
     /// A block was to be written, but no checkpoint was begun.
     #[error("no checkpoint is being written")]
     NotWriting,
+    /// The checkpointers belong to the process that this one was forked from.
+    #[error("{}", FORKED)]
+    Forked,
+}
+
+impl From<Forked> for CheckpointError {
+    fn from(_: Forked) -> Self {
+        CheckpointError::Forked
+    }
 }
 
 impl CheckpointError {
+    /// Whether the same step may be tried again later: there was no room (or no descriptor, or no
+    /// memory for the system), and nothing was left half done. Never so after a failed sync (I7).
+    pub fn may_be_tried_again(&self) -> bool {
+        match self {
+            CheckpointError::Disk(error) => error.may_be_tried_again(),
+            CheckpointError::Journal(error) => error.may_be_tried_again(),
+            _ => false,
+        }
+    }
+
     pub(super) fn install(group: u64, error: InstallError) -> Self {
         match error {
             InstallError::Record(source) => CheckpointError::Record { group, source },

@@ -38,7 +38,7 @@ pub mod standby;
 pub use checkpointer::{CheckpointStatistics, Checkpointer, Progress};
 pub use error::CheckpointError;
 pub use interval::CheckpointInterval;
-pub use stage::{CheckpointStage, CheckpointTotals};
+pub use stage::{CheckpointStage, CheckpointTotals, Waiting};
 pub use standby::ShippedLog;
 pub use standby::{CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress};
 

@@ -62,7 +62,7 @@ impl Ring {
 
     /// Chooses the slot for the next version of a block: one that no block needs, if there is one,
     /// else a new one at the file's end. Call [`Ring::finish_write`] when the block is durable there,
-    /// and never if that failed.
+    /// and never if that failed; [`Ring::abandon_write`] if it is going to be tried again.
     ///
     /// # Panics
     /// If the write begun before was not finished.
@@ -93,6 +93,15 @@ impl Ring {
         if let Some(older) = self.newest[block].replace(slot) {
             self.free.push_back(older);
         }
+    }
+
+    /// The version begun is not there, and its slot may hold anything: it is the next one chosen.
+    ///
+    /// # Panics
+    /// If no write was begun.
+    pub fn abandon_write(&mut self) {
+        let Write { slot, .. } = self.writing.take().expect("a write was begun");
+        self.free.push_front(slot);
     }
 
     /// The slots in use, free or not.

@@ -10,7 +10,7 @@ use super::StripeLayout;
 use super::install::{InstallError, Installed, Striped, Whole, install};
 use crate::page::PAGE_SIZE;
 use crate::store::{PageStore, StoreError};
-use parking_lot::Mutex;
+use crate::sync::futex::Mutex;
 
 /// The pages of one stripe.
 #[derive(Debug)]
@@ -76,7 +76,7 @@ impl Shadow {
         };
         std::thread::scope(|scope| {
             for _ in 1..workers {
-                scope.spawn(copy);
+                crate::signals::spawn_scoped(scope, copy);
             }
             copy();
         });

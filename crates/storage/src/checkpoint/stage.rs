@@ -7,25 +7,33 @@
 //! copy is on disk; here the queue never holds more than what arrives during one block's write, and
 //! each block says itself from where the log must be applied to it.
 //!
-//! A stripe that fails stops, says why in [`CheckpointStage::failure`], and lets go of its buffers.
-//! Transactions go on until the log is full, since nothing can free it any more (I6); then they are
-//! refused with that reason.
+//! A stripe that finds no room on the disk, and has left nothing half done, tries the same step again
+//! until there is some, and says so meanwhile in [`CheckpointStage::waiting`]. It goes on applying
+//! groups. One that fails in any other way stops, says why in [`CheckpointStage::failure`], and lets
+//! go of its buffers. Either way transactions go on until the log is full, since nothing frees it
+//! (I6); then they are refused with that reason.
 //!
 //! Source: Li & Naughton, section 2, "Checkpointing" and "Performance" (several threads).
 
 use super::interval::CheckpointInterval;
 use super::{CheckpointError, Checkpointer, Progress, RemoteProgress};
-use crate::log::LogPosition;
 use crate::log::feed::Feed;
 use crate::log::pool::DurableGroup;
 use crate::log::room::Room;
 use crate::log::segment::Segments;
+use crate::log::{LogError, LogPosition};
 use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex};
+use crate::user_code::{message_of, wake};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
+
+/// How long a stripe with a thread of its own waits before it tries again what found no room. A
+/// failed attempt is a few system calls; nobody notices a fifth of a second more after a full disk.
+const TRY_AGAIN_AFTER: Duration = Duration::from_millis(200);
 
 /// The checkpointers of a database.
 #[derive(Debug)]
@@ -54,6 +62,8 @@ struct Stripe {
     /// Where the last checkpoint of this stripe began.
     began_at: LogPosition,
     writeout_began: Option<Instant>,
+    /// The last attempt to write found no room; the next one is due then.
+    try_again_at: Option<Instant>,
 }
 
 /// What a stripe's thread does next.
@@ -64,6 +74,8 @@ enum Next {
     Pause,
     /// Its next block is due.
     GoOn,
+    /// The disk had no room; it is tried again then.
+    TryAgainAt(Instant),
 }
 
 /// What others see of a stripe.
@@ -78,6 +90,21 @@ pub(super) struct Status {
     /// A checkpoint is wanted that has everything before this place.
     pub wanted: Option<LogPosition>,
     pub failure: Option<Arc<CheckpointError>>,
+    /// It waits for room on the disk.
+    pub waiting: Option<Waiting>,
+    /// Attempts to write that found no room.
+    pub attempts_failed: u64,
+    /// Somebody wants it to be tried again at once.
+    pub try_now: bool,
+}
+
+/// That a checkpoint waits for room on the disk; it goes on by itself when there is some.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// Since when.
+    pub since: Instant,
+    /// What the last attempt found.
+    pub cause: Arc<CheckpointError>,
 }
 
 /// What the checkpointing stage did since the database was opened.
@@ -92,6 +119,11 @@ pub struct CheckpointTotals {
     pub bytes: u64,
     /// Time from the beginning to the end of the writeouts, summed over stripes.
     pub writeout_time: Duration,
+    /// For how long a checkpoint has been waiting for room on the disk: while it does, no log is
+    /// freed. [`CheckpointStage::waiting`] says why.
+    pub waiting_for_room: Option<Duration>,
+    /// Whether checkpointing stopped for good: [`CheckpointStage::failure`] says why.
+    pub stopped: bool,
 }
 
 impl CheckpointStage {
@@ -131,6 +163,7 @@ impl CheckpointStage {
             waiting: VecDeque::new(),
             began_at: checkpointer.last_complete().redo_start,
             writeout_began: None,
+            try_again_at: None,
             checkpointer,
         };
         CheckpointStage {
@@ -170,6 +203,10 @@ impl CheckpointStage {
                 // Nothing came: there is time for a block.
                 Next::Pause => !feed.pause(),
                 Next::GoOn => false,
+                Next::TryAgainAt(at) => {
+                    feed.wait_until(at);
+                    true
+                }
             };
             let mut state = self.stripes[stripe].lock();
             let closed = feed.take(&mut state.waiting) && state.waiting.is_empty();
@@ -183,6 +220,9 @@ impl CheckpointStage {
 
     /// Does what there is to do on every stripe, without waiting. For running without threads.
     pub fn pump(&self) {
+        if !self.segments.process().is_current() {
+            return;
+        }
         for (number, stripe) in self.stripes.iter().enumerate() {
             // Someone else is pumping it.
             let Some(mut state) = stripe.try_lock() else {
@@ -198,20 +238,89 @@ impl CheckpointStage {
     /// also one that is not due yet.
     fn work(&self, number: usize, state: &mut Stripe, quiet: bool) -> Result<(), ()> {
         let started = Instant::now();
-        let outcome = self.try_work(number, state, quiet);
+        // On a client's thread, too, where there are none of our own.
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.try_work(number, state, quiet)));
+        let outcome = outcome
+            .unwrap_or_else(|payload| Err(state.checkpointer.panicked(&message_of(payload))));
         self.busy_nanoseconds
             .fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        outcome.map_err(|error| {
-            tracing::error!(%error, stripe = number, "checkpointing stopped");
-            state.waiting.clear();
-            self.feeds[number].abandon();
-            let reason = format!("nothing can be freed, because checkpointing stopped: {error}");
-            self.status.lock()[number]
-                .failure
-                .get_or_insert(Arc::new(error));
-            self.changed.notify_all();
-            self.room.refuse_when_full(Some(reason.into()));
-        })
+        match outcome {
+            Err(error) if error.may_be_tried_again() => {
+                self.found_no_room(number, state, error);
+                Ok(())
+            }
+            Err(error) => {
+                tracing::error!(%error, stripe = number, "checkpointing stopped");
+                state.waiting.clear();
+                self.feeds[number].abandon();
+                self.status.lock()[number]
+                    .failure
+                    .get_or_insert(Arc::new(error));
+                self.tell_who_needs_room();
+                Err(())
+            }
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// A step found no room; nothing is half done.
+    #[cold]
+    fn found_no_room(&self, number: usize, state: &mut Stripe, error: CheckpointError) {
+        state.try_again_at = Some(Instant::now() + TRY_AGAIN_AFTER);
+        let mut status = self.status.lock();
+        let status_of_mine = &mut status[number];
+        status_of_mine.attempts_failed += 1;
+        let before = status_of_mine.waiting.take();
+        if before.is_none() {
+            tracing::warn!(%error, stripe = number, "the checkpoint waits for room on the disk");
+        }
+        status_of_mine.waiting = Some(Waiting {
+            since: before.map_or_else(Instant::now, |before| before.since),
+            cause: Arc::new(error),
+        });
+        drop(status);
+        self.tell_who_needs_room();
+    }
+
+    /// A step that had found no room has been done.
+    #[cold]
+    fn found_room(&self, number: usize, state: &mut Stripe) {
+        state.try_again_at = None;
+        if let Some(waited) = self.status.lock()[number].waiting.take() {
+            let waited = waited.since.elapsed();
+            tracing::info!(?waited, stripe = number, "the checkpoint goes on");
+        }
+        self.tell_who_needs_room();
+    }
+
+    /// Why nothing is freed, if nothing is, goes to those who wait for the log or for a checkpoint.
+    fn tell_who_needs_room(&self) {
+        let status = self.status.lock();
+        let failed = status.iter().find_map(|status| status.failure.as_ref());
+        let waits = status.iter().find_map(|status| status.waiting.as_ref());
+        let reason = match (failed, waits) {
+            (Some(error), _) => Some(format!(
+                "nothing can be freed, because checkpointing stopped: {error}"
+            )),
+            (None, Some(Waiting { cause, .. })) => Some(format!(
+                "nothing is freed while the checkpoint waits for room on the disk ({cause}); free \
+                 disk space and try again"
+            )),
+            (None, None) => None,
+        };
+        drop(status);
+        self.changed.notify_all();
+        self.room.refuse_when_full(reason.map(Arc::from));
+    }
+
+    /// Whether what found no room is not to be tried again yet.
+    fn is_patient(&self, number: usize, state: &Stripe) -> bool {
+        let Some(at) = state.try_again_at else {
+            return false;
+        };
+        let try_now = std::mem::take(&mut self.status.lock()[number].try_now);
+        // Without a thread every call is an attempt.
+        self.threaded && !try_now && Instant::now() < at
     }
 
     fn try_work(
@@ -222,8 +331,27 @@ impl CheckpointStage {
     ) -> Result<(), CheckpointError> {
         while let Some(group) = state.waiting.pop_front() {
             state.checkpointer.apply(group.header(), group.payload())?;
+            if state.try_again_at.is_none()
+                && let Err(error) = state.checkpointer.write_archive()
+            {
+                if !error.may_be_tried_again() {
+                    return Err(error);
+                }
+                // The others are applied all the same: writers wait for their buffers.
+                self.found_no_room(number, state, error);
+            }
+        }
+        if self.is_patient(number, state) {
+            return Ok(());
+        }
+        let tries_again = state.try_again_at.is_some();
+        if tries_again {
+            state.checkpointer.write_archive()?;
         }
         if !state.checkpointer.is_writing() {
+            if tries_again {
+                self.found_room(number, state);
+            }
             if !self.checkpoint_is_due(number, state) {
                 return Ok(());
             }
@@ -232,10 +360,14 @@ impl CheckpointStage {
             self.writing.fetch_add(1, Ordering::Relaxed);
             state.writeout_began = Some(Instant::now());
         }
-        if !quiet && !self.block_is_due(number, state) {
+        if !quiet && !tries_again && !self.block_is_due(number, state) {
             return Ok(());
         }
-        if let Progress::Complete { .. } = state.checkpointer.write_next_block()? {
+        let progress = state.checkpointer.write_next_block()?;
+        if state.try_again_at.is_some() {
+            self.found_room(number, state);
+        }
+        if let Progress::Complete { .. } = progress {
             self.writing.fetch_sub(1, Ordering::Relaxed);
             if let Some(began) = state.writeout_began.take() {
                 let nanoseconds = began.elapsed().as_nanos() as u64;
@@ -249,6 +381,9 @@ impl CheckpointStage {
 
     /// What a stripe's thread does after its work. What was asked for meanwhile nudges the feed.
     fn next(&self, number: usize, state: &Stripe) -> Next {
+        if let Some(at) = state.try_again_at {
+            return Next::TryAgainAt(at);
+        }
         let writing = state.checkpointer.is_writing();
         let due = match writing {
             true => self.block_is_due(number, state),
@@ -284,10 +419,15 @@ impl CheckpointStage {
     /// A stripe's checkpoint is complete: the log that no stripe needs is freed (I6).
     fn completed(&self, number: usize, checkpointer: &Checkpointer) {
         let mut status = self.status.lock();
-        let wanted = status[number].wanted;
-        status[number] = Status::of(checkpointer);
-        status[number].wanted =
-            wanted.filter(|wanted| wanted.group > status[number].complete_from.group);
+        let before = status[number].clone();
+        let of_now = Status::of(checkpointer);
+        status[number] = Status {
+            wanted: before
+                .wanted
+                .filter(|wanted| wanted.group > of_now.complete_from.group),
+            attempts_failed: before.attempts_failed,
+            ..of_now
+        };
         let needed_from = status
             .iter()
             .map(|s| s.needed_from)
@@ -307,12 +447,13 @@ impl CheckpointStage {
             // A standby that has it already is not asked again, and so would not answer.
             if !at_standby || stripe.complete_from.group < position.group {
                 stripe.wanted = stripe.wanted.max(Some(position));
+                stripe.try_now = true;
             }
         }
         drop(status);
         self.feeds.iter().for_each(|feed| feed.nudge());
         if let Some(standby) = self.wanted.lock().take() {
-            standby.wake();
+            wake(standby);
         }
     }
 
@@ -320,8 +461,12 @@ impl CheckpointStage {
     /// on the caller's time.
     ///
     /// # Errors
-    /// What stopped a stripe.
+    /// What stopped a stripe; [`CheckpointError::Waiting`] if the disk has no room for it: then it is
+    /// taken as soon as there is some.
     pub fn take(&self, position: LogPosition) -> Result<(), Arc<CheckpointError>> {
+        self.check_process()?;
+        let failed = |status: &Status| status.attempts_failed;
+        let before: Vec<u64> = self.status.lock().iter().map(failed).collect();
         self.want(position);
         // At a standby there is nothing to pump here.
         let waits = self.threaded || self.stripes.is_empty();
@@ -336,6 +481,14 @@ impl CheckpointStage {
             if status.iter().all(|s| s.wanted.is_none()) {
                 return Ok(());
             }
+            let mut tried = status.iter().zip(&before);
+            let found_no_room = tried.find_map(|(status, &before)| match &status.waiting {
+                Some(waiting) if status.attempts_failed > before => Some(waiting.cause.clone()),
+                _ => None,
+            });
+            if let Some(cause) = found_no_room {
+                return Err(Arc::new(CheckpointError::Waiting { cause }));
+            }
             if waits {
                 self.changed.wait(&mut status);
             }
@@ -344,11 +497,16 @@ impl CheckpointStage {
 
     /// Without threads: takes a checkpoint, and returns whether it freed some segment of the log.
     /// With threads, or at a standby: asks for one that has everything before `position`, and
-    /// returns at once.
+    /// returns at once whether the log's [`Room`] will hear of it in any case: that it is complete,
+    /// or why it is not.
+    ///
+    /// # Errors
+    /// As [`CheckpointStage::take`].
     pub fn free_some(&self, position: LogPosition) -> Result<bool, Arc<CheckpointError>> {
+        self.check_process()?;
         if self.threaded || self.is_at_standby() {
             self.want(position);
-            return Ok(false);
+            return Ok(!self.is_at_standby());
         }
         let (before, _) = self.segments.count();
         // All that is durable, not only what somebody has come to apply: a checkpoint that another
@@ -364,9 +522,37 @@ impl CheckpointStage {
         Ok(self.segments.count().0 < before)
     }
 
+    /// A thread of the engine died: whoever waits for a checkpoint is told, since it may never come.
+    pub fn give_up(&self, reason: &LogError) {
+        if self.check_process().is_err() {
+            return;
+        }
+        let error = Arc::new(CheckpointError::Poisoned {
+            cause: reason.to_string(),
+        });
+        for status in self.status.lock().iter_mut() {
+            status.failure.get_or_insert(error.clone());
+        }
+        self.changed.notify_all();
+    }
+
+    /// Before any lock is taken: a forked child has locks that are never given back.
+    fn check_process(&self) -> Result<(), Arc<CheckpointError>> {
+        let check = self.segments.process().check();
+        check.map_err(|forked| Arc::new(forked.into()))
+    }
+
     /// Why checkpointing stopped, if it did.
     pub fn failure(&self) -> Option<Arc<CheckpointError>> {
         self.status.lock().iter().find_map(|s| s.failure.clone())
+    }
+
+    /// Whether a checkpoint waits for room on the disk, and since when: the stripe that has waited
+    /// longest. It goes on by itself.
+    pub fn waiting(&self) -> Option<Waiting> {
+        let status = self.status.lock();
+        let waiting = status.iter().filter_map(|status| status.waiting.clone());
+        waiting.min_by_key(|waiting| waiting.since)
     }
 
     /// From where the log is needed.
@@ -454,6 +640,12 @@ impl CheckpointStage {
             blocks: status.iter().map(|s| s.blocks).sum(),
             bytes: status.iter().map(|s| s.bytes).sum(),
             writeout_time: Duration::from_nanos(self.writing_nanoseconds.load(Ordering::Relaxed)),
+            waiting_for_room: status
+                .iter()
+                .filter_map(|s| s.waiting.as_ref())
+                .map(|waiting| waiting.since.elapsed())
+                .max(),
+            stopped: status.iter().any(|s| s.failure.is_some()),
         }
     }
 
@@ -474,6 +666,9 @@ impl Status {
             bytes: statistics.bytes,
             wanted: None,
             failure: None,
+            waiting: None,
+            attempts_failed: 0,
+            try_now: false,
         }
     }
 }

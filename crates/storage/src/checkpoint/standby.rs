@@ -20,8 +20,10 @@ use crate::log::room::Room;
 use crate::log::segment::{LOG_DIRECTORY, Segments, segment_of_file};
 use crate::log::{LogError, LogPosition, Lsn};
 use crate::manifest::Manifest;
+use crate::process::FORKED;
 use crate::store::{PageStore, StoreError};
-use parking_lot::Mutex;
+use crate::sync::futex::Mutex;
+use crate::user_code::wake;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,6 +75,9 @@ pub struct Image {
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
+    /// This process was forked from the one that named the standby.
+    #[error("{}", FORKED)]
+    Forked,
     /// It cannot be reached, or the connection broke.
     #[error(
         "the standby at {address} cannot be reached ({cause}); start it there and try again, or, if \
@@ -188,18 +193,21 @@ impl ShippedLog {
     pub(crate) fn close(&self) {
         self.closing.closed.store(true, Ordering::SeqCst);
         let wakers = std::mem::take(&mut *self.closing.wakers.lock());
-        wakers.into_iter().for_each(Waker::wake);
+        wakers.into_iter().for_each(wake);
     }
 
     /// Ready when the database is being closed; else the waker is woken then.
     pub fn poll_closed(&self, waker: &Waker) -> Poll<()> {
+        let mut new = Some(waker.clone());
         let mut wakers = self.closing.wakers.lock();
         if self.closing.closed.load(Ordering::SeqCst) {
+            drop(wakers);
             return Poll::Ready(());
         }
         if !wakers.iter().any(|known| known.will_wake(waker)) {
-            wakers.push(waker.clone());
+            wakers.extend(new.take());
         }
+        drop(wakers);
         Poll::Pending
     }
 
@@ -283,7 +291,10 @@ impl ShippedLog {
 
     /// The checkpoint that is wanted of the standby; the waker is woken when another is.
     pub fn wanted(&self, waker: &Waker) -> Option<LogPosition> {
-        *self.stage.wanted.lock() = Some(waker.clone());
+        // Cloned and dropped without our lock: it is not our code.
+        let waker = waker.clone();
+        let before = self.stage.wanted.lock().replace(waker);
+        drop(before);
         self.stage
             .status
             .lock()
@@ -320,6 +331,9 @@ impl ShippedLog {
             bytes: progress.bytes,
             wanted: wanted.filter(|wanted| wanted.group > progress.complete_from.group),
             failure: status_of_standby.failure.take(),
+            waiting: None,
+            attempts_failed: 0,
+            try_now: false,
         };
         let needed_from = status_of_standby.needed_from;
         drop(status);
@@ -344,6 +358,9 @@ impl CheckpointStage {
             bytes: 0,
             wanted: None,
             failure: None,
+            waiting: None,
+            attempts_failed: 0,
+            try_now: false,
         };
         // There is nothing to begin here.
         let never = CheckpointInterval {

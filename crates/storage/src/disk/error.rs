@@ -1,5 +1,6 @@
 //! What can go wrong at the disk: always with the file, the offset and the operation.
 
+use rustix::io::Errno;
 use std::io;
 
 /// A failed disk operation.
@@ -34,8 +35,28 @@ impl DiskError {
         }
     }
 
-    /// Whether the disk has no more room.
+    /// Whether the disk has no more room, or its user may have no more.
     pub fn is_full(&self) -> bool {
-        self.source.kind() == io::ErrorKind::StorageFull
+        matches!(
+            self.source.kind(),
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+        )
+    }
+
+    /// Whether the same operation may be tried again later: it found no room, no descriptor or no
+    /// memory, or was interrupted, so its cause may pass, and whoever does all of it again has done
+    /// it. Never so for a sync: after one that failed nobody knows what is stable (I7).
+    pub fn may_be_tried_again(&self) -> bool {
+        const PASSING: [Errno; 6] = [
+            Errno::MFILE,
+            Errno::NFILE,
+            Errno::NOMEM,
+            Errno::NOBUFS,
+            Errno::INTR,
+            Errno::AGAIN,
+        ];
+        let passing = |code| PASSING.iter().any(|errno| errno.raw_os_error() == code);
+        !self.operation.starts_with("sync")
+            && (self.is_full() || self.source.raw_os_error().is_some_and(passing))
     }
 }

@@ -7,20 +7,27 @@
 //! - a write is stable only after [`DiskFile::sync`] of that file, or [`DiskFile::write_durable_at`],
 //!   returned `Ok`;
 //! - until then any subset of its [`SECTOR_SIZE`] sectors may be there after a crash;
-//! - a create, rename or remove is stable only after [`Disk::sync_directory`] returned `Ok`;
+//! - a create, rename or remove is stable only after [`Disk::sync_directory`] returned `Ok`; a
+//!   directory only after [`Disk::create_directory`] did, also if it was there before;
 //! - a rename is atomic: after a crash either the old or the new name is there;
-//! - after a sync that failed, nothing is known of any write since the last good one (I7).
+//! - what can be read or listed need not be stable: whoever wrote it may have been killed before the
+//!   sync, so whoever goes on makes it stable before building on it;
+//! - after a sync that failed, nothing is known of any write since the last good one (I7). Everybody
+//!   may go on reading it, the next process too, while later syncs succeed and do nothing for it:
+//!   what is not proved durable by something later must be written again, not just synced.
 
 mod buffer;
 mod check;
 mod error;
+mod inherited;
 mod random;
 mod real;
 mod simulated;
 
 pub use buffer::AlignedBuffer;
 pub use error::DiskError;
-pub use random::Random;
+pub(crate) use inherited::leave_parents_locks;
+pub use random::{Random, system_random};
 pub use real::RealDisk;
 pub use simulated::{Faults, SimulatedDisk};
 
@@ -52,7 +59,8 @@ pub enum Create {
 }
 
 /// Held while this process has the database open; released when dropped, and by the operating
-/// system when the holder dies.
+/// system when the holder dies. A child that the holder forks does not hold it: dropped there, it
+/// is not released.
 pub trait DiskLock: Send + Sync + std::fmt::Debug {
     /// Makes an exclusive lock a shared one. This is not one step: another holder may come in
     /// between, and then the answer is `false` and this holds nothing any more.
@@ -75,7 +83,8 @@ pub trait Disk: Send + Sync + std::fmt::Debug {
     /// The file names directly in a directory (`""` is the root), sorted, without the directory's
     /// name. A directory that is absent has no files.
     fn list(&self, directory: &str) -> Result<Vec<String>, DiskError>;
-    /// Creates a directory and its parents if absent, and makes that stable.
+    /// Creates a directory and its parents if absent, and makes that stable; if they are there, it is
+    /// made stable too.
     fn create_directory(&self, directory: &str) -> Result<(), DiskError>;
     /// Makes creates, renames and removes in a directory stable.
     fn sync_directory(&self, directory: &str) -> Result<(), DiskError>;

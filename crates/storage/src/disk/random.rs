@@ -3,6 +3,32 @@
 //!
 //! SplitMix64, from Steele, Lea & Flood, *Fast Splittable Pseudorandom Number Generators* (2014).
 
+/// A number that nobody can know: from the operating system, also in a forked child, which would
+/// otherwise go on with its parent's.
+pub fn system_random() -> u64 {
+    let mut bytes = [0; 8];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        let flags = rustix::rand::GetRandomFlags::empty();
+        match rustix::rand::getrandom(&mut bytes[filled..], flags) {
+            Ok(more) => filled += more,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return of_the_standard_library(),
+        }
+    }
+    u64::from_ne_bytes(bytes)
+}
+
+/// Where the system call is forbidden or missing: the standard library's hashers have keys, too.
+#[cold]
+fn of_the_standard_library() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    let keys = std::collections::hash_map::RandomState::new();
+    let mut hasher = keys.build_hasher();
+    hasher.write_u32(std::process::id());
+    hasher.finish()
+}
+
 /// A seeded generator; not for secrets.
 ///
 /// ```

@@ -6,13 +6,16 @@
 //! read or write) they go through it, and nothing else changes: the alignment rule stays, so that a
 //! program tested here works there.
 
+use super::inherited::Inherited;
 use super::{
     Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile, DiskLock, check,
 };
+use crate::process::Process;
 use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 use std::fs::File;
 use std::io::{self, IoSlice};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -39,8 +42,10 @@ pub struct RealDisk {
 }
 
 impl RealDisk {
-    /// Opens a directory as a disk. If it is absent it and its parents are created, and that is
-    /// made stable.
+    /// Opens a directory as a disk. If it is absent it and its parents are created. It is made
+    /// stable in any case, because whoever created it may have been killed before: each directory
+    /// above it on the same file system is synced, but for those that this user may not open (to
+    /// create a directory in such a one is an error).
     ///
     /// # Errors
     /// If the directory cannot be created, or is not a directory.
@@ -50,7 +55,7 @@ impl RealDisk {
         // Made absolute, so that a later change of the working directory does no harm.
         let root =
             std::path::absolute(root).map_err(|error| DiskError::new("open", shown(), 0, error))?;
-        create_directory_durably(&root)?;
+        create_directory_durably(&root, None)?;
         Ok(RealDisk { root })
     }
 
@@ -82,8 +87,8 @@ impl RealDisk {
         // same process is refused too, and it dies with the last descriptor.
         match uninterrupted(|| rustix::fs::flock(&file, how)) {
             Ok(()) => {
-                let name = path.display().to_string();
-                Ok(Some(Box::new(RealLock { file, name })))
+                let lock = RealLock::new(file, &path).map_err(failed)?;
+                Ok(Some(Box::new(lock)))
             }
             Err(Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(failed(error)),
@@ -95,31 +100,67 @@ fn path_error(operation: &'static str, path: &Path, error: impl Into<io::Error>)
     DiskError::new(operation, path.display().to_string(), 0, error.into())
 }
 
-/// Creates a directory and its parents, syncing the directory that each new one is entered in.
-fn create_directory_durably(path: &Path) -> Result<(), DiskError> {
-    if path.is_dir() {
+/// Creates a directory and its parents if absent, and makes their names stable, also those that were
+/// there: up to `below`, whose own name is stable, or to the root of the file system.
+fn create_directory_durably(path: &Path, below: Option<&Path>) -> Result<(), DiskError> {
+    if Some(path) == below {
         return Ok(());
     }
-    let parent = path.parent();
-    if let Some(parent) = parent {
-        create_directory_durably(parent)?;
+    let Some(parent) = path.parent() else {
+        return Ok(());
+    };
+    if path.is_dir() {
+        return make_name_stable(path, parent, below);
     }
+    create_directory_durably(parent, below)?;
     match std::fs::create_dir(path) {
         Ok(()) => {}
         // Someone else was faster; their entry may not be stable yet, so it is synced as well.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
         Err(error) => return Err(path_error("create directory", path, error)),
     }
-    parent.map_or(Ok(()), sync_directory_at)
+    sync_directory_at(parent)
+}
+
+/// Syncs the directories above one that was found, each of which may have been made by a process that
+/// was killed before it could.
+fn make_name_stable(path: &Path, parent: &Path, below: Option<&Path>) -> Result<(), DiskError> {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| std::fs::metadata(path).map(|found| found.dev());
+    // A mount point's name is of no use to what is mounted there.
+    match (device(path), device(parent)) {
+        (Ok(here), Ok(above)) if here == above => {}
+        _ => return Ok(()),
+    }
+    match sync_directory_at(parent) {
+        Ok(()) => {}
+        Err(error) if cannot_be_synced(&error.source) => {}
+        Err(error) => return Err(error),
+    }
+    create_directory_durably(parent, below)
+}
+
+/// Whether it is not the disk that failed: the directory is not this user's to open, or its file
+/// system does not sync directories or is read-only.
+fn cannot_be_synced(error: &io::Error) -> bool {
+    let refusals = [
+        Errno::ACCESS,
+        Errno::PERM,
+        Errno::ROFS,
+        Errno::INVAL,
+        Errno::NOSYS,
+        Errno::OPNOTSUPP,
+    ];
+    Errno::from_io_error(error).is_some_and(|errno| refusals.contains(&errno))
 }
 
 fn sync_directory_at(path: &Path) -> Result<(), DiskError> {
-    let sync = || {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = uninterrupted(|| rustix::fs::open(path, flags, Mode::empty()))?;
-        uninterrupted(|| rustix::fs::fsync(&directory))
-    };
-    sync().map_err(|error| path_error("sync directory", path, error))
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    // Told apart: that a directory could not be opened has left nothing unknown.
+    let directory = uninterrupted(|| rustix::fs::open(path, flags, Mode::empty()))
+        .map_err(|error| path_error("open directory", path, error))?;
+    uninterrupted(|| rustix::fs::fsync(&directory))
+        .map_err(|error| path_error("sync directory", path, error))
 }
 
 /// Repeats a system call for as long as a signal interrupts it.
@@ -170,6 +211,7 @@ impl Disk for RealDisk {
         let (file, direct) =
             open_file(&path, access, create).map_err(|error| path_error("open", &path, error))?;
         Ok(Box::new(RealFile {
+            process: Process::current(),
             file,
             name: path.display().to_string(),
             access,
@@ -216,7 +258,8 @@ impl Disk for RealDisk {
     }
 
     fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
-        create_directory_durably(&self.directory_path("create directory", directory)?)
+        let path = self.directory_path("create directory", directory)?;
+        create_directory_durably(&path, Some(&self.root))
     }
 
     fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
@@ -249,14 +292,34 @@ impl Disk for RealDisk {
 /// The lock is held until this is dropped, or until the process is gone.
 #[derive(Debug)]
 struct RealLock {
+    process: Process,
+    // Before the file, whose number may be another one's as soon as it is closed.
+    _inherited: Inherited,
     file: File,
     name: String,
 }
 
+impl RealLock {
+    /// `file`, opened at this path, has the lock.
+    fn new(file: File, path: &Path) -> rustix::io::Result<Self> {
+        let (spare, _) = open_file(path, Access::Buffered, Create::No)?;
+        Ok(RealLock {
+            process: Process::current(),
+            _inherited: Inherited::new(file.as_fd(), spare.into())?,
+            file,
+            name: path.display().to_string(),
+        })
+    }
+}
+
 impl Drop for RealLock {
     /// Gives the lock back and does not leave that to the closing of the file: a process that another
-    /// thread is just starting has a copy of the descriptor until it runs its own program.
+    /// thread is just starting has a copy of the descriptor until it runs its own program. A forked
+    /// child gives nothing back: the lock is its parent's.
     fn drop(&mut self) {
+        if !self.process.is_current() {
+            return;
+        }
         let unlocked = uninterrupted(|| rustix::fs::flock(&self.file, FlockOperation::Unlock));
         if let Err(error) = unlocked {
             tracing::warn!(%error, "the database's lock goes only with its file");
@@ -266,6 +329,10 @@ impl Drop for RealLock {
 
 impl DiskLock for RealLock {
     fn share(&mut self) -> Result<bool, DiskError> {
+        if let Err(forked) = self.process.check() {
+            let forked = io::Error::other(forked);
+            return Err(DiskError::new("share", &*self.name, 0, forked));
+        }
         let how = FlockOperation::NonBlockingLockShared;
         match uninterrupted(|| rustix::fs::flock(&self.file, how)) {
             Ok(()) => Ok(true),
@@ -277,6 +344,8 @@ impl DiskLock for RealLock {
 
 #[derive(Debug)]
 struct RealFile {
+    /// Only the process that opened it writes to it.
+    process: Process,
     file: File,
     name: String,
     access: Access,
@@ -340,6 +409,12 @@ impl RealFile {
             }
         }
         Ok(())
+    }
+
+    /// The last line of defence: what a forked child has in memory is its parent's.
+    fn check_process(&self, operation: &'static str, offset: u64) -> Result<(), DiskError> {
+        let check = self.process.check();
+        check.map_err(|forked| self.error(operation, offset, io::Error::other(forked)))
     }
 
     fn write_unchecked(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
@@ -414,11 +489,13 @@ impl DiskFile for RealFile {
 
     fn write_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
         self.check("write", offset, from)?;
+        self.check_process("write", offset)?;
         self.write_unchecked(offset, from)
     }
 
     fn write_durable_at(&self, offset: u64, from: &[u8]) -> Result<(), DiskError> {
         self.check("write", offset, from)?;
+        self.check_process("durable write", offset)?;
         if self.write_through.load(Ordering::Relaxed) {
             let write = |bytes: &[u8], at| {
                 let slices = [IoSlice::new(bytes)];
@@ -450,6 +527,7 @@ impl DiskFile for RealFile {
         check::aligned_length(self.access, length)
             .and_then(|()| check::range(length, 0))
             .map_err(|error| self.error("preallocate", length, error))?;
+        self.check_process("preallocate", length)?;
         let from = self.len()?;
         if from < length {
             self.allocate(from, length)?;
@@ -472,6 +550,7 @@ mod tests {
         let direct = AtomicBool::new(direct);
         let write_through = AtomicBool::new(true);
         RealFile {
+            process: Process::current(),
             file,
             name: path.display().to_string(),
             access,
@@ -515,14 +594,41 @@ mod tests {
         let path = directory.path().join("LOCK");
         let file = File::create(&path).unwrap();
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).unwrap();
-        let name = path.display().to_string();
-        let lock = RealLock { file, name };
+        let lock = RealLock::new(file, &path).unwrap();
         let inherited = lock.file.try_clone().unwrap();
         let disk = RealDisk::open(directory.path()).unwrap();
         assert!(disk.lock("LOCK").unwrap().is_none(), "it is held");
         drop(lock);
         assert!(disk.lock("LOCK").unwrap().is_some());
         drop(inherited);
+    }
+
+    #[test]
+    fn a_directory_under_one_that_may_not_be_opened_is_a_disk_all_the_same() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let closed = directory.path().join("closed");
+        let root = closed.join("bank.sdx");
+        std::fs::create_dir_all(&root).unwrap();
+        // May be passed through and not be read. (Whoever may do everything may read it.)
+        let passable = std::fs::Permissions::from_mode(0o311);
+        std::fs::set_permissions(&closed, passable).unwrap();
+        let disk = RealDisk::open(&root).unwrap();
+        disk.create_directory("log/old").unwrap();
+        disk.create_directory("log/old").unwrap();
+        assert!(root.join("log/old").is_dir());
+        let readable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&closed, readable).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_synced_is_told_from_a_disk_that_failed() {
+        for refusal in [Errno::ACCESS, Errno::ROFS, Errno::INVAL] {
+            assert!(cannot_be_synced(&refusal.into()));
+        }
+        for failure in [Errno::IO, Errno::NOSPC, Errno::NOENT] {
+            assert!(!cannot_be_synced(&failure.into()));
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::chunk::{CHUNK_HEADER_BYTES, ChunkHeader};
 use super::{JOURNAL_DIRECTORY, JournalError, journal_file, number_of_file};
 use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile};
 use crate::log::LogPosition;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Bytes read at once: a usual chunk, whole.
@@ -134,6 +135,9 @@ pub struct ArchiveEnd {
     /// What stands where the next chunk was looked for, if not a file's end: what a crash tore, or
     /// damage.
     pub stop: Option<Stop>,
+    /// Where in the file the first chunk starts that no later one knew durable; `offset` if there is
+    /// none.
+    unproved: u64,
 }
 
 /// Something in the archive that is no chunk.
@@ -155,6 +159,7 @@ impl ArchiveEnd {
             next_chunk: header.number + 1,
             position: header.to,
             stop: None,
+            unproved: offset,
         }
     }
 
@@ -165,6 +170,7 @@ impl ArchiveEnd {
         next_chunk: 0,
         position: LogPosition::START,
         stop: None,
+        unproved: 0,
     };
 }
 
@@ -177,11 +183,16 @@ pub fn find_end(disk: &dyn Disk, identity: u64) -> Result<ArchiveEnd, JournalErr
     for &number in files.iter().rev() {
         let file = ArchiveFile::open(disk, identity, number)?;
         let mut end: Option<ArchiveEnd> = None;
+        // The chunks that none of those behind them knew durable, and where they start.
+        let mut unproved: VecDeque<(u64, u64)> = VecDeque::new();
         let reason = loop {
             let offset = end.map_or(0, |end| end.offset);
             match file.chunk_at(offset, &mut buffer)? {
                 ChunkState::Valid(header) if continues(end, &header) => {
                     end = Some(ArchiveEnd::after(&header, number, offset));
+                    let proved = |&mut (chunk, _): &mut _| chunk < header.durable_chunks;
+                    while unproved.pop_front_if(proved).is_some() {}
+                    unproved.push_back((header.number, offset));
                 }
                 ChunkState::Valid(_) => break Some(NOT_NEXT),
                 ChunkState::End => break None,
@@ -197,7 +208,12 @@ pub fn find_end(disk: &dyn Disk, identity: u64) -> Result<ArchiveEnd, JournalErr
             });
         }
         if let Some(end) = end {
-            return Ok(ArchiveEnd { stop, ..end });
+            let unproved = unproved.front().map_or(end.offset, |&(_, offset)| offset);
+            return Ok(ArchiveEnd {
+                stop,
+                unproved,
+                ..end
+            });
         }
     }
     Ok(ArchiveEnd {
@@ -208,14 +224,25 @@ pub fn find_end(disk: &dyn Disk, identity: u64) -> Result<ArchiveEnd, JournalErr
 }
 
 /// Makes stable what [`find_end`] found: its writer may have been killed before it did so, and whoever
-/// goes on takes it for durable. The files before the last are.
+/// goes on takes it for durable. The files before the last are. Its sync may have failed, and another
+/// one need not help then, so the chunks that no later one knew durable are written again.
 pub(crate) fn make_stable(disk: &dyn Disk, end: &ArchiveEnd) -> Result<(), DiskError> {
     if end.position == LogPosition::START {
         return Ok(());
     }
-    let name = journal_file(end.file);
-    disk.open(&name, Access::Direct, Create::No)?.sync()?;
-    disk.sync_directory(JOURNAL_DIRECTORY)
+    let file = disk.open(&journal_file(end.file), Access::Direct, Create::No)?;
+    let mut piece = AlignedBuffer::with_capacity(READ_BYTES);
+    let mut at = end.unproved;
+    while at < end.offset {
+        let length = (end.offset - at).min(READ_BYTES as u64);
+        piece.clear();
+        piece.extend_zeroed(length as usize);
+        let read = file.read_at(at, &mut piece)?;
+        piece.truncate(read);
+        file.write_at(at, &piece)?;
+        at += length;
+    }
+    file.sync()
 }
 
 const NOT_NEXT: &str = "a chunk that does not continue the one before";
@@ -251,6 +278,32 @@ impl ArchiveReader {
             end: None,
             stop: None,
             buffer: AlignedBuffer::with_capacity(DIRECT_ALIGNMENT),
+        })
+    }
+
+    /// Looks which files there are now. At the archive's end, [`ArchiveReader::next_chunk`] then finds
+    /// what was written since.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn look_again(&mut self) -> Result<(), JournalError> {
+        let mut files = files(&*self.disk)?;
+        if let Some(open) = self.file_number() {
+            files.retain(|number| *number > open);
+        }
+        self.files = files.into_iter();
+        Ok(())
+    }
+
+    /// Whether files that this reader has not read, or not to its end, were removed as too old.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn is_overtaken(&self) -> Result<bool, JournalError> {
+        let oldest = files(&*self.disk)?.first().copied();
+        Ok(match (self.file_number(), oldest) {
+            (Some(open), Some(oldest)) => open < oldest,
+            (file, oldest) => file.is_some() || oldest.is_some(),
         })
     }
 

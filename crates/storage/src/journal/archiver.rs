@@ -4,7 +4,9 @@
 //!
 //! Invariants: chunks begin and end between groups; [`Archiver::durable_end`] moves only after a
 //! sync; a file is synced whole before the next one is begun; memory is bounded by a chunk and the
-//! largest group (I10).
+//! largest group (I10). While the disk has no room, chunks wait in memory, at most what the log has
+//! of rows: it is not freed before they are durable here (I6). A write that failed for want of room
+//! is done again whole, at the same place.
 
 use super::archive::{ArchiveEnd, ArchiveFile, files};
 use super::chunk::chunk_bytes_on_disk;
@@ -36,13 +38,40 @@ pub struct Archiver {
     older: VecDeque<(u64, u64)>,
     /// Where the next chunk goes, and from which position its rows are.
     end: ArchiveEnd,
-    /// Room for the header, then the sections of the groups from `end.position` to `gathered`.
-    buffer: AlignedBuffer,
+    /// Chunks that are complete and not written yet, the oldest first.
+    waiting: VecDeque<Chunk>,
+    /// The chunk that is being gathered.
+    chunk: Chunk,
+    /// A buffer for the next one.
+    spare: Option<AlignedBuffer>,
     gathered: LogPosition,
-    rows: u64,
-    /// Where the section of the current group starts in the buffer.
+    /// Where the section of the current group starts in the chunk's buffer.
     section: Option<usize>,
     durable: LogPosition,
+    /// The chunks before this one are durable.
+    durable_chunks: u64,
+}
+
+/// Rows on their way to the archive.
+#[derive(Debug)]
+struct Chunk {
+    /// They are those of the groups from here on.
+    from: LogPosition,
+    rows: u64,
+    /// Room for the header, then the sections of the groups.
+    buffer: AlignedBuffer,
+}
+
+impl Chunk {
+    fn empty(from: LogPosition, mut buffer: AlignedBuffer) -> Chunk {
+        buffer.clear();
+        buffer.extend_zeroed(CHUNK_HEADER_BYTES);
+        Chunk {
+            from,
+            rows: 0,
+            buffer,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +94,8 @@ impl Archiver {
             Retention::KeepBytes(bytes) => Some(bytes),
             Retention::Nothing => return None,
         };
-        let mut archiver = Archiver {
+        let buffer = AlignedBuffer::with_capacity(DIRECT_ALIGNMENT);
+        Some(Archiver {
             disk,
             identity,
             keep_bytes,
@@ -76,14 +106,14 @@ impl Archiver {
             file: None,
             older: VecDeque::new(),
             end,
-            buffer: AlignedBuffer::with_capacity(DIRECT_ALIGNMENT),
+            waiting: VecDeque::new(),
+            chunk: Chunk::empty(end.position, buffer),
+            spare: None,
             gathered: end.position,
-            rows: 0,
             section: None,
             durable: end.position,
-        };
-        archiver.clear();
-        Some(archiver)
+            durable_chunks: end.next_chunk,
+        })
     }
 
     /// The same with small chunks and files, so that tests see many of them.
@@ -94,12 +124,6 @@ impl Archiver {
             file_bytes,
         };
         self
-    }
-
-    fn clear(&mut self) {
-        self.buffer.clear();
-        self.buffer.extend_zeroed(CHUNK_HEADER_BYTES);
-        self.rows = 0;
     }
 
     /// Takes the journal records of a group; call [`Archiver::end_group`] when it had them all.
@@ -120,37 +144,62 @@ impl Archiver {
         }
     }
 
-    /// All journal records of this group were given. Writes a chunk if one is full.
-    pub(crate) fn end_group(&mut self, header: &GroupHeader) -> Result<(), JournalError> {
+    /// All journal records of this group were given. A chunk that is full now waits to be written
+    /// ([`Archiver::write_waiting`]).
+    pub(crate) fn end_group(&mut self, header: &GroupHeader) {
         if header.number < self.gathered.group {
-            return Ok(());
+            return;
         }
         debug_assert_eq!(header.number, self.gathered.group, "groups come in order");
         if let Some(start) = self.section.take() {
+            let buffer = &mut self.chunk.buffer;
             // The group's size is 32 bits, so its part of the records is.
-            let records_bytes = (self.buffer.len() - start - SECTION_HEAD_BYTES) as u32;
+            let records_bytes = (buffer.len() - start - SECTION_HEAD_BYTES) as u32;
             let at = start + SectionHead::RECORDS_BYTES_AT;
-            self.buffer[at..at + 4].copy_from_slice(&records_bytes.to_le_bytes());
+            buffer[at..at + 4].copy_from_slice(&records_bytes.to_le_bytes());
         }
         self.gathered = header.next_position();
-        if self.buffer.len() - CHUNK_HEADER_BYTES >= self.limits.chunk_bytes {
-            self.write_chunk()?;
+        if self.chunk.buffer.len() - CHUNK_HEADER_BYTES >= self.limits.chunk_bytes {
+            self.close_chunk();
+        }
+    }
+
+    fn close_chunk(&mut self) {
+        let buffer = self.spare.take();
+        let buffer = buffer.unwrap_or_else(|| AlignedBuffer::with_capacity(DIRECT_ALIGNMENT));
+        let next = Chunk::empty(self.gathered, buffer);
+        let chunk = std::mem::replace(&mut self.chunk, next);
+        self.waiting.push_back(chunk);
+    }
+
+    /// Writes the chunks that are complete. After an error that may be tried again
+    /// ([`JournalError::may_be_tried_again`]) the rest still waits.
+    pub(crate) fn write_waiting(&mut self) -> Result<(), JournalError> {
+        while let Some(mut chunk) = self.waiting.pop_front() {
+            let next = self.waiting.front().unwrap_or(&self.chunk).from;
+            if let Err(error) = self.write_chunk(&mut chunk, next) {
+                self.waiting.push_front(chunk);
+                return Err(error);
+            }
+            self.spare = Some(chunk.buffer);
         }
         Ok(())
     }
 
     /// Writes what was gathered and makes the whole archive durable up to the last group given.
-    /// Removes old files if they are not to be kept.
+    /// Removes old files if they are not to be kept. After an error that may be tried again
+    /// everything that is not written still waits.
     pub fn sync(&mut self) -> Result<(), JournalError> {
-        if self.durable == self.gathered {
-            return Ok(());
+        if self.durable != self.gathered {
+            if self.chunk.from != self.gathered {
+                // Also without a row: it says that there were none up to here, so that the log can
+                // go.
+                self.close_chunk();
+            }
+            self.write_waiting()?;
+            self.open_file()?.sync()?;
+            self.synced();
         }
-        if self.end.position != self.gathered {
-            // Also without a row: it says that there were none up to here, so that the log can go.
-            self.write_chunk()?;
-        }
-        self.open_file()?.sync()?;
-        self.durable = self.end.position;
         self.remove_old_files()
     }
 
@@ -159,41 +208,44 @@ impl Archiver {
         self.durable
     }
 
-    fn write_chunk(&mut self) -> Result<(), JournalError> {
-        let payload_bytes = self.buffer.len() - CHUNK_HEADER_BYTES;
-        let header = ChunkHeader {
-            identity: self.identity,
-            number: self.end.next_chunk,
-            from: self.end.position,
-            to: self.gathered,
-            rows: self.rows,
-            payload_bytes: payload_bytes as u32,
-            payload_checksum: crc32c::crc32c(&self.buffer[CHUNK_HEADER_BYTES..]),
-        };
-        header.encode(self.buffer.first_chunk_mut().expect("room for a header"));
+    fn write_chunk(&mut self, chunk: &mut Chunk, to: LogPosition) -> Result<(), JournalError> {
+        let payload_bytes = chunk.buffer.len() - CHUNK_HEADER_BYTES;
         let length = chunk_bytes_on_disk(payload_bytes);
-        self.buffer.extend_zeroed(length);
         if self.end.offset > 0 && self.end.offset + length as u64 > self.limits.file_bytes {
             self.next_file()?;
         }
         self.open_file()?;
+        let buffer = &mut chunk.buffer;
+        let header = ChunkHeader {
+            identity: self.identity,
+            number: self.end.next_chunk,
+            durable_chunks: self.durable_chunks,
+            from: chunk.from,
+            to,
+            rows: chunk.rows,
+            payload_bytes: payload_bytes as u32,
+            payload_checksum: crc32c::crc32c(&buffer[CHUNK_HEADER_BYTES..]),
+        };
+        header.encode(buffer.first_chunk_mut().expect("room for a header"));
+        buffer.extend_zeroed(length);
         let file = self.file.as_ref().expect("opened above");
-        file.write_at(self.end.offset, &self.buffer)?;
+        let written = file.write_at(self.end.offset, buffer);
+        // As it was, for another attempt.
+        buffer.truncate(CHUNK_HEADER_BYTES + payload_bytes);
+        written?;
         self.end.offset += length as u64;
         self.end.next_chunk += 1;
-        self.end.position = self.gathered;
-        self.clear();
+        self.end.position = to;
         Ok(())
     }
 
-    /// The current file, opened if it was not. What it holds may have been read without being
-    /// stable (its writer may have been killed), so it is synced before anything is built on it.
+    /// The current file, opened if it was not. What it holds is stable, since recovery made it so
+    /// ([`super::archive::make_stable`]); the name of one that is made now becomes so.
     fn open_file(&mut self) -> Result<&dyn DiskFile, DiskError> {
         if self.file.is_none() {
             self.disk.create_directory(JOURNAL_DIRECTORY)?;
             let name = journal_file(self.end.file);
             let file = self.disk.open(&name, Access::Direct, Create::IfAbsent)?;
-            file.sync()?;
             self.disk.sync_directory(JOURNAL_DIRECTORY)?;
             self.file = Some(file);
         }
@@ -208,11 +260,17 @@ impl Archiver {
             file.write_at(offset, &AlignedBuffer::zeroed(DIRECT_ALIGNMENT))?;
         }
         file.sync()?;
-        self.durable = self.end.position;
+        self.synced();
         self.file = None;
         self.end.file += 1;
         self.end.offset = 0;
         Ok(())
+    }
+
+    /// All that was written is durable.
+    fn synced(&mut self) {
+        self.durable = self.end.position;
+        self.durable_chunks = self.end.next_chunk;
     }
 
     fn remove_old_files(&mut self) -> Result<(), JournalError> {
@@ -255,15 +313,22 @@ impl GroupRows<'_> {
     /// Takes an encoded journal record.
     #[inline]
     pub fn push(&mut self, record: &[u8]) {
+        self.push_all(record, 1);
+    }
+
+    /// Takes so many encoded journal records, one after another.
+    #[inline]
+    pub fn push_all(&mut self, records: &[u8], count: u64) {
         if !self.wanted {
             return;
         }
         let archiver = &mut *self.archiver;
+        let chunk = &mut archiver.chunk;
         if archiver.section.is_none() {
-            archiver.section = Some(archiver.buffer.len());
-            archiver.buffer.extend_from_slice(&self.head.encode());
+            archiver.section = Some(chunk.buffer.len());
+            chunk.buffer.extend_from_slice(&self.head.encode());
         }
-        archiver.buffer.extend_from_slice(record);
-        archiver.rows += 1;
+        chunk.buffer.extend_from_slice(records);
+        chunk.rows += count;
     }
 }

@@ -24,6 +24,9 @@ pub struct ChunkHeader {
     pub identity: u64,
     /// The chunk's number, consecutive from 0.
     pub number: u64,
+    /// The chunks of smaller numbers than this one were known durable when it was written; 0 if
+    /// nothing was known, as in chunks of format version 1.
+    pub durable_chunks: u64,
     /// The rows of the groups from here …
     pub from: LogPosition,
     /// … to here.
@@ -58,6 +61,7 @@ impl ChunkHeader {
         into[88..96].copy_from_slice(&self.rows.to_le_bytes());
         into[96..100].copy_from_slice(&self.payload_bytes.to_le_bytes());
         into[100..104].copy_from_slice(&self.payload_checksum.to_le_bytes());
+        into[104..112].copy_from_slice(&self.durable_chunks.to_le_bytes());
         let checksum = crc32c::crc32c(into);
         into[4..8].copy_from_slice(&checksum.to_le_bytes());
     }
@@ -80,6 +84,7 @@ impl ChunkHeader {
             rows: u64_at(88),
             payload_bytes: u32_at(96),
             payload_checksum: u32_at(100),
+            durable_chunks: u64_at(104),
         })
     }
 

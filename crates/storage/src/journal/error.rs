@@ -50,7 +50,24 @@ pub enum JournalError {
         /// The group after the log's last.
         log_group: u64,
     },
+    /// The reader was slower than what it read was kept: the log was freed under it, and the archive
+    /// does not have the rows any more, or has them elsewhere.
+    #[error(
+        "the journal's rows from LSN {from} on were removed before they were read: the log was freed, \
+         and the archive here no longer has them; read faster, or keep more of the archive"
+    )]
+    Overtaken {
+        /// The rows not read begin here.
+        from: Lsn,
+    },
     /// The database keeps no journal rows.
     #[error("the database keeps no journal rows (its manifest says `journal = nothing`)")]
     NotKept,
+}
+
+impl JournalError {
+    /// Whether the same operation may be tried again later ([`DiskError::may_be_tried_again`]).
+    pub fn may_be_tried_again(&self) -> bool {
+        matches!(self, JournalError::Disk(error) if error.may_be_tried_again())
+    }
 }

@@ -20,6 +20,8 @@ pub mod archive;
 pub mod archiver;
 pub mod chunk;
 mod error;
+#[cfg(test)]
+mod guests;
 pub mod reader;
 
 pub use archiver::Archiver;

@@ -1,10 +1,17 @@
 //! The rows of one journal, or of all, oldest first: from the archive, then from the log behind it.
+//!
+//! A reader is a guest (I13): of a database that is open it holds nothing back. The log may be freed
+//! under it, and its segments written anew, while it reads; that is noticed, since what stands in a
+//! segment says where it belongs (I5) and has a checksum. The log is freed only when the archive has
+//! its rows, durably (I6), so the reader goes on there, after the rows that it has given, and comes
+//! back to the log at the archive's end.
 
 use super::archive::ArchiveReader;
 use super::chunk::{ChunkHeader, Found, RowCursor, RowPlace};
 use super::{JournalError, Retention, journal_file};
 use crate::disk::Disk;
 use crate::log::reader::LogReader;
+use crate::log::segment::{Segments, segment_file};
 use crate::log::{LogError, LogPosition};
 use crate::manifest::Manifest;
 use std::sync::Arc;
@@ -22,26 +29,37 @@ pub struct Row<'a> {
 
 /// Reads journal rows.
 ///
-/// While the database is written to, hold the log back (see [`crate::log::segment::Segments::pin`])
-/// from before [`JournalReader::open`] until the reader is dropped, and give the number of the first
-/// group that is not known to be durable.
+/// Of a database that is written to meanwhile, say where its log is with
+/// [`JournalReader::while_written`].
 #[derive(Debug)]
 pub struct JournalReader {
     disk: Arc<dyn Disk>,
     manifest: Manifest,
     journal: Option<u16>,
     before_group: Option<u64>,
+    /// The log's segments, if the database is open.
+    segments: Option<Arc<Segments>>,
     archive: ArchiveReader,
     chunk: Option<(ChunkHeader, RowCursor)>,
     log: Option<LogReader>,
+    /// The rows of all groups before here were read from the log.
+    read_to: LogPosition,
     /// The records of the log's current group, and the rows in it.
     group: Vec<u8>,
     group_rows: Option<RowCursor>,
 }
 
+/// Where the next row stands.
+enum Next {
+    /// In the chunk that was read last.
+    Archive(ChunkHeader, Found),
+    /// In the group that was read last.
+    Log(Found),
+}
+
 impl JournalReader {
-    /// Starts at the oldest row kept, of one journal or, with `None`, of all. `before_group`: of a database that is being written to, read
-    /// no group from this number on.
+    /// Starts at the oldest row kept, of one journal or, with `None`, of all, and reads no group from
+    /// `before_group` on, if that is given.
     ///
     /// # Errors
     /// [`JournalError::NotKept`] if the database keeps no rows.
@@ -59,12 +77,24 @@ impl JournalReader {
             manifest: manifest.clone(),
             journal,
             before_group,
+            segments: None,
             archive: ArchiveReader::open(disk, manifest.identity)?,
             chunk: None,
             log: None,
+            read_to: LogPosition::START,
             group: Vec::new(),
             group_rows: None,
         })
+    }
+
+    /// Reads while the database is open and written to: these are its log's segments, and
+    /// `before_group` is the first group that is not known to be durable. Nothing is held back;
+    /// between two rows, or within a call of [`JournalReader::next_row`], anything may be committed,
+    /// also by whoever reads.
+    pub fn while_written(mut self, segments: &Arc<Segments>, before_group: u64) -> Self {
+        self.segments = Some(segments.clone());
+        self.before_group = Some(before_group);
+        self
     }
 
     /// Starts in the log instead, at a position that it reaches back to: where the archive is kept
@@ -82,30 +112,80 @@ impl JournalReader {
         Ok(reader)
     }
 
-    /// The next row, or `None` at the log's end.
+    /// The next row, or `None` at the end.
     ///
     /// # Errors
-    /// What the disk, a damaged archive or a damaged log may give.
+    /// What the disk, a damaged archive or a damaged log may give; [`JournalError::Overtaken`] if
+    /// rows were removed that were not read yet.
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, JournalError> {
-        if self.log.is_none() {
-            if let Some((header, (place, journal, range))) = self.next_archived()? {
-                let bytes = &self.archive.payload(&header)[range];
-                return Ok(Some(Row {
-                    journal,
-                    place,
-                    bytes,
-                }));
-            }
-            self.open_log()?;
-        }
-        let Some((place, journal, range)) = self.next_in_log()? else {
-            return Ok(None);
+        let (bytes, (place, journal, range)) = match self.find_next()? {
+            Some(Next::Archive(header, found)) => (self.archive.payload(&header), found),
+            Some(Next::Log(found)) => (&*self.group, found),
+            None => return Ok(None),
         };
         Ok(Some(Row {
             journal,
             place,
-            bytes: &self.group[range],
+            bytes: &bytes[range],
         }))
+    }
+
+    fn find_next(&mut self) -> Result<Option<Next>, JournalError> {
+        loop {
+            if self.log.is_none() {
+                while let Some((header, found)) = self.next_archived()? {
+                    let group = found.0.group;
+                    if self.before_group.is_some_and(|before| group >= before) {
+                        return Ok(None);
+                    }
+                    if group >= self.read_to.group {
+                        return Ok(Some(Next::Archive(header, found)));
+                    }
+                }
+                let from = self.archive.position().max(self.read_to);
+                if self.before_group.is_some_and(|before| from.group >= before) {
+                    return Ok(None);
+                }
+                if !self.is_kept(from) {
+                    self.look_again(from)?;
+                    continue;
+                }
+            }
+            let found = match self.log {
+                None => self.open_log().and_then(|()| self.next_in_log()),
+                Some(_) => self.next_in_log(),
+            };
+            match found {
+                Ok(found) => return Ok(found.map(Next::Log)),
+                // It was freed, before we looked or while we did: the archive has it.
+                Err(_) if !self.is_kept(self.read_to.max(self.archive.position())) => {
+                    self.log = None;
+                    self.group_rows = None;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Whether the log is there from a position on, as far as that is known.
+    fn is_kept(&self, from: LogPosition) -> bool {
+        let segments = self.segments.as_ref();
+        segments.is_none_or(|segments| segments.keeps(from.lsn))
+    }
+
+    /// The log was freed beyond `from`, where the archive ended when it was read. That was before it
+    /// was freed, so there is more now.
+    fn look_again(&mut self, from: LogPosition) -> Result<(), JournalError> {
+        self.archive.look_again()?;
+        match self.next_chunk()? {
+            Some(header) if header.to.group > from.group => {
+                self.chunk = Some((header, RowCursor::over_chunk(self.journal)));
+                Ok(())
+            }
+            // Rows that were read from the log already.
+            Some(_) => Ok(()),
+            None => Err(JournalError::Overtaken { from: from.lsn }),
+        }
     }
 
     fn next_archived(&mut self) -> Result<Option<(ChunkHeader, Found)>, JournalError> {
@@ -125,24 +205,55 @@ impl JournalReader {
                     }
                 }
             }
-            let first = self.archive.position() == LogPosition::START;
-            let Some(header) = self.archive.next_chunk()? else {
+            let Some(header) = self.next_chunk()? else {
                 return Ok(None);
             };
-            if first && self.manifest.journal == Retention::All && header.number != 0 {
-                return Err(JournalError::Damaged {
-                    file: self.archive.place().0,
-                    offset: 0,
-                    reason: "the files before it are missing",
-                    from: LogPosition::START.lsn,
-                });
-            }
             self.chunk = Some((header, RowCursor::over_chunk(self.journal)));
         }
     }
 
+    /// The archive's next chunk. Its oldest files may be removed while it is read.
+    fn next_chunk(&mut self) -> Result<Option<ChunkHeader>, JournalError> {
+        loop {
+            let position = self.archive.position();
+            let first = position == LogPosition::START;
+            let error = match self.archive.next_chunk() {
+                Ok(Some(header))
+                    if first && self.manifest.journal == Retention::All && header.number != 0 =>
+                {
+                    return Err(JournalError::Damaged {
+                        file: self.archive.place().0,
+                        offset: 0,
+                        reason: "the files before it are missing",
+                        from: LogPosition::START.lsn,
+                    });
+                }
+                // The rows between what was read from the log and the oldest that is kept are gone.
+                Ok(Some(header))
+                    if self.read_to != LogPosition::START
+                        && header.from.group > self.read_to.group.max(position.group) =>
+                {
+                    let from = self.read_to.max(position).lsn;
+                    return Err(JournalError::Overtaken { from });
+                }
+                Ok(found) => return Ok(found),
+                Err(error) => error,
+            };
+            let may_be_removed = matches!(self.manifest.journal, Retention::KeepBytes(_));
+            if self.segments.is_none() || !may_be_removed || !self.archive.is_overtaken()? {
+                return Err(error);
+            }
+            let from = self.archive.position();
+            if from != LogPosition::START {
+                return Err(JournalError::Overtaken { from: from.lsn });
+            }
+            // Nothing was read yet: the oldest row kept is another one now.
+            self.archive = ArchiveReader::open(&self.disk, self.manifest.identity)?;
+        }
+    }
+
     fn open_log(&mut self) -> Result<(), JournalError> {
-        let from = self.archive.position();
+        let from = self.archive.position().max(self.read_to);
         let log = LogReader::open(&self.disk, self.manifest.log_layout(), from);
         let log = match (log, self.archive.stop()) {
             (Err(LogError::MissingSegment { .. }), Some(stop)) => {
@@ -155,6 +266,7 @@ impl JournalReader {
             }
             (log, _) => log?,
         };
+        self.read_to = from;
         self.log = Some(match self.before_group {
             Some(group) => log.until_group(group),
             None => log,
@@ -168,7 +280,10 @@ impl JournalReader {
             if let Some(rows) = &mut self.group_rows {
                 match rows.next(&self.group) {
                     Ok(Some(found)) => return Ok(Some(found)),
-                    Ok(None) => self.group_rows = None,
+                    Ok(None) => {
+                        self.group_rows = None;
+                        self.read_to = log.position();
+                    }
                     Err(source) => {
                         let file = format!("the log, before LSN {}", log.position().lsn);
                         return Err(JournalError::Record {
@@ -178,6 +293,14 @@ impl JournalReader {
                         });
                     }
                 }
+            }
+            let at = log.position().lsn;
+            if let Some(segments) = &self.segments
+                && !segments.keeps(at)
+            {
+                let segment = segments.layout().segment_of(at);
+                let file = self.disk.display_name(&segment_file(segment));
+                return Err(LogError::MissingSegment { file, needed: at }.into());
             }
             let Some((header, payload)) = log.next_group()? else {
                 return Ok(None);

@@ -34,9 +34,12 @@ use super::statistics::{Counters, LogStatistics};
 use super::waiting::Waiting;
 use super::writer::SealedGroup;
 use super::{LogError, LogPosition};
+use crate::process::Process;
 use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::{Condvar, Mutex};
+use crate::user_code::message_of;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
@@ -49,9 +52,12 @@ pub trait GroupSource: Send + Sync {
     fn try_seal(&self) -> Option<SealedGroup>;
 }
 
-/// The logging stage: everything between a sealed group and its acknowledgement.
+/// The logging stage: everything between a sealed group and its acknowledgement. It belongs to the
+/// process that opened the log: in a forked child nothing is queued, written or waited for, and no lock
+/// is taken.
 #[derive(Debug)]
 pub struct GroupCommit {
+    process: Process,
     segments: Arc<Segments>,
     room: Arc<Room>,
     pool: Arc<BufferPool>,
@@ -118,6 +124,7 @@ impl GroupCommit {
         let buffer_bytes = limits.group_bytes + (64 << 10);
         let pool = BufferPool::new(buffer_bytes, buffers_max, move || at_work.signal());
         GroupCommit {
+            process: Process::current(),
             segments,
             room,
             pool: Arc::new(pool),
@@ -134,6 +141,17 @@ impl GroupCommit {
             poison: OnceLock::new(),
             counters: Counters::default(),
         }
+    }
+
+    /// Whether groups are written by threads of their own.
+    pub fn is_threaded(&self) -> bool {
+        self.threaded
+    }
+
+    /// The process that opened the log.
+    #[inline]
+    pub fn process(&self) -> Process {
+        self.process
     }
 
     /// The bounds.
@@ -161,7 +179,7 @@ impl GroupCommit {
         &self.segments
     }
 
-    /// The end of the durable log.
+    /// The end of the durable log. (A lock is taken.)
     pub fn durable(&self) -> LogPosition {
         self.prefix.lock().durable()
     }
@@ -178,9 +196,10 @@ impl GroupCommit {
         self.poison.get().is_some()
     }
 
-    /// The error that closed the log, if one did (I7).
+    /// The error that closed the log, if one did (I7); [`LogError::Forked`] in a child.
     #[inline]
     pub fn check(&self) -> Result<(), LogError> {
+        self.process.check()?;
         match self.poison.get() {
             None => Ok(()),
             Some(error) => Err(error.clone()),
@@ -206,8 +225,15 @@ impl GroupCommit {
         }
     }
 
-    /// Hands a sealed group to the logging thread.
+    /// Hands a sealed group to the logging thread; without one, writes it: what was filled takes no memory
+    /// then while the same call goes on filling.
     pub fn push(&self, group: SealedGroup) {
+        if !self.process.is_current() {
+            return;
+        }
+        if !self.threaded {
+            return self.write_directly(group);
+        }
         self.outstanding.fetch_add(1, Ordering::SeqCst);
         let mut queue = self.work.queue.lock();
         if self.poison.get().is_some() {
@@ -225,6 +251,9 @@ impl GroupCommit {
     /// Writes a group that the caller sealed itself, on the caller's time. Failures poison the log
     /// and are found by [`GroupCommit::wait`].
     pub fn write_directly(&self, group: SealedGroup) {
+        if !self.process.is_current() {
+            return;
+        }
         self.outstanding.fetch_add(1, Ordering::SeqCst);
         self.work.queue.lock().writing += 1;
         self.write_group(group);
@@ -235,6 +264,7 @@ impl GroupCommit {
     /// # Errors
     /// The error that poisoned the log: the transaction's fate is unknown (I7).
     pub fn wait(&self, number: u64, source: &dyn GroupSource) -> Result<(), LogError> {
+        self.process.check()?;
         loop {
             if self.is_durable(number) {
                 return Ok(());
@@ -252,6 +282,7 @@ impl GroupCommit {
 
     /// Registers a waker for the group of this number.
     pub fn poll(&self, number: u64, waker: &Waker) -> Poll<Result<(), LogError>> {
+        self.process.check()?;
         if self.is_durable(number) {
             return Poll::Ready(Ok(()));
         }
@@ -269,8 +300,11 @@ impl GroupCommit {
     /// Looks, after letting go of the execution stage, whether the disk became free meanwhile.
     #[inline]
     pub fn after_execution(&self, source: &dyn GroupSource) {
+        if !self.process.is_current() {
+            return;
+        }
         if !self.threaded {
-            self.after_execution_without_threads(source);
+            self.after_execution_without_threads();
         } else if self.wants_group()
             && self.filling.load(Ordering::SeqCst)
             && self.policy == GroupPolicy::Adaptive
@@ -292,16 +326,17 @@ impl GroupCommit {
         }
     }
 
-    /// Without a logging thread, full groups are written by whoever filled them, and a client that
-    /// waits must look again now that the execution stage is free.
-    fn after_execution_without_threads(&self, source: &dyn GroupSource) {
-        while !self.work.queue.lock().sealed.is_empty() && self.help(source) {}
+    /// Without a logging thread, a client that waits must look again now that the execution stage is free.
+    fn after_execution_without_threads(&self) {
         let next = self.durable_below.load(Ordering::Acquire);
         self.waiting.wake(next..next + 2);
     }
 
     /// Writes one group if the disk is free and there is one. Returns whether it did.
     pub fn help(&self, source: &dyn GroupSource) -> bool {
+        if !self.process.is_current() {
+            return false;
+        }
         // With the paper's parameters a group is closed by its count or its time, which only the
         // logging thread watches; a waiting client must not close it early.
         if self.policy != GroupPolicy::Adaptive && self.threaded {
@@ -362,14 +397,14 @@ impl GroupCommit {
     /// Writes a group that is counted as being written, and passes on what is durable thereby.
     fn write_group(&self, mut group: SealedGroup) {
         let started = Instant::now();
-        let outcome = self.check().and_then(|()| {
-            group.finish(self.durable_below.load(Ordering::Acquire) - 1);
-            let header = group.header();
-            let layout = self.segments.layout();
-            self.segments
-                .file(layout.segment_of(header.lsn))?
-                .write_durable_at(layout.offset_in_segment(header.lsn), group.bytes())?;
-            Ok(())
+        // A disk of the program's own may panic, here on a client's thread, too, which would go on as if
+        // nothing had been begun.
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.write_to_disk(&mut group)));
+        let outcome = outcome.unwrap_or_else(|payload| {
+            let cause = format!("the disk's code panicked: {}", message_of(payload));
+            Err(LogError::Poisoned {
+                cause: cause.into(),
+            })
         });
         match outcome {
             Ok(()) => {
@@ -384,6 +419,17 @@ impl GroupCommit {
         self.work.queue.lock().writing -= 1;
         self.outstanding.fetch_sub(1, Ordering::SeqCst);
         self.look_for_more();
+    }
+
+    fn write_to_disk(&self, group: &mut SealedGroup) -> Result<(), LogError> {
+        self.check()?;
+        group.finish(self.durable_below.load(Ordering::Acquire) - 1);
+        let header = group.header();
+        let layout = self.segments.layout();
+        self.segments
+            .file(layout.segment_of(header.lsn))?
+            .write_durable_at(layout.offset_in_segment(header.lsn), group.bytes())?;
+        Ok(())
     }
 
     /// The group is on stable storage: acknowledges and feeds, in order.
@@ -424,8 +470,11 @@ impl GroupCommit {
 
     /// Closes the log for good after a failure (I7).
     pub fn poison(&self, cause: LogError) {
+        if !self.process.is_current() {
+            return;
+        }
         let error = match cause {
-            LogError::Poisoned { .. } => cause,
+            LogError::Poisoned { .. } | LogError::ThreadDied { .. } => cause,
             other => LogError::Poisoned {
                 cause: other.to_string().into(),
             },
@@ -441,6 +490,8 @@ impl GroupCommit {
         for group in abandoned.into_iter().chain(early) {
             self.pool.give(group.into_buffer());
         }
+        // A thread that died kept its buffers.
+        self.pool.stop_waiting();
         self.room.fail(error);
         self.waiting.wake_all();
         self.work.signal();

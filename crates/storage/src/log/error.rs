@@ -2,6 +2,7 @@
 
 use super::Lsn;
 use crate::disk::DiskError;
+use crate::process::{FORKED, Forked};
 use std::sync::Arc;
 
 /// A failed log operation.
@@ -28,6 +29,17 @@ pub enum LogError {
         found_bytes: u64,
         /// Bytes it should have.
         expected_bytes: u64,
+    },
+    /// A segment begins with a group that no write of this log has put there.
+    #[error(
+        "{file} begins, at offset 0, with {found}: it is not a segment of this log under this name; \
+         was the file replaced, or copied from elsewhere?"
+    )]
+    ForeignSegment {
+        /// The file.
+        file: String,
+        /// Whose group it is, or which.
+        found: String,
     },
     /// A group is broken, and a later one proves that it had been durable (I4).
     #[error(
@@ -73,6 +85,19 @@ pub enum LogError {
         /// The first failure.
         cause: Arc<str>,
     },
+    /// A thread of the engine panicked, or the engine's own code on a client's thread: that is an error in
+    /// the engine, or in a disk of the program's own. What was waiting has an unknown fate, as after a
+    /// failed write; reopening the database recovers what is durable.
+    #[error(
+        "the log is closed because the engine's thread {thread:?} died ({message}): transactions not \
+         yet acknowledged have an unknown fate; reopen the database to recover what is durable"
+    )]
+    ThreadDied {
+        /// The thread's name.
+        thread: Arc<str>,
+        /// What it panicked with.
+        message: Arc<str>,
+    },
     /// No room for more log (I10): its limit or the disk is full, and nothing can be freed.
     #[error("no room for more log: {reason}")]
     Full {
@@ -82,6 +107,39 @@ pub enum LogError {
     /// The log was closed.
     #[error("the log is closed")]
     Closed,
+    /// The log belongs to the process that this one was forked from. Nothing was written.
+    #[error("{}", FORKED)]
+    Forked,
+}
+
+impl From<Forked> for LogError {
+    fn from(_: Forked) -> Self {
+        LogError::Forked
+    }
+}
+
+impl LogError {
+    /// Whether there is no room for more log now: nothing is broken, and a later attempt may
+    /// succeed.
+    pub fn is_want_of_room(&self) -> bool {
+        match self {
+            LogError::Full { .. } => true,
+            LogError::Disk(error) => error.may_be_tried_again(),
+            _ => false,
+        }
+    }
+}
+
+impl LogError {
+    /// The calling thread has died of a panic with this message.
+    #[cold]
+    pub fn thread_died(message: &str) -> LogError {
+        let thread = std::thread::current();
+        LogError::ThreadDied {
+            thread: thread.name().unwrap_or("a client's").into(),
+            message: message.into(),
+        }
+    }
 }
 
 impl From<DiskError> for LogError {

@@ -104,6 +104,16 @@ impl Feed {
         state.nudged = false;
     }
 
+    /// Waits until there is something to take or to do, or a moment has come.
+    pub fn wait_until(&self, moment: Instant) {
+        let mut state = self.state.lock();
+        // In a model there is no time that could pass.
+        while !state.has_work() && !cfg!(shuttle) && Instant::now() < moment {
+            self.arrived.wait_until(&mut state, moment);
+        }
+        state.nudged = false;
+    }
+
     /// Takes everything that waits. Returns whether no more will come.
     pub fn take(&self, into: &mut VecDeque<Arc<DurableGroup>>) -> bool {
         let mut state = self.state.lock();

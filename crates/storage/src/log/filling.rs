@@ -1,10 +1,12 @@
 //! The group that is being filled, and the rule when it is closed. Owned by the execution stage:
 //! whoever runs a transaction holds it exclusively.
 
-use super::commit::GroupCommit;
-use super::policy::GroupPolicy;
+use super::commit::{GroupCommit, GroupSource};
+use super::policy::{DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX, GroupPolicy};
+use super::room::Admission;
 use super::writer::{GroupBuilder, SealedGroup, Sequencer};
 use super::{LogError, LogPosition, Lsn};
+use crate::checkpoint::CheckpointStage;
 use crate::disk::AlignedBuffer;
 use std::sync::Arc;
 
@@ -65,8 +67,14 @@ impl Filling {
     // Always: once for every transaction, and almost always two loads and two comparisons.
     #[inline(always)]
     pub fn admit(&self) -> Result<(), Refusal> {
+        self.admit_as(Admission::Whole)
+    }
+
+    /// Whether this may run now; see [`Filling::admit`].
+    #[inline(always)]
+    pub fn admit_as(&self, admission: Admission) -> Result<(), Refusal> {
         let at = self.sequencer.next().lsn;
-        if self.commit.room().has_room(at) && !self.commit.is_poisoned() {
+        if self.commit.room().has_room_for(admission, at) && !self.commit.is_poisoned() {
             return Ok(());
         }
         Err(self.refusal(at))
@@ -77,6 +85,53 @@ impl Filling {
         match self.commit.check() {
             Err(error) => Refusal::Log(error),
             Ok(()) => Refusal::NoRoom(at),
+        }
+    }
+
+    /// Like [`Filling::admit_as`]; waits for room if there is none, and makes some: writes or hands over what
+    /// was filled, and takes a checkpoint, or asks for one, if the log is at its limit.
+    ///
+    /// # Errors
+    /// [`LogError::Full`] if no room can be had; what closed the log.
+    #[inline]
+    pub fn admit_or_wait(
+        &mut self,
+        admission: Admission,
+        checkpoint: &CheckpointStage,
+    ) -> Result<(), LogError> {
+        match self.admit_as(admission) {
+            Ok(()) => Ok(()),
+            Err(refusal) => self.wait_for_room(refusal, admission, checkpoint),
+        }
+    }
+
+    #[cold]
+    fn wait_for_room(
+        &mut self,
+        mut refusal: Refusal,
+        admission: Admission,
+        checkpoint: &CheckpointStage,
+    ) -> Result<(), LogError> {
+        loop {
+            let at = match refusal {
+                Refusal::Log(error) => return Err(error),
+                Refusal::NoRoom(at) => at,
+            };
+            // What waits in the group must not wait for room as well.
+            self.hand_over();
+            let (next, last, commit) = (self.next(), self.last_group(), &self.commit);
+            commit.room().wait_for_room_for(admission, at, || {
+                // A checkpoint has only what is durable; another client may be writing the rest.
+                commit.wait(last, &NothingFilling)?;
+                checkpoint.free_some(next).map_err(|error| LogError::Full {
+                    reason: error.to_string().into(),
+                })
+            })?;
+            // The group handed over moved the log's place on, maybe into a segment of its own.
+            refusal = match self.admit_as(admission) {
+                Ok(()) => return Ok(()),
+                Err(refusal) => refusal,
+            };
         }
     }
 
@@ -140,6 +195,19 @@ impl Filling {
         group
     }
 
+    /// Without threads: seals the group for a caller who will write it, although nobody waits for it, if
+    /// it holds as much as may be left unwritten ([`DEFERRED_BYTES_MAX`]).
+    #[inline]
+    pub fn seal_if_overdue(&mut self) -> Option<SealedGroup> {
+        let much = self.builder.payload().len() >= DEFERRED_BYTES_MAX
+            || self.builder.transactions() >= DEFERRED_TRANSACTIONS_MAX;
+        if much && !self.commit.is_threaded() {
+            self.seal()
+        } else {
+            None
+        }
+    }
+
     /// Seals the group for a caller who will write it, if the disk is free and the policy lets a
     /// lone transaction go at once.
     #[inline]
@@ -150,6 +218,15 @@ impl Filling {
         } else {
             None
         }
+    }
+}
+
+/// Whoever waits for room has handed over what could be sealed.
+struct NothingFilling;
+
+impl GroupSource for NothingFilling {
+    fn try_seal(&self) -> Option<SealedGroup> {
+        None
     }
 }
 

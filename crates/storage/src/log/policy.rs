@@ -19,6 +19,14 @@ pub enum GroupPolicy {
     },
 }
 
+/// Without threads nobody writes what nobody waits for, so whoever runs a transaction that leaves more
+/// than this unwritten writes it: so many bytes of records, or [`DEFERRED_TRANSACTIONS_MAX`]. Counted and
+/// not timed, so that a run without threads is a function of its calls alone (I11).
+pub const DEFERRED_BYTES_MAX: usize = 1 << 20;
+
+/// See [`DEFERRED_BYTES_MAX`]; so many that a write costs each of them little.
+pub const DEFERRED_TRANSACTIONS_MAX: u32 = 4096;
+
 /// The bounds of group commit (I10).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GroupLimits {

@@ -27,6 +27,8 @@ struct State {
     out: usize,
     /// Somebody went away without a buffer.
     missed: bool,
+    /// Nobody waits any more: some buffers may never come back.
+    unbounded: bool,
 }
 
 impl BufferPool {
@@ -42,6 +44,7 @@ impl BufferPool {
                 free: Vec::new(),
                 out: 0,
                 missed: false,
+                unbounded: false,
             }),
             returned: Condvar::new(),
             buffer_bytes,
@@ -52,7 +55,14 @@ impl BufferPool {
     }
 
     fn all_out(&self, state: &State) -> bool {
-        self.buffers_max.is_some_and(|max| state.out >= max)
+        !state.unbounded && self.buffers_max.is_some_and(|max| state.out >= max)
+    }
+
+    /// The log is poisoned, and whoever had buffers may have died with them: nobody waits for one any
+    /// more. There is no bound then; but nothing new is admitted that would want one.
+    pub fn stop_waiting(&self) {
+        self.state.lock().unbounded = true;
+        self.returned.notify_all();
     }
 
     /// An empty buffer; waits while all are out.

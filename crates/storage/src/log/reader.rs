@@ -7,8 +7,9 @@
 //! chain onto later log, because each opening counts up the incarnation, and a group of an earlier
 //! incarnation is not believed after one of a later.
 //!
-//! What cannot be noticed: the last group in flight at a crash, damaged after it became durable,
-//! with no later group to tell. A clean close appends an empty group for that reason.
+//! What cannot be noticed here: the last group in flight at a crash, damaged after it became durable,
+//! with no later group to tell. A clean close appends an empty group for that reason. How far the log
+//! has been at least is known from elsewhere, too, and compared by recovery.
 
 use super::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader};
 use super::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
@@ -84,6 +85,11 @@ impl LogReader {
         self.before_lsn = durable.lsn;
     }
 
+    /// Whether there is a bound, because the log is being written.
+    pub fn is_bounded(&self) -> bool {
+        self.before_group != u64::MAX
+    }
+
     /// The next whole group's header and records, or `None` at the log's end.
     ///
     /// # Errors
@@ -131,7 +137,7 @@ impl LogReader {
     /// Finds the next group. A log that is being written to (there is a bound) may have grown since
     /// the window was read, so what is not found in it is looked for once more on the disk.
     fn find_next_fresh(&mut self) -> Result<Option<GroupHeader>, LogError> {
-        if self.before_group == u64::MAX {
+        if !self.is_bounded() {
             return self.find_next();
         }
         if let Ok(Some(header)) = self.find_next() {

@@ -4,9 +4,18 @@
 //! was admitted can always be logged, and a full disk or a full log refuses new transactions
 //! instead of stranding executed ones (I10). Preparing happens on a thread of its own, or, when
 //! running without threads, on the caller's.
+//!
+//! Where transactions have ends that need log of their own after work that was admitted (an inverse, a
+//! commit), work is admitted only with one segment more ([`Room::keep_for_ends`]): that one is for the
+//! ends of what runs (I14).
+//!
+//! A full disk is like a log at its limit: a checkpoint may free segments, and they are used again
+//! without new room. Only when one was taken and freed none are transactions refused; the next one
+//! tries again.
 
-use super::segment::{LogPin, Prepared, Segments};
+use super::segment::{Prepared, Segments};
 use super::{LogError, Lsn};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::{Condvar, Mutex};
 use std::sync::Arc;
 
@@ -20,6 +29,28 @@ pub struct Room {
     /// Signalled when more was prepared, or could not be.
     settled: Condvar,
     threaded: bool,
+    /// Segments to be prepared beyond the one being written.
+    ahead: AtomicU64,
+}
+
+/// What is to be admitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admission {
+    /// A transaction that is logged whole when it ends; or the end of one.
+    Whole,
+    /// A part of a transaction whose end will need log of its own.
+    Work,
+}
+
+impl Admission {
+    /// The segments that must be prepared beyond the one being written.
+    #[inline]
+    fn ahead(self) -> u64 {
+        match self {
+            Admission::Whole => 1,
+            Admission::Work => 2,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -34,15 +65,15 @@ struct State {
     poisoned: Option<LogError>,
     /// All segments hold needed log: only a checkpoint can free some.
     at_limit: bool,
-    /// How often segments were freed, so that none is missed while preparing.
+    /// How often a checkpoint was complete, so that none is missed while preparing.
     frees: u64,
+    /// A checkpoint was asked for because the disk is full and the log was being written here: a
+    /// second one would free no more.
+    asked_at: Option<Lsn>,
     closed: bool,
 }
 
 impl Room {
-    /// Segments prepared beyond the one being written.
-    const AHEAD: u64 = 2;
-
     /// `threaded`: [`Room::run`] is going to run on a thread.
     pub fn new(segments: Arc<Segments>, threaded: bool) -> Self {
         Room {
@@ -51,14 +82,30 @@ impl Room {
             wanted: Condvar::new(),
             settled: Condvar::new(),
             threaded,
+            ahead: AtomicU64::new(2),
         }
+    }
+
+    /// From now on there is a segment more, which only [`Admission::Whole`] may use.
+    pub fn keep_for_ends(&self) {
+        self.ahead.store(3, Ordering::Relaxed);
     }
 
     /// Whether a transaction may be admitted while the log is being written at `at`. One atomic
     /// load when there is room.
     #[inline]
     pub fn has_room(&self, at: Lsn) -> bool {
-        self.segments.prepared_end() >= self.needed_end(at, 1)
+        self.has_room_for(Admission::Whole, at)
+    }
+
+    /// Whether this may be admitted while the log is being written at `at`.
+    #[inline]
+    pub fn has_room_for(&self, admission: Admission, at: Lsn) -> bool {
+        self.segments.prepared_end() >= self.needed_end(at, admission.ahead())
+    }
+
+    fn wanted_end(&self, at: Lsn) -> Lsn {
+        self.needed_end(at, self.ahead.load(Ordering::Relaxed))
     }
 
     #[inline]
@@ -72,28 +119,50 @@ impl Room {
         let mut state = self.state.lock();
         state.writing_at = state.writing_at.max(at);
         drop(state);
-        if self.segments.prepared_end() < self.needed_end(at, Self::AHEAD) {
+        if self.segments.prepared_end() < self.wanted_end(at) {
             self.wanted.notify_one();
         }
     }
 
     /// Waits until a transaction may be admitted. `make_room` is called when all segments hold
-    /// needed log. Without threads it takes a checkpoint, and says whether that freed any; with
-    /// threads it asks for one, and what it returns is not looked at.
+    /// needed log, or the disk is full. Without threads it takes a checkpoint, and says whether that
+    /// freed any; with threads it asks for one, and says whether [`Room::freed`] or
+    /// [`Room::refuse_when_full`] will be called in any case.
     ///
     /// # Errors
     /// [`LogError::Full`] if the disk is full or the log is at its limit and stays there;
     /// nothing is lost then, and a later attempt may succeed.
-    #[cold]
     pub fn wait_for_room(
         &self,
+        at: Lsn,
+        make_room: impl FnMut() -> Result<bool, LogError>,
+    ) -> Result<(), LogError> {
+        self.wait_for_room_for(Admission::Whole, at, make_room)
+    }
+
+    /// Like [`Room::wait_for_room`].
+    ///
+    /// # Errors
+    /// As there.
+    #[cold]
+    pub fn wait_for_room_for(
+        &self,
+        admission: Admission,
         at: Lsn,
         mut make_room: impl FnMut() -> Result<bool, LogError>,
     ) -> Result<(), LogError> {
         if !self.threaded {
-            while !self.has_room(at) {
-                if let Prepared::Yes = self.segments.prepare_next().map_err(full)? {
-                    continue;
+            while !self.has_room_for(admission, at) {
+                match self.segments.prepare_next().map_err(full) {
+                    Ok(Prepared::Yes) => continue,
+                    Ok(Prepared::NoRoom) => {}
+                    Err(error @ LogError::Full { .. }) => {
+                        let asked_at = self.state.lock().asked_at.replace(at);
+                        if asked_at == Some(at) {
+                            return Err(error);
+                        }
+                    }
+                    Err(error) => return Err(error),
                 }
                 // If it freed none, another client's checkpoint may have, just before.
                 if !make_room()?
@@ -112,11 +181,28 @@ impl Room {
             if let Some(error) = &state.poisoned {
                 return Err(error.clone());
             }
-            if self.has_room(at) {
+            if self.has_room_for(admission, at) {
                 return Ok(());
             }
-            if let Some(error) = &state.failed {
-                return Err(error.clone());
+            if let Some(error) = state.failed.clone() {
+                let full = matches!(error, LogError::Full { .. });
+                if !full || state.asked_at.replace(at) == Some(at) {
+                    return Err(error);
+                }
+                let frees = state.frees;
+                drop(state);
+                let told = make_room()?;
+                state = self.state.lock();
+                while told
+                    && state.frees == frees
+                    && state.refused.is_none()
+                    && state.poisoned.is_none()
+                    && !state.closed
+                {
+                    self.settled.wait(&mut state);
+                }
+                state.failed = None;
+                continue;
             }
             if let Some(reason) = &state.refused
                 && state.at_limit
@@ -156,13 +242,18 @@ impl Room {
         }
     }
 
-    /// Segments were freed.
+    /// Segments were freed, or a checkpoint is complete.
     pub fn freed(&self) {
+        if !self.segments.process().is_current() {
+            return;
+        }
         let mut state = self.state.lock();
         state.frees += 1;
         state.at_limit = false;
+        state.failed = None;
         drop(state);
         self.wanted.notify_one();
+        self.settled.notify_all();
     }
 
     /// From now on, a full log is an error at once rather than a wait: whoever should free it (a
@@ -179,14 +270,6 @@ impl Room {
         self.settled.notify_all();
     }
 
-    /// Keeps the log from `lsn` on, for a reader. `None` if it is freed already.
-    pub fn pin(self: &Arc<Self>, lsn: Lsn) -> Option<PinnedLog> {
-        Some(PinnedLog {
-            pin: Some(self.segments.pin(lsn)?),
-            room: self.clone(),
-        })
-    }
-
     /// Ends [`Room::run`] and all waits.
     pub fn close(&self) {
         self.state.lock().closed = true;
@@ -198,7 +281,7 @@ impl Room {
     pub fn run(&self) {
         let mut state = self.state.lock();
         while !state.closed {
-            let wanted_end = self.needed_end(state.writing_at, Self::AHEAD);
+            let wanted_end = self.wanted_end(state.writing_at);
             if self.segments.prepared_end() >= wanted_end || state.failed.is_some() {
                 self.wanted.wait(&mut state);
                 continue;
@@ -230,24 +313,10 @@ impl Room {
     }
 }
 
-/// A pin on the log; when it is dropped, whoever waits for room looks again.
-#[derive(Debug)]
-pub struct PinnedLog {
-    pin: Option<LogPin>,
-    room: Arc<Room>,
-}
-
-impl Drop for PinnedLog {
-    fn drop(&mut self) {
-        self.pin = None;
-        self.room.freed();
-    }
-}
-
 /// A full disk means a full log: nothing is broken, and nothing was lost.
 fn full(error: LogError) -> LogError {
     match &error {
-        LogError::Disk(disk) if disk.is_full() => LogError::Full {
+        LogError::Disk(disk) if disk.may_be_tried_again() => LogError::Full {
             reason: format!("{disk}; free disk space and try again").into(),
         },
         _ => error,

@@ -16,7 +16,8 @@
 
 use super::{LogError, LogLayout, Lsn};
 use crate::disk::{Access, Create, Disk, DiskFile};
-use parking_lot::Mutex;
+use crate::process::Process;
+use crate::sync::futex::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,6 +38,8 @@ pub fn segment_of_file(name: &str) -> Option<u64> {
 /// The segment files of an open log.
 #[derive(Debug)]
 pub struct Segments {
+    /// Only the process that opened the log changes its files.
+    process: Process,
     disk: Arc<dyn Disk>,
     layout: LogLayout,
     segments_max: u64,
@@ -110,6 +113,7 @@ impl Segments {
             disk.remove(&format!("{LOG_DIRECTORY}/{name}"))?;
         }
         Ok(Segments {
+            process: Process::current(),
             disk,
             layout,
             segments_max,
@@ -124,6 +128,11 @@ impl Segments {
         self.layout
     }
 
+    /// The process that opened the log.
+    pub fn process(&self) -> Process {
+        self.process
+    }
+
     /// The LSN up to which segments are prepared.
     #[inline]
     pub fn prepared_end(&self) -> Lsn {
@@ -132,13 +141,18 @@ impl Segments {
 
     /// Prepares one more segment at the end: renames a superfluous one, or creates one.
     pub fn prepare_next(&self) -> Result<Prepared, LogError> {
+        self.process.check()?;
         let _one_at_a_time = self.preparing.lock();
         let next = self.layout.segment_of(self.prepared_end());
         let name = segment_file(next);
         let mut files = self.files.lock();
         if let Some(old) = files.superfluous.pop_first() {
             drop(files);
-            self.disk.rename(&segment_file(old), &name)?;
+            if let Err(error) = self.disk.rename(&segment_file(old), &name) {
+                // It is still there, and still to be used again.
+                self.files.lock().superfluous.insert(old);
+                return Err(error.into());
+            }
         } else if files.live.len() as u64 >= self.segments_max {
             return Ok(Prepared::NoRoom);
         } else {
@@ -154,9 +168,40 @@ impl Segments {
         Ok(Prepared::Yes)
     }
 
+    /// Prepares segments for a log that is going to be written at `at`: so many files, and in any case
+    /// the segment after. Where the disk has no room for them, transactions are refused later, but the
+    /// database is opened: something may yet be freed.
+    ///
+    /// # Errors
+    /// The disk's, but not want of room.
+    pub fn prepare_for_opening(&self, at: Lsn, files: u64) -> Result<(), LogError> {
+        let needed = self.layout.segment_start(self.layout.segment_of(at) + 2);
+        while self.count().1 < files || self.prepared_end() < needed {
+            match self.prepare_next() {
+                Ok(Prepared::Yes) => {}
+                Ok(Prepared::NoRoom) => break,
+                Err(error) if error.is_want_of_room() => {
+                    tracing::warn!(%error, "no room for more log");
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     fn create(&self, name: &str) -> Result<(), LogError> {
         let new = format!("{name}.new");
-        let file = self.disk.open(&new, Access::Direct, Create::IfAbsent)?;
+        // What an attempt before left is no beginning: its sync may have failed, and then it is not
+        // known what of it is stable (I7).
+        let found = self.disk.list(LOG_DIRECTORY)?;
+        if found
+            .iter()
+            .any(|found| *new == format!("{LOG_DIRECTORY}/{found}"))
+        {
+            self.disk.remove(&new)?;
+        }
+        let file = self.disk.open(&new, Access::Direct, Create::New)?;
         if let Err(error) = file.preallocate(self.layout.segment_bytes) {
             drop(file);
             // Give the room back; the error that counts is the first one.
@@ -183,6 +228,9 @@ impl Segments {
     /// Says that nothing before `lsn` is needed any more (I6). Going backwards has no effect.
     /// Returns the number of segments that became superfluous.
     pub fn free_before(&self, lsn: Lsn) -> usize {
+        if !self.process.is_current() {
+            return 0;
+        }
         let mut files = self.files.lock();
         files.needed_from = files.needed_from.max(lsn);
         let oldest_pin = files.pins.values().copied().min().unwrap_or(lsn);
@@ -191,6 +239,13 @@ impl Segments {
         let freed = std::mem::replace(&mut files.live, kept);
         files.superfluous.extend(freed.keys());
         freed.len()
+    }
+
+    /// Whether the log from `lsn` on is kept: nothing of it was freed.
+    pub fn keeps(&self, lsn: Lsn) -> bool {
+        let files = self.files.lock();
+        let first = files.live.keys().next();
+        first.is_some_and(|first| *first <= self.layout.segment_of(lsn))
     }
 
     /// Keeps the log from `lsn` on until the pin is dropped. `None` if it is freed already.
@@ -224,7 +279,7 @@ impl Segments {
     }
 }
 
-/// Holds the log back for a reader: a journal scan, or a standby that catches up.
+/// Holds the log back for a reader that cannot do without it: a standby that catches up.
 #[derive(Debug)]
 pub struct LogPin {
     segments: Arc<Segments>,
@@ -234,6 +289,9 @@ pub struct LogPin {
 impl LogPin {
     /// Lets the log before `lsn` go.
     pub fn advance(&self, lsn: Lsn) {
+        if !self.segments.process.is_current() {
+            return;
+        }
         let needed_from = {
             let mut files = self.segments.files.lock();
             files.pins.insert(self.number, lsn);
@@ -245,6 +303,9 @@ impl LogPin {
 
 impl Drop for LogPin {
     fn drop(&mut self) {
+        if !self.segments.process.is_current() {
+            return;
+        }
         let needed_from = {
             let mut files = self.segments.files.lock();
             files.pins.remove(&self.number);

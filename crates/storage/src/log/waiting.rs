@@ -5,6 +5,7 @@
 
 use crate::sync::atomic::{AtomicU32, Ordering};
 use crate::sync::{Mutex, ParkingWord};
+use crate::user_code::wake;
 use std::ops::Range;
 use std::task::Waker;
 
@@ -56,14 +57,16 @@ impl Waiting {
 
     /// Adds a waker for a group.
     pub fn register(&self, number: u64, waker: &Waker) {
+        // The program's code, which may call us or panic: not while we hold the lock.
+        let mut new = Some(waker.clone());
         let mut wakers = self.wakers.lock();
-        match wakers
-            .iter_mut()
-            .find(|(n, w)| *n == number && w.will_wake(waker))
+        if !wakers
+            .iter()
+            .any(|(known, old)| *known == number && old.will_wake(waker))
         {
-            Some((_, old)) => old.clone_from(waker),
-            None => wakers.push((number, waker.clone())),
+            wakers.extend(new.take().map(|new| (number, new)));
         }
+        drop(wakers);
     }
 
     /// Wakes those who wait for these groups.
@@ -91,7 +94,7 @@ impl Waiting {
             .collect();
         drop(wakers);
         for (_, waker) in ready {
-            waker.wake();
+            wake(waker);
         }
     }
 }

@@ -79,6 +79,24 @@ pub enum RecoveryError {
         /// The group after the log's last.
         log_group: u64,
     },
+    /// The log has fewer transactions than when the database was last opened or closed.
+    #[error(
+        "the log ends in {file} at offset {offset}, after {transactions} transactions, but {manifest} \
+         says that there were {recorded_transactions}: durable log is missing; was a segment lost, or \
+         replaced by an older one?"
+    )]
+    LogCutShort {
+        /// The segment in which the log ends now.
+        file: String,
+        /// Where in it, in bytes.
+        offset: u64,
+        /// The transactions before its end, since the database was made.
+        transactions: u64,
+        /// The manifest.
+        manifest: String,
+        /// The transactions that it says there were.
+        recorded_transactions: u64,
+    },
     /// The standby's image cannot be used with this log.
     #[error(transparent)]
     Standby(#[from] RemoteError),

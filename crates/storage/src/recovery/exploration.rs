@@ -54,7 +54,7 @@ pub(super) struct World {
     pub simulated: SimulatedDisk,
     pub disk: Arc<dyn Disk>,
     pub model: Model,
-    random: Random,
+    pub random: Random,
     /// Pages that writes go to; grows.
     pages: u64,
 }
@@ -132,6 +132,12 @@ impl World {
 
     pub(super) fn restart_with(&mut self, faults: Faults) {
         self.simulated = self.simulated.restart(faults);
+        self.disk = Arc::new(self.simulated.clone());
+    }
+
+    /// The process was killed, or gave up; the machine goes on, and so does the next process.
+    pub(super) fn next_process(&mut self, faults: Faults) {
+        self.simulated = self.simulated.next_process(faults);
         self.disk = Arc::new(self.simulated.clone());
     }
 
@@ -281,6 +287,7 @@ impl World {
                     let checkpointer = &mut life.checkpointers[stripe];
                     while let Some(group) = life.waiting[stripe].pop_front() {
                         checkpointer.apply(group.header(), group.payload())?;
+                        checkpointer.write_archive()?;
                         if self.random.chance(1, 3) {
                             break;
                         }
@@ -329,6 +336,7 @@ impl Life {
         for (checkpointer, waiting) in self.checkpointers.iter_mut().zip(&mut self.waiting) {
             for group in waiting.drain(..) {
                 checkpointer.apply(group.header(), group.payload()).unwrap();
+                checkpointer.write_archive().unwrap();
             }
         }
     }
@@ -342,6 +350,7 @@ impl Life {
             }
             while let Some(group) = self.waiting[stripe].pop_front() {
                 checkpointer.apply(group.header(), group.payload())?;
+                checkpointer.write_archive()?;
             }
             let complete = checkpointer.statistics().checkpoints;
             while self.checkpointers[stripe].statistics().checkpoints == complete {

@@ -8,8 +8,9 @@
 //!
 //! Source: Li & Naughton, sections 2 ("Recovery") and 3 (configuration C).
 
-use super::{Needs, Recovered, RecoveryError, RecoveryOptions, RecoveryReport, Redo, Totals};
-use super::{check_end, load, make_backup_stable, make_log_stable, open_log};
+use super::{Needs, Recovered, RecoveryError, RecoveryOptions, RecoveryReport, Redo, Tail};
+use super::{check_end, check_recorded_end, check_starts, durable_before, load, make_names_stable};
+use super::{open_log, reached};
 use crate::checkpoint::{Image, RemoteError, StripeLayout};
 use crate::disk::Disk;
 use crate::log::LogPosition;
@@ -33,16 +34,28 @@ pub fn recover_locally(
     let layouts: Vec<_> = (0..manifest.stripes)
         .map(|k| StripeLayout::of(manifest, k))
         .collect();
+    let mut stable_time = Duration::ZERO;
     if !options.dry_run {
-        make_backup_stable(&**disk, &layouts)?;
+        make_names_stable(&**disk)?;
+        stable_time = started.elapsed();
     }
-    let stripes = load::load(&**disk, &layouts, &mut store, options.workers.max(1))?;
+    let workers = options.workers.max(1);
+    let stable = (!options.dry_run).then_some(&mut stable_time);
+    let stripes = load::load(&**disk, &layouts, &mut store, workers, stable)?;
     let load_time = started.elapsed();
-    let (reader, needs) = open_log(disk, manifest, options, &stripes, None)?;
-    let mut recovered = redo(store, reader, needs)?;
-    check_end(recovered.end, &stripes, None)?;
+    let (reader, needs) = open_log(disk, manifest, &stripes, None)?;
+    let tail = (!options.dry_run).then(|| Tail {
+        disk,
+        layout: manifest.log_layout(),
+        durable_before: durable_before(reached(manifest, &stripes, None), None),
+    });
+    let mut redo = Redo::new(reader, needs);
+    redo.expect_end(disk, manifest);
+    let mut recovered = run(store, redo, tail)?;
+    check_end(&**disk, manifest, recovered.end, &stripes, None)?;
     recovered.report.stripes = stripes.into_iter().map(|stripe| stripe.report).collect();
     recovered.report.load_time = load_time;
+    recovered.report.stable_time += stable_time;
     Ok(recovered)
 }
 
@@ -73,14 +86,23 @@ pub fn recover_from_image(
             .into());
         }
     }
-    make_log_stable(&**disk, layout.segment_of(image.redo_start.lsn))?;
+    make_names_stable(&**disk)?;
     let needs = Needs {
         needed_by: image.origin.clone(),
         damaged_offsets: Vec::new(),
     };
+    check_starts(&**disk, layout, manifest.log_end.max(image.position))?;
     let reader = LogReader::open(disk, layout, image.redo_start);
     let reader = reader.map_err(|error| needs.explain(error))?;
-    let recovered = redo(image.store, reader, needs)?;
+    // The standby is sent durable groups alone.
+    let tail = Tail {
+        disk,
+        layout,
+        durable_before: image.position.group,
+    };
+    let mut redo = Redo::new(reader, needs);
+    redo.expect_end(disk, manifest);
+    let recovered = run(image.store, redo, Some(tail))?;
     if recovered.end.group < image.position.group {
         let (address, standby_group) = (image.origin, image.position.group);
         return Err(RemoteError::Ahead {
@@ -89,18 +111,19 @@ pub fn recover_from_image(
         }
         .into());
     }
+    check_recorded_end(&**disk, manifest, recovered.end)?;
     Ok((recovered, needed_from))
 }
 
-fn redo(mut store: PageStore, reader: LogReader, needs: Needs) -> Result<Recovered, RecoveryError> {
+fn run(
+    mut store: PageStore,
+    mut redo: Redo,
+    tail: Option<Tail<'_>>,
+) -> Result<Recovered, RecoveryError> {
     let started = Instant::now();
-    let redo_start = reader.position();
-    let mut redo = Redo {
-        reader,
-        needs,
-        totals: Totals::default(),
-    };
-    redo.run(&mut store, None, None)?;
+    let redo_start = redo.reader.position();
+    redo.run(&mut store, None, None, tail)?;
+    let stable_time = redo.stable_time;
     let Redo { reader, totals, .. } = redo;
     let end_check_time = reader.end_check_time();
     let report = RecoveryReport {
@@ -115,6 +138,7 @@ fn redo(mut store: PageStore, reader: LogReader, needs: Needs) -> Result<Recover
         journal_rows: 0,
         redo_time: started.elapsed().saturating_sub(end_check_time),
         end_check_time,
+        stable_time,
         copy_time: None,
         database_bytes: store.bytes().len() as u64,
     };

@@ -30,8 +30,9 @@ use crate::disk::{AlignedBuffer, Disk, DiskError};
 use crate::log::LogPosition;
 use crate::page::PAGE_SIZE;
 use crate::store::PageStore;
-use parking_lot::Mutex;
+use crate::sync::futex::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 /// Reading headers waits for the disk, not for the processor: more threads than processors.
 /// (A small file is not worth a thread.)
@@ -64,16 +65,24 @@ struct Survey {
     newest: Option<SlotHeader>,
 }
 
-/// Loads all stripes into an empty store, growing it as needed.
+/// Loads all stripes into an empty store, growing it as needed. `make_stable`: what is loaded is going
+/// to be built on, so it is made stable first; the time for that is added.
 pub(super) fn load(
     disk: &dyn Disk,
     layouts: &[StripeLayout],
     store: &mut PageStore,
     workers: usize,
+    mut make_stable: Option<&mut Duration>,
 ) -> Result<Vec<LoadedStripe>, RecoveryError> {
     let mut surveys = Vec::with_capacity(layouts.len());
     for &layout in layouts {
-        surveys.push(survey(disk, layout)?);
+        let survey = survey(disk, layout)?;
+        if let (Some(file), Some(time)) = (&survey.file, &mut make_stable) {
+            let started = Instant::now();
+            file.make_stable(survey.written_last())?;
+            **time += started.elapsed();
+        }
+        surveys.push(survey);
     }
     store.grow_to(surveys.iter().map(Survey::store_pages).max().unwrap_or(0))?;
     let mut loaded = load_blocks(&surveys, store, workers)?;
@@ -154,7 +163,9 @@ fn read_headers(file: &BackupFile) -> Result<Vec<(u64, SlotState)>, DiskError> {
 /// Runs the same on so many threads, this one among them.
 fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
+        let others: Vec<_> = (1..threads)
+            .map(|_| crate::signals::spawn_scoped(scope, &work))
+            .collect();
         let mut results = vec![work()];
         for other in others {
             results.push(
@@ -168,6 +179,12 @@ fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
 }
 
 impl Survey {
+    /// The version that was written last, if it is whole: each is durable before the next is begun.
+    fn written_last(&self) -> Option<Version> {
+        let versions = self.versions.iter().flatten().copied();
+        versions.max_by_key(|(header, _)| (header.checkpoint, header.block))
+    }
+
     /// The pages that the store must have for all versions.
     fn store_pages(&self) -> u64 {
         let block_pages = u64::from(self.layout.block_bytes) / PAGE_SIZE as u64;
@@ -325,10 +342,20 @@ fn judge<'a>(
                 let all = (complete.blocks..newest.blocks).all(|b| version(b).is_some());
                 let positions = found().map(|header| header.position);
                 let oldest = positions.chain([newest.redo_start]).min_by_key(|p| p.group);
-                (
-                    complete,
-                    oldest.filter(|_| all).unwrap_or(complete.redo_start),
-                )
+                let redo_start = oldest.filter(|_| all).unwrap_or(complete.redo_start);
+                // With the versions that there are, the log before `redo_start` is of no use to anyone,
+                // and may have been freed: who goes on must not ask for it.
+                match all && complete.number > 0 {
+                    false => (complete, redo_start),
+                    true => (
+                        CompleteCheckpoint {
+                            blocks: newest.blocks,
+                            redo_start,
+                            ..complete
+                        },
+                        redo_start,
+                    ),
+                }
             }
         }
     };

@@ -1,11 +1,11 @@
 //! Recovery: the newest whole version of every backup block, then the log from the oldest of their
 //! positions to the log's end, then a copy for the checkpointer.
 //!
-//! It changes nothing in the log and the backup, so it may be killed at any instruction and
-//! repeated. It does make the backup, the log and the archive stable before it believes them, since
-//! whoever wrote them may have been killed before doing so, and what is recovered will be
-//! acknowledged, checkpointed and freed from the log (I1, I2, I6). It
-//! writes the journal rows that the archive lacks, which is idempotent.
+//! It changes no byte of the log and the backup, so it may be killed at any instruction and
+//! repeated. It does make the backup, the log and the archive stable before it believes them, names
+//! included ([`stable`]), since whoever wrote them may have been killed before doing so, or have
+//! failed to, and what is recovered will be acknowledged, checkpointed and freed from the log
+//! (I1, I2, I6). It writes the journal rows that the archive lacks, which is idempotent.
 //!
 //! Invariants: I2, I3, I4 (in the log's reader), I8.
 //!
@@ -18,7 +18,12 @@ mod error;
 mod exploration;
 mod image;
 mod load;
+mod redo;
 mod report;
+mod segments;
+mod stable;
+#[cfg(test)]
+mod succession;
 
 pub use error::RecoveryError;
 pub use image::{recover_from_image, recover_locally};
@@ -26,19 +31,21 @@ pub use report::{RecoveryReport, StripeReport};
 
 use crate::checkpoint::checkpointer::Resume;
 use crate::checkpoint::shadow::Shadow;
-use crate::checkpoint::{BackupFile, Checkpointer, InstallError, StripeLayout, Whole, install};
-use crate::disk::{Access, Create, Disk};
+use crate::checkpoint::{Checkpointer, InstallError, StripeLayout, Whole, install};
+use crate::disk::Disk;
 use crate::journal::archive::{ArchiveEnd, find_end, make_stable};
 use crate::journal::{Archiver, JournalError, Retention, journal_file};
 use crate::log::reader::LogReader;
-use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
-use crate::log::{LogError, LogPosition, Lsn};
-use crate::manifest::Manifest;
+use crate::log::segment::segment_file;
+use crate::log::{LogError, LogPosition};
+use crate::manifest::{MANIFEST_FILE, Manifest};
 use crate::store::PageStore;
 use load::LoadedStripe;
-use std::collections::BTreeSet;
+use redo::{Needs, Redo, Tail};
+use segments::{check_no_gap, check_starts};
+use stable::make_names_stable;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How to recover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,10 +128,13 @@ fn recover_bounded(
         .collect();
 
     let started = Instant::now();
+    let mut stable_time = Duration::ZERO;
     if !options.dry_run {
-        make_backup_stable(&**disk, &layouts)?;
+        make_names_stable(&**disk)?;
+        stable_time = started.elapsed();
     }
-    let stripes = load::load(&**disk, &layouts, &mut store, workers)?;
+    let stable = (!options.dry_run).then_some(&mut stable_time);
+    let stripes = load::load(&**disk, &layouts, &mut store, workers, stable)?;
     let load_time = started.elapsed();
 
     let archive = match manifest.journal {
@@ -132,25 +142,31 @@ fn recover_bounded(
         _ => Some(find_end(&**disk, manifest.identity)?),
     };
     if let Some(end) = archive.filter(|_| !options.dry_run) {
+        let started = Instant::now();
         make_stable(&**disk, &end)?;
+        stable_time += started.elapsed();
     }
     let mut archiver = archive
         .filter(|_| !options.dry_run)
         .and_then(|end| Archiver::new(disk.clone(), manifest.identity, manifest.journal, end));
     let started = Instant::now();
-    let (mut reader, needs) = open_log(disk, manifest, options, &stripes, archive)?;
+    let (mut reader, needs) = open_log(disk, manifest, &stripes, archive)?;
     if let Some(end) = end {
         reader.set_until(end);
     }
     let redo_start = reader.position();
-    let mut redo = Redo {
-        reader,
-        needs,
-        totals: Totals::default(),
-    };
-    redo.run(&mut store, archive, archiver.as_mut())?;
+    let mut redo = Redo::new(reader, needs);
+    redo.expect_end(disk, manifest);
+    let tail = (!options.dry_run).then(|| Tail {
+        disk,
+        layout: manifest.log_layout(),
+        durable_before: durable_before(reached(manifest, &stripes, archive), end),
+    });
+    let archived = archive.map(|end| end.position.group);
+    redo.run(&mut store, archived, archiver.as_mut(), tail)?;
+    stable_time += redo.stable_time;
     let Redo { reader, totals, .. } = redo;
-    check_end(reader.position(), &stripes, archive)?;
+    check_end(&**disk, manifest, reader.position(), &stripes, archive)?;
     let end_check_time = reader.end_check_time();
     let redo_time = started.elapsed().saturating_sub(end_check_time);
 
@@ -166,6 +182,7 @@ fn recover_bounded(
         journal_rows: totals.journal_rows,
         redo_time,
         end_check_time,
+        stable_time,
         copy_time: None,
         database_bytes: store.bytes().len() as u64,
     };
@@ -198,33 +215,10 @@ fn recover_bounded(
     })
 }
 
-/// What needs the log from where recovery starts, and how that is damaged.
-struct Needs {
-    needed_by: String,
-    damaged_offsets: Vec<u64>,
-}
-
-impl Needs {
-    /// A segment that is missing was freed, because something later had made it superfluous. Files
-    /// before it may still be there, waiting to be used again.
-    fn explain(&self, error: LogError) -> RecoveryError {
-        match error {
-            LogError::MissingSegment { file, needed } => RecoveryError::LogFreed {
-                file,
-                needed_by: self.needed_by.clone(),
-                needed,
-                damaged_offsets: self.damaged_offsets.clone(),
-            },
-            error => error.into(),
-        }
-    }
-}
-
 /// Opens the log at the oldest position that a stripe or the journal's archive needs.
 fn open_log(
     disk: &Arc<dyn Disk>,
     manifest: &Manifest,
-    options: RecoveryOptions,
     stripes: &[LoadedStripe],
     archive: Option<ArchiveEnd>,
 ) -> Result<(LogReader, Needs), RecoveryError> {
@@ -253,14 +247,13 @@ fn open_log(
         .min_by_key(|(position, ..)| position.group);
     let (from, needed_by, damaged_offsets) = oldest.expect("a database has a stripe");
     let layout = manifest.log_layout();
-    if !options.dry_run {
-        make_log_stable(&**disk, layout.segment_of(from.lsn))?;
-    }
     let needs = Needs {
         needed_by,
         damaged_offsets,
     };
+    let reached = reached(manifest, stripes, archive);
     let open = || {
+        check_starts(&**disk, layout, reached)?;
         check_no_gap(&**disk, layout.segment_of(from.lsn), from.lsn)?;
         LogReader::open(disk, layout, from)
     };
@@ -270,106 +263,30 @@ fn open_log(
     }
 }
 
-/// Segments are freed and used again oldest first: from `first` to the last, all are there, or some
-/// are lost.
-fn check_no_gap(disk: &dyn Disk, first: u64, needed: Lsn) -> Result<(), LogError> {
-    let names = disk.list(LOG_DIRECTORY)?;
-    let present: BTreeSet<u64> = names
-        .iter()
-        .filter_map(|name| segment_of_file(name))
-        .collect();
-    let last = present.last().copied().unwrap_or(first);
-    match (first..last).find(|segment| !present.contains(segment)) {
-        None => Ok(()),
-        Some(missing) => Err(LogError::MissingSegment {
-            file: disk.display_name(&segment_file(missing)),
-            needed,
-        }),
-    }
+/// How far the log has been: as far as the manifest recorded, and as what was made from it has it.
+fn reached(
+    manifest: &Manifest,
+    stripes: &[LoadedStripe],
+    archive: Option<ArchiveEnd>,
+) -> LogPosition {
+    let of_stripes = stripes.iter().map(|stripe| stripe.newest_position);
+    let of_archive = archive.map(|end| end.position);
+    let all = of_stripes.chain(of_archive).chain([manifest.log_end]);
+    all.max_by_key(|position| position.group)
+        .expect("the manifest's at least")
 }
 
-/// Syncs the stripes' files.
-fn make_backup_stable(disk: &dyn Disk, layouts: &[StripeLayout]) -> Result<(), RecoveryError> {
-    for &layout in layouts {
-        BackupFile::make_stable(disk, layout)?;
-    }
-    Ok(())
+/// The first group that may not be durable: the backup and the archive are made from durable groups
+/// alone, the manifest records a durable end, and the bound of a log that is being written is
+/// published when what is before it is durable.
+fn durable_before(reached: LogPosition, bound: Option<LogPosition>) -> u64 {
+    reached.group.max(bound.map_or(0, |bound| bound.group))
 }
 
-/// Syncs the log's segments from `first` on.
-fn make_log_stable(disk: &dyn Disk, first: u64) -> Result<(), RecoveryError> {
-    for name in disk.list(LOG_DIRECTORY)? {
-        if let Some(segment) = segment_of_file(&name)
-            && segment >= first
-        {
-            disk.open(&segment_file(segment), Access::Direct, Create::No)?
-                .sync()?;
-        }
-    }
-    Ok(())
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Totals {
-    groups: u64,
-    transactions: u64,
-    writes: u64,
-    record_bytes: u64,
-    journal_rows: u64,
-}
-
-/// The redo pass.
-struct Redo {
-    reader: LogReader,
-    needs: Needs,
-    totals: Totals,
-}
-
-impl Redo {
-    fn run(
-        &mut self,
-        store: &mut PageStore,
-        archive: Option<ArchiveEnd>,
-        mut archiver: Option<&mut Archiver>,
-    ) -> Result<(), RecoveryError> {
-        let archived_before = archive.map_or(u64::MAX, |end| end.position.group);
-        loop {
-            let next = self.reader.next_group();
-            let Some((header, payload)) = next.map_err(|error| self.needs.explain(error))? else {
-                return Ok(());
-            };
-            let installed = match &mut archiver {
-                None => install(store, Whole, payload, |_| {}),
-                Some(archiver) => {
-                    let mut group = archiver.group(&header);
-                    install(store, Whole, payload, |record| group.push(record))
-                }
-            };
-            let installed = installed.map_err(|error| match error {
-                InstallError::Store(error) => RecoveryError::Store(error),
-                InstallError::Record(source) => RecoveryError::Record {
-                    group: header.number,
-                    lsn: header.lsn,
-                    source,
-                },
-            })?;
-            if let Some(archiver) = &mut archiver {
-                archiver.end_group(&header)?;
-            }
-            let totals = &mut self.totals;
-            totals.groups += 1;
-            totals.transactions += installed.transactions;
-            totals.writes += installed.writes;
-            totals.record_bytes += u64::from(header.payload_bytes);
-            if header.number >= archived_before {
-                totals.journal_rows += installed.journal_rows;
-            }
-        }
-    }
-}
-
-/// The log must reach as far as what was made from it.
+/// The log must reach as far as what was made from it, and as far as it did before.
 fn check_end(
+    disk: &dyn Disk,
+    manifest: &Manifest,
     end: LogPosition,
     stripes: &[LoadedStripe],
     archive: Option<ArchiveEnd>,
@@ -394,6 +311,26 @@ fn check_end(
             }
             .into())
         }
-        _ => Ok(()),
+        _ => check_recorded_end(disk, manifest, end),
     }
+}
+
+/// Of the groups that mark a clean close nothing is missing, so transactions are compared.
+fn check_recorded_end(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    end: LogPosition,
+) -> Result<(), RecoveryError> {
+    let layout = manifest.log_layout();
+    let (transactions, recorded) = (end.transactions, manifest.log_end.transactions);
+    if recorded <= transactions {
+        return Ok(());
+    }
+    Err(RecoveryError::LogCutShort {
+        file: disk.display_name(&segment_file(layout.segment_of(end.lsn))),
+        offset: layout.offset_in_segment(end.lsn),
+        transactions,
+        manifest: disk.display_name(MANIFEST_FILE),
+        recorded_transactions: recorded,
+    })
 }

@@ -52,6 +52,9 @@ pub struct RecoveryReport {
     /// How long it took to make sure that nothing durable follows the log's end, by reading what is
     /// behind it.
     pub end_check_time: Duration,
+    /// How long it took to make stable what was found, most of it a part of the times above; zero after
+    /// a dry run.
+    pub stable_time: Duration,
     /// How long copying the database for the checkpointer took; `None` if there is none here.
     pub copy_time: Option<Duration>,
     /// How many bytes the database has.

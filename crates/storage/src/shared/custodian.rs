@@ -8,7 +8,8 @@
 //! A custodian that *fails* says why in the shared state. If the disk failed, that is the end of
 //! custody until the database is opened anew, as it is for every other way: after a failed sync
 //! nobody knows what is stable of what can be read, and a successor would recover from just that.
-//! If it was its own trouble (memory), another process tries, but this one not again: so a cause that
+//! If it found no room or no descriptor, and left nothing half done, it tries again itself.
+//! If it was its own trouble (memory, or a panic), another process tries, but this one not again: so a cause that
 //! is everybody's costs each process one recovery and no more. Transactions go on until the log is
 //! full, and are then refused with that reason.
 //!
@@ -22,9 +23,13 @@ use super::{SharedLogError, SharedLogState};
 use crate::backbone::StorageOptions;
 use crate::disk::{Disk, DiskLock};
 use crate::manifest::Manifest;
+use crate::supervisor::{Supervisor, join};
+use crate::sync::futex::Mutex;
+use crate::sync::thread::JoinHandle;
+use crate::user_code::message_of;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often what nobody waits for is made durable, at most.
@@ -55,6 +60,7 @@ pub trait SharedMemory: Send + Sync {
 #[derive(Debug)]
 pub struct Custodian {
     office: Arc<Office>,
+    supervisor: Arc<Supervisor>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -95,12 +101,17 @@ impl Custodian {
             shared,
             stopping: AtomicBool::new(false),
         });
-        let at_work = office.clone();
-        let thread = std::thread::Builder::new().name("custodian".into());
-        let thread = thread.spawn(move || at_work.run(custody));
+        let (at_work, told) = (office.clone(), office.clone());
+        // Outside of its custody; what happens in it is told while its lock is held.
+        let supervisor = Supervisor::new(move |error| {
+            let state = told.shared.log_state();
+            state.fail_custody(&error.to_string(), false);
+        });
+        let thread = supervisor.spawn("custodian", move || at_work.run(custody));
         Custodian {
             office,
-            thread: Some(thread.expect("the system can start a thread")),
+            supervisor,
+            thread: Some(thread),
         }
     }
 
@@ -113,11 +124,10 @@ impl Custodian {
     fn stop_and_join(&mut self) {
         self.office.stopping.store(true, Ordering::SeqCst);
         self.office.shared.log_state().notify();
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the custodian panicked");
-        }
+        // The memory's last handle may go on its own thread: it ends by itself then.
+        let own = self.supervisor.is_own_thread();
+        let thread = self.thread.take();
+        self.supervisor.end(thread, own, join);
     }
 }
 
@@ -154,7 +164,10 @@ impl Office {
         // we know it.
         let custody = custody.filter(|_| state.custodians() == 0);
         state.begin_custody();
-        if let Err(error) = self.hold(custody) {
+        // If it panics, that is said while the lock is held: the next one forgets what it finds said.
+        let held = catch_unwind(AssertUnwindSafe(|| self.hold(custody)));
+        let held = held.unwrap_or_else(|payload| Err(CustodyError::panicked(message_of(payload))));
+        if let Err(error) = held {
             tracing::error!(%error, "the custodian stopped");
             state.fail_custody(&error.to_string(), !error.is_local());
         }
@@ -190,22 +203,43 @@ impl Office {
         custody.start();
         let preparing = custody.preparing().clone();
         let done = AtomicBool::new(false);
+        let died = Mutex::new(None);
         let outcome = std::thread::scope(|scope| {
-            scope.spawn(|| self.prepare(&preparing, &done));
+            crate::signals::spawn_scoped(scope, || {
+                let prepare = AssertUnwindSafe(|| self.prepare(&preparing, &done));
+                if let Err(payload) = catch_unwind(prepare) {
+                    *died.lock() = Some(message_of(payload));
+                    state.notify();
+                }
+            });
             let _ending = Ending { done: &done, state };
-            self.follow(&mut custody)
+            self.follow(&mut custody, &died)
         });
         // Before the lock goes: nothing of ours may write any more.
         custody.close();
         outcome
     }
 
-    fn follow(&self, custody: &mut Custody) -> Result<(), CustodyError> {
+    /// `died`: what the preparing thread panicked with, if it did: nobody would make room any more.
+    fn follow(
+        &self,
+        custody: &mut Custody,
+        died: &Mutex<Option<String>>,
+    ) -> Result<(), CustodyError> {
         let state = self.shared.log_state();
         let mut seen = state.changes();
         let mut flushed = Instant::now();
         while !self.stopping() {
-            let busy = custody.tick(state)?;
+            if let Some(message) = died.lock().take() {
+                return Err(CustodyError::panicked(message));
+            }
+            let busy = match custody.tick(state) {
+                Err(error) if error.may_be_tried_again() => {
+                    tracing::warn!(%error, "the custodian tries again");
+                    false
+                }
+                ticked => ticked?,
+            };
             if flushed.elapsed() >= FLUSH_EVERY {
                 // Whoever waits for it is told itself.
                 if let Err(error) = self.shared.flush() {

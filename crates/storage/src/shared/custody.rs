@@ -22,12 +22,13 @@ use crate::log::group::GroupHeader;
 use crate::log::pool::{BufferPool, DurableGroup};
 use crate::log::reader::LogReader;
 use crate::log::room::Room;
-use crate::log::segment::{LOG_DIRECTORY, Prepared, Segments};
+use crate::log::segment::Segments;
 use crate::log::writer::SealedGroup;
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
 use crate::recovery::{RecoveryError, RecoveryOptions, recover_until};
-use crate::sync::thread::{self, JoinHandle};
+use crate::supervisor::{Supervisor, join};
+use crate::sync::thread::JoinHandle;
 use std::sync::Arc;
 
 /// Groups in memory at once: read, or waiting for the checkpointers.
@@ -52,16 +53,33 @@ pub enum CustodyError {
     /// A checkpoint failed.
     #[error(transparent)]
     Checkpoint(#[from] Arc<CheckpointError>),
+    /// One of its threads died.
+    #[error(transparent)]
+    Died(LogError),
 }
 
 impl CustodyError {
+    /// A thread of the custodian's has died of a panic with this message.
+    pub(super) fn panicked(message: String) -> CustodyError {
+        CustodyError::Died(LogError::thread_died(&message))
+    }
+
     /// Whether it is this process's own trouble, so that another one may do better. It is not if the
     /// disk failed: after a failed sync nobody knows what is stable of what can be read, and a
     /// successor would recover from just that (I7).
     pub(super) fn is_local(&self) -> bool {
         match self {
-            CustodyError::Recovery(RecoveryError::Store(_)) => true,
+            CustodyError::Recovery(RecoveryError::Store(_)) | CustodyError::Died(_) => true,
             CustodyError::Checkpoint(error) => matches!(**error, CheckpointError::Store(_)),
+            _ => false,
+        }
+    }
+
+    /// Whether the next step may do what this one could not: there was no room, or no descriptor.
+    pub(super) fn may_be_tried_again(&self) -> bool {
+        match self {
+            CustodyError::Disk(error) => error.may_be_tried_again(),
+            CustodyError::Log(error) => error.is_want_of_room(),
             _ => false,
         }
     }
@@ -134,9 +152,6 @@ impl Custody {
         let segments_max = options.segments_max(layout);
         let segments = Segments::open(disk.clone(), layout, needed_from, segments_max)?;
         let segments = Arc::new(segments);
-        // Whoever prepared the last segment may have died before it made the name stable, and the
-        // leaders are going to write to it.
-        disk.sync_directory(LOG_DIRECTORY)?;
         // The stage says to it what is freed; nobody waits there.
         let room = Arc::new(Room::new(segments.clone(), false));
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
@@ -170,14 +185,7 @@ impl Custody {
     /// Prepares so many segments, and at least one more than is being written, before the first
     /// transaction.
     pub(super) fn prepare(&self, segments: u64) -> Result<(), LogError> {
-        let after_next = self.layout.segment_of(self.fed.lsn) + 2;
-        let needed = self.layout.segment_start(after_next);
-        while self.segments.count().1 < segments || self.segments.prepared_end() < needed {
-            if self.segments.prepare_next()? == Prepared::NoRoom {
-                break;
-            }
-        }
-        Ok(())
+        self.segments.prepare_for_opening(self.fed.lsn, segments)
     }
 
     /// The LSN up to which segments are prepared.
@@ -211,12 +219,13 @@ impl Custody {
         } else {
             0
         };
+        let told = self.stage.clone();
+        // The stage's failure ends the custody.
+        let supervisor = Supervisor::new(move |error| told.give_up(&error));
         for stripe in 0..stripes {
             let stage = self.stage.clone();
-            let thread = thread::Builder::new().name(format!("custody-{stripe}"));
-            let thread = thread.spawn(move || stage.run(stripe));
-            self.threads
-                .push(thread.expect("the system can start a thread"));
+            let thread = supervisor.spawn(format!("custody-{stripe}"), move || stage.run(stripe));
+            self.threads.push(thread);
         }
     }
 
@@ -301,11 +310,7 @@ impl Custody {
     /// Ends the threads; what they were given is still applied.
     pub(super) fn close(&mut self) {
         self.stage.close();
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a checkpointing thread panicked");
-            }
-        }
+        join(self.threads.drain(..));
     }
 }
 

@@ -96,6 +96,50 @@ fn i10_a_full_disk_refuses_with_the_reason_and_goes_on_when_there_is_room() {
 }
 
 #[test]
+fn i14_a_disk_that_is_full_for_a_while_ends_no_custody() {
+    let mut refused = 0;
+    for seed in 0..3 {
+        for from in (4..100).step_by(6) {
+            let mut world = World::new(seed, format!("full from {from}"));
+            drop(world.open_safely().unwrap());
+            let until = from + 50;
+            world.restart(Faults {
+                full_steps: Some((from, until)),
+                ..Faults::default()
+            });
+            let mut life = world.open_safely().unwrap();
+            let Process {
+                leader, custody, ..
+            } = &mut life.processes[0];
+            let custody = custody.as_mut().unwrap();
+            let (mut written, mut attempts) = (0, 0);
+            while written < 60 || world.simulated.steps() < until {
+                attempts += 1;
+                assert!(attempts < 2000, "{}: {written} written", world.what);
+                custody.tick(&life.state).unwrap();
+                match leader.write_group(&life.state, 1, &[&pages(2)], written + 1) {
+                    Ok(_) => written += 1,
+                    Err(SharedLogError::NoRoom) => {}
+                    Err(SharedLogError::Full { reason }) => {
+                        assert!(reason.contains("free disk space"), "{reason}");
+                        refused += 1;
+                    }
+                    Err(error) => panic!("{}: {error}", world.what),
+                }
+            }
+            assert!(life.state.failure().is_none() && !life.state.is_poisoned());
+            let tail = life.state.durable_tail();
+            drop(life);
+            world.restart(Faults::default());
+            let disk: Arc<dyn Disk> = Arc::new(world.simulated.clone());
+            let first = super::open_first(&disk, &world.options).unwrap().unwrap();
+            assert_eq!(first.end.transactions, tail);
+        }
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
 fn i4_damage_of_what_the_custodian_reads_names_the_file_and_the_offset() {
     let mut world = World::new(3, "damage".into());
     let mut life = world.open_safely().unwrap();

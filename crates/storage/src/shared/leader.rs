@@ -26,6 +26,7 @@ use crate::log::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader, group_
 use crate::log::segment::segment_file;
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
+use crate::process::Process;
 use std::sync::Arc;
 
 /// A buffer that a large group made longer is given back after it.
@@ -37,6 +38,7 @@ const BUFFER_BYTES: usize = 256 << 10;
 /// Writes commit groups for all processes of a database.
 #[derive(Debug)]
 pub struct LogLeader {
+    process: Process,
     disk: Arc<dyn Disk>,
     layout: LogLayout,
     incarnation: u32,
@@ -50,6 +52,7 @@ impl LogLeader {
     /// A leader for the opening of the database that has this incarnation.
     pub fn new(disk: Arc<dyn Disk>, manifest: &Manifest, incarnation: u32) -> Self {
         LogLeader {
+            process: Process::current(),
             disk,
             layout: manifest.log_layout(),
             incarnation,
@@ -82,7 +85,7 @@ impl LogLeader {
     /// # Errors
     /// [`SharedLogError::NoRoom`] or [`SharedLogError::Full`] if the group's segment, or the one in
     /// which the log ends after it, is not prepared; [`SharedLogError::TooLarge`]; [`SharedLogError::OtherIncarnation`];
-    /// [`SharedLogError::Log`] if its file cannot be opened: in all of these nothing was written.
+    /// [`SharedLogError::Log`] if its file cannot be opened, or in a forked child: in all of these nothing was written.
     /// [`SharedLogError::Poisoned`] if a write failed, now or before.
     pub fn write_group(
         &mut self,
@@ -91,6 +94,7 @@ impl LogLeader {
         records: &[&[u8]],
         tail: u64,
     ) -> Result<LogPosition, SharedLogError> {
+        self.process.check().map_err(LogError::from)?;
         state.check()?;
         self.check_incarnation(state)?;
         let payload_bytes = records.iter().map(|piece| piece.len()).sum();

@@ -73,6 +73,6 @@ pub use custody::{Custody, CustodyError};
 pub use error::SharedLogError;
 pub use leader::LogLeader;
 pub use opening::{CUSTODIAN_FILE, FirstLock, FirstOpening, OPENING_FILE, OpeningLock, SharedLock};
-pub use opening::{join, lock_opening, open_first};
+pub use opening::{join, lock_opening, open_first, record_end};
 pub use state::{SharedEnd, SharedLogState};
 pub use text::TEXT_BYTES_MAX;

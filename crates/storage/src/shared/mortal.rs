@@ -7,7 +7,7 @@
 
 use crate::disk::{Access, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile, DiskLock};
 use crate::disk::{Random, SimulatedDisk};
-use parking_lot::Mutex;
+use crate::sync::futex::Mutex;
 use std::sync::Arc;
 
 /// What a killed process unwinds with.
@@ -123,7 +123,10 @@ impl Disk for Mortal {
     }
 
     fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
-        Span::operation(&self.span, || self.disk.create_directory(directory), |_| {})
+        let create = || self.disk.create_directory(directory);
+        Span::operation(&self.span, create, |_| {
+            let _ = self.disk.make_directory(directory);
+        })
     }
 
     fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {

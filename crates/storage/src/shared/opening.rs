@@ -135,6 +135,7 @@ pub fn open_first(
     let recovered = recover(disk, &manifest, recovery)?;
     // Counted up and stable before anything is appended: leftovers of this log never chain.
     manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
+    manifest.log_end = recovered.end;
     manifest.write(&**disk)?;
     let (checkpointers, end) = (recovered.checkpointers, recovered.end);
     let custody = Custody::new(disk, &manifest, options, checkpointers, end)?;
@@ -169,6 +170,24 @@ pub fn join(disk: &Arc<dyn Disk>) -> Result<(Manifest, SharedLock), OpenError> {
         Err(ManifestError::Absent { file }) => Err(OpenError::Absent { file }),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Records the durable log's end in the manifest, so that the next opening notices if log before it is
+/// lost: for the last of those who share the database, who closes it in order and still shares it.
+///
+/// # Errors
+/// Those of the manifest. Nothing is lost then but this: the end that was recorded at the opening
+/// stays.
+pub fn record_end(
+    disk: &Arc<dyn Disk>,
+    _opening: &OpeningLock,
+    end: LogPosition,
+) -> Result<(), ManifestError> {
+    let manifest = Manifest {
+        log_end: end,
+        ..Manifest::read(&**disk)?
+    };
+    manifest.write(&**disk)
 }
 
 fn locked(disk: &Arc<dyn Disk>) -> OpenError {

@@ -4,10 +4,10 @@
 //! a full log is said in the shared state, and refuses rather than strands).
 
 use super::state::SharedLogState;
-use crate::checkpoint::CheckpointStage;
+use crate::checkpoint::{CheckpointError, CheckpointStage, Waiting};
 use crate::log::segment::{Prepared, Segments};
 use crate::log::{LogError, LogPosition, Lsn};
-use parking_lot::Mutex;
+use crate::sync::futex::Mutex;
 use std::sync::Arc;
 
 /// Segments prepared beyond the one being written.
@@ -61,8 +61,11 @@ impl Preparing {
                 Preparation::Refused
             }
             Err(error) => {
-                tracing::warn!(%error, "cannot prepare a log segment");
-                self.refuse(state, &explain(&error));
+                // A checkpoint may free segments, which are used again without new room: it is waited
+                // for, once.
+                if !(error.is_want_of_room() && self.make_room(state, end)) {
+                    self.refuse(state, &explain(&error));
+                }
                 Preparation::Refused
             }
         }
@@ -77,16 +80,17 @@ impl Preparing {
         layout.segment_start(layout.segment_of(end.lsn) + 1 + ahead)
     }
 
-    /// All segments hold needed log. If that keeps transactions out, a checkpoint is asked for: the
-    /// next one may not be due yet, and nothing that would make it so can be written before.
-    fn make_room(&self, state: &SharedLogState, end: LogPosition) {
+    /// All segments hold needed log, or the disk is full. If that keeps transactions out, a checkpoint
+    /// is asked for: the next one may not be due yet, and nothing that would make it so can be written
+    /// before. Returns whether there may be room when it is complete.
+    fn make_room(&self, state: &SharedLogState, end: LogPosition) -> bool {
         if self.segments.prepared_end() >= self.needed_end(end, 1) {
-            return;
+            return true;
         }
         if let Some(error) = self.stage.failure() {
             let reason = format!("nothing can be freed, because checkpointing stopped: {error}");
             self.refuse(state, &reason);
-            return;
+            return false;
         }
         let mut asked = self.asked.lock();
         let complete = self.stage.complete_from().group;
@@ -94,6 +98,12 @@ impl Preparing {
             *asked = Some(end);
             self.stage.want(end);
         }
+        if let Some(Waiting { cause, .. }) = self.stage.waiting() {
+            let error = CheckpointError::Waiting { cause };
+            self.refuse(state, &error.to_string());
+            return false;
+        }
+        asked.is_some_and(|asked| asked.group > complete)
     }
 
     fn refuse(&self, state: &SharedLogState, reason: &str) {
@@ -101,6 +111,7 @@ impl Preparing {
         state.refuse(Some(reason));
         // Told once: whoever waits for room may poke us, and we would wake each other for ever.
         if before.is_none() {
+            tracing::warn!(%reason, "no room for more log");
             state.notify();
         }
     }
@@ -109,7 +120,7 @@ impl Preparing {
 /// A full disk means a full log: nothing is broken, and nothing was lost.
 fn explain(error: &LogError) -> String {
     match error {
-        LogError::Disk(disk) if disk.is_full() => {
+        LogError::Disk(disk) if disk.may_be_tried_again() => {
             format!("free disk space and try again ({disk})")
         }
         _ => error.to_string(),

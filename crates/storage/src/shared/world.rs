@@ -125,6 +125,11 @@ impl World {
         self.simulated = self.simulated.restart(faults);
     }
 
+    /// All processes are gone; the machine goes on.
+    pub(super) fn next_process(&mut self) {
+        self.simulated = self.simulated.next_process(Faults::default());
+    }
+
     fn immortal(&self) -> Mortal {
         Mortal::new(&self.simulated, None, Death::Before)
     }

@@ -78,13 +78,23 @@ impl Catalogue {
     /// # Errors
     /// As [`Catalogue::extend`].
     pub fn next_extent(&self, number: u16, pages_at_least: u64) -> Result<Extent, TableError> {
+        self.next_extent_within(number, pages_at_least, u64::MAX)
+    }
+
+    fn next_extent_within(
+        &self,
+        number: u16,
+        pages_at_least: u64,
+        pages_max: u64,
+    ) -> Result<Extent, TableError> {
         match self.definitions.get(usize::from(number)).map(|d| d.kind) {
             Some(Kind::Area) => {}
             _ => return Err(TableError::UnknownHandle { number }),
         }
         let so_far: u64 = self.extents_of(number).map(|extent| extent.pages).sum();
         let usual = so_far.clamp(EXTENT_PAGES_MIN, EXTENT_PAGES_MAX);
-        self.place_of_extent(usual.max(pages_at_least))
+        let there_is = pages_max.saturating_sub(self.pages);
+        self.place_of_extent(usual.min(there_is).max(pages_at_least))
     }
 
     /// Gives an area its next extent, and what to write. The extent has as many pages as the area
@@ -122,7 +132,22 @@ impl Catalogue {
         number: u16,
         pages_at_least: u64,
     ) -> Result<(Extent, Vec<Write>), TableError> {
-        let extent = self.next_extent(number, pages_at_least)?;
+        self.extend_within(number, pages_at_least, u64::MAX)
+    }
+
+    /// Like [`Catalogue::extend`], but the extent has no more pages than are asked for if the database
+    /// would have more than `pages_max` with those that are usual: where memory is scarce, what there
+    /// is goes to whoever asks.
+    ///
+    /// # Errors
+    /// As [`Catalogue::extend`].
+    pub fn extend_within(
+        &mut self,
+        number: u16,
+        pages_at_least: u64,
+        pages_max: u64,
+    ) -> Result<(Extent, Vec<Write>), TableError> {
+        let extent = self.next_extent_within(number, pages_at_least, pages_max)?;
         let at = Self::extent_address(self.extents.len());
         let entry = ExtentBytes::of_area(number, extent);
         self.extents.push((number, extent));

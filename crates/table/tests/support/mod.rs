@@ -9,7 +9,8 @@ use sardonyx_storage::log::writer::GroupBuilder;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::{
-    Field, JournalRow, RebuildReport, Record, Table, TableSpace, Transaction, View, field, record,
+    Field, JournalRow, KeyHash, RebuildReport, Record, Table, TableSpace, Transaction, View, field,
+    record,
 };
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -254,6 +255,11 @@ fn check_table<R: Sample>(view: &View<'_>, table: Table<R>, model: &BTreeMap<u32
 /// Room for pages in the tests, in bytes: address space only.
 pub const STORE_BYTES: u64 = 1 << 30;
 
+/// The hash of the keys in all tests.
+pub fn hash() -> KeyHash {
+    KeyHash::from_seed(7)
+}
+
 /// A page store with these bytes.
 pub fn store_of(pages: &[u8]) -> PageStore {
     let mut store = PageStore::reserve(STORE_BYTES).expect("reserve");
@@ -276,7 +282,7 @@ impl World {
     /// A fresh database with memory for so many bytes of pages.
     pub fn with_memory(bytes: u64) -> Self {
         let store = PageStore::reserve(bytes).expect("reserve");
-        let (space, _) = TableSpace::open(store, 1).expect("open");
+        let (space, _) = TableSpace::open_with(store, 1, hash()).expect("open");
         World {
             space,
             log: GroupBuilder::with_capacity(1 << 16),
@@ -323,7 +329,8 @@ impl World {
     pub fn reopen(&mut self, workers: usize) -> RebuildReport {
         let empty = TableSpace::open(PageStore::reserve(0).expect("reserve"), 1).expect("open");
         let space = std::mem::replace(&mut self.space, empty.0);
-        let (space, report) = TableSpace::open(space.into_store(), workers).expect("open");
+        let (space, report) =
+            TableSpace::open_with(space.into_store(), workers, hash()).expect("open");
         self.space = space;
         report
     }

@@ -180,6 +180,10 @@ impl Content {
         }
         let end = offset + bytes.len();
         self.extend(end);
+        // A length that a failed sync forgot is written again with the bytes that it covers.
+        if end > self.durable_length.max(self.unsynced_length.unwrap_or(0)) {
+            self.unsynced_length = Some(end);
+        }
         self.live[offset..end].copy_from_slice(bytes);
         let first_sector = offset / SECTOR_SIZE;
         let from = first_sector * SECTOR_SIZE;
@@ -215,8 +219,9 @@ impl Content {
         }
     }
 
-    /// A sync that failed: some sectors are stable, and no later sync will make the others so. The
-    /// running process still sees them all.
+    /// A sync that failed: some sectors are stable, and no later sync will make the others so, nor
+    /// the length: the system has them for clean. Whoever reads still sees them all, this process
+    /// and the next; only writing them again helps.
     pub(super) fn sync_failing(&mut self, random: &mut Random) {
         self.survive(random);
     }

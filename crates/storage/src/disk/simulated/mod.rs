@@ -4,8 +4,10 @@
 //! It fails where it is told to ([`Faults`]), and [`SimulatedDisk::restart`] gives the disk that
 //! the machine finds when it comes up again: of everything unsynced some is lost, some is torn
 //! between sectors, some has overtaken earlier writes, as the seed decides (I11: same seed and same
-//! operations, same bytes). It promises no more than [`super::Disk`] does, so a program that holds
-//! only by luck of a real file system fails here.
+//! operations, same bytes). [`SimulatedDisk::next_process`] gives the disk that the next process
+//! finds when only this one was killed: the system's cache with all that is not stable yet. It
+//! promises no more than [`super::Disk`] does, so a program that holds only by luck of a real file
+//! system fails here.
 //!
 //! - [`content`]: one file's bytes, live and durable;
 //! - [`names`]: the directory tree, live and durable;
@@ -16,23 +18,29 @@ mod names;
 mod state;
 
 use super::{Access, Create, Disk, DiskError, DiskFile, DiskLock, check};
+use crate::sync::futex::Mutex;
 use names::FileNumber;
-use parking_lot::Mutex;
 use state::{Holders, State};
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 
 /// What goes wrong on a [`SimulatedDisk`], and when. All counts start at 1, and start anew with
-/// each [`SimulatedDisk::restart`].
+/// each [`SimulatedDisk::restart`] and [`SimulatedDisk::next_process`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Faults {
     /// The machine crashes at this mutating operation (see [`SimulatedDisk::steps`]): it fails,
     /// done in part or wholly or not at all, and every later operation fails too.
     pub crash_at_step: Option<u64>,
+    /// The process is killed at this mutating operation: it fails, done in part or wholly or not at
+    /// all, but synced in no case, and every later operation fails too.
+    /// [`SimulatedDisk::next_process`] goes on.
+    pub kill_at_step: Option<u64>,
     /// Of the operations that promise stability (`sync`, `write_durable_at`, `preallocate`,
     /// `sync_directory`) this one fails with an I/O error. Some unsynced data is then stable;
-    /// no later sync makes the rest so, though the running process still reads it.
+    /// no later sync makes the rest so, although it succeeds, and although everybody still reads it,
+    /// the next process too: as systems do that take for clean what they could not write. Only
+    /// writing it again helps. (Of names the rest stays unsynced.)
     pub fail_sync_at: Option<u64>,
     /// This `write_at` fails with an I/O error; a part of its bytes may have been written.
     pub fail_write_at: Option<u64>,
@@ -41,6 +49,10 @@ pub struct Faults {
     /// Once the lengths of all files together would exceed so many bytes, writes fail for want of
     /// space, after writing what fits.
     pub capacity_bytes: Option<u64>,
+    /// From the first of these steps on, and before the second one, the disk is full: what would
+    /// create a file or a directory, or lengthen a file, fails for want of space and does nothing.
+    /// Attempts are steps, too, so whoever goes on trying comes to the end of it.
+    pub full_steps: Option<(u64, u64)>,
 }
 
 /// A disk in memory that can crash and fail. Clones are the same disk.
@@ -91,7 +103,7 @@ impl SimulatedDisk {
         self.state.lock().steps()
     }
 
-    /// Whether the machine has crashed.
+    /// Whether the machine has crashed, or the process was killed.
     pub fn has_crashed(&self) -> bool {
         self.state.lock().has_crashed()
     }
@@ -107,6 +119,37 @@ impl SimulatedDisk {
         let mut state = self.state.lock();
         state.crash();
         Self::with_state(state.after_crash(faults))
+    }
+
+    /// Kills the process, if it still runs, and gives the disk to the next one while the machine goes
+    /// on: everything is there that could be read, and what was not stable still is not. The locks
+    /// of the killed process are free, and whatever it still tries fails.
+    ///
+    /// ```
+    /// use sardonyx_storage::disk::{Access, Create, Disk, Faults, SimulatedDisk};
+    /// let disk = SimulatedDisk::new(7, Faults::default());
+    /// disk.open("greeting", Access::Buffered, Create::New)?;
+    ///
+    /// let next = disk.next_process(Faults::default());
+    /// assert!(disk.open("greeting", Access::Buffered, Create::No).is_err(), "it was killed");
+    /// assert_eq!(next.list("")?, ["greeting"], "but that does not make the name stable");
+    /// # Ok::<(), sardonyx_storage::disk::DiskError>(())
+    /// ```
+    pub fn next_process(&self, faults: Faults) -> SimulatedDisk {
+        let mut state = self.state.lock();
+        state.crash();
+        Self::with_state(state.after_kill(faults))
+    }
+
+    /// Makes a directory, if it is absent, as [`Disk::create_directory`] does before it makes that
+    /// stable.
+    ///
+    /// # Errors
+    /// If the machine has crashed, or the name is not one.
+    pub fn make_directory(&self, directory: &str) -> Result<(), DiskError> {
+        check::file_name(directory)
+            .and_then(|()| self.state.lock().make_directory(directory))
+            .map_err(|source| error("make directory", directory, 0, source))
     }
 
     /// The names of all files, with their directories, sorted.
@@ -147,6 +190,17 @@ impl SimulatedDisk {
                 .ok()
                 .and_then(|at| bytes.get_mut(at))?;
             *byte = change(*byte);
+            Some(())
+        })
+    }
+
+    /// Gives a file other bytes behind everyone's back. All of them are stable afterwards.
+    ///
+    /// # Errors
+    /// If there is no such file.
+    pub fn replace(&self, name: &str, with: &[u8]) -> Result<(), DiskError> {
+        self.state.lock().damage("replace", name, 0, |bytes| {
+            with.clone_into(bytes);
             Some(())
         })
     }

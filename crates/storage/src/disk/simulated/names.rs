@@ -4,6 +4,9 @@
 //! A change that survives a crash takes with it the earlier changes of the same names. So a rename
 //! is atomic (one of its names is there, never both and never neither), and no name leads to a file
 //! that was never there under it; changes of unrelated names survive in any combination.
+//!
+//! A directory is a name too: a new one is only stable when the directory that it is entered in was
+//! synced. One that is lost takes with it all that is in it, whatever was synced there.
 
 use super::super::{Random, check};
 use super::content::Survival;
@@ -26,55 +29,91 @@ enum Change {
     Remove {
         name: String,
     },
+    MakeDirectory {
+        name: String,
+    },
 }
 
 impl Change {
     fn names(&self) -> impl Iterator<Item = &String> {
         let (first, second) = match self {
-            Change::Create { name, .. } | Change::Remove { name } => (name, None),
+            Change::Create { name, .. }
+            | Change::Remove { name }
+            | Change::MakeDirectory { name } => (name, None),
             Change::Rename { from, to, .. } => (from, Some(to)),
         };
         std::iter::once(first).chain(second)
     }
 
-    fn apply(self, names: &mut BTreeMap<String, FileNumber>) {
+    fn apply(self, tree: &mut Tree) {
         match self {
             Change::Create { name, file } => {
-                names.insert(name, file);
+                tree.files.insert(name, file);
             }
             Change::Rename { from, to, file } => {
-                names.remove(&from);
-                names.insert(to, file);
+                tree.files.remove(&from);
+                tree.files.insert(to, file);
             }
             Change::Remove { name } => {
-                names.remove(&name);
+                tree.files.remove(&name);
+            }
+            Change::MakeDirectory { name } => {
+                tree.directories.insert(name);
             }
         }
+    }
+}
+
+/// Names as somebody sees them.
+#[derive(Clone, Debug, Default)]
+struct Tree {
+    files: BTreeMap<String, FileNumber>,
+    /// Without the root.
+    directories: BTreeSet<String>,
+}
+
+impl Tree {
+    fn has_directory(&self, directory: &str) -> bool {
+        directory.is_empty() || self.directories.contains(directory)
+    }
+
+    /// Drops what is in directories that are not there.
+    fn drop_unreachable(&mut self) {
+        // A directory comes after the one that it is in.
+        for directory in std::mem::take(&mut self.directories) {
+            if self.has_directory(check::directory_of(&directory)) {
+                self.directories.insert(directory);
+            }
+        }
+        let mut files = std::mem::take(&mut self.files);
+        files.retain(|name, _| self.has_directory(check::directory_of(name)));
+        self.files = files;
     }
 }
 
 /// All names of a simulated disk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    live: BTreeMap<String, FileNumber>,
-    durable: BTreeMap<String, FileNumber>,
+    live: Tree,
+    /// What would be there if nothing unsynced were; may have names in directories that would not.
+    durable: Tree,
     unsynced: Vec<Change>,
-    /// Stable as soon as they are made, as the contract has it; without the root.
-    directories: BTreeSet<String>,
 }
 
 impl Names {
     pub(super) fn live(&self) -> &BTreeMap<String, FileNumber> {
-        &self.live
+        &self.live.files
     }
 
     pub(super) fn has_directory(&self, directory: &str) -> bool {
-        directory.is_empty() || self.directories.contains(directory)
+        self.live.has_directory(directory)
     }
 
-    /// Adds a directory that may already be there.
-    pub(super) fn add_directory(&mut self, directory: &str) {
-        self.directories.insert(directory.to_owned());
+    /// Makes a directory that is not there.
+    pub(super) fn make_directory(&mut self, directory: &str) {
+        self.change(Change::MakeDirectory {
+            name: directory.to_owned(),
+        });
     }
 
     pub(super) fn create(&mut self, name: &str, file: FileNumber) {
@@ -87,7 +126,7 @@ impl Names {
     /// Renames a file that is there.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         if from != to {
-            let file = self.live[from];
+            let file = self.live.files[from];
             self.change(Change::Rename {
                 from: from.to_owned(),
                 to: to.to_owned(),
@@ -153,6 +192,7 @@ impl Names {
         let survival = Survival::draw(random);
         after.settle(|_| survival.keeps(random));
         after.unsynced.clear();
+        after.durable.drop_unreachable();
         after.live.clone_from(&after.durable);
         after
     }
@@ -161,7 +201,7 @@ impl Names {
     ///
     /// Only for names without unsynced changes, as a crash leaves them.
     pub(super) fn renumber(&mut self, mut number: impl FnMut(FileNumber) -> FileNumber) {
-        for file in self.durable.values_mut() {
+        for file in self.durable.files.values_mut() {
             *file = number(*file);
         }
         self.live.clone_from(&self.durable);
@@ -173,11 +213,12 @@ impl Names {
             Change::Create { file: other, .. } | Change::Rename { file: other, .. } => {
                 *other == file
             }
-            Change::Remove { .. } => false,
+            Change::Remove { .. } | Change::MakeDirectory { .. } => false,
         };
         self.live
+            .files
             .values()
-            .chain(self.durable.values())
+            .chain(self.durable.files.values())
             .any(|other| *other == file)
             || self.unsynced.iter().any(in_change)
     }

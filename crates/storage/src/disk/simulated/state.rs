@@ -2,13 +2,14 @@
 //!
 //! An operation at which the machine crashes is done as if it were unsynced, and then the machine
 //! is gone; so a crash leaves of it whatever a crash leaves of unsynced things: all, a part or
-//! nothing.
+//! nothing. An operation at which the process is killed is done wholly, in part or not at all, and
+//! is not synced; the machine has what was done.
 
 use super::super::{Create, Random, SECTOR_SIZE, check};
 use super::Faults;
 use super::content::Content;
 use super::names::{FileNumber, Names};
-use parking_lot::Condvar;
+use crate::sync::futex::Condvar;
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,8 +21,9 @@ use std::sync::Arc;
 const STREAM_FAILURES: u64 = 0;
 const STREAM_CRASH: u64 = 1;
 const STREAM_RESTART: u64 = 2;
+const STREAM_NEXT_PROCESS: u64 = 3;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct File {
     content: Content,
     /// How many open handles there are.
@@ -34,8 +36,10 @@ enum Fate {
     Succeeds,
     /// Fails with an I/O error.
     Fails,
-    /// The machine crashes meanwhile.
+    /// The machine crashes meanwhile, or the process is killed when all is done but the sync.
     Crashes,
+    /// The process is killed when a part is done.
+    KilledAmid,
 }
 
 impl Fate {
@@ -44,13 +48,13 @@ impl Fate {
         match self {
             Fate::Succeeds => Ok(()),
             Fate::Fails => Err(Errno::IO.into()),
-            Fate::Crashes => Err(crashed()),
+            Fate::Crashes | Fate::KilledAmid => Err(ended()),
         }
     }
 }
 
-fn crashed() -> io::Error {
-    io::Error::other("the simulated machine has crashed")
+fn ended() -> io::Error {
+    io::Error::other("the simulated machine has crashed, or the process was killed")
 }
 
 /// How often something happened, and at which time it is to fail.
@@ -175,8 +179,22 @@ impl State {
         after
     }
 
+    /// The disk as the next process finds it after this one was killed: the system's cache is as it
+    /// was, and so is what of it is not stable.
+    pub(super) fn after_kill(&self, faults: Faults) -> State {
+        let seed = Random::stream(self.seed, STREAM_NEXT_PROCESS).next();
+        let mut after = State::new(seed, faults);
+        after.restarts = self.restarts + 1;
+        after.names = self.names.clone();
+        after.files = self.files.clone();
+        after.files.values_mut().for_each(|file| file.handles = 0);
+        after.next_file = self.next_file;
+        after.forget_unreachable();
+        after
+    }
+
     fn check_running(&self) -> io::Result<()> {
-        if self.crashed { Err(crashed()) } else { Ok(()) }
+        if self.crashed { Err(ended()) } else { Ok(()) }
     }
 
     /// Counts a mutating operation and decides its fate.
@@ -186,6 +204,14 @@ impl State {
         if self.faults.crash_at_step == Some(self.steps) {
             self.crash();
             return Ok(Fate::Crashes);
+        }
+        if self.faults.kill_at_step == Some(self.steps) {
+            self.crash();
+            return match self.failures.below(3) {
+                0 => Err(ended()),
+                1 => Ok(Fate::KilledAmid),
+                _ => Ok(Fate::Crashes),
+            };
         }
         Ok(Fate::Succeeds)
     }
@@ -234,8 +260,15 @@ impl State {
         Ok(number)
     }
 
+    /// Whether there is no room for anything in this step.
+    fn is_full(&self) -> bool {
+        let full = self.faults.full_steps;
+        full.is_some_and(|(from, until)| (from..until).contains(&self.steps))
+    }
+
     fn create(&mut self, name: &str) -> io::Result<FileNumber> {
         let fate = self.step()?;
+        room(self.is_full())?;
         let number = self.next_file;
         self.next_file += 1;
         self.files.insert(number, File::default());
@@ -280,9 +313,11 @@ impl State {
         Ok(self.names.live().keys().filter(here).map(base).collect())
     }
 
+    /// Makes each directory on the way that is not there, and syncs the one that it is in, also if it
+    /// is there: whoever made it may have been killed before.
     pub(super) fn create_directory(&mut self, directory: &str) -> io::Result<()> {
         self.check_running()?;
-        if self.names.has_directory(directory) {
+        if directory.is_empty() {
             return Ok(());
         }
         let ends = directory
@@ -296,14 +331,22 @@ impl State {
         {
             return Err(Errno::NOTDIR.into());
         }
-        let fate = self.step()?;
-        let made = match fate {
-            Fate::Succeeds => path.len(),
-            _ => self.failures.below(path.len() as u64 + 1) as usize,
-        };
-        for part in &path[..made] {
-            self.names.add_directory(part);
+        for part in path {
+            self.make_directory(part)?;
+            self.sync_directory(check::directory_of(part))?;
         }
+        Ok(())
+    }
+
+    /// Makes one directory if it is absent. Not stable.
+    pub(super) fn make_directory(&mut self, directory: &str) -> io::Result<()> {
+        self.check_running()?;
+        if self.names.has_directory(directory) {
+            return Ok(());
+        }
+        let fate = self.step()?;
+        room(self.is_full())?;
+        self.names.make_directory(directory);
         fate.result()
     }
 
@@ -314,7 +357,7 @@ impl State {
         match fate {
             Fate::Succeeds => self.names.sync(directory),
             Fate::Fails => self.names.sync_failing(directory, &mut self.failures),
-            Fate::Crashes => {}
+            Fate::Crashes | Fate::KilledAmid => {}
         }
         self.forget_unreachable();
         fate.result()
@@ -376,12 +419,15 @@ impl State {
     /// The end up to which a file may be written, at most `end`.
     fn end_that_fits(&self, number: FileNumber, end: usize) -> usize {
         let length = self.files[&number].content.live().len();
-        let Some(capacity) = self.faults.capacity_bytes else {
-            return end;
-        };
         if end <= length {
             return end;
         }
+        if self.is_full() {
+            return length;
+        }
+        let Some(capacity) = self.faults.capacity_bytes else {
+            return end;
+        };
         let used: u64 = self
             .names
             .live()
@@ -398,6 +444,12 @@ impl State {
         &from[..end.saturating_sub(offset)]
     }
 
+    /// Some sectors from the beginning.
+    fn a_part_of<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
+        let sectors = self.failures.below((bytes.len() / SECTOR_SIZE) as u64 + 1) as usize;
+        &bytes[..sectors * SECTOR_SIZE]
+    }
+
     pub(super) fn write(&mut self, number: FileNumber, offset: u64, from: &[u8]) -> io::Result<()> {
         let fate = match self.step()? {
             Fate::Succeeds => count(&mut self.writes, self.faults.fail_write_at),
@@ -406,9 +458,8 @@ impl State {
         let offset = position(offset)?;
         let mut bytes = self.bytes_that_fit(number, offset, from);
         let full = bytes.len() < from.len();
-        if fate == Fate::Fails {
-            let sectors = self.failures.below((bytes.len() / SECTOR_SIZE) as u64 + 1) as usize;
-            bytes = &bytes[..sectors * SECTOR_SIZE];
+        if matches!(fate, Fate::Fails | Fate::KilledAmid) {
+            bytes = self.a_part_of(bytes);
         }
         self.file(number).content.write(offset, bytes);
         fate.result()?;
@@ -423,12 +474,15 @@ impl State {
     ) -> io::Result<()> {
         let fate = self.sync_step()?;
         let offset = position(offset)?;
-        let bytes = self.bytes_that_fit(number, offset, from);
+        let mut bytes = self.bytes_that_fit(number, offset, from);
+        if fate == Fate::KilledAmid {
+            bytes = self.a_part_of(bytes);
+        }
         let content = &mut self.files.get_mut(&number).expect("an open file").content;
         match fate {
             Fate::Succeeds => content.write_durable(offset, bytes),
             Fate::Fails => content.write_durable_failing(offset, bytes, &mut self.failures),
-            Fate::Crashes => content.write(offset, bytes),
+            Fate::Crashes | Fate::KilledAmid => content.write(offset, bytes),
         }
         fate.result()?;
         room(bytes.len() < from.len())
@@ -444,14 +498,17 @@ impl State {
         match fate {
             Fate::Succeeds => content.sync(),
             Fate::Fails => content.sync_failing(&mut self.failures),
-            Fate::Crashes => {}
+            Fate::Crashes | Fate::KilledAmid => {}
         }
         fate.result()
     }
 
     pub(super) fn preallocate(&mut self, number: FileNumber, length: u64) -> io::Result<()> {
         let fate = self.sync_step()?;
-        let length = position(length)?;
+        let mut length = position(length)?;
+        if fate == Fate::KilledAmid {
+            length = self.failures.below(length as u64 + 1) as usize;
+        }
         let end = self.end_that_fits(number, length);
         self.file(number).content.extend(end);
         // Without room the extension has happened as far as it went, and is not synced.

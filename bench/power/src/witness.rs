@@ -1,0 +1,228 @@
+//! Watches processes until the power goes: hears what they say is durable, and kills them when it is
+//! off.
+//!
+//! A process says each acknowledgement in 8 or 16 bytes: how many it has now, or whose it is and how
+//! many that one has. What stands in the pipe after the cut was still said while there was power: the
+//! request at which it goes is answered to nobody.
+
+use crate::command;
+use crate::served::Served;
+use anyhow::{Context, bail, ensure};
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+/// How long killed processes may take to be gone.
+const DYING: Duration = Duration::from_secs(60);
+/// How often it is looked whether the run was interrupted.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// When the power goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// At this change or flush of the drive, counted from 1.
+    pub request: Option<u64>,
+    /// After so many acknowledgements.
+    pub acknowledgements: u64,
+    /// At the latest, if something was acknowledged or written until then.
+    pub time: Duration,
+}
+
+/// How it ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum End {
+    /// The power went at a request of the drive.
+    AtRequest,
+    /// It went after as many acknowledgements as were wanted.
+    AtAcknowledgement,
+    /// It went because the time was over.
+    AtTime,
+    /// All processes ended by themselves, and well.
+    Done,
+    /// One ended by itself with an error, or nothing happened any more; what it was.
+    Failed(String),
+}
+
+/// A process to be watched.
+pub struct Victim {
+    /// How it is started.
+    pub command: Command,
+    /// Whose its acknowledgements are, of 8 bytes; `None` if it names a worker with each, in 16.
+    pub worker: Option<u64>,
+}
+
+impl Victim {
+    /// One that names a worker with each acknowledgement.
+    pub fn naming_workers(command: Command) -> Victim {
+        let worker = None;
+        Victim { command, worker }
+    }
+}
+
+enum Event {
+    Told { worker: u64, count: u64 },
+    Closed,
+    PowerWent,
+}
+
+/// Runs them until the power goes or all have ended. `acknowledged` is told each acknowledgement: whose
+/// it is, and the count.
+///
+/// # Errors
+/// If they cannot be started, or do not die; if the run is interrupted.
+pub fn watch(
+    drive: &Served,
+    victims: Vec<Victim>,
+    cut: Cut,
+    interrupted: &Arc<AtomicBool>,
+    mut acknowledged: impl FnMut(u64, u64),
+) -> anyhow::Result<End> {
+    let (sender, events) = mpsc::channel();
+    let at_cut = sender.clone();
+    // The receiver may be gone: then nobody wants to know.
+    drive.arm(cut.request, move || _ = at_cut.send(Event::PowerWent));
+    let mut children = Children(Vec::new());
+    for victim in victims {
+        children.start(victim, &sender)?;
+    }
+    drop(sender);
+    let mut open = children.0.len();
+    let outcome = listen(
+        &events,
+        drive,
+        cut,
+        interrupted,
+        &mut open,
+        &mut acknowledged,
+    );
+    if !matches!(outcome, Ok(End::Done)) {
+        children.kill();
+    }
+    let powered = drive.disarm();
+    // Only now: whom the errors would reach is dead.
+    drive.release();
+    let statuses = children.wait()?;
+    // What was said before the end.
+    for event in events {
+        if let Event::Told { worker, count } = event {
+            acknowledged(worker, count);
+        }
+    }
+    let end = outcome?;
+    if end == End::Done {
+        // The power may have gone with the last request of one that needed no answer.
+        let failed = statuses.iter().find(|status| !status.success());
+        return Ok(match failed {
+            Some(status) => End::Failed(format!("it ended by itself: {status}")),
+            None if !powered => End::AtRequest,
+            None => End::Done,
+        });
+    }
+    Ok(end)
+}
+
+fn listen(
+    events: &Receiver<Event>,
+    drive: &Served,
+    cut: Cut,
+    interrupted: &AtomicBool,
+    open: &mut usize,
+    acknowledged: &mut impl FnMut(u64, u64),
+) -> anyhow::Result<End> {
+    let (started, before) = (Instant::now(), drive.requests());
+    let mut told = 0;
+    // Set once the power was cut by us; then only its event is waited for.
+    let mut why = End::AtRequest;
+    loop {
+        ensure!(!interrupted.load(Ordering::SeqCst), "interrupted");
+        if why == End::AtRequest {
+            if told >= cut.acknowledgements {
+                why = End::AtAcknowledgement;
+                drive.cut();
+            } else if started.elapsed() >= cut.time {
+                if told == 0 && drive.requests() == before {
+                    let seconds = cut.time.as_secs();
+                    let hangs = format!("nothing was acknowledged or written in {seconds} s");
+                    return Ok(End::Failed(hangs));
+                }
+                why = End::AtTime;
+                drive.cut();
+            }
+        }
+        match events.recv_timeout(LOOK) {
+            Ok(Event::Told { worker, count }) => {
+                told += 1;
+                acknowledged(worker, count);
+            }
+            Ok(Event::PowerWent) => return Ok(why),
+            Ok(Event::Closed) => *open -= 1,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => bail!("nobody is there to be heard"),
+        }
+        if *open == 0 {
+            return Ok(End::Done);
+        }
+    }
+}
+
+/// Processes that are not left alone.
+struct Children(Vec<Child>);
+
+impl Children {
+    fn start(&mut self, victim: Victim, sender: &Sender<Event>) -> anyhow::Result<()> {
+        let Victim {
+            mut command,
+            worker,
+        } = victim;
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .process_group(0);
+        let name = command::name(&command);
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("starting {name}"))?;
+        let mut out = child.stdout.take().context("a pipe")?;
+        self.0.push(child);
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            let mut words = [0; 16];
+            let words = &mut words[..if worker.is_none() { 16 } else { 8 }];
+            let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("8 bytes"));
+            while out.read_exact(words).is_ok() {
+                let (worker, count) = match worker {
+                    None => (word(&words[..8]), word(&words[8..])),
+                    Some(worker) => (worker, word(words)),
+                };
+                if sender.send(Event::Told { worker, count }).is_err() {
+                    return;
+                }
+            }
+            let _ = sender.send(Event::Closed);
+        });
+        Ok(())
+    }
+
+    fn kill(&self) {
+        self.0.iter().for_each(command::kill);
+    }
+
+    fn wait(&mut self) -> anyhow::Result<Vec<ExitStatus>> {
+        let mut statuses = Vec::new();
+        for mut child in self.0.drain(..) {
+            let status = command::wait(&mut child, DYING)?;
+            statuses.push(status.context("a killed process is still there")?);
+        }
+        Ok(statuses)
+    }
+}
+
+impl Drop for Children {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}

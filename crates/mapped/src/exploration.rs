@@ -1,0 +1,225 @@
+//! Crash exploration of growths: a segment on the simulated disk, whose transactions grow it, write
+//! somewhere, or give up; the machine crashes at each step of the disk; and recovery must find at
+//! least the length that was acknowledged or relied on, and none that nobody committed.
+
+use crate::group::SharedLog;
+use crate::mechanism::MechanismKind;
+use crate::participant::{Participant, Policies};
+use crate::session::{Begin, Session};
+use crate::shared::region::{Region, RegionSize};
+use sardonyx_storage::backbone::StorageOptions;
+use sardonyx_storage::disk::{Disk, Faults, Random, SimulatedDisk};
+use sardonyx_storage::log::policy::GroupLimits;
+use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::shared::{Custody, LogLeader, lock_opening, open_first};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The least growth: what a segment's memory is allocated by.
+const STEP_BYTES: u64 = 2 << 20;
+
+/// Where the counter of transactions stands.
+const COUNTER_AT: u64 = 64;
+
+fn options(stripes: u32) -> StorageOptions {
+    let page = PAGE_SIZE as u64;
+    StorageOptions {
+        segment_bytes: 8 * page,
+        block_bytes: 512 << 10,
+        stripes,
+        identity: Some(5),
+        log_bytes_max: 5 * 8 * page,
+        log_bytes_prepared: 0,
+        memory_bytes_max: 1 << 26,
+        limits: GroupLimits {
+            group_bytes: 2 * PAGE_SIZE,
+            transaction_bytes: 2 * PAGE_SIZE,
+            ..GroupLimits::default()
+        },
+        threaded: false,
+        workers: 1,
+        ..StorageOptions::default()
+    }
+}
+
+/// What recovery must find.
+#[derive(Clone, Copy, Default, Debug)]
+struct Model {
+    /// The length and the counter of what was acknowledged.
+    acknowledged: (u64, u64),
+    /// Of everything that was submitted and may be there.
+    submitted: (u64, u64),
+}
+
+struct World {
+    disk: SimulatedDisk,
+    options: StorageOptions,
+    random: Random,
+    model: Model,
+}
+
+/// The machine has crashed.
+struct Crashed;
+
+impl World {
+    /// Opens the segment, compares it with the model, and runs transactions.
+    fn live(&mut self, transactions: u64) -> Result<(), Crashed> {
+        let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
+        let opening = lock_opening(&disk).map_err(|_| Crashed)?;
+        let first = match open_first(&disk, &self.options) {
+            Ok(first) => first.expect("nobody else is there"),
+            Err(_) if self.disk.has_crashed() => return Err(Crashed),
+            Err(error) => panic!("{error}"),
+        };
+        drop(opening);
+        let recovered = first.store.pages() * PAGE_SIZE as u64;
+        let (acknowledged, submitted) = (self.model.acknowledged, self.model.submitted);
+        assert!(
+            (acknowledged.0..=submitted.0).contains(&recovered),
+            "{recovered} bytes: {:?}",
+            self.model
+        );
+        let at = COUNTER_AT as usize;
+        let counter = first.store.bytes().get(at..at + 8);
+        let counter = counter.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().unwrap()));
+        assert!(
+            (acknowledged.1..=submitted.1).contains(&counter),
+            "{counter}: {:?}",
+            self.model
+        );
+        // What recovery found is there to stay.
+        self.model.acknowledged = (recovered, counter);
+        self.model.submitted = (recovered, counter);
+
+        let size = RegionSize {
+            ring_bytes: 2 << 20,
+            pages_max: self.options.memory_bytes_max / PAGE_SIZE as u64,
+        };
+        let region = Arc::new(Region::create(None, size, true).unwrap());
+        region.grow(first.store.pages()).unwrap();
+        region.note_logged_pages(first.store.pages());
+        for (page, bytes) in first.store.bytes().chunks(PAGE_SIZE).enumerate() {
+            region.fill(page as u64, bytes);
+        }
+        first.initialise(&region.control().log);
+        let leader = LogLeader::new(disk.clone(), &first.manifest, first.incarnation());
+        let log = SharedLog::new(leader);
+        let policies = Policies {
+            slow_reader_wait: Duration::from_secs(1),
+            slow_reader: None,
+            stopped_process_wait: Duration::from_secs(10),
+            stopped_process: None,
+        };
+        let shared = Participant::new(region.clone(), Some(Box::new(log)), policies);
+        let shared = Arc::new(shared);
+        let mut custody = first.custody;
+        let mut sessions = [0, 1].map(|_| {
+            Session::new(shared.clone(), MechanismKind::Explicit, false).expect("a session")
+        });
+        for _ in 0..transactions {
+            self.transact(&shared, &mut sessions)?;
+            self.tend(&mut custody, &region)?;
+        }
+        Ok(())
+    }
+
+    /// One transaction, which may grow the segment, write, both, or give up.
+    fn transact(
+        &mut self,
+        shared: &Participant,
+        sessions: &mut [Session; 2],
+    ) -> Result<(), Crashed> {
+        let session = &mut sessions[self.random.below(2) as usize];
+        session.begin(Begin::default()).expect("it begins");
+        let (length, counter) = self.model.submitted;
+        let asked = match self.random.chance(30, 100) {
+            true => session.length() + 1 + self.random.below(2 * STEP_BYTES),
+            false => 0,
+        };
+        // At most six times the least growth, so that a checkpoint is not long.
+        let asked = asked.min(6 * STEP_BYTES);
+        if asked > 0 {
+            session.grow_to(asked).expect("there is room");
+        }
+        let writes = self.random.chance(50, 100) && session.length() > 0;
+        if writes {
+            let place = session.address().wrapping_add(COUNTER_AT as usize);
+            session.note_write(COUNTER_AT, 8);
+            // SAFETY: within the view, which is this thread's and writable.
+            unsafe { place.cast::<u64>().write(counter + 1) };
+        }
+        if self.random.chance(20, 100) {
+            session.abort().expect("it aborts");
+            return Ok(());
+        }
+        let grows = asked > length;
+        if writes || grows {
+            self.model.submitted = (length.max(session.length()), counter + u64::from(writes));
+        }
+        let position = match session.commit() {
+            Ok(position) => position,
+            Err(_) if self.disk.has_crashed() => return Err(Crashed),
+            Err(error) => panic!("{error}"),
+        };
+        if let Some(position) = position {
+            if shared.wait_durable(position).is_err() {
+                assert!(self.disk.has_crashed());
+                return Err(Crashed);
+            }
+            self.model.acknowledged = self.model.submitted;
+        }
+        Ok(())
+    }
+
+    /// What the custodian does.
+    fn tend(&mut self, custody: &mut Custody, region: &Region) -> Result<(), Crashed> {
+        let log = &region.control().log;
+        if self.random.chance(5, 100) {
+            log.want_checkpoint();
+        }
+        loop {
+            match custody.tick(log) {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(error) => {
+                    assert!(self.disk.has_crashed(), "{error}");
+                    return Err(Crashed);
+                }
+            }
+        }
+    }
+}
+
+/// A life, one that crashes at a step, and one that must find what was acknowledged.
+fn explore(seed: u64, crash_at: u64) -> bool {
+    let mut world = World {
+        disk: SimulatedDisk::new(seed, Faults::default()),
+        options: options(1 + (seed % 2) as u32),
+        random: Random::new(seed),
+        model: Model::default(),
+    };
+    let lived = world.live(6);
+    assert!(lived.is_ok());
+    world.disk = world.disk.restart(Faults {
+        crash_at_step: Some(crash_at),
+        ..Faults::default()
+    });
+    let _ = world.live(40);
+    let crashed = world.disk.has_crashed();
+    for _ in 0..2 {
+        world.disk = world.disk.restart(Faults::default());
+        assert!(world.live(5).is_ok());
+    }
+    crashed
+}
+
+#[test]
+fn i1_i3_a_crash_at_any_step_keeps_every_length_that_was_acknowledged_or_relied_on() {
+    for seed in 0..2 {
+        let mut crash_at = 1;
+        while explore(seed, crash_at) {
+            crash_at += 1 + crash_at / 4;
+        }
+        assert!(crash_at > 50, "seed {seed}: {crash_at} steps only");
+    }
+}

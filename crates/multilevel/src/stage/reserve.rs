@@ -1,0 +1,110 @@
+//! Pages that are kept free for what undoes running transactions.
+//!
+//! An inverse may need more pages than there are: an entry that was deleted from an index is put back
+//! where others have used its room meanwhile, so a node splits. Such an operation says how many pages
+//! its inverse may take ([`crate::Pages::inverse_may_take`]); they are reserved when it ends and given
+//! back when its transaction does. Nothing but inverses grows into what is reserved, so an abort finds
+//! its pages, and so does the undo pass of a database that is opened under the same limit.
+//!
+//! What no operation may grow into in any case is a little more, so that something can still be deleted
+//! in a database that is full.
+//!
+//! Invariant (I14): the pages that there are and those that are reserved are no more than the limit.
+
+use super::Stage;
+use crate::error::DatabaseError;
+use sardonyx_lock::hash::IntegerMap;
+use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::store::StoreError;
+
+/// This part of the limit is left to inverses,
+const LEFT_PART: u64 = 16;
+
+/// but no more than so many pages,
+const LEFT_MAX: u64 = 1024;
+
+/// Whose growth it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Growth {
+    /// An operation's, or the undo area's for one.
+    OfWork,
+    /// An inverse's of this transaction.
+    OfInverse(u64),
+}
+
+/// What is reserved.
+#[derive(Debug, Default)]
+pub(crate) struct PageReserve {
+    /// By transaction, if it has any.
+    of: IntegerMap<u64, u64>,
+    /// For all of them.
+    pages: u64,
+}
+
+impl PageReserve {
+    /// The most pages that there may be after a growth, of a limit.
+    pub fn pages_max(&self, limit: u64, growth: Growth) -> u64 {
+        let reserved = match growth {
+            Growth::OfWork => self.pages.max((limit / LEFT_PART).min(LEFT_MAX)),
+            Growth::OfInverse(transaction) => {
+                self.pages - self.of.get(&transaction).copied().unwrap_or(0)
+            }
+        };
+        limit.saturating_sub(reserved)
+    }
+
+    /// Takes pages for a transaction; see [`Stage::check_reserve`].
+    pub fn take(&mut self, transaction: u64, pages: u64) {
+        if pages > 0 {
+            *self.of.entry(transaction).or_default() += pages;
+            self.pages += pages;
+        }
+    }
+
+    /// An operation of a transaction is undone: so many pages are not reserved any more.
+    pub fn give_back(&mut self, transaction: u64, pages: u64) {
+        if let Some(reserved) = self.of.get_mut(&transaction) {
+            let pages = pages.min(*reserved);
+            *reserved -= pages;
+            self.pages -= pages;
+        }
+    }
+
+    /// A transaction has ended.
+    pub fn ended(&mut self, transaction: u64) {
+        if let Some(pages) = self.of.remove(&transaction) {
+            self.pages -= pages;
+        }
+    }
+
+    /// The error of whoever needs the database to have so many pages.
+    pub fn full(&self, pages: u64, limit: u64) -> DatabaseError {
+        if pages > limit {
+            return StoreError::Full {
+                asked_bytes: pages.saturating_mul(PAGE_SIZE as u64),
+                limit_bytes: limit * PAGE_SIZE as u64,
+            }
+            .into();
+        }
+        DatabaseError::Reserved {
+            pages: limit - self.pages_max(limit, Growth::OfWork),
+            limit_bytes: limit * PAGE_SIZE as u64,
+        }
+    }
+}
+
+impl Stage {
+    /// Whether so many pages can be reserved.
+    pub fn check_reserve(&self, pages: u64) -> Result<(), DatabaseError> {
+        let (limit, reserved) = (self.frames.pages_max(), self.reserve.pages);
+        let needed = self.catalogue.pages.saturating_add(reserved);
+        if pages == 0 || needed.saturating_add(pages) <= limit {
+            return Ok(());
+        }
+        Err(DatabaseError::CannotUndo {
+            pages,
+            reserved,
+            limit_bytes: limit * PAGE_SIZE as u64,
+        })
+    }
+}

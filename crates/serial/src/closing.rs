@@ -1,0 +1,66 @@
+//! Ending the stages: what was submitted finishes, everything becomes durable, every ticket is answered,
+//! and only when all threads have ended is the database's lock given back. Whoever opens the database
+//! after that finds nobody in it who goes on.
+
+use crate::error::SerialError;
+use crate::kernel::{Lanes, Shared};
+use crate::ticket::Acknowledger;
+use sardonyx_storage::backbone::Backbone;
+use sardonyx_storage::supervisor::join;
+use sardonyx_storage::sync::thread::JoinHandle;
+use std::sync::Arc;
+
+/// What is left to be done of a kernel that nobody holds any more.
+pub(crate) struct Closing {
+    pub shared: Arc<Shared>,
+    pub lanes: Lanes,
+    /// Those of the stages above the backbone: for input, for output, for execution.
+    pub threads: Vec<JoinHandle<()>>,
+    pub backbone: Backbone,
+}
+
+impl Closing {
+    /// Ends it, on a thread that is not one of the engine's.
+    ///
+    /// # Errors
+    /// What closed the log.
+    pub fn close(mut self) -> Result<(), SerialError> {
+        let drained = self.drain_pipeline();
+        let outcome = drained.and_then(|()| self.end_log());
+        match &outcome {
+            Ok(()) => self.backbone.record_end(),
+            Err(error) => tracing::warn!(%error, "closing the database failed"),
+        }
+        // Its threads have ended when this returns; the lock goes with it.
+        self.backbone.stop();
+        outcome
+    }
+
+    /// Makes everything durable, and marks the log's end with an empty group.
+    fn end_log(&self) -> Result<(), SerialError> {
+        let shared = &*self.shared;
+        shared.flush()?;
+        let mark = shared.execution.take()?.filling.seal_even_if_empty();
+        let number = mark.header().number;
+        shared.commit.write_directly(mark);
+        shared.wait(number)
+    }
+
+    /// Closes the queues stage by stage, each after the one before it is done.
+    fn drain_pipeline(&mut self) -> Result<(), SerialError> {
+        let (inputs, outputs) = (self.lanes.input.len(), self.lanes.output.len());
+        let mut threads = std::mem::take(&mut self.threads).into_iter();
+        self.lanes.input.iter().for_each(|queue| queue.close());
+        join(threads.by_ref().take(inputs));
+        let output_threads: Vec<_> = threads.by_ref().take(outputs).collect();
+        if let Some(execution) = &self.lanes.execution {
+            execution.close();
+        }
+        join(threads);
+        // The last groups may still be filling; the output threads wait for them.
+        let handed_over = self.shared.hand_over();
+        self.lanes.output.iter().for_each(|queue| queue.close());
+        join(output_threads);
+        handed_over.map(|_| ())
+    }
+}

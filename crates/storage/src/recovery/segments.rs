@@ -1,0 +1,69 @@
+//! Whether the files in the log's directory can be what this log left there: without a gap, and none
+//! of them put there by somebody else.
+//!
+//! Every segment that was ever written to begins with a group, which names its database and its LSN,
+//! and segments are only ever renamed to later ones. So what a segment begins with is its own group; or
+//! an older one, if it is prepared and the log has not got there; or none. A group of another database,
+//! a later one, or an older one where the log has been is no leftover of anything.
+
+use crate::disk::{Access, AlignedBuffer, Create, Disk};
+use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
+use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
+use crate::log::{LogError, LogLayout, LogPosition, Lsn};
+use std::collections::BTreeSet;
+
+/// The segments that are there.
+fn present(disk: &dyn Disk) -> Result<BTreeSet<u64>, LogError> {
+    let names = disk.list(LOG_DIRECTORY)?;
+    Ok(names
+        .iter()
+        .filter_map(|name| segment_of_file(name))
+        .collect())
+}
+
+/// Segments are freed and used again oldest first: from `first` to the last, all are there, or some
+/// are lost.
+pub(super) fn check_no_gap(disk: &dyn Disk, first: u64, needed: Lsn) -> Result<(), LogError> {
+    let present = present(disk)?;
+    let last = present.last().copied().unwrap_or(first);
+    match (first..last).find(|segment| !present.contains(segment)) {
+        None => Ok(()),
+        Some(missing) => Err(LogError::MissingSegment {
+            file: disk.display_name(&segment_file(missing)),
+            needed,
+        }),
+    }
+}
+
+/// Looks at the start of every segment. `reached`: the log is known to have been there.
+pub(super) fn check_starts(
+    disk: &dyn Disk,
+    layout: LogLayout,
+    reached: LogPosition,
+) -> Result<(), LogError> {
+    let mut block = AlignedBuffer::zeroed(GROUP_ALIGNMENT);
+    for segment in present(disk)? {
+        let file = disk.open(&segment_file(segment), Access::Direct, Create::No)?;
+        let read = file.read_at(0, &mut block)?;
+        let Some(header) = GroupHeader::decode(&block[..read]) else {
+            continue;
+        };
+        let start = layout.segment_start(segment);
+        let (number, lsn) = (header.number, header.lsn);
+        let found = if header.identity != layout.identity {
+            format!(
+                "group {number} of another database ({:016x})",
+                header.identity
+            )
+        } else if lsn > start {
+            format!("group {number} of LSN {lsn}, which is later than the segment's {start}")
+        } else if lsn < start && start < reached.lsn {
+            format!("the older group {number} of LSN {lsn}, although the log has been here")
+        } else {
+            continue;
+        };
+        let file = file.display_name();
+        return Err(LogError::ForeignSegment { file, found });
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! Keeping the program's signals away from what cannot bear to be interrupted: the engine's own
+//! threads, and the instructions in which a thread changes what a fault handler reads.
+//!
+//! A signal that is sent to a process is taken by any of its threads that does not block it, and its
+//! handler runs there, on that thread's stack and in the middle of whatever it does. A program knows
+//! nothing of threads that it did not start, so those must take none: each is started with all
+//! asynchronous signals blocked, from its first instruction on, since a thread inherits what the one
+//! that starts it blocks ([`thread::Builder`](crate::sync::thread::Builder) and [`spawn_scoped`] are the ways to start one).
+//!
+//! Not blocked are the signals by which the processor reports what the thread itself did
+//! ([`SYNCHRONOUS`]): blocked, the kernel would end the process without asking any handler, also where
+//! a handler makes the access right.
+
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::thread::{Scope, ScopedJoinHandle};
+
+/// What a thread's own instructions raise. These are never blocked.
+pub const SYNCHRONOUS: [i32; 6] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+];
+
+/// All signals but those of [`SYNCHRONOUS`].
+pub fn asynchronous() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: the call fills the set.
+    unsafe { libc::sigfillset(set.as_mut_ptr()) };
+    // SAFETY: filled above.
+    let mut set = unsafe { set.assume_init() };
+    for signal in SYNCHRONOUS {
+        // SAFETY: a valid set and the number of a signal.
+        unsafe { libc::sigdelset(&raw mut set, signal) };
+    }
+    set
+}
+
+/// That the calling thread takes no asynchronous signals, until this is dropped: they wait. A thread that
+/// it starts meanwhile takes none for as long as it lives.
+///
+/// May be used in a signal handler. Two system calls; one, if they were blocked already.
+#[derive(Debug)]
+#[must_use = "signals are blocked until this is dropped"]
+pub struct Blocked {
+    /// What the thread blocked before, if that was less.
+    before: Option<libc::sigset_t>,
+    /// It is the mask of this thread.
+    _of_a_thread: PhantomData<*const ()>,
+}
+
+/// Blocks all asynchronous signals in the calling thread.
+pub fn block() -> Blocked {
+    let set = asynchronous();
+    let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: both sets are valid, and the second is filled by the call, which cannot fail.
+    let before = unsafe {
+        libc::sigemptyset(before.as_mut_ptr());
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, before.as_mut_ptr());
+        before.assume_init()
+    };
+    Blocked {
+        before: (!contains(&before, &set)).then_some(before),
+        _of_a_thread: PhantomData,
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // SAFETY: the set is one that this thread had.
+            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, ptr::null_mut()) };
+        }
+    }
+}
+
+/// Whether a set has all signals of another.
+fn contains(set: &libc::sigset_t, other: &libc::sigset_t) -> bool {
+    // A bit for each signal, of which the kernel has 64: the structure starts with them. The library's
+    // own question, signal by signal, takes longer than the system call that this is to save.
+    let bits = |set: &libc::sigset_t| {
+        // SAFETY: the structure has at least 8 bytes, and any bytes are a number.
+        unsafe { ptr::from_ref(set).cast::<u64>().read_unaligned() }
+    };
+    bits(set) & bits(other) == bits(other)
+}
+
+/// Starts a thread of a scope that takes none of the program's signals. The calling thread goes on to
+/// take them.
+pub fn spawn_scoped<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    body: impl FnOnce() -> T + Send + 'scope,
+) -> ScopedJoinHandle<'scope, T> {
+    let _blocked = block();
+    scope.spawn(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::thread;
+
+    /// The signals that the calling thread blocks, of those that the kernel lets be blocked.
+    fn blocked() -> Vec<i32> {
+        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: asks for the mask, which the call writes.
+        let set = unsafe {
+            libc::sigemptyset(set.as_mut_ptr());
+            libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), set.as_mut_ptr());
+            set.assume_init()
+        };
+        (1..=31)
+            .filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal))
+            // SAFETY: a valid set and the number of a signal.
+            .filter(|signal| unsafe { libc::sigismember(&raw const set, *signal) } == 1)
+            .collect()
+    }
+
+    fn all_but_synchronous() -> Vec<i32> {
+        (1..=31)
+            .filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal))
+            .filter(|signal| !SYNCHRONOUS.contains(signal))
+            .collect()
+    }
+
+    #[test]
+    fn a_started_thread_blocks_what_the_one_that_starts_it_goes_on_to_take() {
+        let before = blocked();
+        let thread = thread::Builder::new().name("one-of-ours".into());
+        let theirs = thread.spawn(blocked).unwrap().join().unwrap();
+        assert_eq!(theirs, all_but_synchronous());
+        assert_eq!(blocked(), before);
+        std::thread::scope(|scope| {
+            let theirs = spawn_scoped(scope, blocked);
+            assert_eq!(blocked(), before);
+            assert_eq!(theirs.join().unwrap(), all_but_synchronous());
+        });
+    }
+
+    #[test]
+    fn blocking_ends_where_it_began_also_inside_of_another() {
+        let before = blocked();
+        let outer = block();
+        drop(block());
+        assert_eq!(blocked(), all_but_synchronous());
+        drop(outer);
+        assert_eq!(blocked(), before);
+    }
+}

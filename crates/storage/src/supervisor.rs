@@ -1,0 +1,164 @@
+//! The threads of an open database: all are started here, and what happens when one of them dies is
+//! said once.
+//!
+//! A thread of the engine that panics leaves its work half done, and others would wait for it for ever:
+//! clients for their tickets, stages for their queues, the close for the thread. So its death is told to
+//! whoever opened the database, as a [`LogError::ThreadDied`]: the log is poisoned with it, and everybody
+//! who waits is woken (I7). Threads are never ended otherwise than by returning, so joining one of them
+//! always comes back.
+//!
+//! Code of the program's runs on these threads: closures, procedures, wakers, and the drop of what it gave
+//! or got. It may hold the database's last handle. Closing it there would wait for the thread that closes;
+//! so whoever closes asks [`Supervisor::end`] to do it, which takes a thread of its own for that.
+
+use crate::log::LogError;
+use crate::sync::Mutex;
+use crate::sync::thread::{self, JoinHandle};
+use crate::user_code::{caught, message_of};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+thread_local! {
+    /// The supervisor of the calling thread; 0 if it has none.
+    static SUPERVISOR: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Which supervisor: never the same again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SupervisorNumber(u64);
+
+impl SupervisorNumber {
+    /// Whether the calling thread is one of this supervisor's. In a model all threads are one and cannot
+    /// be told apart.
+    #[inline]
+    pub fn is_own_thread(self) -> bool {
+        !cfg!(shuttle) && SUPERVISOR.get() == self.0
+    }
+}
+
+/// Starts the threads of one database, and is told of their deaths.
+pub struct Supervisor {
+    number: SupervisorNumber,
+    died: Box<dyn Fn(LogError) + Send + Sync>,
+}
+
+impl Supervisor {
+    /// `died` is called with a [`LogError::ThreadDied`] when a thread has died, on that thread.
+    pub fn new(died: impl Fn(LogError) + Send + Sync + 'static) -> Arc<Supervisor> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Arc::new(Supervisor {
+            number: SupervisorNumber(NEXT.fetch_add(1, Ordering::Relaxed)),
+            died: Box::new(died),
+        })
+    }
+
+    /// Which one it is.
+    pub fn number(&self) -> SupervisorNumber {
+        self.number
+    }
+
+    /// Starts a thread.
+    ///
+    /// # Panics
+    /// If the system cannot start one.
+    pub fn spawn(
+        self: &Arc<Self>,
+        name: impl Into<String>,
+        body: impl FnOnce() + Send + 'static,
+    ) -> JoinHandle<()> {
+        let started = self.try_spawn(name, body);
+        started.expect("the system can start a thread")
+    }
+
+    /// Starts a thread.
+    ///
+    /// # Errors
+    /// If the system cannot start one.
+    pub fn try_spawn(
+        self: &Arc<Self>,
+        name: impl Into<String>,
+        body: impl FnOnce() + Send + 'static,
+    ) -> std::io::Result<JoinHandle<()>> {
+        let supervisor = self.clone();
+        let builder = thread::Builder::new().name(name.into());
+        builder.spawn(move || {
+            SUPERVISOR.set(supervisor.number.0);
+            supervisor.attempt(body);
+        })
+    }
+
+    /// Does a part of a thread's work. If it panics, that is told as the thread's death before anything
+    /// else happens, and the thread is to end; nothing is returned then.
+    #[inline]
+    pub fn attempt<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
+        if cfg!(shuttle) {
+            // A panic is the model's finding.
+            return Some(work());
+        }
+        match catch_unwind(AssertUnwindSafe(work)) {
+            Ok(value) => Some(value),
+            Err(payload) => {
+                self.tell(message_of(payload));
+                None
+            }
+        }
+    }
+
+    #[cold]
+    fn tell(&self, message: String) {
+        let error = LogError::thread_died(&message);
+        tracing::error!(%error, "a thread of the engine panicked");
+        caught(|| (self.died)(error));
+    }
+
+    /// Whether the calling thread is one of this supervisor's.
+    #[inline]
+    pub fn is_own_thread(&self) -> bool {
+        self.number.is_own_thread()
+    }
+
+    /// Ends something that waits for this supervisor's threads: here, and returns what came of it; or on
+    /// a thread of its own, if `elsewhere`, and returns nothing. To be asked for on a thread that would
+    /// wait for itself.
+    pub fn end<T: Send + 'static, R>(
+        self: &Arc<Self>,
+        ended: T,
+        elsewhere: bool,
+        end: impl FnOnce(T) -> R + Send + 'static,
+    ) -> Option<R> {
+        if !elsewhere {
+            return Some(end(ended));
+        }
+        // Kept apart from the closure, so that it is not ended here after all if no thread can be had.
+        let place = Arc::new(Mutex::new(Some(ended)));
+        let at_closing = place.clone();
+        let builder = thread::Builder::new().name("closing".into());
+        let started = builder.spawn(move || {
+            let ended = at_closing.lock().take();
+            if let Some(ended) = ended {
+                caught(move || drop(end(ended)));
+            }
+        });
+        if let Err(error) = started {
+            tracing::error!(%error, "no thread to close the database on: it stays open");
+            std::mem::forget(place.lock().take());
+        }
+        None
+    }
+}
+
+/// Waits for the end of threads that a supervisor started.
+pub fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
+    for thread in threads {
+        // It was told when it died.
+        let _ = thread.join();
+    }
+}
+
+impl std::fmt::Debug for Supervisor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Supervisor").field(&self.number.0).finish()
+    }
+}

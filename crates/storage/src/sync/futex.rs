@@ -1,0 +1,250 @@
+//! Mutexes and condition variables that are one word each, on the kernel's futex.
+//!
+//! Why of our own: `parking_lot` keeps those who wait in one table of the process. A child made by
+//! `fork` inherits that table as it was, locked by threads that are not there and with entries on their
+//! stacks, so that it hangs at the first mutex of its own that somebody has to wait for. Here all that
+//! there is stands in the word, so that a mutex made in the child has nothing to do with its parent's.
+//! The standard library's mutexes are like these, but give the guard away while waiting and are
+//! poisoned; the faces are those of `lock_api`, and so the same as `parking_lot`'s.
+//!
+//! Invariants: the word of a mutex is [`WAITED_FOR`] whenever a thread sleeps on it or is about to; who
+//! waits at a condition variable is counted before it lets go of the mutex.
+
+use rustix::thread::futex;
+use rustix::time::Timespec;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+pub use lock_api::RawMutex as RawMutexFace;
+
+/// A mutex. Like `parking_lot`'s it does not care how its last owner ended.
+pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
+/// Its guard.
+pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+const WAITED_FOR: u32 = 2;
+
+/// Looks so often before it sleeps: most mutexes are held for less than a system call takes.
+const LOOKS: u32 = 100;
+
+/// A mutex without content.
+#[derive(Debug)]
+pub struct RawMutex(AtomicU32);
+
+// SAFETY: the word leaves `FREE` only by an exchange that finds it there, in the thread that then has
+// the mutex, and comes back only by `unlock`; the orders are acquire and release.
+unsafe impl RawMutexFace for RawMutex {
+    const INIT: RawMutex = RawMutex(AtomicU32::new(FREE));
+    type GuardMarker = lock_api::GuardNoSend;
+
+    #[inline]
+    fn lock(&self) {
+        if !self.try_lock() {
+            self.lock_slowly();
+        }
+    }
+
+    #[inline]
+    fn try_lock(&self) -> bool {
+        self.0
+            .compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    #[inline]
+    unsafe fn unlock(&self) {
+        if self.0.swap(FREE, Ordering::Release) == WAITED_FOR {
+            wake(&self.0, 1);
+        }
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != FREE
+    }
+}
+
+impl RawMutex {
+    #[cold]
+    fn lock_slowly(&self) {
+        if self.look() == FREE && RawMutexFace::try_lock(self) {
+            return;
+        }
+        // From here on whoever unlocks wakes somebody: others may sleep, too.
+        while self.0.swap(WAITED_FOR, Ordering::Acquire) != FREE {
+            sleep(&self.0, WAITED_FOR, None);
+            self.look();
+        }
+    }
+
+    /// Looks for a while whether it is given back; not if others sleep for it already.
+    fn look(&self) -> u32 {
+        for _ in 0..LOOKS {
+            match self.0.load(Ordering::Relaxed) {
+                TAKEN => std::hint::spin_loop(),
+                state => return state,
+            }
+        }
+        TAKEN
+    }
+}
+
+/// A condition variable.
+#[derive(Debug, Default)]
+pub struct Condvar {
+    /// Counts notifications, so that none is slept through.
+    notified: AtomicU32,
+    waiting: AtomicU32,
+}
+
+/// Whether a wait ended because its time was over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the time was over.
+    pub fn timed_out(self) -> bool {
+        self.0
+    }
+}
+
+impl Condvar {
+    /// A condition variable.
+    pub const fn new() -> Self {
+        Condvar {
+            notified: AtomicU32::new(0),
+            waiting: AtomicU32::new(0),
+        }
+    }
+
+    /// Lets go of the mutex and waits. May return early.
+    pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
+        self.wait_at_most(guard, None);
+    }
+
+    /// Like [`Condvar::wait`], until this moment at most.
+    pub fn wait_until<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        until: Instant,
+    ) -> WaitTimeoutResult {
+        let left = until.saturating_duration_since(Instant::now());
+        WaitTimeoutResult(!self.wait_at_most(guard, Some(left)))
+    }
+
+    /// Returns false if the time was over.
+    fn wait_at_most<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        time: Option<Duration>,
+    ) -> bool {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let seen = self.notified.load(Ordering::SeqCst);
+        let woken = MutexGuard::unlocked(guard, || sleep(&self.notified, seen, time));
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        woken
+    }
+
+    /// Wakes one.
+    #[inline]
+    pub fn notify_one(&self) {
+        self.notify(1);
+    }
+
+    /// Wakes all.
+    #[inline]
+    pub fn notify_all(&self) {
+        self.notify(i32::MAX as u32);
+    }
+
+    #[inline]
+    fn notify(&self, threads: u32) {
+        self.notified.fetch_add(1, Ordering::SeqCst);
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            wake(&self.notified, threads);
+        }
+    }
+}
+
+/// Sleeps while the word is `seen`; may return early. Returns false if the time was over.
+fn sleep(word: &AtomicU32, seen: u32, time: Option<Duration>) -> bool {
+    let time = time.map(|time| Timespec {
+        tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(time.subsec_nanos()),
+    });
+    let slept = futex::wait(word, futex::Flags::PRIVATE, seen, time.as_ref());
+    // Interruptions and changed words are as good as a wake-up: the caller looks again.
+    slept != Err(rustix::io::Errno::TIMEDOUT)
+}
+
+#[cold]
+fn wake(word: &AtomicU32, threads: u32) {
+    let _ = futex::wake(word, futex::Flags::PRIVATE, threads);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn threads_take_turns_and_nobody_is_forgotten() {
+        let state = Arc::new((Mutex::new(0u64), Condvar::new()));
+        let threads: Vec<_> = (0..4)
+            .map(|me| {
+                let state = state.clone();
+                std::thread::spawn(move || {
+                    for round in 0..500 {
+                        let mut turn = state.0.lock();
+                        while *turn != round * 4 + me {
+                            state.1.wait(&mut turn);
+                        }
+                        *turn += 1;
+                        drop(turn);
+                        state.1.notify_all();
+                    }
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+        assert_eq!(*state.0.lock(), 2000);
+    }
+
+    #[test]
+    fn one_at_a_time_has_the_mutex() {
+        let count = Arc::new(Mutex::new(0u64));
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let count = count.clone();
+                std::thread::spawn(move || (0..20_000).for_each(|_| *count.lock() += 1))
+            })
+            .collect();
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+        assert_eq!(*count.lock(), 80_000);
+        let guard = count.lock();
+        assert!(count.is_locked() && count.try_lock().is_none());
+        drop(guard);
+        assert!(!count.is_locked() && count.try_lock().is_some());
+    }
+
+    #[test]
+    fn a_wait_ends_when_its_time_is_over_however_long_it_may_be() {
+        let (mutex, condvar) = (Mutex::new(()), Condvar::new());
+        let mut guard = mutex.lock();
+        assert!(condvar.wait_until(&mut guard, Instant::now()).timed_out());
+        assert!(mutex.is_locked(), "it is taken again");
+        assert!(!sleep(
+            &AtomicU32::new(1),
+            1,
+            Some(Duration::from_micros(1))
+        ));
+        // The word has changed: it returns at once.
+        assert!(sleep(&AtomicU32::new(1), 2, Some(Duration::MAX)));
+    }
+}

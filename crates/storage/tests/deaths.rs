@@ -1,0 +1,137 @@
+//! Each thread of the storage dies of a planted panic: the log is poisoned with its name, and everybody who
+//! waits is told (I7).
+
+use sardonyx_storage::backbone::{Backbone, StorageOptions};
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::log::commit::GroupSource;
+use sardonyx_storage::log::policy::GroupLimits;
+use sardonyx_storage::log::room::Admission;
+use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::supervisor::Supervisor;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+
+fn options() -> StorageOptions {
+    StorageOptions {
+        segment_bytes: 64 << 10,
+        block_bytes: 16 << 10,
+        log_bytes_max: 256 << 10,
+        log_bytes_prepared: 0,
+        memory_bytes_max: 16 << 20,
+        limits: GroupLimits {
+            group_bytes: 8 << 10,
+            transaction_bytes: 16 << 10,
+            depth: 2,
+            buffers: 4,
+        },
+        workers: 1,
+        ..StorageOptions::default()
+    }
+}
+
+/// Kills the logging thread that asks it for a group.
+struct Deadly;
+
+impl GroupSource for Deadly {
+    fn try_seal(&self) -> Option<SealedGroup> {
+        panic!("a planted death");
+    }
+}
+
+#[test]
+fn i7_a_dead_logging_thread_poisons_the_log_and_wakes_who_waits() {
+    let disk: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(1, Faults::default()));
+    let opened = Backbone::open(disk.clone(), options()).expect("opens");
+    let (mut backbone, mut filling) = (opened.backbone, opened.filling);
+    let commit = backbone.commit().clone();
+    backbone.start(Arc::new(Deadly));
+    let group = filling.group();
+    let awaited = commit.poll(group, Waker::noop());
+    assert!(matches!(awaited, Poll::Pending));
+    let waiting = {
+        let commit = commit.clone();
+        struct Nobody;
+        impl GroupSource for Nobody {
+            fn try_seal(&self) -> Option<SealedGroup> {
+                None
+            }
+        }
+        std::thread::spawn(move || commit.wait(group, &Nobody))
+    };
+    // A group is being filled, so that a logging thread asks for it.
+    filling
+        .builder()
+        .push_write(sardonyx_storage::page::Address(4096), &[1; 8]);
+    assert!(filling.builder().end_transaction());
+    filling.transaction_ended();
+    commit.after_execution(&NothingThere);
+    let told = waiting.join().expect("no panic").unwrap_err();
+    let LogError::ThreadDied { thread, message } = &told else {
+        panic!("{told:?}")
+    };
+    assert!(thread.starts_with("logging-"), "{thread}");
+    assert_eq!(&**message, "a planted death");
+    assert!(told.to_string().contains("reopen the database"), "{told}");
+    assert!(matches!(
+        commit.poll(group, Waker::noop()),
+        Poll::Ready(Err(_))
+    ));
+    assert!(
+        filling
+            .admit_or_wait(Admission::Whole, backbone.checkpoint())
+            .is_err()
+    );
+    assert!(backbone.checkpoint().take(commit.durable()).is_err());
+    // Nobody waits for the buffers that died with it.
+    for _ in 0..20 {
+        commit.push(filling.seal_even_if_empty());
+    }
+    backbone.stop();
+    drop(backbone);
+    Backbone::open(disk, options()).expect("the lock is free");
+}
+
+/// Lets the logging thread look.
+struct NothingThere;
+
+impl GroupSource for NothingThere {
+    fn try_seal(&self) -> Option<SealedGroup> {
+        None
+    }
+}
+
+#[test]
+fn what_waits_for_a_supervisors_threads_is_ended_elsewhere_on_one_of_them() {
+    let died = Arc::new(Mutex::new(Vec::new()));
+    let supervisor = {
+        let died = died.clone();
+        Supervisor::new(move |error| died.lock().unwrap().push(error.to_string()))
+    };
+    assert!(!supervisor.is_own_thread());
+    let here = std::thread::current().id();
+    let ended = supervisor.end(7, false, move |n| (n, std::thread::current().id() == here));
+    assert_eq!(ended, Some((7, true)));
+    let (own, told) = channel();
+    let inside = supervisor.clone();
+    let thread = supervisor.spawn("one", move || {
+        assert!(inside.is_own_thread());
+        let me = std::thread::current().id();
+        let (send, ended) = channel();
+        let elsewhere = inside.end(send, inside.is_own_thread(), move |send| {
+            send.send(std::thread::current().id() != me)
+                .expect("listens");
+        });
+        assert!(elsewhere.is_none());
+        own.send(ended.recv().expect("ended")).expect("listens");
+        panic!("a planted death");
+    });
+    assert!(told.recv().expect("it ran"), "on another thread");
+    thread.join().expect("a death is not the joiner's");
+    let died = died.lock().unwrap();
+    assert!(
+        died[0].contains("\"one\" died (a planted death)"),
+        "{died:?}"
+    );
+}

@@ -1,0 +1,98 @@
+//! Who judges what victims left, as processes of their own: for whoever kills the victims elsewhere,
+//! such as the power cuts of `torture-power`.
+//!
+//! A judge is told how many transactions of each worker were acknowledged. It fails where one is
+//! missing, there twice or there in part, and otherwise prints what is to be taken as acknowledged from
+//! then on.
+
+use crate::mapped_torture;
+use crate::multilevel_torture::{self, Met, verify_sound};
+use crate::multilevel_victim::StrategyName;
+use crate::torture;
+use crate::victim;
+use clap::Args;
+use sardonyx::storage::manifest::MANIFEST_FILE;
+use std::path::PathBuf;
+
+/// What all judges are told.
+#[derive(Args)]
+struct Told {
+    /// How many transactions of each worker were acknowledged, by commas.
+    #[arg(long, value_delimiter = ',', num_args = 0..)]
+    acknowledged: Vec<u64>,
+}
+
+/// Judges what `victim` left.
+#[derive(Args)]
+pub struct Judge {
+    path: PathBuf,
+    #[command(flatten)]
+    setting: victim::Setting,
+    /// As for the victim; there is nothing that this changes.
+    #[arg(long)]
+    deferred: bool,
+    #[command(flatten)]
+    told: Told,
+}
+
+/// Judges what `multilevel-victim` left.
+#[derive(Args)]
+pub struct MultilevelJudge {
+    path: PathBuf,
+    #[arg(long)]
+    life: u64,
+    #[arg(long)]
+    strategy: Option<StrategyName>,
+    #[command(flatten)]
+    told: Told,
+}
+
+/// Judges what `mapped-victim` left.
+#[derive(Args)]
+pub struct MappedJudge {
+    #[command(flatten)]
+    setting: mapped_torture::Setting,
+    #[command(flatten)]
+    told: Told,
+}
+
+impl Judge {
+    /// Verifies the files, opens the database, and looks for every transaction.
+    pub fn run(&self) -> anyhow::Result<()> {
+        let acknowledged = &self.told.acknowledged;
+        // Killed while it was made, it may be less than a database. With a standby, the log here is not
+        // all that there is: the standby's directory is a whole database.
+        let whole = self.setting.standby.as_ref().unwrap_or(&self.path);
+        if acknowledged.iter().any(|told| *told > 0) && whole.join(MANIFEST_FILE).exists() {
+            verify_sound(whole)?;
+        }
+        torture::check(&self.path, &self.setting, acknowledged)?;
+        self.told.print()
+    }
+}
+
+impl MultilevelJudge {
+    /// As [`Judge::run`]; the workers go on after what is there.
+    pub fn run(&mut self) -> anyhow::Result<()> {
+        let acknowledged = &mut self.told.acknowledged;
+        let met = &mut Met::default();
+        multilevel_torture::check(&self.path, self.life, self.strategy, acknowledged, met)?;
+        self.told.print()
+    }
+}
+
+impl MappedJudge {
+    /// As [`Judge::run`].
+    pub fn run(&self) -> anyhow::Result<()> {
+        self.setting.judge(&self.told.acknowledged)?;
+        self.told.print()
+    }
+}
+
+impl Told {
+    fn print(&self) -> anyhow::Result<()> {
+        let words: Vec<_> = self.acknowledged.iter().map(u64::to_string).collect();
+        println!("{}", words.join(","));
+        Ok(())
+    }
+}
