@@ -4,6 +4,7 @@
 //! `torture-power` cuts the power below the file system under all of these; `torture-damage` damages
 //! files; `explore` crashes the simulated disk for as many seeds as you give.
 
+mod abuse;
 mod complex_torture;
 mod damage_torture;
 mod explore;
@@ -48,6 +49,9 @@ enum Command {
     /// Damages a database's files and compares what opening and verifying say with a checksum of all
     /// rows.
     TortureDamage(damage_torture::DamageTorture),
+    /// Abuses the library's face by sequences drawn from seeds: forks, panics, calls inside transactions,
+    /// extremes; a hang is a failure.
+    Abuse(abuse::Abuse),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
     /// The process that torture kills.
@@ -77,6 +81,7 @@ fn main() -> anyhow::Result<()> {
     match Arguments::parse().command {
         Command::Torture(torture) => torture.run(),
         Command::TortureDamage(torture) => torture.run(),
+        Command::Abuse(abuse) => abuse.run(),
         Command::Explore(explore) => explore.run(),
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),

@@ -6,6 +6,7 @@ use crate::witness;
 use anyhow::{Context, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx::Database;
 use sardonyx_benchmark::proof::prove;
 use sardonyx_benchmark::schema::Schema;
 use sardonyx_workload::random::Random;
@@ -115,7 +116,8 @@ impl Torture {
 }
 
 /// Looks for every acknowledged transaction. Where nothing was acknowledged and the tables were not
-/// loaded yet, the database is removed.
+/// loaded yet, the database is removed. With a standby, what it has when it has caught up is looked at,
+/// in a copy that is opened as the database.
 pub fn check(directory: &Path, setting: &Setting, acknowledged: &[u64]) -> anyhow::Result<()> {
     let opened = setting.open(directory)?;
     let database = &opened.database;
@@ -136,11 +138,55 @@ pub fn check(directory: &Path, setting: &Setting, acknowledged: &[u64]) -> anyho
         );
         opened.close()?;
         setting.remove(directory)
+    } else if let Some(standby) = &setting.standby {
+        // The journal's archive is there: what left the log here can only be read after failing over.
+        let found = sums(database, &schema);
+        opened.catch_up()?;
+        opened.close()?;
+        let copy = standby.with_extension("copy");
+        remove(&copy)?;
+        copy_directory(standby, &copy)?;
+        let over = Setting::of_shape(setting.shape).open(&copy)?;
+        let schema = Schema::of(&over.database)?;
+        let there = sums(&over.database, &schema);
+        ensure!(found == there, "{found:?} here, {there:?} at the standby");
+        let proof = prove(&over.database, &schema, acknowledged, 0)?;
+        ensure!(proof.holds(), "at the standby: {proof:?}");
+        over.close()?;
+        remove(&copy)
     } else {
         let proof = prove(database, &schema, acknowledged, 0)?;
         ensure!(proof.holds(), "{proof:?}");
         opened.close()
     }
+}
+
+/// The sums of all balances of accounts, tellers and branches.
+fn sums(database: &Database, schema: &Schema) -> [i64; 3] {
+    database.read(|view| {
+        [
+            view.scan(schema.accounts)
+                .map(|record| record.balance)
+                .sum(),
+            view.scan(schema.tellers).map(|record| record.balance).sum(),
+            view.scan(schema.branches)
+                .map(|record| record.balance)
+                .sum(),
+        ]
+    })
+}
+
+fn copy_directory(from: &Path, to: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let there = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy_directory(&entry.path(), &there)?,
+            false => _ = std::fs::copy(entry.path(), there)?,
+        }
+    }
+    Ok(())
 }
 
 /// Removes a directory that may be there.

@@ -7,7 +7,7 @@
 //! last returns when it is durable, and what the engine promises is that all before it are then, too.
 
 use crate::torture::remove;
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Args;
 use sardonyx::{Database, Durability, Options, Procedure, Registered, Shape};
 use sardonyx_benchmark::load::load;
@@ -18,6 +18,8 @@ use sardonyx_workload::debit_credit::{Generator, OTHER_BRANCH_PERCENT, Scale};
 use std::collections::VecDeque;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Options of `victim`.
 #[derive(Args)]
@@ -62,15 +64,25 @@ pub struct Setting {
 /// An open database, and its standby, if it has one.
 pub struct Opened {
     pub database: Database,
-    standby: Option<ListeningStandby>,
+    standby: Option<(ListeningStandby, Arc<Standby>)>,
 }
 
 impl Opened {
+    /// Waits until the standby, if there is one, has everything that is durable here.
+    pub fn catch_up(&self) -> anyhow::Result<()> {
+        if let Some((server, standby)) = &self.standby {
+            let caught_up = standby.wait_until_caught_up(Duration::from_secs(60));
+            let report = server.report();
+            ensure!(caught_up, "the standby does not catch up: {report:?}");
+        }
+        Ok(())
+    }
+
     /// Closes both.
     pub fn close(self) -> anyhow::Result<()> {
         self.database.close().context("closing")?;
-        if let Some(standby) = self.standby {
-            standby.stop();
+        if let Some((server, _)) = self.standby {
+            server.stop();
         }
         Ok(())
     }
@@ -122,8 +134,9 @@ impl Setting {
         if let Some(directory) = &self.standby {
             let server = StandbyServer::open(directory, StandbyOptions::new())?;
             let server = server.listen("127.0.0.1:0")?;
-            options = options.checkpoint_at(Standby::at(server.address().to_string()));
-            standby = Some(server);
+            let named = Standby::at(server.address().to_string());
+            options = options.checkpoint_at(named.clone());
+            standby = Some((server, named));
         }
         let database = options.open(path)?;
         Ok(Opened { database, standby })

@@ -51,10 +51,10 @@ pub fn run(command: &mut Command, limit: Duration) -> anyhow::Result<Said> {
     let mut child = command
         .spawn()
         .with_context(|| format!("starting {name}"))?;
-    let Some(status) = wait(&mut child, limit)? else {
+    let Some(status) = wait(&mut child, limit, &|| {})? else {
         kill(&child);
         // Where the kernel keeps it, nobody waits for ever.
-        wait(&mut child, QUICK)?;
+        wait(&mut child, QUICK, &|| {})?;
         bail!("{name} was not done after {} s", limit.as_secs());
     };
     let text = |file: &mut std::fs::File| -> anyhow::Result<String> {
@@ -87,11 +87,15 @@ pub fn must(command: &mut Command) -> anyhow::Result<String> {
     Ok(said.output)
 }
 
-/// Waits for a child's end; `None` if that did not come in time.
+/// Waits for a child's end, and does something again and again meanwhile; `None` if that did not come in time.
 ///
 /// # Errors
 /// If it is not our child any more.
-pub fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<Option<ExitStatus>> {
+pub fn wait(
+    child: &mut Child,
+    limit: Duration,
+    meanwhile: &dyn Fn(),
+) -> anyhow::Result<Option<ExitStatus>> {
     let end = Instant::now() + limit;
     loop {
         if let Some(status) = child.try_wait()? {
@@ -100,6 +104,7 @@ pub fn wait(child: &mut Child, limit: Duration) -> anyhow::Result<Option<ExitSta
         if Instant::now() > end {
             return Ok(None);
         }
+        meanwhile();
         std::thread::sleep(LOOK);
     }
 }

@@ -9,7 +9,7 @@ use crate::image::Image;
 use crate::loss::{Kept, Loss};
 use crate::stack::{Stack, Workplace};
 use crate::way::{Acknowledged, Place, Way};
-use crate::witness::{Cut, End, Victim, watch};
+use crate::witness::{Cut, End, Stand, Victim, watch};
 use anyhow::{Context, bail};
 use sardonyx_workload::random::Random;
 use serde::Serialize;
@@ -136,7 +136,7 @@ impl<'a> Series<'a> {
             self.acknowledged = self.way.nothing();
             remove(&self.place.directory)?;
             // What is removed is no part of the cut.
-            rustix::fs::sync();
+            rustix::fs::syncfs(File::open(self.stack.directory())?)?;
         }
         let seed = self.random.next_u64() >> 16;
         let (request, acknowledgements) = self.way.cut(&mut self.random);
@@ -201,17 +201,17 @@ impl<'a> Series<'a> {
         }
         let acknowledged = &mut self.acknowledged;
         let interrupted = &self.bench.interrupted;
-        watch(
-            self.stack.drive(),
-            victims,
-            cut,
+        let stack = &self.stack;
+        let stand = Stand {
+            drive: stack.drive(),
+            give_up: &|| stack.give_up(),
             interrupted,
-            |worker, count| {
-                if let Some(told) = acknowledged.get_mut(worker as usize) {
-                    *told = count;
-                }
-            },
-        )
+        };
+        watch(&stand, victims, cut, |worker, count| {
+            if let Some(told) = acknowledged.get_mut(worker as usize) {
+                *told = count;
+            }
+        })
     }
 
     fn errors(&self) -> PathBuf {

@@ -117,6 +117,11 @@ impl Served {
         self.shared.state().drive.requests()
     }
 
+    /// Whether the power is on.
+    pub fn is_on(&self) -> bool {
+        self.shared.state().drive.is_on()
+    }
+
     /// Cuts the power, if that was not done, and returns what there is.
     pub fn as_cut(&self) -> CutDrive {
         self.shared.state().drive.as_cut()

@@ -102,11 +102,13 @@ pub fn clean(within: &Path) -> anyhow::Result<u64> {
 /// Unmounts and detaches whatever is in a directory, from the top, and removes it.
 fn take_down(directory: &Path) -> anyhow::Result<()> {
     let mounts = mounts_within(directory)?;
+    let devices = devices_within(directory)?;
+    devices.iter().for_each(|device| give_up(device));
     let (drives, others): (Vec<_>, Vec<_>) = mounts.iter().partition(|at| at.ends_with("fuse"));
     for at in others {
         unmount(at)?;
     }
-    for device in devices_within(directory)? {
+    for device in devices {
         must(Command::new("losetup").arg("--detach").arg(device))?;
     }
     for at in drives {
@@ -118,6 +120,17 @@ fn take_down(directory: &Path) -> anyhow::Result<()> {
     }
     let name = directory.file_name().context("a directory's name")?;
     remove(&Path::new("/dev/shm").join(name))
+}
+
+/// Tells xfs not to try again what its device refuses. It would do so for ever, also in a mount that
+/// has been killed; only in an unmount it gives up by itself.
+fn give_up(device: &Path) {
+    let name = device.file_name().unwrap_or_default();
+    let errors = Path::new("/sys/fs/xfs").join(name).join("error/metadata");
+    for error in fs::read_dir(errors).into_iter().flatten().flatten() {
+        // It may be gone already.
+        let _ = fs::write(error.path().join("max_retries"), "0");
+    }
 }
 
 fn unmount(at: &Path) -> anyhow::Result<()> {
@@ -219,6 +232,15 @@ impl Stack {
     /// What the cache loses, torn at so many bytes.
     pub fn loss(&self, kept: Kept, unit: u64) -> Loss {
         Loss::new(kept, unit, &self.file_system.whole())
+    }
+
+    /// Tells the file system not to try for ever what the drive refuses.
+    pub fn give_up(&self) {
+        if let Some(device) = &self.device
+            && !self.drive.is_on()
+        {
+            give_up(device);
+        }
     }
 
     fn device(&self) -> anyhow::Result<&Path> {

@@ -264,7 +264,7 @@ impl Way {
             return (None, 1 + random.below(300));
         }
         // The first requests are met as often as the later ones, which are more.
-        let most = 4 << random.below(10);
+        let most = 4 << random.below(12);
         (Some(1 + random.below(most)), 4000)
     }
 

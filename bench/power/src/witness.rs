@@ -11,7 +11,6 @@ use anyhow::{Context, bail, ensure};
 use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -69,18 +68,29 @@ enum Event {
     PowerWent,
 }
 
+/// What the processes stand on.
+pub struct Stand<'a> {
+    /// The drive.
+    pub drive: &'a Served,
+    /// Called again and again while killed processes are waited for: tells the file system not to try
+    /// for ever what the drive refuses.
+    pub give_up: &'a dyn Fn(),
+    /// Set when the run is to end.
+    pub interrupted: &'a AtomicBool,
+}
+
 /// Runs them until the power goes or all have ended. `acknowledged` is told each acknowledgement: whose
 /// it is, and the count.
 ///
 /// # Errors
 /// If they cannot be started, or do not die; if the run is interrupted.
 pub fn watch(
-    drive: &Served,
+    stand: &Stand<'_>,
     victims: Vec<Victim>,
     cut: Cut,
-    interrupted: &Arc<AtomicBool>,
     mut acknowledged: impl FnMut(u64, u64),
 ) -> anyhow::Result<End> {
+    let drive = stand.drive;
     let (sender, events) = mpsc::channel();
     let at_cut = sender.clone();
     // The receiver may be gone: then nobody wants to know.
@@ -91,21 +101,14 @@ pub fn watch(
     }
     drop(sender);
     let mut open = children.0.len();
-    let outcome = listen(
-        &events,
-        drive,
-        cut,
-        interrupted,
-        &mut open,
-        &mut acknowledged,
-    );
+    let outcome = listen(&events, stand, cut, &mut open, &mut acknowledged);
     if !matches!(outcome, Ok(End::Done)) {
         children.kill();
     }
     let powered = drive.disarm();
     // Only now: whom the errors would reach is dead.
     drive.release();
-    let statuses = children.wait()?;
+    let statuses = children.wait(stand.give_up)?;
     // What was said before the end.
     for event in events {
         if let Event::Told { worker, count } = event {
@@ -127,18 +130,18 @@ pub fn watch(
 
 fn listen(
     events: &Receiver<Event>,
-    drive: &Served,
+    stand: &Stand<'_>,
     cut: Cut,
-    interrupted: &AtomicBool,
     open: &mut usize,
     acknowledged: &mut impl FnMut(u64, u64),
 ) -> anyhow::Result<End> {
+    let drive = stand.drive;
     let (started, before) = (Instant::now(), drive.requests());
     let mut told = 0;
     // Set once the power was cut by us; then only its event is waited for.
     let mut why = End::AtRequest;
     loop {
-        ensure!(!interrupted.load(Ordering::SeqCst), "interrupted");
+        ensure!(!stand.interrupted.load(Ordering::SeqCst), "interrupted");
         if why == End::AtRequest {
             if told >= cut.acknowledgements {
                 why = End::AtAcknowledgement;
@@ -211,10 +214,10 @@ impl Children {
         self.0.iter().for_each(command::kill);
     }
 
-    fn wait(&mut self) -> anyhow::Result<Vec<ExitStatus>> {
+    fn wait(&mut self, meanwhile: &dyn Fn()) -> anyhow::Result<Vec<ExitStatus>> {
         let mut statuses = Vec::new();
         for mut child in self.0.drain(..) {
-            let status = command::wait(&mut child, DYING)?;
+            let status = command::wait(&mut child, DYING, meanwhile)?;
             statuses.push(status.context("a killed process is still there")?);
         }
         Ok(statuses)

@@ -26,7 +26,7 @@ def written_by(write, nbytes):
 
 def check_everywhere(array, value, directory):
     """The array's bytes are the value's, by whatever call they are written."""
-    expected = np.full(SHAPE, value).tobytes()
+    expected = np.full(SHAPE, float(value)).tobytes()
     path = directory / "array"
     array.tofile(path)
     assert path.read_bytes() == expected
@@ -61,7 +61,7 @@ def test_what_is_written_is_the_snapshot(name, mechanism, tmp_path):
                 check_everywhere(snapshot["prices"], value, tmp_path)
                 array = segment.touch(prices) if mechanism == "signal" else prices
                 check_everywhere(array, value, tmp_path)
-                prices[0, 0] = value
+                prices[0, 0] = 99
             check_everywhere(snapshot["prices"], value, tmp_path)
         # Outside of a transaction it works, too, and shows some committed state of each page.
         prices.tofile(tmp_path / "array")

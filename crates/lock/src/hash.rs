@@ -25,6 +25,10 @@ pub struct SecretState(IntegerHasher);
 
 impl Default for SecretState {
     fn default() -> Self {
+        if cfg!(shuttle) {
+            // A schedule is replayed in another process.
+            return SecretState(IntegerHasher::default());
+        }
         static SECRET: OnceLock<IntegerHasher> = OnceLock::new();
         SecretState(*SECRET.get_or_init(|| IntegerHasher {
             state: system_random(),

@@ -8,7 +8,7 @@ use crate::segment::Segment;
 use crate::shared::region::{Region, RegionSize};
 use crate::shared::stopped::{Patience, StoppedCallback, StoppedProcess};
 use crate::shared::versions::SlowReader;
-use sardonyx_storage::backbone::StorageOptions;
+use sardonyx_storage::backbone::{OpenError, StorageOptions};
 use sardonyx_storage::page::PAGE_SIZE;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +16,12 @@ use std::time::Duration;
 
 /// The least ring.
 const RING_BYTES_MIN: u64 = 2 << 20;
+
+/// The largest ring. A power of two.
+const RING_BYTES_MAX: u64 = 1 << 40;
+
+/// The most that a segment can have.
+const ADDRESS_SPACE_BYTES_MAX: u64 = 64 << 40;
 
 /// How a segment is opened. Start with [`Options::new`].
 #[derive(Clone)]
@@ -90,14 +96,14 @@ impl Options {
 
     /// Bytes of redo records kept in memory: for snapshots that are older than what was committed
     /// last, and for the log. A transaction's records may take a quarter. Rounded up to a power of
-    /// two. It counts when the shared memory is made.
+    /// two; at most 1 TiB. It counts when the shared memory is made.
     pub fn versions_bytes(mut self, bytes: u64) -> Self {
         self.versions_bytes = bytes;
         self
     }
 
-    /// The most bytes that the segment can have. Address space only: every view reserves as much. It
-    /// counts when the shared memory is made. A database has no more than its storage's
+    /// The most bytes that the segment can have. Address space only: every view reserves as much; at
+    /// most 64 TiB. It counts when the shared memory is made. A database has no more than its storage's
     /// `memory_bytes_max` either: what the checkpoints could not take in is refused when growing.
     pub fn address_space_bytes(mut self, bytes: u64) -> Self {
         self.address_space_bytes = bytes;
@@ -150,12 +156,31 @@ impl Options {
         self
     }
 
-    fn size(&self) -> RegionSize {
-        let ring_bytes = self.versions_bytes.max(RING_BYTES_MIN).next_power_of_two();
-        RegionSize {
-            ring_bytes,
-            pages_max: self.address_space_bytes.div_ceil(PAGE_SIZE as u64).max(1),
-        }
+    fn size(&self) -> Result<RegionSize, SegmentError> {
+        let check = |option, value: u64, most, requirement| match value <= most {
+            true => Ok(value),
+            false => Err(OpenError::Option {
+                option,
+                value,
+                requirement,
+            }),
+        };
+        let versions_bytes = check(
+            "versions_bytes",
+            self.versions_bytes,
+            RING_BYTES_MAX,
+            "at most 1 TiB",
+        )?;
+        let bytes = check(
+            "address_space_bytes",
+            self.address_space_bytes,
+            ADDRESS_SPACE_BYTES_MAX,
+            "at most 64 TiB, half of what a process can address",
+        )?;
+        Ok(RegionSize {
+            ring_bytes: versions_bytes.max(RING_BYTES_MIN).next_power_of_two(),
+            pages_max: bytes.div_ceil(PAGE_SIZE as u64).max(1),
+        })
     }
 
     fn policies(&self) -> Policies {
@@ -174,7 +199,7 @@ impl Options {
     /// A segment that only this process has, without a log.
     pub fn open_private(&self) -> Result<Segment, SegmentError> {
         let mechanism = self.mechanism.resolve()?;
-        let region = Arc::new(Region::create(None, self.size(), false)?);
+        let region = Arc::new(Region::create(None, self.size()?, false)?);
         let participant = Participant::new(region, None, self.policies());
         Ok(self.assemble(Arc::new(participant), mechanism))
     }
@@ -182,9 +207,10 @@ impl Options {
     /// A segment without a log, shared by name: it is there as long as a process has it open.
     pub fn open_volatile(&self, name: &str) -> Result<Segment, SegmentError> {
         let mechanism = self.mechanism.resolve()?;
+        let size = self.size()?;
         let path = self.shared_memory.join(name);
         let participant = once(&path, || {
-            let region = Region::attach_or_create(&path, self.size())?;
+            let region = Region::attach_or_create(&path, size)?;
             Ok(Participant::new(Arc::new(region), None, self.policies()))
         })?;
         Ok(self.assemble(participant, mechanism))
@@ -201,7 +227,7 @@ impl Options {
         let opening = Opening {
             directory: directory.as_ref(),
             storage: &self.storage,
-            size: self.size().at_most(self.storage.memory_bytes_max),
+            size: self.size()?.at_most(self.storage.memory_bytes_max),
             shared_memory: &self.shared_memory,
             policies: self.policies(),
         };

@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 /// while another is being logged.
 const RING_PART: u64 = 4;
 
+/// The most bytes of records that a frame of the ring can have.
+const FRAME_RECORDS_BYTES_MAX: u64 = u32::MAX as u64 & !7;
+
 /// How often a writer that waits for room looks again.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
@@ -167,7 +170,8 @@ impl Participant {
 
     /// The most bytes of redo records of one transaction.
     pub(crate) fn transaction_bytes_max(&self) -> u64 {
-        let ring = self.region.ring_bytes() / RING_PART;
+        // A frame says its length in 32 bits.
+        let ring = (self.region.ring_bytes() / RING_PART).min(FRAME_RECORDS_BYTES_MAX);
         self.log
             .as_ref()
             .map_or(ring, |log| ring.min(log.transaction_bytes_max()))

@@ -62,6 +62,9 @@ pub struct Session {
     seen: u64,
     /// Private pages were dropped: unfolded records of this session's own matter, too.
     dropped: bool,
+    /// Guarded pages show base pages since: unfolded records matter that the session has seen, too, of
+    /// whomever they are.
+    shown: bool,
     running: Option<Begin>,
     /// Pages written, as far as they were asked for.
     written: Vec<u64>,
@@ -110,6 +113,7 @@ impl Session {
             writer: (slot as u32, generation),
             seen: 0,
             dropped: true,
+            shown: false,
             running: None,
             written: Vec::new(),
             redo: Vec::new(),
@@ -302,7 +306,8 @@ impl Session {
                     self.mechanism.refresh(&self.view, change, frame.end)?;
                 }
             }
-        } else if self.view.kind() != ViewKind::Signal {
+        }
+        if (self.dropped || self.shown) && self.view.kind() != ViewKind::Signal {
             for page in self.view.lagging_pages() {
                 self.mechanism.lagging(&self.view, page)?;
             }
@@ -310,6 +315,7 @@ impl Session {
         drop(turn);
         self.seen = snapshot;
         self.dropped = false;
+        self.shown = false;
         Ok(())
     }
 
@@ -326,7 +332,7 @@ impl Session {
         }
     }
 
-    fn running(&self) -> Result<Begin, SegmentError> {
+    pub(crate) fn running(&self) -> Result<Begin, SegmentError> {
         if self.shared.region.was_forked() {
             return Err(SegmentError::Forked);
         }
@@ -398,8 +404,8 @@ impl Session {
     }
 
     /// Ends the transaction and makes what it did visible to all. Returns where its records end in
-    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing and
-    /// did not ask for more length.
+    /// the ring, which is what to wait for if it is to be durable; `None` if it changed nothing, and
+    /// did not ask for a length that a log has to know.
     ///
     /// # Errors
     /// Whatever the error, the transaction is over and has no effect. [`SegmentError::Conflict`]: run
@@ -445,9 +451,11 @@ impl Session {
             true => Ok(false),
             false => self.mechanism.end(&self.view, self.exact > 0),
         });
-        let ended = ended.and_then(|dropped| match self.ready {
-            true => self.mechanism.rest(&self.view).map(|lost| dropped | lost),
-            false => Ok(dropped),
+        let ended = ended.and_then(|dropped| {
+            if self.ready {
+                self.shown |= self.mechanism.rest(&self.view)?;
+            }
+            Ok(dropped)
         });
         match ended {
             Ok(dropped) => self.dropped |= dropped,
@@ -480,7 +488,8 @@ impl Session {
     /// The most bytes of redo records that a transaction with these changes can have: a bound for
     /// those who choose how much to do in one.
     pub fn redo_bytes(ranges: u64, bytes: u64) -> u64 {
-        ranges * encoded_bytes(0) as u64 + bytes.next_multiple_of(8)
+        let heads = ranges.saturating_mul(encoded_bytes(0) as u64);
+        heads.saturating_add(bytes.checked_next_multiple_of(8).unwrap_or(u64::MAX))
     }
 }
 

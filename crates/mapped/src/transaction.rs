@@ -34,12 +34,10 @@ impl<'a> Transaction<'a> {
     /// is ended there; dropping this does not end it.
     ///
     /// # Errors
-    /// [`SegmentError::NoTransaction`].
+    /// [`SegmentError::NoTransaction`], [`SegmentError::Forked`].
     pub fn of(session: &'a mut Session) -> Result<ManuallyDrop<Self>, SegmentError> {
-        match session.is_running() {
-            true => Ok(ManuallyDrop::new(Transaction { session })),
-            false => Err(SegmentError::NoTransaction),
-        }
+        session.running()?;
+        Ok(ManuallyDrop::new(Transaction { session }))
     }
 
     /// Ends it and makes what it did visible to all. See [`Session::commit`].
@@ -104,14 +102,12 @@ impl Session {
     /// afterwards.
     ///
     /// # Errors
-    /// [`SegmentError::NoTransaction`].
+    /// [`SegmentError::NoTransaction`], [`SegmentError::Forked`].
     pub fn with_running<R>(
         &mut self,
         part: impl FnOnce(&mut Transaction<'_>) -> R,
     ) -> Result<R, SegmentError> {
-        if !self.is_running() {
-            return Err(SegmentError::NoTransaction);
-        }
+        self.running()?;
         // Not dropped, since that would end it.
         Ok(part(&mut ManuallyDrop::new(Transaction { session: self })))
     }

@@ -178,6 +178,8 @@ fn one_dies_at_each_step_and_all_is_there_after_a_restart() {
                 | SlotCounted
                 | SlotTaken
                 | ProcessRegistered
+                | Resolving
+                | TurnTaken
         )
     };
     for (n, step) in steps.filter(|(_, step)| !elsewhere(step)) {

@@ -211,3 +211,42 @@ fn pages_that_others_changed_count_as_read_only_when_they_are_read() {
         }
     }
 }
+
+#[test]
+fn what_others_changed_is_seen_after_a_conflict() {
+    for mechanism in available() {
+        for ready in [false, true] {
+            let Changed { segment, old } = changed(mechanism, ready);
+            let mut session = segment.session().unwrap();
+            let add = |session: &mut sardonyx_mapped::Session, page: u64| {
+                let add = |tx: &mut sardonyx_mapped::Transaction<'_>| -> common::Fallible<u64> {
+                    let value = tx.read(word(page, 9))? + 1;
+                    tx.write(word(page, 9), value)?;
+                    Ok(value)
+                };
+                session.with_running(add).unwrap().unwrap()
+            };
+            for page in 0..8 {
+                session.begin(Default::default()).unwrap();
+                assert_eq!(add(&mut session, page), 1);
+                session.commit().unwrap();
+            }
+            // Unfolded, until the old snapshot goes; then all of it is folded.
+            session.begin(Default::default()).unwrap();
+            add(&mut session, 8);
+            let mut other = segment.session().unwrap();
+            for page in 0..9 {
+                other.begin(Default::default()).unwrap();
+                add(&mut other, page);
+                other.commit().unwrap();
+            }
+            assert!(session.commit().is_err());
+            drop(old);
+            fill(&segment, |page| 5000 + page);
+            session.begin(Default::default()).unwrap();
+            let found: Vec<_> = (0..9).map(|page| add(&mut session, page)).collect();
+            assert_eq!(found, [3, 3, 3, 3, 3, 3, 3, 3, 2], "{mechanism:?}, {ready}");
+            session.commit().unwrap();
+        }
+    }
+}

@@ -126,7 +126,7 @@ fn i1_i9_a_forked_child_is_refused_under_every_strategy() {
             children.push(child);
         }
         for child in children {
-            assert!(child.is_content(), "{way:?}");
+            assert!(child.ends_content(), "{way:?}");
         }
         stop.store(true, Ordering::Relaxed);
         let done = busy.join().unwrap();
@@ -174,7 +174,7 @@ fn i8_a_child_made_inside_an_operation_neither_ends_it_nor_commits() {
                     let commit = matches!(commit, Err(CommitError::Engine(DatabaseError::Forked)));
                     end(refused && commit && is_forked(database.close()))
                 }
-                Some(child) => assert!(child.is_content(), "{way:?}"),
+                Some(child) => assert!(child.ends_content(), "{way:?}"),
             }
             outcome.unwrap();
             transaction.commit().unwrap();

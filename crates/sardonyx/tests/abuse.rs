@@ -516,7 +516,7 @@ impl<'a> Abuse<'a> {
         });
         // The parent goes on meanwhile.
         self.run_one();
-        assert!(child.is_content());
+        assert!(child.ends_content());
     }
 
     fn fork_inside(&mut self) {
@@ -529,7 +529,7 @@ impl<'a> Abuse<'a> {
         });
         match child {
             None => end(outcome.is_err() && Self::child_is_refused(&opened)),
-            Some(child) => assert!(child.is_content()),
+            Some(child) => assert!(child.ends_content()),
         }
         self.told(id, outcome);
     }

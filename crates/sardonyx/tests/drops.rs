@@ -186,7 +186,7 @@ fn whatever_a_closure_holds_gives_and_panics_with_may_panic_when_it_is_dropped()
             for waited in [false, true] {
                 let opened = open(shape);
                 for _ in 0..3 {
-                    let captured = (way == Way::DropLocated).then_some(Bomb);
+                    let captured = (way == Way::DropLocated).then(|| Bomb);
                     ours(|| {
                         let ticket = opened.database.submit(move |_| {
                             let _held = captured;

@@ -206,7 +206,7 @@ fn parents_and_children(shape: Shape, fork: Fork, policy: GroupPolicy) {
     }
     // The lock is the parent's still, whatever the children did.
     assert!(
-        children.into_iter().all(|child| child.is_content()),
+        children.into_iter().all(|child| child.ends_content()),
         "{shape:?} {fork:?} {policy:?}"
     );
     assert!(
@@ -279,7 +279,9 @@ fn i8_a_child_made_inside_a_transaction_does_not_commit_it() {
                 });
                 match child {
                     None => end(is_forked(outcome) && is_forked(database.flush())),
-                    Some(child) => assert!(child.is_content(), "{shape:?} {fork:?} {durability:?}"),
+                    Some(child) => {
+                        assert!(child.ends_content(), "{shape:?} {fork:?} {durability:?}")
+                    }
                 }
                 outcome.unwrap();
             }
@@ -287,7 +289,7 @@ fn i8_a_child_made_inside_a_transaction_does_not_commit_it() {
             database.read(|_| child = fork.here());
             match child {
                 None => end(is_forked(database.flush())),
-                Some(child) => assert!(child.is_content(), "{shape:?} {fork:?}"),
+                Some(child) => assert!(child.ends_content(), "{shape:?} {fork:?}"),
             }
             // On a stage's thread in some shapes, whose copy ends in the child by itself.
             let ticket = database.submit(move |tx| {
@@ -297,7 +299,7 @@ fn i8_a_child_made_inside_a_transaction_does_not_commit_it() {
                 Ok::<_, Error>(child)
             });
             match ticket.wait() {
-                Ok(child) => assert!(child.unwrap().unwrap().is_content(), "{shape:?} {fork:?}"),
+                Ok(child) => assert!(child.unwrap().unwrap().ends_content(), "{shape:?} {fork:?}"),
                 Err(error) => end(matches!(error, SerialError::Forked)),
             }
             put(&opened, 3).unwrap();
@@ -339,7 +341,7 @@ fn i9_a_child_that_outlives_its_parent_does_not_keep_the_database_locked() {
         put(&again, 2).unwrap();
         again.database.close().unwrap();
         door.open();
-        assert!(child.is_content(), "{fork:?}");
+        assert!(child.ends_content(), "{fork:?}");
 
         // The parent dies, its child goes on; whoever comes gets the lock.
         let (left, door) = (Door::new(), Door::new());
@@ -359,7 +361,7 @@ fn i9_a_child_that_outlives_its_parent_does_not_keep_the_database_locked() {
             std::mem::forget((orphan, opened));
             true
         });
-        assert!(parent.is_content(), "{fork:?}");
+        assert!(parent.ends_content(), "{fork:?}");
         let opened = Opened::on_real(&path, options(shape)).unwrap();
         assert_eq!(opened.contents().unwrap().items.len(), 4, "{fork:?}");
         door.open();

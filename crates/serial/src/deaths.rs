@@ -4,7 +4,6 @@
 use crate::batch::Job;
 use crate::error::SerialError;
 use crate::execution::Execution;
-use crate::input::Submitted;
 use crate::kernel::{Durability, Kernel};
 use crate::shape::Shape;
 use crate::ticket::Ticket;
@@ -115,8 +114,12 @@ fn i7_the_death_of_each_stages_thread_is_told_to_everybody() {
             assert_died(stage, submit(&kernel).wait());
             let run = kernel.run(Durability::Durable, |_| Ok::<_, SerialError>(()));
             assert_died(stage, run);
-            assert_died(stage, kernel.flush());
-            assert_died(stage, kernel.take_checkpoint());
+            // All that ran is durable.
+            kernel.flush().expect("nothing is left to be written");
+            // The checkpointer lives: it completes one, or was told first.
+            if let Err(error) = kernel.take_checkpoint() {
+                assert!(error.to_string().contains("died"), "{stage:?}: {error}");
+            }
             assert_died(stage, kernel.close());
             // Closed: the lock is free.
             let again = self::kernel(&disk, Shape::Threadless);

@@ -20,6 +20,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 
+/// One wait is at most so long; whoever waits longer waits again.
+const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+
 /// How long the primary waits for its standby.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Patience {
@@ -140,44 +143,43 @@ impl Standby {
 
     /// Waits until its status is as wanted, at most so long. Returns whether it is.
     pub fn wait_for(&self, wanted: impl Fn(&StandbyStatus) -> bool, patience: Duration) -> bool {
+        self.wait_while(patience, |state| !wanted(&state.status()))
+    }
+
+    /// Waits until something is no more so, at most so long. Returns whether it is not.
+    fn wait_while(&self, patience: Duration, mut is_so: impl FnMut(&State) -> bool) -> bool {
         if !self.process.is_current() {
             return false;
         }
-        let until = Instant::now() + patience;
+        let began = Instant::now();
         let mut state = self.state.lock();
         loop {
-            if wanted(&state.status()) {
+            if !is_so(&state) {
                 return true;
             }
-            if self.changed.wait_until(&mut state, until).timed_out() {
-                return wanted(&state.status());
-            }
+            let Some(left) = patience
+                .checked_sub(began.elapsed())
+                .filter(|left| !left.is_zero())
+            else {
+                return false;
+            };
+            let until = Instant::now() + left.min(LONGEST_WAIT);
+            self.changed.wait_until(&mut state, until);
         }
     }
 
     /// Waits until it has everything durably that is durable here now, at most so long. Returns
     /// whether it has.
     pub fn wait_until_caught_up(&self, patience: Duration) -> bool {
-        if !self.process.is_current() {
-            return false;
-        }
-        let until = Instant::now() + patience;
         let mut target = None;
-        let mut state = self.state.lock();
-        loop {
+        self.wait_while(patience, |state| {
             let here = state.log.as_ref().map(|log| log.durable().group);
             target = target.or(here);
             let there = state
                 .progress
                 .map(|progress| LogPosition::from(progress.durable).group);
-            if target.is_some() && there >= target {
-                return true;
-            }
-            if Instant::now() >= until {
-                return false;
-            }
-            self.changed.wait_until(&mut state, until);
-        }
+            target.is_none() || there < target
+        })
     }
 
     pub(crate) fn set_connected(&self, progress: Progress) {
@@ -245,7 +247,7 @@ impl Standby {
                 wait = self.patience.retry_first;
             }
             tokio::time::sleep(wait).await;
-            wait = (wait * 2).min(self.patience.retry_max);
+            wait = wait.saturating_mul(2).min(self.patience.retry_max);
         }
     }
 }

@@ -127,7 +127,7 @@ impl Store {
         let log_bytes = segments_max * layout.segment_bytes;
         let interval_bytes = options
             .checkpoint_interval_bytes
-            .unwrap_or(log_bytes * 3 / 8);
+            .unwrap_or(CheckpointInterval::usual_bytes(log_bytes));
         let interval = CheckpointInterval {
             bytes: interval_bytes.min(log_bytes / 2),
             transactions: u64::MAX,

@@ -45,7 +45,7 @@ fn i9_a_forked_child_stops_neither_its_parents_standby_nor_its_primary() {
         }));
     }
     for child in children {
-        assert!(child.is_content());
+        assert!(child.ends_content());
     }
     bank.transact_patiently(50);
     assert!(standby.wait_until_caught_up(LONG), "{:?}", standby.status());

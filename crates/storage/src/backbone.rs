@@ -16,7 +16,7 @@ use crate::log::commit::{GroupCommit, GroupSource};
 use crate::log::feed::Feed;
 use crate::log::filling::Filling;
 use crate::log::group::GroupHeader;
-use crate::log::policy::{GroupLimits, GroupPolicy};
+use crate::log::policy::{GroupLimits, GroupPolicy, TIME_PER_GROUP_MAX};
 use crate::log::room::Room;
 use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file};
 use crate::log::writer::Sequencer;
@@ -97,7 +97,9 @@ impl StorageOptions {
     pub(crate) fn checkpoint_interval(&self, layout: LogLayout) -> CheckpointInterval {
         let log_bytes = self.segments_max(layout) * layout.segment_bytes;
         CheckpointInterval {
-            bytes: self.checkpoint_interval_bytes.unwrap_or(log_bytes * 3 / 8),
+            bytes: self
+                .checkpoint_interval_bytes
+                .unwrap_or(CheckpointInterval::usual_bytes(log_bytes)),
             transactions: self.checkpoint_interval_transactions.unwrap_or(u64::MAX),
         }
     }
@@ -581,7 +583,10 @@ fn check_limits(options: &StorageOptions, segment_bytes: u64) -> Result<(), Open
             })
         }
     };
-    let group_most = limits.group_bytes as u64 + limits.transaction_bytes as u64 + 8192;
+    // What a program gives may be anything, so that no sum of it may be taken for one that fits.
+    let group_most = (limits.group_bytes as u64)
+        .saturating_add(limits.transaction_bytes as u64)
+        .saturating_add(8192);
     check(
         "segment_bytes",
         segment_bytes,
@@ -592,7 +597,7 @@ fn check_limits(options: &StorageOptions, segment_bytes: u64) -> Result<(), Open
     check(
         "log_bytes_max",
         options.log_bytes_max,
-        options.log_bytes_max >= 4 * segment_bytes,
+        options.log_bytes_max >= segment_bytes.saturating_mul(4),
         "at least four segments",
     )?;
     check(
@@ -606,6 +611,15 @@ fn check_limits(options: &StorageOptions, segment_bytes: u64) -> Result<(), Open
         limits.buffers as u64,
         limits.buffers >= limits.depth + 2,
         "at least two more than depth",
+    )?;
+    let GroupPolicy::Fixed { transactions, time } = options.policy else {
+        return Ok(());
+    };
+    check(
+        "group_policy time (in seconds)",
+        time.as_secs(),
+        transactions <= 1 || time <= TIME_PER_GROUP_MAX,
+        "at most an hour, unless each transaction closes its group: a transaction alone waits so long",
     )
 }
 

@@ -5,9 +5,11 @@ use sardonyx_storage::backbone::{Backbone, StorageOptions};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::commit::GroupSource;
+use sardonyx_storage::log::filling::Filling;
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_storage::log::room::Admission;
 use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::supervisor::Supervisor;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -40,6 +42,15 @@ impl GroupSource for Deadly {
     }
 }
 
+/// Has nothing to be written.
+struct Nobody;
+
+impl GroupSource for Nobody {
+    fn try_seal(&self) -> Option<SealedGroup> {
+        None
+    }
+}
+
 #[test]
 fn i7_a_dead_logging_thread_poisons_the_log_and_wakes_who_waits() {
     let disk: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(1, Faults::default()));
@@ -47,26 +58,23 @@ fn i7_a_dead_logging_thread_poisons_the_log_and_wakes_who_waits() {
     let (mut backbone, mut filling) = (opened.backbone, opened.filling);
     let commit = backbone.commit().clone();
     backbone.start(Arc::new(Deadly));
-    let group = filling.group();
+    let change = |filling: &mut Filling| {
+        let page = Address(PAGE_SIZE as u64);
+        filling.builder().push_write(page, &[1; 8]);
+        assert!(filling.builder().end_transaction());
+        filling.transaction_ended()
+    };
+    // One group is handed over; having written it, the logging thread asks for the next.
+    change(&mut filling);
+    let handed_over = filling.seal().expect("it has a transaction");
+    let group = change(&mut filling);
     let awaited = commit.poll(group, Waker::noop());
     assert!(matches!(awaited, Poll::Pending));
     let waiting = {
         let commit = commit.clone();
-        struct Nobody;
-        impl GroupSource for Nobody {
-            fn try_seal(&self) -> Option<SealedGroup> {
-                None
-            }
-        }
         std::thread::spawn(move || commit.wait(group, &Nobody))
     };
-    // A group is being filled, so that a logging thread asks for it.
-    filling
-        .builder()
-        .push_write(sardonyx_storage::page::Address(4096), &[1; 8]);
-    assert!(filling.builder().end_transaction());
-    filling.transaction_ended();
-    commit.after_execution(&NothingThere);
+    commit.push(handed_over);
     let told = waiting.join().expect("no panic").unwrap_err();
     let LogError::ThreadDied { thread, message } = &told else {
         panic!("{told:?}")
@@ -91,15 +99,6 @@ fn i7_a_dead_logging_thread_poisons_the_log_and_wakes_who_waits() {
     backbone.stop();
     drop(backbone);
     Backbone::open(disk, options()).expect("the lock is free");
-}
-
-/// Lets the logging thread look.
-struct NothingThere;
-
-impl GroupSource for NothingThere {
-    fn try_seal(&self) -> Option<SealedGroup> {
-        None
-    }
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::unfinished;
 use sardonyx_storage::log::writer::GroupBuilder;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::prefetch::prefetch;
+use sardonyx_storage::recovery::WORKERS_MAX;
 use sardonyx_storage::store::PageStore;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zerocopy::IntoBytes;
@@ -69,7 +70,12 @@ impl TableSpace {
     ) -> Result<(Self, RebuildReport), TableError> {
         let catalogue = Catalogue::read(&mut store)?;
         unfinished::refuse(store.bytes(), &catalogue)?;
-        let (tables, report) = rebuild(store.bytes(), &catalogue, workers.max(1), hash)?;
+        let (tables, report) = rebuild(
+            store.bytes(),
+            &catalogue,
+            workers.clamp(1, WORKERS_MAX),
+            hash,
+        )?;
         let space = TableSpace {
             store,
             catalogue,

@@ -100,7 +100,9 @@ impl<C: Clone> Window<C> {
             return Phase::Before;
         };
         let enough = match self.until {
-            Until::Transactions { warm_up, measured } => state.completed >= warm_up + measured,
+            Until::Transactions { warm_up, measured } => {
+                state.completed >= warm_up.saturating_add(measured)
+            }
             Until::Time { measured, .. } => now - opened >= measured,
         };
         if enough {

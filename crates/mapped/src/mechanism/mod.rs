@@ -117,7 +117,7 @@ pub trait Mechanism: Debug + Send {
     fn settle(&mut self, view: &View, read_only: bool, ready: bool) -> Result<(), SegmentError>;
 
     /// No transaction runs until the next one begins, and the program asked that nothing needs a fault to
-    /// be read. Returns whether pages lost what they held.
+    /// be read. Returns whether guarded pages show base pages now.
     fn rest(&mut self, view: &View) -> Result<bool, SegmentError>;
 
     /// Forgets all that the view holds; it then shows the base pages.

@@ -38,7 +38,8 @@ impl Session {
             // Somebody else's record says that the segment is as long as was asked for; it may not
             // be durable yet.
             let tail = &self.shared.region.control().tail;
-            return Ok((self.grown > 0).then(|| tail.load(Ordering::SeqCst)));
+            let relies = self.grown > 0 && self.shared.is_durable();
+            return Ok(relies.then(|| tail.load(Ordering::SeqCst)));
         }
         let limit = self.shared.transaction_bytes_max();
         if self.redo.len() as u64 > limit {

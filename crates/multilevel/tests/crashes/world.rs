@@ -2,8 +2,9 @@
 //! crashes.
 //!
 //! [`explore`] crashes the machine at every step of its disk, one after the other, and then again at
-//! every step of each recovery, and compares what is there at last with the model. At every step it
-//! also kills the process alone: the next one goes on on the same machine, and only then it crashes.
+//! every step of each recovery, and compares what is there at last with the model. At every
+//! fourth step, another one under each strategy, it also kills the process alone: the next one goes on on
+//! the same machine, and only then it crashes.
 
 use super::model::Model;
 use super::operations::{Add, AddThrough, Insert, Push};
@@ -264,7 +265,10 @@ pub fn explore(prepared: &World, steps: &[Step], recovery_each: u64) -> Explored
             Err(stopped) => assert!(crashed, "{what}: {stopped:?}"),
         }
         explored.crashes += 1;
-        kill_and_go_on(prepared, steps, step);
+        // Every setup has another seed, so together they are killed at each.
+        if (step + world.setup.seed).is_multiple_of(4) {
+            kill_and_go_on(prepared, steps, step);
+        }
         if step % recovery_each == 0 {
             explored.second_crashes += crash_recovery(&world, &what);
         }

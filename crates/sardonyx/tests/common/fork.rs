@@ -69,7 +69,7 @@ pub fn end(well: bool) -> ! {
 
 impl Child {
     /// Whether it ended by itself, and content.
-    pub fn is_content(self) -> bool {
+    pub fn ends_content(self) -> bool {
         let mut status = 0;
         // SAFETY: waits for a child that was made here.
         unsafe { libc::waitpid(self.0, &raw mut status, 0) };

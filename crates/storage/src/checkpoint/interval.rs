@@ -25,6 +25,12 @@ pub struct CheckpointInterval {
 const SPREAD_OVER: f64 = 0.5;
 
 impl CheckpointInterval {
+    /// The bytes between two checkpoints of a log of at most so many bytes, if nobody says otherwise:
+    /// three eighths, so that two checkpoints' log fits.
+    pub fn usual_bytes(log_bytes: u64) -> u64 {
+        log_bytes / 8 * 3
+    }
+
     /// How much of the interval has passed, 1 being all of it.
     fn passed(&self, since: LogPosition, now: LogPosition) -> f64 {
         let share = |from: u64, to: u64, of: u64| to.saturating_sub(from) as f64 / of.max(1) as f64;

@@ -27,7 +27,8 @@ impl Shadow {
             memory_max_bytes
         } else {
             let blocks = memory_max_bytes.div_ceil(block_bytes);
-            blocks.div_ceil(u64::from(layout.stripes)) * block_bytes
+            let blocks = blocks.div_ceil(u64::from(layout.stripes));
+            blocks.saturating_mul(block_bytes)
         };
         Ok(Shadow {
             layout,

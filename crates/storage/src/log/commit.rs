@@ -121,7 +121,7 @@ impl GroupCommit {
         let buffers_max = threaded.then_some(limits.buffers);
         let work = Arc::new(Work::default());
         let at_work = work.clone();
-        let buffer_bytes = limits.group_bytes + (64 << 10);
+        let buffer_bytes = limits.group_bytes.saturating_add(64 << 10);
         let pool = BufferPool::new(buffer_bytes, buffers_max, move || at_work.signal());
         GroupCommit {
             process: Process::current(),
@@ -577,11 +577,16 @@ impl GroupCommit {
             let empty = queue.sealed.is_empty() && !self.filling.load(Ordering::SeqCst);
             return empty || self.poison.get().is_some();
         }
-        match (self.policy, queue.filling_since) {
-            (GroupPolicy::Fixed { time, .. }, Some(since)) => {
-                self.work.arrived.wait_until(&mut queue, since + time);
+        let due_at = match (self.policy, queue.filling_since) {
+            // One that is further away than time reaches never comes.
+            (GroupPolicy::Fixed { time, .. }, Some(since)) => since.checked_add(time),
+            _ => None,
+        };
+        match due_at {
+            Some(due_at) => {
+                self.work.arrived.wait_until(&mut queue, due_at);
             }
-            _ => self.work.arrived.wait(&mut queue),
+            None => self.work.arrived.wait(&mut queue),
         }
         queue.signalled = false;
         false

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+/// The longest TimePerGroup with more than one transaction in a group: so long a transaction waits for
+/// company that may never come.
+pub const TIME_PER_GROUP_MAX: Duration = Duration::from_secs(3600);
+
 /// When the group that is being filled is handed to the logging stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum GroupPolicy {
@@ -14,7 +18,8 @@ pub enum GroupPolicy {
     Fixed {
         /// TransactionsPerGroup: close the group when it holds so many transactions.
         transactions: u32,
-        /// TimePerGroup: close it when so much time has passed since its first transaction.
+        /// TimePerGroup: close it when so much time has passed since its first transaction. At most
+        /// [`TIME_PER_GROUP_MAX`], unless a group has one transaction only.
         time: Duration,
     },
 }

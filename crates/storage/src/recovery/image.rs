@@ -8,6 +8,7 @@
 //!
 //! Source: Li & Naughton, sections 2 ("Recovery") and 3 (configuration C).
 
+use super::WORKERS_MAX;
 use super::{Needs, Recovered, RecoveryError, RecoveryOptions, RecoveryReport, Redo, Tail};
 use super::{check_end, check_recorded_end, check_starts, durable_before, load, make_names_stable};
 use super::{open_log, reached};
@@ -39,7 +40,7 @@ pub fn recover_locally(
         make_names_stable(&**disk)?;
         stable_time = started.elapsed();
     }
-    let workers = options.workers.max(1);
+    let workers = options.workers.clamp(1, WORKERS_MAX);
     let stable = (!options.dry_run).then_some(&mut stable_time);
     let stripes = load::load(&**disk, &layouts, &mut store, workers, stable)?;
     let load_time = started.elapsed();

@@ -47,12 +47,15 @@ use stable::make_names_stable;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// More threads than these are of no use, however many are asked for.
+pub const WORKERS_MAX: usize = 256;
+
 /// How to recover.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecoveryOptions {
     /// The most memory the database's pages may take, in bytes; DB' may take as much again.
     pub memory_max_bytes: u64,
-    /// Threads that load the backup and copy the pages; at least 1.
+    /// Threads that load the backup and copy the pages; at least 1, at most [`WORKERS_MAX`].
     pub workers: usize,
     /// Change nothing at all on disk, not even the journal's archive, and make no checkpointers: to
     /// see whether and how a database recovers, or to read it.
@@ -121,7 +124,7 @@ fn recover_bounded(
     options: RecoveryOptions,
     end: Option<LogPosition>,
 ) -> Result<Recovered, RecoveryError> {
-    let workers = options.workers.max(1);
+    let workers = options.workers.clamp(1, WORKERS_MAX);
     let mut store = PageStore::reserve(options.memory_max_bytes)?;
     let layouts: Vec<_> = (0..manifest.stripes)
         .map(|k| StripeLayout::of(manifest, k))

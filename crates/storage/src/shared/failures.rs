@@ -99,7 +99,7 @@ fn i10_a_full_disk_refuses_with_the_reason_and_goes_on_when_there_is_room() {
 fn i14_a_disk_that_is_full_for_a_while_ends_no_custody() {
     let mut refused = 0;
     for seed in 0..3 {
-        for from in (4..100).step_by(6) {
+        for from in (24..120).step_by(6) {
             let mut world = World::new(seed, format!("full from {from}"));
             drop(world.open_safely().unwrap());
             let until = from + 50;

@@ -4,7 +4,7 @@
 //! a full log is said in the shared state, and refuses rather than strands).
 
 use super::state::SharedLogState;
-use crate::checkpoint::{CheckpointError, CheckpointStage, Waiting};
+use crate::checkpoint::{CheckpointStage, Waiting};
 use crate::log::segment::{Prepared, Segments};
 use crate::log::{LogError, LogPosition, Lsn};
 use crate::sync::futex::Mutex;
@@ -99,8 +99,9 @@ impl Preparing {
             self.stage.want(end);
         }
         if let Some(Waiting { cause, .. }) = self.stage.waiting() {
-            let error = CheckpointError::Waiting { cause };
-            self.refuse(state, &error.to_string());
+            // What to do comes first: the text may be cut off.
+            let reason = format!("free disk space and try again (the checkpoint waits: {cause})");
+            self.refuse(state, &reason);
             return false;
         }
         asked.is_some_and(|asked| asked.group > complete)
