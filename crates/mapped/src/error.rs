@@ -112,6 +112,38 @@ pub enum SegmentError {
         /// For how long.
         seconds: u64,
     },
+    /// A process that is stopped holds what is needed. Nothing was done: a transaction that was to be
+    /// committed has no effect.
+    #[error(
+        "process {process} is stopped (state {state}) and has held {holds} for {seconds} s, which \
+         nobody can take from it: continue it (`kill -CONT {process}`) or end it \
+         (`kill -KILL {process}`)"
+    )]
+    ProcessStopped {
+        /// Its process id.
+        process: u32,
+        /// Its state, as the system says it: `T` (stopped), `t` (by a debugger).
+        state: char,
+        /// What it holds.
+        holds: &'static str,
+        /// For how long it has been found stopped.
+        seconds: u64,
+    },
+    /// The transaction is committed and seen by all, but a process that is stopped writes the log for all,
+    /// so that it is not durable yet. It can be waited for again.
+    #[error(
+        "committed, but not durable yet: process {process}, which writes the log for all, has been \
+         stopped (state {state}) for {seconds} s: continue it (`kill -CONT {process}`) or end it \
+         (`kill -KILL {process}`), and wait again"
+    )]
+    NotDurableYet {
+        /// Its process id.
+        process: u32,
+        /// Its state, as the system says it: `T` (stopped), `t` (by a debugger).
+        state: char,
+        /// For how long it has been found stopped.
+        seconds: u64,
+    },
     /// Writing the log failed; what was not acknowledged may or may not be there after a restart.
     #[error(
         "the log is poisoned: {cause}; what was waited for may be lost: open the database again"

@@ -107,6 +107,8 @@ impl World {
         let policies = Policies {
             slow_reader_wait: Duration::from_secs(1),
             slow_reader: None,
+            stopped_process_wait: Duration::from_secs(10),
+            stopped_process: None,
         };
         let shared = Participant::new(region.clone(), Some(Box::new(log)), policies);
         let shared = Arc::new(shared);

@@ -15,6 +15,7 @@ use crate::planted::{self, Step};
 use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
 use crate::shared::ring::Frames;
+use crate::shared::stopped::{ASK_EVERY, StoppedProcess, Waiting};
 use rustix::thread::futex;
 use sardonyx_storage::log::{LogLayout, LogPosition};
 use sardonyx_storage::shared::{LogLeader, SharedLogError};
@@ -37,6 +38,12 @@ const LOOK: Duration = Duration::from_micros(10);
 
 /// A parked thread looks after the leader so often: it may have died.
 const LOOK_AFTER: Duration = Duration::from_millis(5);
+
+/// What a leader holds.
+const WRITER_LOCK: &str = "the log's writer lock";
+
+/// What a custodian holds.
+const CUSTODY: &str = "the custody of the log, without which it has no more room";
 
 /// The log of a segment that several processes share.
 #[derive(Debug)]
@@ -106,7 +113,10 @@ impl SharedLog {
     /// Marks the log's end, and says where it is: nobody else is there any more.
     pub(crate) fn close(&self, region: &Region) -> Result<LogPosition, SegmentError> {
         let control = region.control();
-        control.writer.lock();
+        control
+            .writer
+            .lock(region.patience(), WRITER_LOCK)
+            .map_err(StoppedProcess::error)?;
         let marked = self.leader.lock().write_end_mark(&control.log);
         self.tell(control);
         marked.map_err(log_error)
@@ -139,6 +149,7 @@ impl DurableLog for SharedLog {
     fn wait(&self, region: &Region, position: u64) -> Result<(), SegmentError> {
         let control = region.control();
         let mut looking = None;
+        let mut stopped = Waiting::new(region.patience(), WRITER_LOCK);
         loop {
             if control.durable.load(Ordering::SeqCst) >= position {
                 return Ok(());
@@ -173,6 +184,9 @@ impl DurableLog for SharedLog {
                 Some(&timeout),
             );
             control.waiting.fetch_sub(1, Ordering::SeqCst);
+            stopped
+                .look(|| control.writer.holder())
+                .map_err(StoppedProcess::error)?;
         }
     }
 
@@ -186,6 +200,7 @@ impl DurableLog for SharedLog {
 
     fn admit(&self, region: &Region, records: usize) -> Result<(), SegmentError> {
         let control = region.control();
+        let mut stopped = Waiting::new(region.patience(), CUSTODY);
         loop {
             control.log.check().map_err(log_error)?;
             let tail = control.tail.load(Ordering::SeqCst);
@@ -204,6 +219,9 @@ impl DurableLog for SharedLog {
             let seen = control.log.changes();
             control.log.notify();
             control.log.wait(seen + 1, LOOK_AFTER);
+            stopped
+                .look(|| control.log.custodian())
+                .map_err(StoppedProcess::error)?;
         }
     }
 
@@ -212,7 +230,17 @@ impl DurableLog for SharedLog {
     }
 
     fn checkpoint(&self, region: &Region) -> Result<(), SegmentError> {
-        region.control().log.take_checkpoint().map_err(log_error)
+        let log = &region.control().log;
+        let mut stopped = Waiting::new(region.patience(), CUSTODY);
+        let request = log.want_checkpoint();
+        let mut seen = log.changes();
+        while !log.checkpoint(request).map_err(log_error)? {
+            seen = log.wait(seen, ASK_EVERY);
+            stopped
+                .look(|| log.custodian())
+                .map_err(StoppedProcess::error)?;
+        }
+        Ok(())
     }
 }
 

@@ -41,6 +41,7 @@ pub use place::{P, Slice};
 pub use resident::Resident;
 pub use segment::{Durability, RunError, Segment, Statistics};
 pub use session::{Begin, Savepoint, Session};
+pub use shared::stopped::StoppedProcess;
 pub use shared::versions::SlowReader;
 pub use ticket::Ticket;
 pub use transaction::{Snapshot, Transaction};

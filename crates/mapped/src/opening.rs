@@ -6,7 +6,7 @@
 //! is recovered from its directory, like any other, and the file is replaced.
 
 use crate::error::SegmentError;
-use crate::group::{SharedLog, log_error};
+use crate::group::SharedLog;
 use crate::participant::{DurableLog, Participant, Policies};
 use crate::shared::region::{Region, RegionSize};
 use sardonyx_storage::backbone::{OpenError, StorageOptions};
@@ -311,7 +311,7 @@ impl DurableLog for Durable {
     fn checkpoint(&self, region: &Region) -> Result<(), SegmentError> {
         let tail = region.control().tail.load(Ordering::SeqCst);
         self.log.wait(region, tail)?;
-        region.control().log.take_checkpoint().map_err(log_error)
+        self.log.checkpoint(region)
     }
 }
 

@@ -6,6 +6,7 @@ use crate::opening::{Opening, once};
 use crate::participant::{Participant, Policies, SlowReaderCallback};
 use crate::segment::Segment;
 use crate::shared::region::{Region, RegionSize};
+use crate::shared::stopped::{Patience, StoppedCallback, StoppedProcess};
 use crate::shared::versions::SlowReader;
 use sardonyx_storage::backbone::{OpenError, StorageOptions};
 use sardonyx_storage::page::PAGE_SIZE;
@@ -32,6 +33,8 @@ pub struct Options {
     shared_memory: PathBuf,
     slow_reader_wait: Duration,
     slow_reader: Option<SlowReaderCallback>,
+    stopped_process_wait: Duration,
+    stopped_process: Option<StoppedCallback>,
     storage: StorageOptions,
 }
 
@@ -45,6 +48,8 @@ impl Default for Options {
             shared_memory: "/dev/shm".into(),
             slow_reader_wait: Duration::from_secs(10),
             slow_reader: None,
+            stopped_process_wait: Patience::WAIT,
+            stopped_process: None,
             storage: StorageOptions::default(),
         }
     }
@@ -118,10 +123,30 @@ impl Options {
         self
     }
 
-    /// Who is told when a writer waits for a snapshot. Called by the writer, in its commit: it must be
-    /// quick and must not use the segment.
+    /// Who is told when a snapshot keeps many old versions, and is asked to let go of them, and when a
+    /// writer waits for one. Called by the writer, in its commit: it must be quick and must not use the
+    /// segment.
     pub fn on_slow_reader(mut self, told: impl Fn(&SlowReader) + Send + Sync + 'static) -> Self {
         self.slow_reader = Some(Arc::new(told));
+        self
+    }
+
+    /// How long a thread waits for what a process holds that is stopped (SIGSTOP, a debugger); then it gets
+    /// [`SegmentError::ProcessStopped`], or [`SegmentError::NotDurableYet`] if it has committed. 10 s by
+    /// default. A process that runs is waited for as long as it takes.
+    pub fn stopped_process_wait(mut self, wait: Duration) -> Self {
+        self.stopped_process_wait = wait;
+        self
+    }
+
+    /// Who is told when a process is stopped that a thread of this one waits for: some
+    /// milliseconds after the thread began to wait. Called by that thread, in its commit or in its wait for
+    /// durability: it must be quick and must not use the segment.
+    pub fn on_stopped_process(
+        mut self,
+        told: impl Fn(&StoppedProcess) + Send + Sync + 'static,
+    ) -> Self {
+        self.stopped_process = Some(Arc::new(told));
         self
     }
 
@@ -162,6 +187,8 @@ impl Options {
         Policies {
             slow_reader_wait: self.slow_reader_wait,
             slow_reader: self.slow_reader.clone(),
+            stopped_process_wait: self.stopped_process_wait,
+            stopped_process: self.stopped_process.clone(),
         }
     }
 

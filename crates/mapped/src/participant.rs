@@ -8,6 +8,7 @@ use crate::planted::{self, Step};
 use crate::shared::region::Region;
 use crate::shared::ring;
 use crate::shared::robust::Got;
+use crate::shared::stopped::{StoppedCallback, StoppedProcess};
 use crate::shared::versions::{self, SlowReader};
 use crate::warden::Warden;
 use std::cell::RefCell;
@@ -36,7 +37,8 @@ pub type SlowReaderCallback = Arc<dyn Fn(&SlowReader) + Send + Sync>;
 
 /// What makes published transactions durable.
 pub(crate) trait DurableLog: Send + Sync + fmt::Debug {
-    /// Returns when everything up to this position of the ring is on stable storage.
+    /// Returns when everything up to this position of the ring is on stable storage. If a process that is
+    /// stopped keeps it from being so for too long: [`SegmentError::ProcessStopped`].
     fn wait(&self, region: &Region, position: u64) -> Result<(), SegmentError>;
 
     /// Whether everything up to this position is on stable storage, or why it never will be known to
@@ -60,6 +62,10 @@ pub(crate) struct Policies {
     pub slow_reader_wait: Duration,
     /// Who is told of one.
     pub slow_reader: Option<SlowReaderCallback>,
+    /// How long a thread waits for what a stopped process holds.
+    pub stopped_process_wait: Duration,
+    /// Who is told of one.
+    pub stopped_process: Option<StoppedCallback>,
 }
 
 /// This process' part in a segment. See the [module](self).
@@ -100,6 +106,8 @@ impl Participant {
         log: Option<Box<dyn DurableLog>>,
         policies: Policies,
     ) -> Self {
+        let told = policies.stopped_process.clone();
+        region.patience().set(policies.stopped_process_wait, told);
         Participant {
             log,
             warden: Warden::new(region.clone()),
@@ -129,10 +137,14 @@ impl Participant {
             return Err(SegmentError::InsideTransaction);
         }
         let lock = &self.region.control().commit;
-        let got = lock.lock_soon().unwrap_or_else(|| {
-            waiting();
-            lock.lock()
-        });
+        let got = match lock.lock_soon() {
+            Some(got) => got,
+            None => {
+                waiting();
+                lock.lock(self.region.patience(), "the commit lock")
+                    .map_err(StoppedProcess::error)?
+            }
+        };
         if got == Got::FromTheDead {
             tracing::warn!("a process died while it was committing; nothing is to be repaired");
             self.region.bury_the_dead();
@@ -142,10 +154,16 @@ impl Participant {
         Ok(())
     }
 
-    /// Gives the commit lock back.
+    /// Gives the commit lock back, if this thread holds it.
     pub(crate) fn unlock_commit(&self) {
         let this: *const Participant = self;
-        HOLDS.with_borrow_mut(|holds| holds.retain(|held| *held != this));
+        let held = HOLDS.with_borrow_mut(|holds| {
+            let held = holds.iter().position(|held| *held == this);
+            held.map(|held| holds.swap_remove(held)).is_some()
+        });
+        if !held {
+            return;
+        }
         planted::step(Step::BeforeUnlock);
         self.region.control().commit.unlock();
     }
@@ -161,11 +179,38 @@ impl Participant {
 
     /// Returns when what was committed up to this position is durable.
     pub(crate) fn wait_durable(&self, position: u64) -> Result<(), SegmentError> {
-        match &self.log {
+        let waited = match &self.log {
             _ if self.region.was_forked() => Err(SegmentError::Forked),
             Some(log) => log.wait(&self.region, position),
             None => Ok(()),
+        };
+        waited.map_err(|error| match error {
+            SegmentError::ProcessStopped {
+                process,
+                state,
+                seconds,
+                ..
+            } => SegmentError::NotDurableYet {
+                process,
+                state,
+                seconds,
+            },
+            error => error,
+        })
+    }
+
+    /// Returns when a transaction with so many bytes of records probably need not wait for the log: what can
+    /// be waited for without the commit lock, should not be waited for with it.
+    pub(crate) fn wait_for_log(&self, records: usize) -> Result<(), SegmentError> {
+        match &self.log {
+            Some(log) => log.admit(&self.region, records),
+            None => Ok(()),
         }
+    }
+
+    /// How often a thread of this process had to wait for a process that was stopped.
+    pub(crate) fn stopped_processes(&self) -> u64 {
+        self.region.patience().met()
     }
 
     /// Takes a checkpoint; returns at once if there is no log.
@@ -194,9 +239,21 @@ impl Participant {
                 return Ok(false);
             }
             let tail = region.control().tail.load(Ordering::SeqCst);
-            self.wait_durable(tail)?;
+            if let Some(log) = &self.log {
+                log.wait(region, tail)?;
+            }
         }
         Ok(true)
+    }
+
+    /// Frees what dead readers keep, and tells the program of the reader that keeps most old versions.
+    pub(crate) fn tell_of_slow_reader(&self, slot: usize) {
+        self.region.bury_the_dead();
+        if let Some(callback) = &self.policies.slow_reader
+            && let Some(reader) = versions::slowest(&self.region, slot)
+        {
+            callback(&reader);
+        }
     }
 
     /// Waits a moment for those whose snapshots keep the ring, and asks them to let go of it. Called

@@ -1,16 +1,19 @@
-//! Faults that the tests plant: dying at a chosen instruction of a critical section, and leaving
-//! validation out. Only with the feature `planted-faults`, which the tests of this crate turn on and
+//! Faults that the tests plant: dying or being stopped at a chosen instruction of a critical section, and leaving
+//! validation out; and how much of the ring a thread has looked at, which says what an old reader costs
+//! without a clock. Only with the feature `planted-faults`, which the tests of this crate turn on and
 //! nothing else does; without it every call here is nothing.
 //!
 //! A proof needs them: a checker that never sees an anomaly may be blind, and a death between two
 //! particular stores is met by random kills once in a million.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 static SKIP_VALIDATION: AtomicBool = AtomicBool::new(false);
 static DIE_AT: AtomicU32 = AtomicU32::new(0);
 static RAISE_AT: AtomicU32 = AtomicU32::new(0);
 static LET_PASS: AtomicU32 = AtomicU32::new(0);
+static STOPS: AtomicBool = AtomicBool::new(false);
 
 macro_rules! steps {
     ($($(#[$meta:meta])* $name:ident),* $(,)?) => {
@@ -85,7 +88,7 @@ steps! {
     TurnTaken,
 }
 
-/// Dies here if that was asked for, or sends this thread a signal.
+/// Dies or stops here if that was asked for, or sends this thread a signal.
 #[inline]
 pub(crate) fn step(step: Step) {
     if cfg!(feature = "planted-faults") {
@@ -97,6 +100,24 @@ pub(crate) fn step(step: Step) {
             unsafe { libc::raise(libc::SIGUSR1) };
         }
     }
+}
+
+thread_local! {
+    static LOOKED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// This thread looks at so many bytes of records in the ring.
+#[inline]
+pub(crate) fn look(bytes: usize) {
+    if cfg!(feature = "planted-faults") {
+        LOOKED.set(LOOKED.get() + bytes as u64);
+    }
+}
+
+/// Bytes of records in the ring that this thread has looked at.
+#[cfg(feature = "planted-faults")]
+pub fn looked() -> u64 {
+    LOOKED.get()
 }
 
 /// Whether validation is left out.
@@ -114,6 +135,13 @@ fn die() {
     {
         return;
     }
+    if STOPS.load(Ordering::Relaxed) {
+        // Once.
+        DIE_AT.store(0, Ordering::Relaxed);
+        // SAFETY: sends a signal to this very thread, which stops with all others before the call returns.
+        unsafe { libc::raise(libc::SIGSTOP) };
+        return;
+    }
     // SAFETY: sends a signal to this process, which is gone before the call returns: as by `kill -9`,
     // nothing is cleaned up.
     unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
@@ -124,6 +152,20 @@ fn die() {
 pub fn die_at(step: Step, passes: u32) {
     LET_PASS.store(passes, Ordering::Relaxed);
     DIE_AT.store(step as u32 + 1, Ordering::Relaxed);
+}
+
+/// From now on this process stops once at a step, after it was passed so many times, until someone lets
+/// it continue.
+#[cfg(feature = "planted-faults")]
+pub fn stop_at(step: Step, passes: u32) {
+    STOPS.store(true, Ordering::Relaxed);
+    die_at(step, passes);
+}
+
+/// Whether it has stopped since, or was not asked to.
+#[cfg(feature = "planted-faults")]
+pub fn has_stopped() -> bool {
+    DIE_AT.load(Ordering::Relaxed) == 0
 }
 
 /// From now on a thread that passes a step gets SIGUSR1 there, each time.

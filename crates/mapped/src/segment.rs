@@ -90,6 +90,8 @@ pub struct Statistics {
     pub conflicts: u64,
     /// Times that one got the right to go first.
     pub priorities: u64,
+    /// Times that a thread of this process waited for a process that was stopped.
+    pub stopped_processes: u64,
 }
 
 impl Segment {
@@ -250,6 +252,7 @@ impl Segment {
             commits: totals.commits.load(Ordering::Relaxed),
             conflicts: totals.conflicts.load(Ordering::Relaxed),
             priorities: totals.priorities.load(Ordering::Relaxed),
+            stopped_processes: self.inner.participant.stopped_processes(),
         }
     }
 }

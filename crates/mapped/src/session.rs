@@ -74,6 +74,8 @@ pub struct Session {
     /// The first of the redo records says how long the segment is.
     logs_length: bool,
     scratch: Box<PageBytes>,
+    /// The transaction that was just published asked old readers to let go of versions.
+    asked_the_old: bool,
     /// Nothing that the program may read needs a fault to be read, as far as that is possible.
     ready: bool,
     /// Conflicts since a transaction of this session committed.
@@ -118,6 +120,7 @@ impl Session {
             grown: 0,
             logs_length: false,
             scratch: Box::new([0; PAGE_SIZE]),
+            asked_the_old: false,
             ready,
             conflicts: 0,
             exact: 0,
@@ -244,7 +247,7 @@ impl Session {
         self.view
             .enter(current_thread(), snapshot, folded, begin.read_only);
         self.map_more()?;
-        self.refresh(pin, folded, snapshot)?;
+        self.refresh(pin, snapshot)?;
         self.mechanism
             .settle(&self.view, begin.read_only, self.ready)?;
         self.slot().pin.store(folded, Ordering::SeqCst);
@@ -280,30 +283,33 @@ impl Session {
     }
 
     /// Makes the view right for the snapshot.
-    fn refresh(&mut self, pin: u64, folded: u64, snapshot: u64) -> Result<(), SegmentError> {
+    fn refresh(&mut self, pin: u64, snapshot: u64) -> Result<(), SegmentError> {
         let stale = self.view.take_stale();
-        let from = match self.dropped || stale || self.seen < pin {
-            true => folded.min(snapshot),
-            false if self.shown => folded.min(self.seen),
-            false => self.seen,
-        };
+        let anew = stale || self.seen < pin;
         // Signals wait as long as this takes: they must not see a page half changed.
-        let turn = match self.view.kind() {
-            _ if stale || self.seen < pin => Some(self.view.turn()),
-            ViewKind::Asynchronous if from < snapshot => Some(self.view.turn()),
-            _ => None,
-        };
-        if stale || self.seen < pin {
+        let changed = self.view.kind() == ViewKind::Asynchronous && self.seen < snapshot;
+        let turn = (anew || changed || self.view.must_follow()).then(|| self.view.turn());
+        if anew {
             self.mechanism.reset(&self.view)?;
             self.dropped = true;
         }
-        // SAFETY: the slot pins the ring from `pin` on, and `folded` and `seen` are not before it.
-        for frame in unsafe { Frames::new(&self.shared.region, from, snapshot) } {
-            if frame.writer == self.writer && !self.dropped && !self.shown {
-                continue;
+        if self.view.must_follow() {
+            self.view.follow();
+        }
+        if !self.dropped {
+            // SAFETY: the slot pins the ring from `pin` on, and `seen` is not before it.
+            for frame in unsafe { Frames::new(&self.shared.region, self.seen, snapshot) } {
+                if frame.writer == self.writer {
+                    continue;
+                }
+                for change in changes(frame.records) {
+                    self.mechanism.refresh(&self.view, change, frame.end)?;
+                }
             }
-            for change in changes(frame.records) {
-                self.mechanism.refresh(&self.view, change, frame.end)?;
+        }
+        if (self.dropped || self.shown) && self.view.kind() != ViewKind::Signal {
+            for page in self.view.lagging_pages() {
+                self.mechanism.lagging(&self.view, page)?;
             }
         }
         drop(turn);

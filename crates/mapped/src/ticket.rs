@@ -32,7 +32,8 @@ impl Ticket {
     ///
     /// # Errors
     /// [`SegmentError::Poisoned`] if the log failed: whether the transaction is there after a restart
-    /// is not known.
+    /// is not known. [`SegmentError::NotDurableYet`] if a process that is stopped writes the log for all:
+    /// wait again.
     pub fn wait(&self) -> Result<(), SegmentError> {
         match self.position {
             Some(position) => self.participant.wait_durable(position),

@@ -1,5 +1,6 @@
 //! I10: a reader that keeps its snapshot does not keep writers from going on, and sees it unchanged.
 
+use sardonyx_mapped::planted;
 use sardonyx_mapped::{
     Begin, MechanismKind, Memory, MemoryAccess, Options, P, SegmentError, Transaction,
 };
@@ -108,5 +109,76 @@ fn a_slow_writer_is_doomed_sees_its_snapshot_and_commits_when_run_again() {
         again.write(place(200), 2).unwrap();
         again.commit().unwrap();
         assert_eq!(segment.snapshot().unwrap().read(place(200)).unwrap(), 2);
+    }
+}
+
+/// Bytes of the ring that a transaction on 32 pages looks at, in each of many rounds. A snapshot or a
+/// transaction that may write was begun before the first, if one is there.
+fn looked(mechanism: MechanismKind, sessions: usize, reader: Option<Begin>) -> (Vec<u64>, u64) {
+    let options = Options::new()
+        .mechanism(mechanism)
+        .address_space_bytes(1 << 30);
+    let segment = options.versions_bytes(8 << 20).open_private().unwrap();
+    segment.run(|tx| tx.grow_to(1 << 20)).unwrap();
+    let mut old = segment.session().unwrap();
+    let mut writers: Vec<_> = (0..sessions).map(|_| segment.session().unwrap()).collect();
+    let mut commit = |round: u64| {
+        let before = planted::looked();
+        let writer = &mut writers[round as usize % sessions];
+        let mut transaction = Transaction::begin(writer, Begin::default()).unwrap();
+        for page in 0..32 {
+            for word in 0..16 {
+                let place = P::<u64>::from_offset(page * 4096 + 8 + word * 240);
+                transaction.write(place, round + 1).unwrap();
+            }
+        }
+        transaction.commit().unwrap();
+        planted::looked() - before
+    };
+    (0..4).for_each(|round| _ = commit(round));
+    let transaction = reader.map(|begin| {
+        let mut transaction = Transaction::begin(&mut old, begin).unwrap();
+        if !begin.read_only {
+            transaction.write(place(200), 1).unwrap();
+        }
+        transaction
+    });
+    let rounds = (4..260).map(&mut commit).collect();
+    if let Some(transaction) = transaction {
+        assert_eq!(transaction.read(place(0)).unwrap(), 4);
+        drop(transaction);
+    }
+    (rounds, commit(260))
+}
+
+fn median(bytes: &[u64]) -> u64 {
+    let mut sorted = bytes.to_vec();
+    sorted.sort_unstable();
+    sorted[sorted.len() / 2]
+}
+
+#[test]
+fn i13_what_a_writer_looks_at_does_not_grow_with_a_readers_age() {
+    let read_only = Begin {
+        read_only: true,
+        ..Begin::default()
+    };
+    for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
+        for sessions in [1, 2] {
+            let (without, _) = looked(mechanism, sessions, None);
+            let usual = median(&without[60..]);
+            for reader in [read_only, Begin::default()] {
+                let (with, after) = looked(mechanism, sessions, Some(reader));
+                // Once through what is new, and once more for each copy that is made of a page.
+                let found = median(&with[60..]);
+                assert!(
+                    found <= 3 * usual,
+                    "{mechanism:?}, {sessions} sessions, {reader:?}: {found} bytes, {usual} without"
+                );
+                // What a reader has left behind is not for one commit to clear away.
+                let most = with[60..].iter().copied().max().unwrap().max(after);
+                assert!(most < 1 << 20, "{mechanism:?}: {most} bytes, {reader:?}");
+            }
+        }
     }
 }

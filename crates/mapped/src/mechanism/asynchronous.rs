@@ -102,6 +102,13 @@ impl Mechanism for Asynchronous {
         Ok(())
     }
 
+    fn lagging(&mut self, view: &View, page: u64) -> Result<(), SegmentError> {
+        match view.is_guarded(page) {
+            true => Ok(()),
+            false => Self::guard(view, page),
+        }
+    }
+
     fn settle(&mut self, view: &View, read_only: bool, ready: bool) -> Result<(), SegmentError> {
         if (read_only || ready) && view.guarded_count() > 0 {
             let _turn = view.turn();

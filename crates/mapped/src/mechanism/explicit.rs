@@ -75,6 +75,11 @@ impl Mechanism for Explicit {
         Ok(())
     }
 
+    fn lagging(&mut self, view: &View, page: u64) -> Result<(), SegmentError> {
+        view.show_committed(page);
+        Ok(())
+    }
+
     fn settle(&mut self, _: &View, _: bool, _: bool) -> Result<(), SegmentError> {
         Ok(())
     }

@@ -107,6 +107,10 @@ pub trait Mechanism: Debug + Send {
     /// record's frame ends in the ring.
     fn refresh(&mut self, view: &View, change: Change<'_>, end: u64) -> Result<(), SegmentError>;
 
+    /// The view's own pages were dropped, and it shows a base page that lacks records of the snapshot.
+    /// The caller has the turn.
+    fn lagging(&mut self, view: &View, page: u64) -> Result<(), SegmentError>;
+
     /// The transaction begins: all changes were shown by `refresh`. If it only reads, or where the program
     /// asked for it (`ready`), nothing that it may read needs a fault to be read, as far as that is
     /// possible: for system calls.

@@ -40,6 +40,10 @@ impl Mechanism for Signal {
         Ok(())
     }
 
+    fn lagging(&mut self, _: &View, _: u64) -> Result<(), SegmentError> {
+        Ok(())
+    }
+
     /// A transaction that only reads need not know what; one that may write must.
     fn settle(&mut self, view: &View, read_only: bool, _: bool) -> Result<(), SegmentError> {
         match (read_only, view.is_all_readable()) {

@@ -9,6 +9,7 @@ use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use crate::shared::control::IDLE;
 use crate::shared::ring::{self, Frames, changes};
+use crate::shared::versions;
 use sardonyx_storage::log::record::{RECORD_HEAD_BYTES, append_write, mark_end};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use std::sync::atomic::Ordering;
@@ -52,11 +53,15 @@ impl Session {
         let until = control.tail.load(Ordering::SeqCst);
         self.validate(snapshot, until)?;
         if !begin.exclusive {
+            self.shared.wait_for_log(self.redo.len())?;
             self.shared.lock_commit(|| self.let_go(until))?;
         }
         let published = self.publish(begin, snapshot, until);
         if !begin.exclusive {
             self.shared.unlock_commit();
+        }
+        if std::mem::take(&mut self.asked_the_old) {
+            self.shared.tell_of_slow_reader(self.slot);
         }
         published.map(Some)
     }
@@ -103,15 +108,17 @@ impl Session {
         self.view.leave();
         self.slot().snapshot.store(IDLE, Ordering::SeqCst);
         planted::step(Step::SlotFree);
-        ring::fold(&shared.region, Some(self.writer));
+        let published = ring::frame_bytes(self.redo.len());
+        let bytes = ring::fold_bytes(published);
+        ring::fold(&shared.region, Some(self.writer), bytes);
+        self.asked_the_old = versions::ask_the_old(&shared.region, self.slot, published);
         Ok(end)
     }
 
     /// What this transaction used was found unchanged up to `validated`: before that it needs no old
-    /// versions any more, for its records are made. Others may need the room.
+    /// versions any more, for its records are made. Others may need the room. Should it not commit after
+    /// all, what it wrote cannot be put back page by page.
     pub(super) fn let_go(&self, validated: u64) {
-        // Should it not commit after all, what it wrote cannot be put back page by page.
-        self.view.mark_stale();
         // A fault from now on finds no transaction, and not what is no longer kept.
         self.view.leave();
         let slot = self.slot();
@@ -187,6 +194,8 @@ impl Session {
             self.mechanism.written(view, &mut self.written)?;
             self.written.sort_unstable();
             self.written.dedup();
+            // Once for all pages, and not at all where base pages are right.
+            let turn = view.must_follow().then(|| view.turn());
             for &page in &self.written {
                 let before = view.committed(page, &mut self.scratch);
                 // SAFETY: both are whole pages. The view is private, and nobody writes it now; the
@@ -207,6 +216,7 @@ impl Session {
                     );
                 });
             }
+            drop(turn);
         }
         if self.redo.len() == length_bytes && self.grown <= logged {
             // Nothing relies on the length.

@@ -20,7 +20,8 @@ impl Session {
     /// Puts everything back as it was when the transaction began.
     pub(super) fn undo(&mut self) -> Result<(), SegmentError> {
         if self.slot().immune.load(Ordering::SeqCst) != 0 {
-            // The view is made anew when the next one begins.
+            // Nobody keeps what was committed in the snapshot.
+            self.view.mark_stale();
             return Ok(());
         }
         self.mechanism.roll_back(&self.view, 0);

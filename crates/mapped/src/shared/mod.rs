@@ -5,4 +5,5 @@ pub mod control;
 pub mod region;
 pub mod ring;
 pub mod robust;
+pub mod stopped;
 pub mod versions;

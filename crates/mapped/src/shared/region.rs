@@ -22,6 +22,7 @@
 use super::backing::{Backing, allocate, map_shared, map_twice, must_be_memory, place, temporary};
 use super::control::{CONTROL_BYTES, Control, PROCESSES, Process, layout_mark};
 use super::control::{IDLE, MAGIC, SLOTS};
+use super::stopped::Patience;
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, RenameFlags};
@@ -92,6 +93,8 @@ pub struct Region {
     mapped_by: ProcessMark,
     /// Base pages that this process keeps in memory.
     kept: AtomicU64,
+    /// How this process waits for others that are stopped.
+    patience: Patience,
 }
 
 impl std::fmt::Debug for Region {
@@ -208,7 +211,10 @@ impl Region {
     /// others from taking a place meanwhile; who comes later sees that the name is gone.
     fn remove_if_last(&self) {
         let control = self.control();
-        control.growth.lock();
+        if let Err(stopped) = self.lock_growth() {
+            tracing::warn!(error = %stopped, "a shared memory is not looked after");
+            return;
+        }
         let volatile = control.durable_segment.load(Ordering::Relaxed) == 0;
         if volatile
             && !self.has_others()
@@ -288,13 +294,14 @@ impl Region {
             process: 0,
             mapped_by: ProcessMark::current(),
             kept: AtomicU64::new(0),
+            patience: Patience::new(),
         })
     }
 
     /// Takes a place among the processes.
     fn register(&mut self) -> Result<(), SegmentError> {
         let control = self.control();
-        control.growth.lock();
+        self.lock_growth()?;
         let found = (0..PROCESSES).find(|n| self.lock_place(*n));
         if let Some(n) = found {
             // Whoever had the place before is dead, since the lock on it was free.
@@ -347,10 +354,13 @@ impl Region {
         found
     }
 
-    /// Looks for processes that died and frees what they held. Returns whether one was found.
+    /// Looks for processes that died and frees what they held. Returns whether one was found. If another
+    /// process is at it, or stopped while it was, that is left to the next time.
     pub fn bury_the_dead(&self) -> bool {
         let control = self.control();
-        control.growth.lock();
+        if control.growth.lock_soon().is_none() {
+            return false;
+        }
         let mut found = false;
         for (n, process) in control.processes.iter().enumerate() {
             let dead = n != self.process
@@ -375,7 +385,7 @@ impl Region {
     /// Gives a slot out.
     pub fn take_slot(&self) -> Result<usize, SegmentError> {
         let control = self.control();
-        control.growth.lock();
+        self.lock_growth()?;
         let free = |slot: &super::control::Slot| slot.process.load(Ordering::SeqCst) == 0;
         let found = control.slots.iter().position(free);
         if let Some(n) = found {
@@ -400,6 +410,19 @@ impl Region {
         let slot = &self.control().slots[n];
         slot.snapshot.store(IDLE, Ordering::SeqCst);
         slot.process.store(0, Ordering::SeqCst);
+    }
+
+    fn lock_growth(&self) -> Result<(), SegmentError> {
+        let growth = &self.control().growth;
+        match growth.lock(&self.patience, "the lock on the segment's growth") {
+            Ok(_) => Ok(()),
+            Err(stopped) => Err(stopped.error()),
+        }
+    }
+
+    /// How this process waits for others that are stopped.
+    pub(crate) fn patience(&self) -> &Patience {
+        &self.patience
     }
 
     /// What all processes know together.
@@ -503,7 +526,7 @@ impl Region {
             });
         }
         let control = self.control();
-        control.growth.lock();
+        self.lock_growth()?;
         planted::step(Step::GrowthLocked);
         let have = control.pages.load(Ordering::SeqCst);
         let bytes = (pages * PAGE_SIZE as u64).next_multiple_of(GROW_BYTES);

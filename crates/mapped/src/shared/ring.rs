@@ -10,6 +10,7 @@ use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
+use std::ops::Range;
 use std::sync::atomic::{Ordering, fence};
 
 /// Bytes of a frame's head.
@@ -61,6 +62,41 @@ pub fn changes(records: &[u8]) -> impl Iterator<Item = Change<'_>> {
     })
 }
 
+/// Consecutive records on one page, at most `bytes_max` of them unless one is longer: the page, and
+/// where in a frame's records they are.
+pub fn runs(records: &[u8], bytes_max: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let mut rest = Records::new(records);
+    let mut next = move || {
+        let start = rest.offset();
+        let page = match rest.next()? {
+            Ok(record) => match record.body {
+                Body::Write { address, .. } => Some(address.page().0),
+                Body::Journal { .. } => None,
+            },
+            Err(error) => unreachable!("a record in the ring: {error}"),
+        };
+        Some((page, start..rest.offset()))
+    };
+    let mut ahead = next();
+    std::iter::from_fn(move || {
+        loop {
+            let (page, mut run) = ahead.take()?;
+            loop {
+                ahead = next();
+                match &ahead {
+                    Some((same, more)) if *same == page && more.end - run.start <= bytes_max => {
+                        run.end = more.end;
+                    }
+                    _ => break,
+                }
+            }
+            if let Some(page) = page {
+                return Some((page, run));
+            }
+        }
+    })
+}
+
 impl<'a> Frames<'a> {
     /// The frames from `from` to `to`, both the bounds of frames.
     ///
@@ -101,6 +137,7 @@ impl<'a> Iterator for Frames<'a> {
             )
         };
         self.at += (FRAME_HEAD_BYTES + records.len()) as u64;
+        planted::look(records.len());
         Some(Frame {
             end: self.at,
             writer: (head[1], head[2]),
@@ -172,18 +209,30 @@ const LARGE_BYTES: usize = 1024;
 /// So many bytes of records may be left to others to be folded.
 const LEFT_TO_OTHERS_BYTES: u64 = 64 << 10;
 
-/// Brings base pages up to date, as far as no running transaction sees an older state. The caller
-/// holds the commit lock. A death in the middle does no harm: records are after-images, and the next
-/// one begins at the same place again (I3, I9).
+/// After an old reader has gone there is much to fold. Each commit folds at least this, and
+const FOLD_BYTES: u64 = 256 << 10;
+
+/// this many times what it has published, so that less is left each time and nobody does all (I13).
+const FOLD_TIMES: u64 = 2;
+
+/// How many bytes of the ring a commit folds that has published so many.
+pub fn fold_bytes(published: u64) -> u64 {
+    FOLD_BYTES.max(FOLD_TIMES * published)
+}
+
+/// Brings base pages up to date, as far as no running transaction sees an older state, by about so
+/// many bytes of the ring. The caller holds the commit lock. A death in the middle does no harm:
+/// records are after-images, and the next one begins at the same place again (I3, I9). Returns whether
+/// anything was folded.
 ///
 /// With a session's name, others' large transactions are left to be folded by them, since they have them in
 /// their processor's cache; unless much is left.
-pub fn fold(region: &Region, own: Option<(u32, u32)>) {
+pub fn fold(region: &Region, own: Option<(u32, u32)>, bytes: u64) -> bool {
     let control = region.control();
     let from = control.folded.load(Ordering::Relaxed);
     let mut to = control.tail.load(Ordering::Relaxed);
     if from == to {
-        return;
+        return false;
     }
     // Announced first, then the slots are looked at: a session registers first, then looks at the
     // announcement. One of the two sees the other.
@@ -198,7 +247,7 @@ pub fn fold(region: &Region, own: Option<(u32, u32)>) {
         }
     }
     if to <= from {
-        return;
+        return false;
     }
     // SAFETY: the commit lock is held, and the ring is used again only up to `folded` at most.
     let frames = unsafe { Frames::new(region, from, to) };
@@ -207,7 +256,8 @@ pub fn fold(region: &Region, own: Option<(u32, u32)>) {
     for frame in frames {
         let others = own.is_some_and(|own| own != frame.writer);
         let large = frame.records.len() >= LARGE_BYTES;
-        if others && large && limit - to <= LEFT_TO_OTHERS_BYTES {
+        let enough = to - from >= bytes;
+        if enough || others && large && limit - to <= LEFT_TO_OTHERS_BYTES {
             break;
         }
         to = frame.end;
@@ -228,6 +278,7 @@ pub fn fold(region: &Region, own: Option<(u32, u32)>) {
     planted::step(Step::BeforeFolded);
     control.folded.store(to, Ordering::SeqCst);
     planted::step(Step::AfterFolded);
+    to > from
 }
 
 /// Makes the ring's part that nobody needs any more free for use. The caller holds the commit lock.
@@ -267,8 +318,14 @@ pub fn has_room(region: &Region, records: usize) -> Result<bool, SegmentError> {
     if !deep && fits(HOT_BYTES) {
         return Ok(true);
     }
-    fold(region, None);
+    let mut folded = fold(region, None, fold_bytes(need));
     reclaim(region);
+    // Only as much as is needed: whoever comes next does his part.
+    let bytes = if deep { region.ring_bytes() } else { HOT_BYTES };
+    while folded && !fits(bytes) {
+        folded = fold(region, None, fold_bytes(need));
+        reclaim(region);
+    }
     let reclaimed = control.reclaimed.load(Ordering::Relaxed);
     // Nothing of the stretch before the newest is needed.
     let other_is_free = reclaimed >= start;

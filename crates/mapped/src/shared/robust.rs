@@ -3,10 +3,15 @@
 //!
 //! Whoever holds it changes shared memory in such an order that a death between any two stores leaves
 //! a state that is consistent as it stands; so being told is for the record, not for a repair.
+//!
+//! A holder that is *stopped* is another matter: see [`stopped`](super::stopped).
 
+use super::stopped::{ASK_EVERY, Patience, StoppedProcess, Waiting, this_process};
 use std::cell::UnsafeCell;
 use std::hint;
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 /// How often a taken lock is looked at before the thread parks: a critical section is short, and a
 /// wake-up costs microseconds.
@@ -16,6 +21,8 @@ const SPINS: u32 = 300;
 #[repr(C)]
 pub struct RobustLock {
     mutex: UnsafeCell<MaybeUninit<libc::pthread_mutex_t>>,
+    /// The process that took it last; 0 once it gave it back. For who waits, not for the lock.
+    holder: AtomicU32,
 }
 
 /// How a lock was got.
@@ -56,29 +63,43 @@ impl RobustLock {
     pub fn try_lock(&self) -> Option<Got> {
         // SAFETY: whoever has a reference got it from a segment whose creation is complete, so the
         // mutex is initialised; it is used by these calls only.
-        match unsafe { libc::pthread_mutex_trylock(self.raw()) } {
-            0 => Some(Got::Free),
-            libc::EOWNERDEAD => Some(self.make_consistent()),
-            _ => None,
-        }
+        self.got(unsafe { libc::pthread_mutex_trylock(self.raw()) })
     }
 
-    /// Takes the lock; looks a few times, then parks.
+    /// What a call that takes the mutex has said.
+    fn got(&self, said: i32) -> Option<Got> {
+        let got = match said {
+            0 => Got::Free,
+            libc::EOWNERDEAD => self.make_consistent(),
+            _ => return None,
+        };
+        self.holder.store(this_process(), Ordering::Relaxed);
+        Some(got)
+    }
+
+    /// The process that holds it, as far as it has said so; 0 if none.
+    pub fn holder(&self) -> u32 {
+        self.holder.load(Ordering::Relaxed)
+    }
+
+    /// Takes the lock; looks a few times, then parks. `holds` says in words what it is. If the process
+    /// that holds it is stopped, the program is told.
+    ///
+    /// # Errors
+    /// That process has been stopped for longer than the program wants to wait.
     ///
     /// # Panics
     /// If this thread holds it already.
-    pub fn lock(&self) -> Got {
-        for _ in 0..SPINS {
-            if let Some(got) = self.try_lock() {
-                return got;
-            }
-            hint::spin_loop();
+    pub fn lock(&self, patience: &Patience, holds: &'static str) -> Result<Got, StoppedProcess> {
+        if let Some(got) = self.lock_soon() {
+            return Ok(got);
         }
-        // SAFETY: as in `try_lock`.
-        match unsafe { libc::pthread_mutex_lock(self.raw()) } {
-            0 => Got::Free,
-            libc::EOWNERDEAD => self.make_consistent(),
-            error => panic!("a lock in shared memory: error {error}; a thread took it twice"),
+        let mut waiting = Waiting::new(patience, holds);
+        loop {
+            if let Some(got) = self.lock_within(ASK_EVERY) {
+                return Ok(got);
+            }
+            waiting.look(|| self.holder())?;
         }
     }
 
@@ -90,25 +111,31 @@ impl RobustLock {
             }
             hint::spin_loop();
         }
+        self.lock_within(Duration::from_millis(1))
+    }
+
+    fn lock_within(&self, time: Duration) -> Option<Got> {
         let mut until = libc::timespec {
             tv_sec: 0,
             tv_nsec: 0,
         };
         // SAFETY: as in `try_lock`; the clock is the one that the call takes.
-        let outcome = unsafe {
+        let said = unsafe {
             libc::clock_gettime(libc::CLOCK_REALTIME, &raw mut until);
-            until.tv_nsec += 1_000_000;
+            // Less than a second.
+            until.tv_nsec += libc::c_long::from(time.subsec_nanos() as i32);
             if until.tv_nsec >= 1_000_000_000 {
                 until.tv_nsec -= 1_000_000_000;
                 until.tv_sec += 1;
             }
             libc::pthread_mutex_timedlock(self.raw(), &raw const until)
         };
-        match outcome {
-            0 => Some(Got::Free),
-            libc::EOWNERDEAD => Some(self.make_consistent()),
-            _ => None,
-        }
+        assert_ne!(
+            said,
+            libc::EDEADLK,
+            "a thread took a lock in shared memory twice"
+        );
+        self.got(said)
     }
 
     fn make_consistent(&self) -> Got {
@@ -117,8 +144,9 @@ impl RobustLock {
         Got::FromTheDead
     }
 
-    /// Gives the lock back. No effect if this thread does not hold it.
+    /// Gives the lock back. The caller holds it.
     pub fn unlock(&self) {
+        self.holder.store(0, Ordering::Relaxed);
         // SAFETY: as in `try_lock`; an error-checking mutex refuses a thread that is not the holder.
         unsafe { libc::pthread_mutex_unlock(self.raw()) };
     }

@@ -53,6 +53,49 @@ pub fn slowest(region: &Region, but: usize) -> Option<SlowReader> {
     })
 }
 
+/// A snapshot that is to be read only is asked to let go when it keeps this part of the ring,
+const READERS_PART: u64 = 8;
+
+/// and a transaction that may write, which cannot commit any more then, when it keeps this one.
+const WRITERS_PART: u64 = 2;
+
+/// Asks the sessions that have kept versions for long to let go of them, before there is no room: so
+/// that no writer has to wait until their pages are copied, and all is folded (I13). Called by a
+/// writer that has just published so many bytes; costs nothing as long as little is kept. Returns
+/// whether one was asked.
+pub fn ask_the_old(region: &Region, but: usize, published: u64) -> bool {
+    let control = region.control();
+    let tail = control.tail.load(Ordering::Relaxed);
+    let folded = control.folded.load(Ordering::Relaxed);
+    let kept = tail - folded;
+    let (early, late) = (
+        region.ring_bytes() / READERS_PART,
+        region.ring_bytes() / WRITERS_PART,
+    );
+    // Not by every commit: when another part of that size is full.
+    if kept < early || kept % early >= published {
+        return false;
+    }
+    let used = control.slots_used.load(Ordering::SeqCst) as usize;
+    let mut asked = false;
+    for (n, slot) in control.slots[..used].iter().enumerate() {
+        let snapshot = slot.snapshot.load(Ordering::SeqCst);
+        let bound = match slot.read_only.load(Ordering::Relaxed) {
+            0 => late,
+            _ => early,
+        };
+        let keeps = snapshot.max(slot.immune.load(Ordering::SeqCst));
+        if n != but && snapshot != IDLE && keeps.saturating_add(bound) <= tail {
+            slot.copy_until.fetch_max(tail, Ordering::SeqCst);
+            asked = true;
+        }
+    }
+    if asked {
+        wake_wardens(region);
+    }
+    asked
+}
+
 /// Asks all sessions that keep versions to let go of them: their processes' wardens copy what their
 /// transactions may still want to see. Such a transaction cannot commit any more if it writes.
 pub fn ask_to_copy(region: &Region, but: usize) {
@@ -67,6 +110,11 @@ pub fn ask_to_copy(region: &Region, but: usize) {
             slot.copy_until.store(tail, Ordering::SeqCst);
         }
     }
-    control.alarm.fetch_add(1, Ordering::SeqCst);
-    let _ = futex::wake(&control.alarm, futex::Flags::empty(), i32::MAX as u32);
+    wake_wardens(region);
+}
+
+fn wake_wardens(region: &Region) {
+    let alarm = &region.control().alarm;
+    alarm.fetch_add(1, Ordering::SeqCst);
+    let _ = futex::wake(alarm, futex::Flags::empty(), i32::MAX as u32);
 }

@@ -6,7 +6,6 @@
 use super::kernel::kernel;
 use super::memory::{View, ViewKind};
 use crate::planted::{self, Step};
-use crate::shared::ring::{Frames, changes};
 use rustix::mm::MprotectFlags;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::atomic::Ordering;
@@ -173,15 +172,7 @@ impl View {
     fn open_whole(&self) -> std::io::Result<()> {
         let rights = MprotectFlags::READ | MprotectFlags::WRITE;
         self.protect(0, self.mapped(), rights)?;
-        let (folded, snapshot) = self.unfolded();
-        // SAFETY: as for `apply_unfolded`: the slot pins the ring.
-        for frame in unsafe { Frames::new(self.region(), folded, snapshot) } {
-            for change in changes(frame.records) {
-                if !self.readable.has(change.page) {
-                    self.apply(change.page, change.offset, change.bytes);
-                }
-            }
-        }
+        self.apply_lagging(|_| ());
         self.refused.store(libc::ENOMEM, Ordering::Relaxed);
         self.stale.store(true, Ordering::Relaxed);
         Ok(())

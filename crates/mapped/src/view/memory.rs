@@ -2,7 +2,7 @@
 //!
 //! A page of the view is in one of three states:
 //! - *absent*, or mapped from the file: it shows the base page, which is right as long as no record
-//!   in the ring on it is unfolded;
+//!   in the ring on it is unfolded ([`Lagging`] knows);
 //! - *private*: the session has its own copy, since it wrote to it;
 //! - *guarded*: others changed it since it was last right here. It holds nothing. When it is touched,
 //!   the [fault handler](super::fault) makes it right: base page, then the unfolded records up to the
@@ -17,15 +17,16 @@
 
 use super::bitmap::PageBits;
 use super::handler::{Registered, VIEWS_MAX, register};
+use super::lagging::Lagging;
 use super::turn::{Turn, Turns};
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use crate::shared::region::Region;
-use crate::shared::ring::{Frames, changes};
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::sync::futex::RawMutex;
 use sardonyx_storage::sync::futex::RawMutexFace as _;
+use std::cell::UnsafeCell;
 use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -95,6 +96,10 @@ pub struct View {
     /// Pages made readable since the transaction began (`Signal`), in memory that is not moved.
     touched: NonNull<u64>,
     touched_count: AtomicUsize,
+    /// What base pages lack; of whoever has the turn.
+    lagging: UnsafeCell<Lagging>,
+    /// Whether they lacked something when the last transaction began.
+    lags: AtomicBool,
     /// Nothing needs a fault to be read (`Signal`).
     pub(super) all_readable: AtomicBool,
     /// What the fault handler knows of it.
@@ -135,6 +140,7 @@ impl View {
         let (guarded, private, protected) = (bits()?, bits()?, bits()?);
         let (readable, writable) = (bits()?, bits()?);
         let touched = reserve(touched_bytes(pages), ProtFlags::READ | ProtFlags::WRITE)?;
+        let lagging = UnsafeCell::new(Lagging::new(&region)?);
         let scratch = reserve(PAGE_SIZE, ProtFlags::READ | ProtFlags::WRITE)?;
         let base = reserve(space(pages), ProtFlags::empty())?;
         Ok(View {
@@ -163,6 +169,8 @@ impl View {
             all_open: AtomicBool::new(kind == ViewKind::Explicit),
             touched: touched.cast(),
             touched_count: AtomicUsize::new(0),
+            lagging,
+            lags: AtomicBool::new(false),
             all_readable: AtomicBool::new(false),
             registered: OnceLock::new(),
             scratch,
@@ -357,34 +365,77 @@ impl View {
         });
     }
 
-    /// Applies all records on a page that the snapshot has and base pages may lack.
-    pub(super) fn apply_unfolded(&self, page: u64) {
+    /// Whether there is something to [`follow`](View::follow) in the transaction that begins.
+    pub fn must_follow(&self) -> bool {
         let (folded, snapshot) = self.unfolded();
-        // SAFETY: the session's slot pins the ring from `folded` on while its transaction runs.
-        for frame in unsafe { Frames::new(&self.region, folded, snapshot) } {
-            for change in changes(frame.records).filter(|change| change.page == page) {
-                self.apply(page, change.offset, change.bytes);
-            }
-        }
+        folded < snapshot || self.lags.load(Ordering::Relaxed)
     }
 
-    /// Applies all records on a page that nobody may touch yet (`Signal`), before anybody may: the
-    /// memory may be lent to other threads. Where the kernel does not allow that, it is made writable
-    /// first. Usable in the fault handler.
-    pub(super) fn make_right(&self, page: u64) -> std::io::Result<()> {
+    /// Brings what is known of lagging base pages forward to the snapshot of the transaction that begins.
+    /// The session's slot pins the ring from `folded` on, and is registered at `snapshot`. The caller has
+    /// the turn.
+    pub fn follow(&self) {
         let (folded, snapshot) = self.unfolded();
+        // SAFETY: the caller has the turn.
+        unsafe { self.lagging() }.follow(&self.region, folded, snapshot);
+        self.lags.store(folded < snapshot, Ordering::Relaxed);
+    }
+
+    /// What base pages lack.
+    ///
+    /// # Safety
+    /// The caller has the turn, and uses nothing that this returned before any more.
+    #[expect(clippy::mut_from_ref, reason = "who has the turn is alone")]
+    unsafe fn lagging(&self) -> &mut Lagging {
+        self.check_turn();
+        // SAFETY: one thread at a time has the turn.
+        unsafe { &mut *self.lagging.get() }
+    }
+
+    /// The pages whose base pages may lack records of the snapshot. The caller has the turn.
+    pub fn lagging_pages(&self) -> Vec<u64> {
+        let mut pages = Vec::new();
+        if self.lags.load(Ordering::Relaxed) {
+            // SAFETY: the caller has the turn.
+            unsafe { self.lagging() }.for_each(|_, page| pages.push(page));
+        }
+        pages
+    }
+
+    /// Makes all pages right that lag and that nobody has touched (`Signal`), and says which. Everything
+    /// may be written, and the caller has the turn. Usable in the fault handler.
+    pub(super) fn apply_lagging(&self, made_right: impl Fn(u64)) {
+        let (folded, snapshot) = self.unfolded();
+        if folded >= snapshot {
+            return;
+        }
+        // SAFETY: the caller has the turn.
+        unsafe { self.lagging() }.for_each(|lagging, page| {
+            if !self.readable.has(page) {
+                let made = lagging.committed(&self.region, page, self.scratch.cast().as_ptr());
+                // SAFETY: as in `made_aside`.
+                self.apply(page, 0, unsafe { &*made.cast::<[u8; PAGE_SIZE]>() });
+                made_right(page);
+            }
+        });
+    }
+
+    /// Puts what was committed in the snapshot into a page (`Explicit`). The caller has the turn.
+    pub fn show_committed(&self, page: u64) {
+        self.apply(page, 0, self.made_aside(page));
+    }
+
+    /// Makes a page right that nobody may touch yet (`Signal`), before anybody may: the memory may be
+    /// lent to other threads. Where the kernel does not allow that, it is made writable first. The caller
+    /// has the turn. Usable in the fault handler.
+    pub(super) fn make_right(&self, page: u64) -> std::io::Result<()> {
+        let made = self.made_aside(page);
         let Some(memory) = &self.memory else {
             self.protect(page, 1, MprotectFlags::READ | MprotectFlags::WRITE)?;
-            self.apply_unfolded(page);
+            self.apply(page, 0, made);
             return Ok(());
         };
-        // SAFETY: as in `apply_unfolded`.
-        for frame in unsafe { Frames::new(&self.region, folded, snapshot) } {
-            for change in changes(frame.records).filter(|change| change.page == page) {
-                let at = self.page(page).addr() + change.offset;
-                rustix::io::pwrite(memory, change.bytes, at as u64)?;
-            }
-        }
+        rustix::io::pwrite(memory, made, self.page(page).addr() as u64)?;
         self.private.set(page);
         Ok(())
     }
@@ -407,44 +458,38 @@ impl View {
         self.resolved.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether there are such records on a page. May be wrongly true.
+    /// Whether there are such records on a page. May be wrongly true. The caller has the turn.
     #[inline]
     pub fn is_unfolded(&self, page: u64) -> bool {
         let (folded, snapshot) = self.unfolded();
-        // A number beyond the snapshot says that the page was changed since, and nothing of before.
-        folded < snapshot && self.region.sequence(page).load(Ordering::Relaxed) > folded
+        // SAFETY: the caller has the turn.
+        folded < snapshot && unsafe { self.lagging() }.has(page)
     }
 
-    /// A page as it was committed in the snapshot: the base page, or in `scratch` with the unfolded
-    /// records applied.
-    pub fn committed<'a>(&'a self, page: u64, scratch: &'a mut [u8; PAGE_SIZE]) -> *const u8 {
-        let base = self.region.base(page);
-        if !self.is_unfolded(page) {
-            return base;
-        }
-        // SAFETY: a base page exists for each mapped page. It may be changed at the same time, by
-        // records that are applied to the copy here anyway: whatever mixture is copied, the result
-        // is the same.
-        unsafe { ptr::copy_nonoverlapping(base, scratch.as_mut_ptr(), PAGE_SIZE) };
-        let (folded, snapshot) = self.unfolded();
-        // SAFETY: as in `apply_unfolded`.
-        for frame in unsafe { Frames::new(&self.region, folded, snapshot) } {
-            for change in changes(frame.records).filter(|change| change.page == page) {
-                let end = change.offset + change.bytes.len();
-                scratch[change.offset..end].copy_from_slice(change.bytes);
-            }
-        }
-        scratch.as_ptr()
+    /// A page as it was committed in the snapshot: the base page, a copy that stays as it is until the
+    /// transaction is over, or `scratch`. Whoever asks for many pages takes the turn before, where base
+    /// pages [lag](View::must_follow).
+    pub fn committed(&self, page: u64, scratch: &mut [u8; PAGE_SIZE]) -> *const u8 {
+        let _turn = (self.must_follow() && !self.turns.is_mine()).then(|| self.turn());
+        self.committed_in_turn(page, scratch)
     }
 
-    /// A page as it was committed in the snapshot, made where nobody sees it. The caller is alone
-    /// with the pages' states.
+    /// As [`View::committed`]. The caller has the turn.
+    fn committed_in_turn(&self, page: u64, scratch: *mut [u8; PAGE_SIZE]) -> *const u8 {
+        match self.is_unfolded(page) {
+            // SAFETY: the caller has the turn.
+            true => unsafe { self.lagging() }.committed(&self.region, page, scratch),
+            false => self.region.base(page),
+        }
+    }
+
+    /// A page as it was committed in the snapshot, made where nobody sees it. The caller has the turn,
+    /// and has put it in its place before it makes another.
     pub(super) fn made_aside(&self, page: u64) -> &[u8; PAGE_SIZE] {
-        // SAFETY: a page of our own, writable, used by one caller at a time.
-        let scratch = unsafe { &mut *self.scratch.cast::<[u8; PAGE_SIZE]>().as_ptr() };
-        let made = self.committed(page, scratch);
-        // SAFETY: a whole page. There are records that base pages may lack, so it is the scratch page,
-        // or a base page that does not change while this snapshot runs.
+        let made = self.committed_in_turn(page, self.scratch.cast().as_ptr());
+        // SAFETY: a whole page. There are records that base pages may lack, so it is a copy or the
+        // scratch page, both used by who has the turn, or a base page that does not change while this
+        // snapshot runs.
         unsafe { &*made.cast() }
     }
 
@@ -656,7 +701,8 @@ impl Drop for View {
 // SAFETY: the mappings belong to no thread; one thread at a time uses the view, as the session's
 // exclusive borrow sees to.
 unsafe impl Send for View {}
-// SAFETY: the fault handler's access is from the session's own thread; everything is atomic.
+// SAFETY: the fault handler's access is from the session's own thread; everything is atomic but what
+// whoever has the turn has alone.
 unsafe impl Sync for View {}
 
 fn space(pages: u64) -> usize {

@@ -4,6 +4,7 @@ pub mod bitmap;
 mod fault;
 pub mod handler;
 pub mod kernel;
+mod lagging;
 mod memory;
 mod ready;
 mod turn;

@@ -171,6 +171,7 @@ impl Office {
             tracing::error!(%error, "the custodian stopped");
             state.fail_custody(&error.to_string(), !error.is_local());
         }
+        state.end_custody();
         drop(lock);
         // Whoever waits for the lock looks at it from time to time; this makes it soon.
         self.shared.log_state().notify();

@@ -82,6 +82,8 @@ pub struct SharedLogState {
     complete_from: AtomicU64,
     /// How often somebody became custodian.
     custodians: AtomicU32,
+    /// The process of the custodian; 0 if there is none, or none that said so.
+    custodian: AtomicU32,
     /// Nobody becomes custodian any more.
     custody_ended: AtomicU32,
     /// Set by the first failure, before its text.
@@ -108,6 +110,7 @@ impl SharedLogState {
             served: AtomicU64::new(0),
             complete_from: AtomicU64::new(0),
             custodians: AtomicU32::new(0),
+            custodian: AtomicU32::new(0),
             custody_ended: AtomicU32::new(0),
             poisoned: AtomicU32::new(0),
             poison: SharedText::new(),
@@ -366,9 +369,20 @@ impl SharedLogState {
 
     /// Somebody becomes custodian; what the one before left behind of failures is forgotten.
     pub(super) fn begin_custody(&self) {
+        self.custodian.store(std::process::id(), Ordering::Release);
         self.custodians.fetch_add(1, Ordering::AcqRel);
         self.failure.clear();
         self.refusal.clear();
+    }
+
+    /// The custodian's process id, so that who waits for it can find out how it is; 0 if there is none.
+    pub fn custodian(&self) -> u32 {
+        self.custodian.load(Ordering::Acquire)
+    }
+
+    /// The custodian gives its lock back.
+    pub(super) fn end_custody(&self) {
+        self.custodian.store(0, Ordering::Release);
     }
 
     /// Why the last custodian stopped, if it failed and no other has taken over.
