@@ -80,7 +80,7 @@ mod tests {
         let second = |n: u64| known.of(&(n ^ 16).to_le_bytes());
         vec![
             words(&|n| n),
-            words(&|n| n << 48 | n >> 16),
+            words(&|n| n.rotate_left(48)),
             words(&|n| n << 32),
             words(&|n| n.reverse_bits()),
             words(&|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
