@@ -66,6 +66,8 @@ const USUAL: Scenario = Scenario {
         fail_write_at: None,
         fail_read_at: None,
         capacity_bytes: None,
+        kill_at_step: None,
+        full_steps: None,
     },
 };
 

@@ -12,7 +12,12 @@ use super::operations::{
 use super::state::{AreaSet, ReadState, State};
 use sardonyx_multilevel::{CallError, Database, Operation, Strategy, Transaction};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
+use std::time::Duration;
+
+/// Who waits in the middle of an operation looks so often whether the engine has stopped.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// Which transaction of a schedule.
 pub type Who = u8;
@@ -398,9 +403,14 @@ impl<'d> Life<'d> {
                 let _ = done.send(());
                 outcome
             });
+            let backbone = self.database.backbone();
+            let (log, disk) = (backbone.commit().clone(), backbone.disk().clone());
             let wait = move || {
                 let _ = go.send(());
-                let _ = over.recv();
+                // Once the engine has stopped, the steps beside may end in an abort that waits for this
+                // one's pages.
+                let stopped = || log.check().is_err() || disk.list("").is_err();
+                while over.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) && !stopped() {}
             };
             meanwhile(power, sign, Box::new(wait));
             let outcome = match outer {

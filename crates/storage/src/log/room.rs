@@ -73,6 +73,14 @@ struct State {
     closed: bool,
 }
 
+impl State {
+    /// Preparing may be tried again if there was no room for it. After any other failure, a sync's above
+    /// all, it is not (I7).
+    fn forget_want_of_room(&mut self) {
+        self.failed.take_if(|error| error.is_want_of_room());
+    }
+}
+
 impl Room {
     /// `threaded`: [`Room::run`] is going to run on a thread.
     pub fn new(segments: Arc<Segments>, threaded: bool) -> Self {
@@ -176,7 +184,7 @@ impl Room {
         let mut asked = false;
         let mut state = self.state.lock();
         state.writing_at = state.writing_at.max(at);
-        state.failed = None;
+        state.forget_want_of_room();
         loop {
             if let Some(error) = &state.poisoned {
                 return Err(error.clone());
@@ -201,7 +209,7 @@ impl Room {
                 {
                     self.settled.wait(&mut state);
                 }
-                state.failed = None;
+                state.forget_want_of_room();
                 continue;
             }
             if let Some(reason) = &state.refused
@@ -250,7 +258,7 @@ impl Room {
         let mut state = self.state.lock();
         state.frees += 1;
         state.at_limit = false;
-        state.failed = None;
+        state.forget_want_of_room();
         drop(state);
         self.wanted.notify_one();
         self.settled.notify_all();

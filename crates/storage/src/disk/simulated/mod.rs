@@ -18,6 +18,7 @@ mod names;
 mod state;
 
 use super::{Access, Create, Disk, DiskError, DiskFile, DiskLock, check};
+use crate::process::Process;
 use crate::sync::futex::Mutex;
 use names::FileNumber;
 use state::{Holders, State};
@@ -236,6 +237,7 @@ impl SimulatedDisk {
     /// What stands for a lock that was just taken.
     fn held(&self, name: &str) -> Box<dyn DiskLock> {
         Box::new(SimulatedLock {
+            process: Process::current(),
             state: Arc::clone(&self.state),
             name: name.to_owned(),
             held: true,
@@ -335,6 +337,7 @@ impl Disk for SimulatedDisk {
 }
 
 struct SimulatedLock {
+    process: Process,
     state: Arc<Mutex<State>>,
     name: String,
     /// False after an attempt to share it in which it was lost.
@@ -361,8 +364,10 @@ impl DiskLock for SimulatedLock {
 }
 
 impl Drop for SimulatedLock {
+    /// A forked child gives nothing back: the lock is its parent's, and another thread of the parent may
+    /// have had the disk when it was forked.
     fn drop(&mut self) {
-        if self.held {
+        if self.held && self.process.is_current() {
             self.state.lock().release_lock(&self.name);
         }
     }
