@@ -3,7 +3,7 @@
 //!
 //! The power is cut at a request that is counted, not at an instant, so that a seed says where. From
 //! then on nothing is done any more. What then stands on the drive is everything that was flushed,
-//! and of the rest whatever [`Loss`](crate::loss::Loss) leaves of it. The request at which the power
+//! and of the rest whatever [`Loss`] leaves of it. The request at which the power
 //! goes had begun: a write may be there in part; a flush did nothing.
 
 use crate::image::Image;

@@ -3,7 +3,7 @@
 //! A small text file for people, replaced whole by an atomic rename, so that a crash at any step
 //! leaves the old one or the new one. Its last line is a CRC-32C of the lines before. A manifest is
 //! only accepted if it is byte for byte what would be written for the same content, so damage of any
-//! byte is noticed. On a full disk the [reserve](crate::reserve) gives it room.
+//! byte is noticed. On a full disk [`crate::reserve`] gives it room.
 
 use crate::disk::{Access, Create, Disk, DiskError};
 use crate::journal::Retention;

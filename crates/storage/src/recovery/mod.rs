@@ -3,7 +3,7 @@
 //!
 //! It changes no byte of the log and the backup, so it may be killed at any instruction and
 //! repeated. It does make the backup, the log and the archive stable before it believes them, names
-//! included ([`stable`]), since whoever wrote them may have been killed before doing so, or have
+//! included (`stable`), since whoever wrote them may have been killed before doing so, or have
 //! failed to, and what is recovered will be acknowledged, checkpointed and freed from the log
 //! (I1, I2, I6). It writes the journal rows that the archive lacks, which is idempotent.
 //!

@@ -7,7 +7,7 @@
 //! The standard library's mutexes are like these, but give the guard away while waiting and are
 //! poisoned; the faces are those of `lock_api`, and so the same as `parking_lot`'s.
 //!
-//! Invariants: the word of a mutex is [`WAITED_FOR`] whenever a thread sleeps on it or is about to; who
+//! Invariants: the word of a mutex is `WAITED_FOR` whenever a thread sleeps on it or is about to; who
 //! waits at a condition variable is counted before it lets go of the mutex.
 
 use rustix::thread::futex;
