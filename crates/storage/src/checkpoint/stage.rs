@@ -240,8 +240,11 @@ impl CheckpointStage {
         let started = Instant::now();
         // On a client's thread, too, where there are none of our own.
         let outcome = catch_unwind(AssertUnwindSafe(|| self.try_work(number, state, quiet)));
-        let outcome = outcome
-            .unwrap_or_else(|payload| Err(state.checkpointer.panicked(&message_of(payload))));
+        let outcome = outcome.unwrap_or_else(|payload| {
+            #[cfg(test)]
+            let payload = crate::shared::unless_killed(payload);
+            Err(state.checkpointer.panicked(&message_of(payload)))
+        });
         self.busy_nanoseconds
             .fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
         match outcome {

@@ -72,6 +72,8 @@ pub use custodian::{Custodian, SharedMemory};
 pub use custody::{Custody, CustodyError};
 pub use error::SharedLogError;
 pub use leader::LogLeader;
+#[cfg(test)]
+pub(crate) use mortal::unless_killed;
 pub use opening::{CUSTODIAN_FILE, FirstLock, FirstOpening, OPENING_FILE, OpeningLock, SharedLock};
 pub use opening::{join, lock_opening, open_first, record_end};
 pub use state::{SharedEnd, SharedLogState};

@@ -8,10 +8,19 @@
 use crate::disk::{Access, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile, DiskLock};
 use crate::disk::{Random, SimulatedDisk};
 use crate::sync::futex::Mutex;
+use std::any::Any;
 use std::sync::Arc;
 
 /// What a killed process unwinds with.
 pub(super) struct Killed;
+
+/// What a panic carries, for whoever caught it; but a process that was killed goes on unwinding.
+pub(crate) fn unless_killed(payload: Box<dyn Any + Send>) -> Box<dyn Any + Send> {
+    match payload.is::<Killed>() {
+        true => std::panic::resume_unwind(payload),
+        false => payload,
+    }
+}
 
 /// How much of its last operation a killed process had done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
