@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx::GroupLimits;
-use sardonyx::storage::backbone::StorageOptions;
+use sardonyx::storage::engine::StorageOptions;
 use sardonyx_experiments::complex_objects::{ComplexObjects, Setting};
 use sardonyx_multilevel::{PageLog, Strategy};
 use sardonyx_workload::complex_objects::{Generator, Mix, References, Scale, Transaction};

@@ -12,7 +12,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx::GroupLimits;
 use sardonyx::mapped::{MechanismKind, Memory, MemoryAccess, Options, P, Segment};
-use sardonyx::storage::backbone::StorageOptions;
+use sardonyx::storage::engine::StorageOptions;
 use sardonyx_workload::random::Random;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

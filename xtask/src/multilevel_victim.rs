@@ -6,7 +6,7 @@ use crate::multilevel_operations::{
 };
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
-use sardonyx::storage::backbone::StorageOptions;
+use sardonyx::storage::engine::StorageOptions;
 use sardonyx::storage::log::policy::GroupLimits;
 use sardonyx_multilevel::{
     CallError, CommitError, Database, Options, PageLog, Release, Stop, Strategy, Transaction,

@@ -1,4 +1,4 @@
-//! Filling the tables, in transactions of a bounded size.
+//! OpenGroup the tables, in transactions of a bounded size.
 
 use crate::schema::{Account, Branch, Schema, Teller};
 use sardonyx::{Database, Durability, Error};

@@ -42,14 +42,14 @@ impl Arguments {
         database.checkpoint()?;
         let seconds = started.elapsed().as_secs_f64();
         let after = database.statistics().checkpoint;
-        let backbone = database.backbone();
+        let engine = database.engine();
         let report = Report {
             recovery,
             blocks: after.blocks - before.blocks,
             bytes: after.bytes - before.bytes,
             seconds,
-            log_needed_from_lsn: backbone.checkpoint().log_needed_from().lsn.0,
-            log_end_lsn: backbone.commit().durable().lsn.0,
+            log_needed_from_lsn: engine.checkpoint().log_needed_from().lsn.0,
+            log_end_lsn: engine.commit().durable().lsn.0,
         };
         database.close()?;
         if output.is_json() {

@@ -1,7 +1,7 @@
 //! What the exit codes mean, and which error ends in which.
 
-use sardonyx::storage::backbone::OpenError;
 use sardonyx::storage::disk::DiskError;
+use sardonyx::storage::engine::OpenError;
 use sardonyx::storage::journal::JournalError;
 use sardonyx::storage::log::LogError;
 use sardonyx::storage::manifest::ManifestError;

@@ -4,9 +4,9 @@
 //! is made is read from its manifest, so any database opens whatever sizes it was made with.
 
 use crate::exit::UsageError;
-use sardonyx::storage::backbone::{LOCK_FILE, OpenError};
 use sardonyx::storage::checkpoint::BACKUP_DIRECTORY;
 use sardonyx::storage::disk::{Disk, DiskLock, RealDisk};
+use sardonyx::storage::engine::{LOCK_FILE, OpenError};
 use sardonyx::storage::log::segment::LOG_DIRECTORY;
 use sardonyx::storage::manifest::{MANIFEST_FILE, Manifest};
 use sardonyx::storage::recovery::RecoveryOptions;

@@ -29,7 +29,6 @@
 pub mod compatibility;
 pub mod deadlock;
 pub mod escrow;
-pub mod hash;
 pub mod locks;
 pub mod owner;
 mod parking;

@@ -16,7 +16,6 @@
 use crate::compatibility::{Mode, Modes};
 use crate::deadlock::{self, Blocked, Victim};
 use crate::escrow::Quantity;
-use crate::hash::SecretState;
 use crate::owner::{Asker, Denied, Granted, Owner};
 use crate::parking::{Outcome, Parking};
 use crate::shard::{Shard, Wanted, Woken, level};
@@ -24,8 +23,9 @@ use crate::space::{LockSpace, Resource};
 use crate::statistics::{LevelStatistics, LocksStatistics};
 use core::hash::BuildHasher;
 use core::time::Duration;
-use sardonyx_storage::sync::atomic::{AtomicU64, Ordering};
-use sardonyx_storage::sync::{Mutex, MutexGuard, thread};
+use sardonyx_base::hash::SecretState;
+use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
+use sardonyx_base::sync::{Mutex, MutexGuard, thread};
 use std::time::Instant;
 
 /// So many that threads seldom meet at one by chance, and that a word has a bit for each. (Every

@@ -4,8 +4,8 @@
 //! then the thread is woken. Parking compares the word in the same step, so no wake-up is lost.
 
 use crate::owner::{Denied, Granted};
-use sardonyx_storage::sync::ParkingWord;
-use sardonyx_storage::sync::atomic::{AtomicU32, Ordering};
+use sardonyx_base::sync::ParkingWord;
+use sardonyx_base::sync::atomic::{AtomicU32, Ordering};
 
 /// The outcome of a wait.
 pub(crate) type Outcome = Result<Granted, Denied>;

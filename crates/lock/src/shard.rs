@@ -11,7 +11,6 @@
 use crate::compatibility::{Mode, Modes};
 use crate::deadlock::{Blocked, Edge};
 use crate::escrow::{Admission, Quantity, Reservations};
-use crate::hash::SecretMap;
 use crate::locks::{Reserved, Token};
 use crate::owner::{Asker, Denied, Granted, Owner};
 use crate::parking::{Outcome, Parking};
@@ -19,6 +18,7 @@ use crate::queue::{Answer, LockQueue};
 use crate::space::{LockSpace, Resource};
 use crate::statistics::LevelStatistics;
 use hashbrown::hash_map::Entry;
+use sardonyx_base::hash::SecretMap;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Instant;

@@ -4,11 +4,11 @@
 //! that the end of a transaction costs no search.
 
 use crate::compatibility::{Compatibility, Mode, Modes};
-use crate::hash::IntegerMap;
 use crate::queue::{Answer, LockQueue};
 use crate::statistics::Statistics;
 use crate::waits_for::{self, Blockers};
 use core::hash::Hash;
+use sardonyx_base::hash::IntegerMap;
 use smallvec::SmallVec;
 
 /// A table of locks on objects named by `K`, owned by `O`s.

@@ -7,8 +7,8 @@
 //! A cycle can only arise by a request that begins to wait, and then goes through its owner:
 //! looking from there after each such request, or after a wait that lasts, finds all.
 
-use crate::hash::IntegerSet;
 use core::hash::Hash;
+use sardonyx_base::hash::IntegerSet;
 
 /// Something in which owners wait for each other.
 pub trait Blockers<O> {

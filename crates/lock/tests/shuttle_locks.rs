@@ -7,12 +7,12 @@
 //! ```
 #![cfg(shuttle)]
 
+use sardonyx_base::sync::Mutex;
+use sardonyx_base::sync::thread;
 use sardonyx_lock::{
     Asker, Denied, EXCLUSIVE, Granted, LockSpace, Locks, Mode, Owner, PAGES, Quantity, Reserved,
     Resource, SHARED,
 };
-use sardonyx_storage::sync::Mutex;
-use sardonyx_storage::sync::thread;
 use shuttle::rand::{self, Rng};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use std::sync::Arc;

@@ -4,10 +4,10 @@
 //! asked for meanwhile: tasks share commit groups as threads do.
 
 use crate::error::SegmentError;
-use crate::participant::Participant;
+use crate::process_state::ProcessState;
+use sardonyx_base::sync::futex::{Condvar, Mutex};
+use sardonyx_base::user_code::{message_of, wake};
 use sardonyx_storage::log::LogError;
-use sardonyx_storage::sync::futex::{Condvar, Mutex};
-use sardonyx_storage::user_code::{message_of, wake};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
@@ -30,18 +30,18 @@ struct State {
 impl Awaiting {
     /// Wakes a task when a position is durable, or when the log has failed.
     pub(crate) fn ask(
-        participant: &Arc<Participant>,
+        process: &Arc<ProcessState>,
         position: u64,
         waker: &Waker,
     ) -> Result<(), SegmentError> {
-        let awaiting = participant.awaiting();
+        let awaiting = process.awaiting();
         // The program's code: not under our lock.
         let waker = waker.clone();
         let mut state = awaiting.state.lock();
         state.tasks.push((position, waker));
         if !state.running {
-            let (shared, weak) = (awaiting.clone(), Arc::downgrade(participant));
-            sardonyx_storage::sync::thread::Builder::new()
+            let (shared, weak) = (awaiting.clone(), Arc::downgrade(process));
+            sardonyx_base::sync::thread::Builder::new()
                 .name("awaiting".into())
                 .spawn(move || shared.run(&weak))
                 .map_err(|source| SegmentError::System {
@@ -54,7 +54,7 @@ impl Awaiting {
         Ok(())
     }
 
-    fn run(&self, participant: &Weak<Participant>) {
+    fn run(&self, process: &Weak<ProcessState>) {
         loop {
             let mut state = self.state.lock();
             while state.tasks.is_empty() && !state.closed {
@@ -62,17 +62,17 @@ impl Awaiting {
             }
             let tasks = std::mem::take(&mut state.tasks);
             drop(state);
-            // Each task holds a ticket, and so the participant; without tasks it may be gone.
-            let Some(participant) = participant.upgrade() else {
+            // Each task holds a ticket, and so the process; without tasks it may be gone.
+            let Some(process) = process.upgrade() else {
                 return;
             };
             if let Some(last) = tasks.iter().map(|(position, _)| *position).max() {
                 // A failure is found again by the tasks themselves. So is a panic: nobody else would tell
                 // them.
-                let wait = AssertUnwindSafe(|| drop(participant.wait_durable(last)));
+                let wait = AssertUnwindSafe(|| drop(process.wait_durable(last)));
                 if let Err(payload) = catch_unwind(wait) {
                     let died = LogError::thread_died(&message_of(payload));
-                    participant.region.control().log.poison(&died.to_string());
+                    process.region.control().log.poison(&died.to_string());
                 }
             }
             tasks.into_iter().for_each(|(_, waker)| wake(waker));

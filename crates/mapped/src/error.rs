@@ -1,6 +1,6 @@
 //! What can go wrong with a segment, said to whoever uses it.
 
-use sardonyx_storage::backbone::OpenError;
+use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::shared::SharedLogError;
 use std::io;
 

@@ -4,11 +4,12 @@
 
 use crate::group::SharedLog;
 use crate::mechanism::MechanismKind;
-use crate::participant::{Participant, Policies};
+use crate::process_state::{Policies, ProcessState};
 use crate::session::{Begin, Session};
 use crate::shared::region::{Region, RegionSize};
-use sardonyx_storage::backbone::StorageOptions;
-use sardonyx_storage::disk::{Disk, Faults, Random, SimulatedDisk};
+use sardonyx_base::random::Random;
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::shared::{Custody, LogLeader, lock_opening, open_first};
@@ -110,7 +111,7 @@ impl World {
             stopped_process_wait: Duration::from_secs(10),
             stopped_process: None,
         };
-        let shared = Participant::new(region.clone(), Some(Box::new(log)), policies);
+        let shared = ProcessState::new(region.clone(), Some(Box::new(log)), policies);
         let shared = Arc::new(shared);
         let mut custody = first.custody;
         let mut sessions = [0, 1].map(|_| {
@@ -126,7 +127,7 @@ impl World {
     /// One transaction, which may grow the segment, write, both, or give up.
     fn transact(
         &mut self,
-        shared: &Participant,
+        shared: &ProcessState,
         sessions: &mut [Session; 2],
     ) -> Result<(), Crashed> {
         let session = &mut sessions[self.random.below(2) as usize];

@@ -10,16 +10,16 @@
 //! moment is lost once, since then it is not in the last group any more.
 
 use crate::error::SegmentError;
-use crate::participant::DurableLog;
 use crate::planted::{self, Step};
+use crate::process_state::DurableLog;
 use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
 use crate::shared::ring::Frames;
 use crate::shared::stopped::{ASK_EVERY, StoppedProcess, Waiting};
 use rustix::thread::futex;
+use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::log::{LogLayout, LogPosition};
 use sardonyx_storage::shared::{LogLeader, SharedLogError};
-use sardonyx_storage::sync::futex::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -290,8 +290,8 @@ mod tests {
     use super::*;
     use crate::shared::region::RegionSize;
     use crate::shared::ring;
-    use sardonyx_storage::backbone::{Backbone, StorageOptions};
     use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+    use sardonyx_storage::engine::{Engine, StorageOptions};
     use sardonyx_storage::log::policy::GroupLimits;
     use sardonyx_storage::log::record::{append_write, mark_end};
     use sardonyx_storage::page::Address;
@@ -358,7 +358,7 @@ mod tests {
         assert!(log.admit(&region, 8).is_err(), "nothing more is accepted");
         drop((first, log));
         let disk = Arc::new(simulated.restart(Faults::default()));
-        let opened = Backbone::open(disk, options()).unwrap();
+        let opened = Engine::open(disk, options()).unwrap();
         assert_eq!(opened.store.bytes()[4096], 1);
     }
 }

@@ -16,21 +16,21 @@ pub mod mechanism;
 pub mod memory;
 mod opening;
 mod options;
-mod participant;
 pub mod place;
 #[cfg(feature = "planted-faults")]
 #[doc(hidden)]
 pub mod planted;
 #[cfg(not(feature = "planted-faults"))]
 mod planted;
+mod process_state;
 pub mod resident;
 mod segment;
 mod session;
 mod shared;
 mod ticket;
 mod transaction;
+mod version_keeper;
 mod view;
-mod warden;
 
 pub use error::SegmentError;
 pub use heap::Heap;

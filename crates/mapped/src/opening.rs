@@ -7,18 +7,18 @@
 
 use crate::error::SegmentError;
 use crate::group::SharedLog;
-use crate::participant::{DurableLog, Participant, Policies};
+use crate::process_state::{DurableLog, Policies, ProcessState};
 use crate::shared::region::{Region, RegionSize};
-use sardonyx_storage::backbone::{OpenError, StorageOptions};
+use sardonyx_base::process::Process;
+use sardonyx_base::sync::futex::{Condvar, Mutex};
 use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::engine::{OpenError, StorageOptions};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::process::Process;
 use sardonyx_storage::shared::{
     Custodian, FirstOpening, LogLeader, SharedLock, SharedLogError, SharedLogState, SharedMemory,
     join, lock_opening, open_first, record_end,
 };
-use sardonyx_storage::sync::futex::{Condvar, Mutex};
 use sardonyx_table::unfinished;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -46,13 +46,13 @@ static CLOSED: Condvar = Condvar::new();
 
 /// A segment that this process has open, or is closing.
 struct Known {
-    participant: Weak<Participant>,
+    state: Weak<ProcessState>,
     process: Process,
     /// Everything of it is closed.
     closed: Arc<AtomicBool>,
 }
 
-/// Says, when it is dropped, that everything of a participant is closed: its last field.
+/// Says, when it is dropped, that everything of a state is closed: its last field.
 #[derive(Debug)]
 pub(crate) struct Here {
     process: Process,
@@ -74,41 +74,41 @@ impl Drop for Here {
 /// the shared memory to be closed.
 pub(crate) fn once(
     path: &Path,
-    open: impl FnOnce() -> Result<Participant, SegmentError>,
-) -> Result<Arc<Participant>, SegmentError> {
+    open: impl FnOnce() -> Result<ProcessState, SegmentError>,
+) -> Result<Arc<ProcessState>, SegmentError> {
     let mut all = OPEN.lock();
     loop {
         let found = all.get_or_insert_default().get(path);
         let Some(known) = found.filter(|known| known.process.is_current()) else {
             break;
         };
-        if let Some(participant) = known.participant.upgrade() {
-            return Ok(participant);
+        if let Some(state) = known.state.upgrade() {
+            return Ok(state);
         }
         if known.closed.load(Ordering::SeqCst) {
             break;
         }
         CLOSED.wait(&mut all);
     }
-    let mut participant = open()?;
+    let mut state = open()?;
     let (process, closed) = (Process::current(), Arc::new(AtomicBool::new(false)));
-    participant.here = Some(Here {
+    state.here = Some(Here {
         process,
         closed: closed.clone(),
     });
-    let participant = Arc::new(participant);
+    let state = Arc::new(state);
     let known = Known {
-        participant: Arc::downgrade(&participant),
+        state: Arc::downgrade(&state),
         process,
         closed,
     };
     all.get_or_insert_default().insert(path.to_owned(), known);
-    Ok(participant)
+    Ok(state)
 }
 
 impl Opening<'_> {
     /// Opens the database, or makes it.
-    pub(crate) fn open(self) -> Result<Arc<Participant>, SegmentError> {
+    pub(crate) fn open(self) -> Result<Arc<ProcessState>, SegmentError> {
         let disk = RealDisk::open(self.directory).map_err(OpenError::from)?;
         let directory =
             std::fs::canonicalize(self.directory).map_err(|source| SegmentError::System {
@@ -118,7 +118,11 @@ impl Opening<'_> {
         once(&directory, || self.open_anew(Arc::new(disk), &directory))
     }
 
-    fn open_anew(self, disk: Arc<dyn Disk>, directory: &Path) -> Result<Participant, SegmentError> {
+    fn open_anew(
+        self,
+        disk: Arc<dyn Disk>,
+        directory: &Path,
+    ) -> Result<ProcessState, SegmentError> {
         let opening = lock_opening(&disk).map_err(OpenError::from)?;
         for _ in 0..ATTEMPTS {
             let parts = match open_first(&disk, self.storage)? {
@@ -127,7 +131,7 @@ impl Opening<'_> {
             };
             if let Some((region, durable)) = parts {
                 drop(opening);
-                return Ok(Participant::new(
+                return Ok(ProcessState::new(
                     region,
                     Some(Box::new(durable)),
                     self.policies,
@@ -212,7 +216,7 @@ impl Opening<'_> {
     }
 }
 
-/// The durable part of a participant.
+/// The durable part of a state.
 struct Durable {
     /// Stopped first: it uses the rest.
     custodian: Option<Custodian>,

@@ -3,12 +3,12 @@
 use crate::error::SegmentError;
 use crate::mechanism::MechanismKind;
 use crate::opening::{Opening, once};
-use crate::participant::{Participant, Policies, SlowReaderCallback};
+use crate::process_state::{Policies, ProcessState, SlowReaderCallback};
 use crate::segment::Segment;
 use crate::shared::region::{Region, RegionSize};
 use crate::shared::stopped::{Patience, StoppedCallback, StoppedProcess};
 use crate::shared::versions::SlowReader;
-use sardonyx_storage::backbone::{OpenError, StorageOptions};
+use sardonyx_storage::engine::{OpenError, StorageOptions};
 use sardonyx_storage::page::PAGE_SIZE;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -192,16 +192,16 @@ impl Options {
         }
     }
 
-    fn assemble(&self, participant: Arc<Participant>, mechanism: MechanismKind) -> Segment {
-        Segment::assemble(participant, mechanism, self.ready_for_system_calls)
+    fn assemble(&self, state: Arc<ProcessState>, mechanism: MechanismKind) -> Segment {
+        Segment::assemble(state, mechanism, self.ready_for_system_calls)
     }
 
     /// A segment that only this process has, without a log.
     pub fn open_private(&self) -> Result<Segment, SegmentError> {
         let mechanism = self.mechanism.resolve()?;
         let region = Arc::new(Region::create(None, self.size()?, false)?);
-        let participant = Participant::new(region, None, self.policies());
-        Ok(self.assemble(Arc::new(participant), mechanism))
+        let state = ProcessState::new(region, None, self.policies());
+        Ok(self.assemble(Arc::new(state), mechanism))
     }
 
     /// A segment without a log, shared by name: it is there as long as a process has it open.
@@ -209,11 +209,11 @@ impl Options {
         let mechanism = self.mechanism.resolve()?;
         let size = self.size()?;
         let path = self.shared_memory.join(name);
-        let participant = once(&path, || {
+        let state = once(&path, || {
             let region = Region::attach_or_create(&path, size)?;
-            Ok(Participant::new(Arc::new(region), None, self.policies()))
+            Ok(ProcessState::new(Arc::new(region), None, self.policies()))
         })?;
-        Ok(self.assemble(participant, mechanism))
+        Ok(self.assemble(state, mechanism))
     }
 
     /// The database in a directory, which is made if there is none. Several processes can have it open

@@ -3,12 +3,12 @@
 use crate::error::SegmentError;
 use crate::mechanism::MechanismKind;
 use crate::options::Options;
-use crate::participant::Participant;
+use crate::process_state::ProcessState;
 use crate::session::{Begin, Session};
 use crate::shared::versions::SlowReader;
 use crate::ticket::Ticket;
 use crate::transaction::{Snapshot, Transaction};
-use sardonyx_storage::sync::futex::Mutex;
+use sardonyx_base::sync::futex::Mutex;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ pub struct Segment {
 struct Inner {
     /// Sessions that are not in use.
     idle: Mutex<Vec<Session>>,
-    participant: Arc<Participant>,
+    state: Arc<ProcessState>,
     mechanism: MechanismKind,
     ready: bool,
     totals: Totals,
@@ -104,14 +104,14 @@ impl Segment {
     }
 
     pub(crate) fn assemble(
-        participant: Arc<Participant>,
+        state: Arc<ProcessState>,
         mechanism: MechanismKind,
         ready: bool,
     ) -> Self {
         Segment {
             inner: Arc::new(Inner {
                 idle: Mutex::default(),
-                participant,
+                state,
                 mechanism,
                 ready,
                 totals: Totals::default(),
@@ -178,8 +178,8 @@ impl Segment {
                 Some((result, position)) => {
                     totals.commits.fetch_add(1, Ordering::Relaxed);
                     self.give_back(session);
-                    let participant = self.inner.participant.clone();
-                    return Ok((result, Ticket::new(participant, position)));
+                    let state = self.inner.state.clone();
+                    return Ok((result, Ticket::new(state, position)));
                 }
                 None => {
                     totals.conflicts.fetch_add(1, Ordering::Relaxed);
@@ -201,8 +201,8 @@ impl Segment {
         match idle {
             Some(session) => Ok(session),
             None => {
-                let participant = self.inner.participant.clone();
-                Session::new(participant, self.inner.mechanism, self.inner.ready)
+                let state = self.inner.state.clone();
+                Session::new(state, self.inner.mechanism, self.inner.ready)
             }
         }
     }
@@ -216,7 +216,7 @@ impl Segment {
 
     /// A ticket for what a session's commit returned.
     pub fn ticket(&self, position: Option<u64>) -> Ticket {
-        Ticket::new(self.inner.participant.clone(), position)
+        Ticket::new(self.inner.state.clone(), position)
     }
 
     /// Which mechanism finds out what transactions touch.
@@ -226,23 +226,23 @@ impl Segment {
 
     /// Bytes of the segment.
     pub fn length(&self) -> u64 {
-        self.inner.participant.region.pages() * sardonyx_storage::page::PAGE_SIZE as u64
+        self.inner.state.region.pages() * sardonyx_storage::page::PAGE_SIZE as u64
     }
 
     /// Takes a checkpoint that has everything committed now, so that less is to be redone when the
     /// database is opened. Checkpoints are also taken as the log grows.
     pub fn checkpoint(&self) -> Result<(), SegmentError> {
-        self.inner.participant.checkpoint()
+        self.inner.state.checkpoint()
     }
 
     /// Whether it outlives its processes.
     pub fn is_durable(&self) -> bool {
-        self.inner.participant.is_durable()
+        self.inner.state.is_durable()
     }
 
     /// The reader that keeps most old versions, if one does.
     pub fn slowest_reader(&self) -> Option<SlowReader> {
-        self.inner.participant.slowest_reader()
+        self.inner.state.slowest_reader()
     }
 
     /// What this handle's transactions did.
@@ -252,7 +252,7 @@ impl Segment {
             commits: totals.commits.load(Ordering::Relaxed),
             conflicts: totals.conflicts.load(Ordering::Relaxed),
             priorities: totals.priorities.load(Ordering::Relaxed),
-            stopped_processes: self.inner.participant.stopped_processes(),
+            stopped_processes: self.inner.state.stopped_processes(),
         }
     }
 }

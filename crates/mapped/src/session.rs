@@ -20,16 +20,16 @@ pub use savepoint::Savepoint;
 use crate::difference::PageBytes;
 use crate::error::SegmentError;
 use crate::mechanism::{Access, Mechanism, MechanismKind};
-use crate::participant::Participant;
 use crate::planted::{self, Step};
+use crate::process_state::ProcessState;
 use crate::shared::control::{IDLE, Slot};
 use crate::shared::ring::{Frames, changes};
 use crate::shared::versions;
 use crate::view::{View, ViewKind};
+use sardonyx_base::process::Process;
+use sardonyx_base::sync::futex::RawMutexFace as _;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::process::Process;
-use sardonyx_storage::sync::futex::RawMutexFace as _;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub struct Begin {
 /// One private view of the segment, and the transactions that run on it, one after another.
 #[derive(Debug)]
 pub struct Session {
-    shared: Arc<Participant>,
+    shared: Arc<ProcessState>,
     view: Arc<View>,
     mechanism: Box<dyn Mechanism>,
     slot: usize,
@@ -91,7 +91,7 @@ pub struct Session {
 impl Session {
     /// A session with a mechanism that was [resolved](MechanismKind::resolve).
     pub(crate) fn new(
-        shared: Arc<Participant>,
+        shared: Arc<ProcessState>,
         kind: MechanismKind,
         ready: bool,
     ) -> Result<Self, SegmentError> {
@@ -101,7 +101,7 @@ impl Session {
         let (view_kind, mechanism) = kind.make();
         let view = View::new(shared.region.clone(), view_kind)?;
         let slot = shared.region.take_slot()?;
-        shared.warden.watch(slot, &view);
+        shared.keeper.watch(slot, &view);
         let generation = shared.region.control().slots[slot]
             .generation
             .load(Ordering::Relaxed);
@@ -129,13 +129,13 @@ impl Session {
         })
     }
 
-    /// Does something during which the warden must not change the view.
+    /// Does something during which the keeper must not change the view.
     #[inline]
     fn steadily<R>(&mut self, something: impl FnOnce(&mut Self) -> R) -> R {
         self.view.steady.lock();
         let result = something(self);
         // SAFETY: locked above, by this thread. If something panicked, it stays locked, and only the
-        // warden would ever notice.
+        // keeper would ever notice.
         unsafe { self.view.steady.unlock() };
         result
     }

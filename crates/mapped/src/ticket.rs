@@ -2,7 +2,7 @@
 
 use crate::awaiting::Awaiting;
 use crate::error::SegmentError;
-use crate::participant::Participant;
+use crate::process_state::ProcessState;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,16 +15,13 @@ use std::task::{Context, Poll};
 #[derive(Clone, Debug)]
 #[must_use = "a transaction is durable only once its ticket was waited for"]
 pub struct Ticket {
-    participant: Arc<Participant>,
+    state: Arc<ProcessState>,
     position: Option<u64>,
 }
 
 impl Ticket {
-    pub(crate) fn new(participant: Arc<Participant>, position: Option<u64>) -> Self {
-        Ticket {
-            participant,
-            position,
-        }
+    pub(crate) fn new(state: Arc<ProcessState>, position: Option<u64>) -> Self {
+        Ticket { state, position }
     }
 
     /// Returns when the transaction is on stable storage. At once, if it changed nothing, or if the
@@ -36,7 +33,7 @@ impl Ticket {
     /// wait again.
     pub fn wait(&self) -> Result<(), SegmentError> {
         match self.position {
-            Some(position) => self.participant.wait_durable(position),
+            Some(position) => self.state.wait_durable(position),
             None => Ok(()),
         }
     }
@@ -49,10 +46,10 @@ impl Future for Ticket {
         let Some(position) = self.position else {
             return Poll::Ready(Ok(()));
         };
-        if let Some(outcome) = self.participant.is_durable_now(position) {
+        if let Some(outcome) = self.state.is_durable_now(position) {
             return Poll::Ready(outcome);
         }
-        match Awaiting::ask(&self.participant, position, context.waker()) {
+        match Awaiting::ask(&self.state, position, context.waker()) {
             Ok(()) => Poll::Pending,
             Err(error) => Poll::Ready(Err(error)),
         }

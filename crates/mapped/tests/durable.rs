@@ -2,8 +2,8 @@
 //! running transactions or by another.
 
 use sardonyx_mapped::{Memory, MemoryAccess, Options, P, Segment};
-use sardonyx_storage::backbone::{Backbone, StorageOptions};
 use sardonyx_storage::disk::RealDisk;
+use sardonyx_storage::engine::{Engine, StorageOptions};
 use sardonyx_storage::log::policy::GroupLimits;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,10 +64,10 @@ fn what_was_written_by_this_way_opens_under_another_and_back() {
     segment.run(|tx| tx.grow_to(1 << 20)).unwrap();
     segment.run(|tx| tx.write(place(3), 33)).unwrap();
     let disk = Arc::new(RealDisk::open(directory.path()).unwrap());
-    let alone = Backbone::open(disk.clone(), storage());
+    let alone = Engine::open(disk.clone(), storage());
     assert!(alone.is_err(), "it is shared");
     drop(segment);
-    let opened = Backbone::open(disk.clone(), storage()).unwrap();
+    let opened = Engine::open(disk.clone(), storage()).unwrap();
     assert_eq!(opened.store.bytes()[3 * 4096 + 8], 33);
     assert!(
         Options::new()

@@ -9,7 +9,7 @@ use sardonyx_mapped::memory::PlainMemory;
 use sardonyx_mapped::{
     Access, Begin, Memory, MemoryAccess, Options, P, Segment, SegmentError, Session, Slice,
 };
-use sardonyx_storage::backbone::{OpenError, StorageOptions};
+use sardonyx_storage::engine::{OpenError, StorageOptions};
 use sardonyx_storage::log::policy::GroupLimits;
 use std::time::Duration;
 

@@ -7,8 +7,8 @@ use common::{Fallible, MECHANISMS, PAGE, role, say, spawn};
 use sardonyx_mapped::heap::Heap;
 use sardonyx_mapped::planted::{Step, die_at};
 use sardonyx_mapped::{Begin, MechanismKind, Memory, MemoryAccess, Options, P, Segment};
-use sardonyx_storage::backbone::{Backbone, StorageOptions};
 use sardonyx_storage::disk::RealDisk;
+use sardonyx_storage::engine::{Engine, StorageOptions};
 use sardonyx_storage::log::policy::GroupLimits;
 use std::path::Path;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ fn open(directory: &Path) -> Segment {
 /// The length that recovery finds, without the rounding of an opened segment.
 fn recovered_bytes(directory: &Path) -> u64 {
     let disk = Arc::new(RealDisk::open(directory).unwrap());
-    let opened = Backbone::open(disk, storage()).unwrap();
+    let opened = Engine::open(disk, storage()).unwrap();
     opened.store.pages() * PAGE
 }
 

@@ -9,7 +9,7 @@ use sardonyx_mapped::planted::{self, Step};
 use sardonyx_mapped::{
     MechanismKind, Memory, MemoryAccess, Options, RunError, Segment, SegmentError, StoppedProcess,
 };
-use sardonyx_storage::backbone::StorageOptions;
+use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
 use std::path::Path;
 use std::process::Child;

@@ -5,13 +5,13 @@ use crate::options::Options;
 use crate::pages::Area;
 use crate::recovery::{Undone, open_undo_area, undo_losers};
 use crate::shared::{Later, Shared};
-use crate::stage::reserve::Growth;
 use crate::statistics::{Counters, Statistics};
 use crate::strategy::Strategy;
 use crate::transaction::Transaction;
+use crate::unit_log::reserve::Growth;
 use sardonyx_lock::Waiting;
-use sardonyx_storage::backbone::Backbone;
 use sardonyx_storage::disk::Disk;
+use sardonyx_storage::engine::Engine;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::recovery::RecoveryReport;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ use std::sync::Arc;
 pub struct Database {
     shared: Arc<Shared>,
     /// Until it is closed.
-    backbone: Option<Backbone>,
+    engine: Option<Engine>,
     strategy: Strategy,
     recovery: RecoveryReport,
     undone: Undone,
@@ -93,19 +93,19 @@ impl Database {
         options: Options,
     ) -> Result<Database, DatabaseError> {
         let threaded = options.storage.threaded;
-        let opened = Backbone::open(disk, options.storage)?;
-        let (mut backbone, recovery) = (opened.backbone, opened.report);
-        let commit = backbone.commit().clone();
+        let opened = Engine::open(disk, options.storage)?;
+        let (mut engine, recovery) = (opened.engine, opened.report);
+        let commit = engine.commit().clone();
         let counters = Arc::new(Counters::default());
         // Before the stage is there: if the log is full, only they can make room for the first unit.
         let source = Arc::new(Later::default());
         if threaded {
-            backbone.start(source.clone());
+            engine.start(source.clone());
         }
         let ready = open_undo_area(
             opened.store,
             opened.filling,
-            &backbone,
+            &engine,
             counters.clone(),
             options.page_log,
             &options.registry,
@@ -127,13 +127,13 @@ impl Database {
             Ok(undone) => undone,
             Err(error) => {
                 // Not closed cleanly: what was compensated is in the log or is not.
-                backbone.stop();
+                engine.stop();
                 return Err(error);
             }
         };
         Ok(Database {
             shared,
-            backbone: Some(backbone),
+            engine: Some(engine),
             strategy: options.strategy,
             recovery,
             undone,
@@ -268,9 +268,9 @@ impl Database {
     }
 
     /// The storage below.
-    pub fn backbone(&self) -> &Backbone {
-        let backbone = self.backbone.as_ref();
-        backbone.expect("taken only when the database is closed or dropped")
+    pub fn engine(&self) -> &Engine {
+        let engine = self.engine.as_ref();
+        engine.expect("taken only when the database is closed or dropped")
     }
 
     /// Makes everything durable, marks the log's end as clean, and stops the engine's threads.
@@ -283,18 +283,18 @@ impl Database {
     }
 
     fn end(&mut self) -> Result<(), DatabaseError> {
-        let Some(backbone) = self.backbone.take() else {
+        let Some(engine) = self.engine.take() else {
             return Ok(());
         };
         if let Err(forked) = self.shared.check_process() {
             // All that there is of it here is memory, with locks that may be taken for ever.
             std::mem::forget(self.shared.clone());
-            drop(backbone);
+            drop(engine);
             return Err(forked);
         }
-        let supervisor = backbone.supervisor().clone();
-        let (closing, own) = ((self.shared.clone(), backbone), supervisor.is_own_thread());
-        let closed = supervisor.end(closing, own, |(shared, backbone)| close(&shared, backbone));
+        let supervisor = engine.supervisor().clone();
+        let (closing, own) = ((self.shared.clone(), engine), supervisor.is_own_thread());
+        let closed = supervisor.end(closing, own, |(shared, engine)| close(&shared, engine));
         closed.unwrap_or(Err(DatabaseError::Closing))
     }
 
@@ -304,15 +304,15 @@ impl Database {
     }
 }
 
-/// Ends a database that nobody holds any more. The lock is given back with the backbone, when its threads
+/// Ends a database that nobody holds any more. The lock is given back with the engine, when its threads
 /// have ended.
-fn close(shared: &Shared, mut backbone: Backbone) -> Result<(), DatabaseError> {
+fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
     let outcome = mark_end(shared);
     match &outcome {
-        Ok(()) => backbone.record_end(),
+        Ok(()) => engine.record_end(),
         Err(error) => tracing::warn!(%error, "closing the database failed"),
     }
-    backbone.stop();
+    engine.stop();
     outcome
 }
 

@@ -2,9 +2,9 @@
 
 use crate::pages::Stop;
 use crate::undo::UndoDamage;
-use sardonyx_storage::backbone;
+use sardonyx_base::process::{FORKED, Forked};
+use sardonyx_storage::engine;
 use sardonyx_storage::log::LogError;
-use sardonyx_storage::process::{FORKED, Forked};
 use sardonyx_storage::store::StoreError;
 use sardonyx_table::TableError;
 use std::error::Error;
@@ -15,7 +15,7 @@ use std::error::Error;
 pub enum DatabaseError {
     /// The storage cannot be opened.
     #[error(transparent)]
-    Open(#[from] backbone::OpenError),
+    Open(#[from] engine::OpenError),
     /// The catalogue is damaged, or there is no room in it.
     #[error(transparent)]
     Table(#[from] TableError),

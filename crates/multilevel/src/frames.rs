@@ -7,16 +7,16 @@
 //!   reference lives. Nobody writes to the page meanwhile.
 //! - **Writer.** The caller holds an exclusive page lock and no other reference into the page, for
 //!   as long as the reference lives.
-//! - **Stage.** The caller has the log stage. It alone touches the pages of the catalogue and of the
+//! - **UnitLog.** The caller has the log stage. It alone touches the pages of the catalogue and of the
 //!   undo area, which no operation can name; and it may read a page that has completed, unwritten
 //!   changes and no writer now, because a writer registers with the stage before its first change of
 //!   such a page.
 
 use crate::pages::Page;
+use sardonyx_base::sync::Mutex;
+use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageStore, StoreError};
-use sardonyx_storage::sync::Mutex;
-use sardonyx_storage::sync::atomic::{AtomicU64, Ordering};
 use std::ops::Range;
 use std::ptr::NonNull;
 

@@ -1,6 +1,6 @@
 //! The pages that a subtransaction has locked, and how.
 
-use sardonyx_lock::hash::IntegerMap;
+use sardonyx_base::hash::IntegerMap;
 use sardonyx_lock::{PAGES, Resource};
 use sardonyx_storage::page::PageId;
 

@@ -32,12 +32,12 @@ mod recovery;
 mod registry;
 mod shared;
 pub mod sphere;
-mod stage;
 mod statistics;
 pub mod strategy;
 mod subtransaction;
 mod transaction;
 pub mod undo;
+mod unit_log;
 
 pub use database::Database;
 pub use error::{CallError, CommitError, CompensationError, DatabaseError};

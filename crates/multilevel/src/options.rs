@@ -5,8 +5,8 @@ use crate::error::DatabaseError;
 use crate::operation::Recorded;
 use crate::registry::Registry;
 use crate::strategy::{PageLog, Release, Strategy};
-use sardonyx_storage::backbone::StorageOptions;
 use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::engine::StorageOptions;
 use std::path::Path;
 use std::sync::Arc;
 

@@ -17,9 +17,6 @@ use crate::error::DatabaseError;
 use crate::frames::Frames;
 use crate::registry::{Numbered, Registry};
 use crate::shared::Shared;
-use crate::stage::Stage;
-use crate::stage::reserve::{Growth, PageReserve};
-use crate::stage::spheres::Unwritten;
 use crate::statistics::Counters;
 use crate::strategy::PageLog;
 use crate::transaction::Transaction;
@@ -28,9 +25,12 @@ use crate::undo::format::{
     FIRST_SLOT_PAGE, Header, OPERATIONS_MAX, decode_name, encode_name, name_place,
 };
 use crate::undo::{UNDO_AREA, UndoDamage};
-use sardonyx_lock::hash::IntegerMap;
-use sardonyx_storage::backbone::Backbone;
-use sardonyx_storage::log::filling::Filling;
+use crate::unit_log::UnitLog;
+use crate::unit_log::reserve::{Growth, PageReserve};
+use crate::unit_log::spheres::Unwritten;
+use sardonyx_base::hash::IntegerMap;
+use sardonyx_storage::engine::Engine;
+use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::page::PageId;
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::catalogue::{Catalogue, Extent};
@@ -48,7 +48,7 @@ pub struct Undone {
 
 /// A stage, and what is to be undone.
 pub(crate) struct Ready {
-    pub stage: Stage,
+    pub stage: UnitLog,
     pub operations: Numbered,
     pub losers: Vec<Loser>,
 }
@@ -56,20 +56,20 @@ pub(crate) struct Ready {
 /// Reads the undo area, or makes it, and numbers the operations.
 pub(crate) fn open_undo_area(
     mut store: PageStore,
-    filling: Filling,
-    backbone: &Backbone,
+    filling: OpenGroup,
+    engine: &Engine,
     counters: Arc<Counters>,
     page_log: PageLog,
     registry: &Registry,
 ) -> Result<Ready, DatabaseError> {
     let catalogue = Catalogue::read(&mut store)?;
     let known = catalogue.area(UNDO_AREA)?;
-    backbone.commit().room().keep_for_ends();
-    let mut stage = Stage {
+    engine.commit().room().keep_for_ends();
+    let mut stage = UnitLog {
         frames: Arc::new(Frames::new(store)),
         filling,
-        commit: backbone.commit().clone(),
-        checkpoint: backbone.checkpoint().clone(),
+        commit: engine.commit().clone(),
+        checkpoint: engine.checkpoint().clone(),
         counters,
         catalogue,
         page_log,
@@ -111,7 +111,7 @@ fn pages_in(extent: Extent) -> impl Iterator<Item = PageId> {
     (extent.first_page.0..extent.first_page.0 + extent.pages).map(PageId)
 }
 
-impl Stage {
+impl UnitLog {
     /// Reads the header, if there is one, and the names of operations.
     fn read_header(&mut self, pages: &[PageId]) -> Result<Vec<String>, UndoDamage> {
         // SAFETY: right of the stage: the pages of the undo area.
@@ -157,7 +157,7 @@ impl Stage {
 fn check_known(
     losers: &[Loser],
     operations: &Numbered,
-    stage: &Stage,
+    stage: &UnitLog,
 ) -> Result<(), DatabaseError> {
     let entries = losers.iter().flat_map(|loser| &loser.entries);
     for (_, number, _) in entries {

@@ -5,17 +5,17 @@ use crate::error::DatabaseError;
 use crate::frames::Frames;
 use crate::pages::{Area, Stop};
 use crate::registry::Numbered;
-use crate::stage::Stage;
-use crate::stage::reserve::Growth;
 use crate::statistics::Counters;
 use crate::strategy::Release;
+use crate::unit_log::UnitLog;
+use crate::unit_log::reserve::Growth;
+use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use sardonyx_base::sync::{Mutex, MutexGuard};
 use sardonyx_lock::Locks;
 use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::log::LogError;
-use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
-use sardonyx_storage::log::writer::SealedGroup;
-use sardonyx_storage::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-use sardonyx_storage::sync::{Mutex, MutexGuard};
+use sardonyx_storage::log::seal::SealedGroup;
+use sardonyx_storage::log::writer::{GroupSource, LogWriter};
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
@@ -24,13 +24,13 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Shared {
     pub frames: Arc<Frames>,
     pub locks: Locks,
-    stage: Mutex<Stage>,
+    stage: Mutex<UnitLog>,
     /// Somebody who had a place at the disk could not seal a group, since the stage was taken.
     turned_away: AtomicBool,
     areas: Mutex<Arc<Areas>>,
     pub operations: Numbered,
     pub counters: Arc<Counters>,
-    pub commit: Arc<GroupCommit>,
+    pub commit: Arc<LogWriter>,
     pub checkpoint: Arc<CheckpointStage>,
     pub release: Release,
     threaded: bool,
@@ -61,12 +61,12 @@ impl GroupSource for Later {
 
 /// The log stage while one thread has it. Letting go of it, that thread looks for a group to be
 /// written, if somebody wanted to seal one meanwhile and could not: nobody else would.
-pub(crate) struct StageGuard<'d> {
+pub(crate) struct HeldUnitLog<'d> {
     shared: &'d Shared,
-    stage: Option<MutexGuard<'d, Stage>>,
+    stage: Option<MutexGuard<'d, UnitLog>>,
 }
 
-impl StageGuard<'_> {
+impl HeldUnitLog<'_> {
     /// Lets go of the stage, to look for a group in any case.
     pub fn let_go(mut self) {
         self.stage = None;
@@ -74,23 +74,23 @@ impl StageGuard<'_> {
     }
 }
 
-impl Deref for StageGuard<'_> {
-    type Target = Stage;
+impl Deref for HeldUnitLog<'_> {
+    type Target = UnitLog;
 
     #[inline]
-    fn deref(&self) -> &Stage {
+    fn deref(&self) -> &UnitLog {
         self.stage.as_ref().expect("until it is let go of")
     }
 }
 
-impl DerefMut for StageGuard<'_> {
+impl DerefMut for HeldUnitLog<'_> {
     #[inline]
-    fn deref_mut(&mut self) -> &mut Stage {
+    fn deref_mut(&mut self) -> &mut UnitLog {
         self.stage.as_mut().expect("until it is let go of")
     }
 }
 
-impl Drop for StageGuard<'_> {
+impl Drop for HeldUnitLog<'_> {
     #[inline]
     fn drop(&mut self) {
         self.stage = None;
@@ -103,7 +103,7 @@ impl Drop for StageGuard<'_> {
 }
 
 impl Shared {
-    pub fn new(stage: Stage, operations: Numbered, release: Release, threaded: bool) -> Shared {
+    pub fn new(stage: UnitLog, operations: Numbered, release: Release, threaded: bool) -> Shared {
         Shared {
             frames: stage.frames.clone(),
             locks: Locks::new(),
@@ -122,8 +122,8 @@ impl Shared {
 
     /// The log stage, in its turn.
     #[inline]
-    pub fn stage(&self) -> StageGuard<'_> {
-        StageGuard {
+    pub fn stage(&self) -> HeldUnitLog<'_> {
+        HeldUnitLog {
             shared: self,
             stage: Some(self.stage.lock()),
         }
@@ -134,7 +134,7 @@ impl Shared {
     }
 
     /// The catalogue has changed; the caller has the stage.
-    pub fn publish_areas(&self, stage: &Stage) -> Arc<Areas> {
+    pub fn publish_areas(&self, stage: &UnitLog) -> Arc<Areas> {
         let areas = Arc::new(Areas::new(&stage.catalogue));
         *self.areas.lock() = areas.clone();
         areas
@@ -179,7 +179,7 @@ impl Shared {
     }
 
     /// Lets go of the stage and waits until a group is durable.
-    pub fn force(&self, mut stage: StageGuard<'_>, group: u64) -> Result<(), LogError> {
+    pub fn force(&self, mut stage: HeldUnitLog<'_>, group: u64) -> Result<(), LogError> {
         let sealed = stage.filling.seal_if_wanted();
         stage.let_go();
         self.force_sealed(sealed, group)

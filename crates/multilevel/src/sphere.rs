@@ -53,7 +53,7 @@
 //! alone. After a crash then, `B` is left to be undone *after* `A` was, and finds p changed. With
 //! each compensation joined to the one before, what is written of an abort is always its beginning.
 
-use sardonyx_lock::hash::IntegerMap;
+use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::page::PageId;
 use smallvec::SmallVec;
 

@@ -1,9 +1,9 @@
 //! What the engine has done, in numbers.
 
+use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_lock::LocksStatistics;
 use sardonyx_storage::checkpoint::CheckpointTotals;
 use sardonyx_storage::log::statistics::LogStatistics;
-use sardonyx_storage::sync::atomic::{AtomicU64, Ordering};
 
 /// Counters since the database was opened. Each is right; together they are not one moment's.
 #[derive(Debug, Default)]

@@ -14,9 +14,9 @@ use crate::changes::{Changed, Changes, Mark};
 use crate::held::{Held, HeldPages};
 use crate::pages::{Area, Change, Page, Pages, Stop, checked};
 use crate::shared::Shared;
-use crate::stage::reserve::Growth;
 use crate::strategy::Strategy;
 use crate::transaction::Locked;
+use crate::unit_log::reserve::Growth;
 use sardonyx_lock::{
     Asker, Denied, EXCLUSIVE, Granted, LockSpace, Mode, Modes, Owner, PAGES, Quantity, Reserved,
     Resource, SHARED, Token,

@@ -17,9 +17,9 @@ use crate::shared::Shared;
 use crate::sphere::SubtransactionNumber;
 use crate::strategy::{Release, Strategy};
 use crate::subtransaction::{Await, Purpose, Subtransaction, Workspace};
+use sardonyx_base::sync::atomic::{AtomicBool, Ordering};
+use sardonyx_base::sync::{Mutex, MutexGuard, thread};
 use sardonyx_lock::{Asker, Denied, Granted, Owner, Resource};
-use sardonyx_storage::sync::atomic::{AtomicBool, Ordering};
-use sardonyx_storage::sync::{Mutex, MutexGuard, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 

@@ -4,9 +4,10 @@
 
 mod support;
 
+use sardonyx_base::random::Random;
 use sardonyx_multilevel::{Database, DatabaseError, PageLog, Release, Strategy};
-use sardonyx_storage::backbone::StorageOptions;
-use sardonyx_storage::disk::{Faults, Random, SimulatedDisk};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::engine::StorageOptions;
 use std::sync::Arc;
 use support::{Add, Get, STRATEGIES, Way, small};
 

@@ -10,7 +10,7 @@ use fork::{Fork, end};
 use sardonyx_multilevel::{
     Area, CallError, CommitError, Database, DatabaseError, Operation, Pages, Stop,
 };
-use sardonyx_storage::backbone::StorageOptions;
+use sardonyx_storage::engine::StorageOptions;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -5,9 +5,10 @@
 mod common;
 
 use common::{Add, Read, options, small, ways};
+use sardonyx_base::random::Random;
 use sardonyx_multilevel::{CallError, Database, PAGE_SIZE, Transaction};
-use sardonyx_storage::backbone::StorageOptions;
-use sardonyx_storage::disk::{Faults, Random, SimulatedDisk};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::engine::StorageOptions;
 use std::sync::Arc;
 
 const RECORDS: u64 = 8;

@@ -9,13 +9,14 @@
 mod common;
 
 use common::{place, small, ways};
+use sardonyx_base::random::Random;
 use sardonyx_multilevel::index::OrderedIndex;
 use sardonyx_multilevel::{
     Area, CallError, Database, DatabaseError, Inverse, Operation, Options, PAGE_SIZE, PageLog,
     Pages, Recorded, Stop, Strategy, Transaction,
 };
-use sardonyx_storage::backbone::StorageOptions;
-use sardonyx_storage::disk::{Faults, Random, SimulatedDisk};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::engine::StorageOptions;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::sync::Arc;

@@ -9,13 +9,13 @@
 
 mod support;
 
+use sardonyx_base::sync::thread;
 use sardonyx_multilevel::{
     Area, CallError, CommitError, Database, PageLog, Release, Stop, Strategy,
 };
-use sardonyx_storage::backbone::StorageOptions;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
-use sardonyx_storage::sync::thread;
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use std::sync::Arc;
 use support::{Add, Bounded, Called, Ended, Get, Put, STRATEGIES, Way, read};

@@ -8,8 +8,8 @@ use sardonyx_multilevel::{
     Area, CallError, CommitError, Database, Inverse, LockRequests, Operation, PAGE_SIZE, PageLog,
     Pages, Recorded, Release, Stop, Strategy,
 };
-use sardonyx_storage::backbone::StorageOptions;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_workload::random::Random;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,17 +1,17 @@
 //! The database: what a program holds.
 
 use crate::{Error, Options};
+use sardonyx_base::sync::futex::Mutex;
 use sardonyx_serial::{
     BatchTicket, Durability, Kernel, Procedure, ProcedureError, Registered, SerialError,
     StageTimes, Ticket,
 };
-use sardonyx_storage::backbone::Backbone;
 use sardonyx_storage::checkpoint::{CheckpointError, CheckpointTotals, Waiting};
 use sardonyx_storage::disk::Disk;
+use sardonyx_storage::engine::Engine;
 use sardonyx_storage::journal::JournalReader;
 use sardonyx_storage::log::statistics::LogStatistics;
 use sardonyx_storage::recovery::RecoveryReport;
-use sardonyx_storage::sync::futex::Mutex;
 use sardonyx_table::{
     Journal, JournalRow, KeyHash, RebuildReport, Record, Table, TableSpace, Transaction, View,
 };
@@ -56,10 +56,10 @@ impl Database {
         let hash = options
             .hash_seed
             .map_or_else(KeyHash::random, KeyHash::from_seed);
-        let opened = Backbone::open(disk, options.storage)?;
+        let opened = Engine::open(disk, options.storage)?;
         let (mut space, rebuild) = TableSpace::open_with(opened.store, workers, hash)?;
         space.set_transaction_bytes_max(limits.transaction_bytes);
-        let kernel = Kernel::start(space, opened.filling, opened.backbone, shape);
+        let kernel = Kernel::start(space, opened.filling, opened.engine, shape);
         let procedures = Mutex::default();
         Ok(Database {
             kernel,
@@ -206,10 +206,10 @@ impl Database {
         mut each: impl FnMut(J) -> bool,
     ) -> Result<(), Error> {
         self.check_process()?;
-        let backbone = self.kernel.backbone();
-        let commit = backbone.commit();
+        let engine = self.kernel.engine();
+        let commit = engine.commit();
         let number = journal.number();
-        let (disk, manifest) = (backbone.disk(), backbone.manifest());
+        let (disk, manifest) = (engine.disk(), engine.manifest());
         let mut reader = JournalReader::open(disk, manifest, Some(number), None)?
             .while_written(commit.segments(), commit.durable().group);
         while let Some(row) = reader.next_row()? {
@@ -235,19 +235,19 @@ impl Database {
 
     /// Whether a checkpoint is being written right now.
     pub fn is_checkpointing(&self) -> bool {
-        self.kernel.backbone().checkpoint().is_writing()
+        self.kernel.engine().checkpoint().is_writing()
     }
 
     /// Whether checkpoints wait for room on the disk, since when, and what they found. They go on by
     /// themselves; until then no log is freed.
     pub fn checkpoint_waiting(&self) -> Option<Waiting> {
-        self.kernel.backbone().checkpoint().waiting()
+        self.kernel.engine().checkpoint().waiting()
     }
 
     /// Why checkpointing stopped for good, if it did. Transactions go on until the log is full; nothing
     /// is lost. Opening the database again starts it anew.
     pub fn checkpoint_failure(&self) -> Option<Arc<CheckpointError>> {
-        self.kernel.backbone().checkpoint().failure()
+        self.kernel.engine().checkpoint().failure()
     }
 
     /// What recovery did when the database was opened.
@@ -265,22 +265,22 @@ impl Database {
         if self.check_process().is_err() {
             return Statistics::default();
         }
-        let backbone = self.kernel.backbone();
+        let engine = self.kernel.engine();
         Statistics {
-            log: backbone.commit().statistics(),
-            checkpoint: backbone.checkpoint().totals(),
+            log: engine.commit().statistics(),
+            checkpoint: engine.checkpoint().totals(),
             stages: self.kernel.stage_times(),
         }
     }
 
     /// Before any lock is taken: in a forked child some may be taken for ever.
     fn check_process(&self) -> Result<(), SerialError> {
-        Ok(self.kernel.backbone().process().check()?)
+        Ok(self.kernel.engine().process().check()?)
     }
 
     /// The storage below, for tools.
-    pub fn backbone(&self) -> &Backbone {
-        self.kernel.backbone()
+    pub fn engine(&self) -> &Engine {
+        self.kernel.engine()
     }
 
     /// Finishes what was submitted, makes it durable, and closes the database. Dropping does the

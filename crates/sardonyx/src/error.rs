@@ -1,8 +1,8 @@
 //! The errors of the library's face: one enum that the rooms' errors roll up into.
 
 use sardonyx_serial::SerialError;
-use sardonyx_storage::backbone::OpenError;
 use sardonyx_storage::disk::DiskError;
+use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::journal::JournalError;
 use sardonyx_table::TableError;
 use std::sync::Arc;

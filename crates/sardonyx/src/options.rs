@@ -2,9 +2,9 @@
 
 use crate::{Database, Error};
 use sardonyx_serial::Shape;
-use sardonyx_storage::backbone::{self, OpenError, StorageOptions};
 use sardonyx_storage::checkpoint::{CheckpointPlace, RemoteCheckpointer};
 use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::engine::{self, OpenError, StorageOptions};
 use sardonyx_storage::journal::Retention;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::manifest::MANIFEST_FILE;
@@ -169,7 +169,7 @@ impl Options {
 
     /// Opens the database on a disk of your own, such as the simulated one.
     pub fn open_on(mut self, disk: Arc<dyn Disk>) -> Result<Database, Error> {
-        if !self.create && !backbone::exists(&*disk)? {
+        if !self.create && !engine::exists(&*disk)? {
             let file = disk.display_name(MANIFEST_FILE);
             return Err(OpenError::Absent { file }.into());
         }

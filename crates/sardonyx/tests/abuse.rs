@@ -13,12 +13,12 @@ mod fork;
 
 use common::{Item, Note, Opened, PLANNED, VALUE, block_on, hide_planned_panics};
 use fork::{Fork, end};
-use sardonyx::storage::backbone::OpenError;
-use sardonyx::storage::disk::Random;
+use sardonyx::storage::engine::OpenError;
 use sardonyx::{
     BatchTicket, Durability, Error, GroupLimits, GroupPolicy, Options, Procedure, SerialError,
     Shape, Table, Ticket, Transaction,
 };
+use sardonyx_base::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::future::Future;

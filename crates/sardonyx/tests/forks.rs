@@ -118,11 +118,11 @@ fn calls_not_refused(
     let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| opened.get(1)));
     check("read", read.is_err());
     // The tools' handles below.
-    let backbone = database.backbone();
-    check("commit", backbone.commit().check().is_err());
+    let engine = database.engine();
+    check("commit", engine.commit().check().is_err());
     check(
         "prepare",
-        backbone.commit().segments().prepare_next().is_err(),
+        engine.commit().segments().prepare_next().is_err(),
     );
     wrong
 }
@@ -178,7 +178,7 @@ fn parents_and_children(shape: Shape, fork: Fork, policy: GroupPolicy) {
         children.push(fork.child(|| {
             if fork == Fork::Raw && shape.is_threaded() {
                 let database = &opened.database;
-                let commit = database.backbone().commit();
+                let commit = database.engine().commit();
                 return is_forked(database.run(|_| Ok::<_, Error>(())))
                     && is_forked(database.flush())
                     && is_forked(database.checkpoint())

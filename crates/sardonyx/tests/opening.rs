@@ -4,8 +4,8 @@
 mod common;
 
 use common::{Item, Note, Opened, SHAPES, in_every_shape, options};
-use sardonyx::storage::backbone::OpenError;
 use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx::storage::engine::OpenError;
 use sardonyx::{
     Database, Error, GroupLimits, JournalRow, Options, Shape, Table, TableError, record, zerocopy,
 };

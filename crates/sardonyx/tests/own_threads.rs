@@ -5,8 +5,8 @@
 mod common;
 
 use common::{Item, PIPELINED, PIPELINED_TWICE, Watchdog, block_on, hide_planned_panics, options};
-use sardonyx::storage::backbone::OpenError;
 use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx::storage::engine::OpenError;
 use sardonyx::{Database, Error, Procedure, SerialError, Shape, Table, TableSpace, Transaction};
 use std::future::Future;
 use std::pin::Pin;

@@ -11,8 +11,8 @@ mod common;
 
 use common::{Item, Opened, PIPELINED, options};
 use sardonyx::storage::disk::{Faults, SimulatedDisk};
-use sardonyx::storage::sync::thread;
 use sardonyx::{Durability, Error, GroupLimits, Options, Shape, Ticket};
+use sardonyx_base::sync::thread;
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use std::sync::Arc;
 

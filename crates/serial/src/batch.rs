@@ -10,7 +10,7 @@ use crate::execution::{Ended, Execution};
 use crate::procedure::Procedure;
 use crate::ticket::Answer;
 use crate::{ProcedureError, Registered};
-use sardonyx_storage::user_code::{discard, discard_all, message_of};
+use sardonyx_base::user_code::{discard, discard_all, message_of};
 use sardonyx_table::Transaction;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -5,18 +5,18 @@
 use crate::error::SerialError;
 use crate::kernel::{Lanes, Shared};
 use crate::ticket::Acknowledger;
-use sardonyx_storage::backbone::Backbone;
+use sardonyx_base::sync::thread::JoinHandle;
+use sardonyx_storage::engine::Engine;
 use sardonyx_storage::supervisor::join;
-use sardonyx_storage::sync::thread::JoinHandle;
 use std::sync::Arc;
 
 /// What is left to be done of a kernel that nobody holds any more.
 pub(crate) struct Closing {
     pub shared: Arc<Shared>,
     pub lanes: Lanes,
-    /// Those of the stages above the backbone: for input, for output, for execution.
+    /// Those of the stages above the engine: for input, for output, for execution.
     pub threads: Vec<JoinHandle<()>>,
-    pub backbone: Backbone,
+    pub engine: Engine,
 }
 
 impl Closing {
@@ -28,11 +28,11 @@ impl Closing {
         let drained = self.drain_pipeline();
         let outcome = drained.and_then(|()| self.end_log());
         match &outcome {
-            Ok(()) => self.backbone.record_end(),
+            Ok(()) => self.engine.record_end(),
             Err(error) => tracing::warn!(%error, "closing the database failed"),
         }
         // Its threads have ended when this returns; the lock goes with it.
-        self.backbone.stop();
+        self.engine.stop();
         outcome
     }
 

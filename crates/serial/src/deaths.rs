@@ -7,8 +7,8 @@ use crate::execution::Execution;
 use crate::kernel::{Durability, Kernel};
 use crate::shape::Shape;
 use crate::ticket::Ticket;
-use sardonyx_storage::backbone::{Backbone, StorageOptions};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::engine::{Engine, StorageOptions};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_table::{TableError, TableSpace, Transaction};
@@ -33,9 +33,9 @@ fn kernel(disk: &SimulatedDisk, shape: Shape) -> Kernel {
         workers: 1,
         ..StorageOptions::default()
     };
-    let opened = Backbone::open(disk, options).expect("opens");
+    let opened = Engine::open(disk, options).expect("opens");
     let (space, _) = TableSpace::open(opened.store, 1).expect("no tables yet");
-    Kernel::start(space, opened.filling, opened.backbone, shape)
+    Kernel::start(space, opened.filling, opened.engine, shape)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,8 @@
 //! What can go wrong with a transaction.
 
+use sardonyx_base::process::{FORKED, Forked};
 use sardonyx_storage::checkpoint::CheckpointError;
 use sardonyx_storage::log::LogError;
-use sardonyx_storage::process::{FORKED, Forked};
 use sardonyx_table::TableError;
 use std::sync::Arc;
 

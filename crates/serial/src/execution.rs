@@ -9,13 +9,13 @@
 
 use crate::error::{ProcedureError, SerialError};
 use crate::procedure::Procedure;
+use sardonyx_base::process::Process;
+use sardonyx_base::user_code::{discard, discard_all, message_of};
 use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::log::LogError;
-use sardonyx_storage::log::commit::GroupCommit;
-use sardonyx_storage::log::filling::Filling;
-use sardonyx_storage::log::room::Admission;
-use sardonyx_storage::process::Process;
-use sardonyx_storage::user_code::{discard, discard_all, message_of};
+use sardonyx_storage::log::open_group::OpenGroup;
+use sardonyx_storage::log::supply::Admission;
+use sardonyx_storage::log::writer::LogWriter;
 use sardonyx_table::{Prefetch, TableSpace, Transaction};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,8 +31,8 @@ pub struct Execution {
     /// The tables in the page store.
     pub space: TableSpace,
     /// The group being filled.
-    pub filling: Filling,
-    commit: Arc<GroupCommit>,
+    pub filling: OpenGroup,
+    commit: Arc<LogWriter>,
     checkpoint: Arc<CheckpointStage>,
 }
 
@@ -49,8 +49,8 @@ impl Execution {
     /// An execution stage on these pages.
     pub fn new(
         space: TableSpace,
-        filling: Filling,
-        commit: Arc<GroupCommit>,
+        filling: OpenGroup,
+        commit: Arc<LogWriter>,
         checkpoint: Arc<CheckpointStage>,
     ) -> Self {
         Execution {

@@ -12,14 +12,14 @@ use crate::shape::Shape;
 use crate::stages::{StageTime, StageTimes};
 use crate::ticket::{Acknowledger, BatchTicket, Ticket, owed};
 use crate::turn::{Turn, Turns};
-use sardonyx_storage::backbone::Backbone;
+use sardonyx_base::sync::atomic::{AtomicBool, Ordering};
+use sardonyx_base::sync::thread::JoinHandle;
 use sardonyx_storage::checkpoint::CheckpointStage;
-use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
-use sardonyx_storage::log::filling::Filling;
-use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::engine::Engine;
+use sardonyx_storage::log::open_group::OpenGroup;
+use sardonyx_storage::log::seal::SealedGroup;
+use sardonyx_storage::log::writer::{GroupSource, LogWriter};
 use sardonyx_storage::supervisor::Supervisor;
-use sardonyx_storage::sync::atomic::{AtomicBool, Ordering};
-use sardonyx_storage::sync::thread::JoinHandle;
 use sardonyx_table::{TableSpace, Transaction};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -27,7 +27,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
-/// Why there is a backbone.
+/// Why there is a engine.
 const OPEN: &str = "taken only when the kernel is closed or dropped";
 
 /// When a call returns.
@@ -49,18 +49,18 @@ pub enum Durability {
     Deferred,
 }
 
-/// Runs transactions serially on one storage backbone.
+/// Runs transactions serially on one storage engine.
 pub struct Kernel {
     shared: Arc<Shared>,
     /// Until it is closed.
-    backbone: Option<Backbone>,
+    engine: Option<Engine>,
     lanes: Lanes,
     threads: Vec<JoinHandle<()>>,
 }
 
 pub(crate) struct Shared {
     pub execution: Turns,
-    pub commit: Arc<GroupCommit>,
+    pub commit: Arc<LogWriter>,
     supervisor: Arc<Supervisor>,
     checkpoint: Arc<CheckpointStage>,
     shape: Shape,
@@ -187,16 +187,16 @@ impl Acknowledger for Shared {
 }
 
 impl Kernel {
-    /// Starts the stages on an opened backbone.
+    /// Starts the stages on an opened engine.
     pub fn start(
         space: TableSpace,
-        filling: Filling,
-        mut backbone: Backbone,
+        filling: OpenGroup,
+        mut engine: Engine,
         shape: Shape,
     ) -> Kernel {
-        let commit = backbone.commit().clone();
-        let checkpoint = backbone.checkpoint().clone();
-        let supervisor = backbone.supervisor().clone();
+        let commit = engine.commit().clone();
+        let checkpoint = engine.checkpoint().clone();
+        let supervisor = engine.supervisor().clone();
         let execution = Execution::new(space, filling, commit.clone(), checkpoint.clone());
         let shared = Arc::new(Shared {
             execution: Turns::new(execution, supervisor.number()),
@@ -210,11 +210,11 @@ impl Kernel {
             output_time: StageTime::default(),
         });
         if shape.is_threaded() {
-            backbone.start(shared.clone());
+            engine.start(shared.clone());
         }
         let mut kernel = Kernel {
             shared,
-            backbone: Some(backbone),
+            engine: Some(engine),
             lanes: Lanes::default(),
             threads: Vec::new(),
         };
@@ -438,8 +438,8 @@ impl Kernel {
     }
 
     /// The storage below.
-    pub fn backbone(&self) -> &Backbone {
-        self.backbone.as_ref().expect(OPEN)
+    pub fn engine(&self) -> &Engine {
+        self.engine.as_ref().expect(OPEN)
     }
 
     /// The time that each stage has been busy.
@@ -465,7 +465,7 @@ impl Kernel {
     }
 
     fn stop(&mut self) -> Result<(), SerialError> {
-        let Some(backbone) = self.backbone.take() else {
+        let Some(engine) = self.engine.take() else {
             return Ok(());
         };
         if let Err(forked) = self.shared.commit.process().check() {
@@ -478,7 +478,7 @@ impl Kernel {
         self.shared.closed.store(true, Ordering::Release);
         let closing = Closing {
             shared: self.shared.clone(),
-            backbone,
+            engine,
             lanes: std::mem::take(&mut self.lanes),
             threads: std::mem::take(&mut self.threads),
         };

@@ -9,7 +9,7 @@
 //!
 //! - [`input`] takes batches of requests, checks them, and puts them into the execution queue;
 //! - [`execution`] runs them, all that wait at a time, and appends their redo records;
-//! - logging is [`sardonyx_storage::log::commit`], checkpointing is
+//! - logging is [`sardonyx_storage::log::writer`], checkpointing is
 //!   [`sardonyx_storage::checkpoint`]: they are the same for every way of running transactions;
 //! - [`output`] gives results to clients once they are durable.
 //!

@@ -3,8 +3,8 @@
 //!
 //! Source: Li & Naughton, section 2, "Transaction Input and Output".
 
-use sardonyx_storage::process::Process;
-use sardonyx_storage::sync::{Condvar, Mutex};
+use sardonyx_base::process::Process;
+use sardonyx_base::sync::{Condvar, Mutex};
 use std::collections::VecDeque;
 
 /// A bounded queue that is emptied at once.
@@ -166,7 +166,7 @@ mod tests {
 #[cfg(all(test, shuttle))]
 mod shuttle_model {
     use super::*;
-    use sardonyx_storage::sync::thread;
+    use sardonyx_base::sync::thread;
     use std::sync::Arc;
 
     /// Givers and takers at a queue that is full after every item, and its closing meanwhile.

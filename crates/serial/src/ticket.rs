@@ -9,9 +9,9 @@
 
 use crate::error::SerialError;
 use crate::turn::Inside;
-use sardonyx_storage::process::Process;
-use sardonyx_storage::sync::{Condvar, Mutex};
-use sardonyx_storage::user_code::{discard, wake};
+use sardonyx_base::process::Process;
+use sardonyx_base::sync::{Condvar, Mutex};
+use sardonyx_base::user_code::{discard, wake};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;

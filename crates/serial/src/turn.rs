@@ -12,12 +12,12 @@
 
 use crate::error::SerialError;
 use crate::execution::Execution;
-use sardonyx_storage::process::Process;
+use sardonyx_base::process::Process;
+use sardonyx_base::sync::atomic::{AtomicUsize, Ordering};
+use sardonyx_base::sync::thread::this_thread;
+use sardonyx_base::sync::{Mutex, MutexGuard};
+use sardonyx_base::user_code::is_waking;
 use sardonyx_storage::supervisor::SupervisorNumber;
-use sardonyx_storage::sync::atomic::{AtomicUsize, Ordering};
-use sardonyx_storage::sync::thread::this_thread;
-use sardonyx_storage::sync::{Mutex, MutexGuard};
-use sardonyx_storage::user_code::is_waking;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 

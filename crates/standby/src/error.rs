@@ -1,12 +1,12 @@
 //! What can go wrong with a standby's own storage and its process.
 
 use crate::protocol::Refusal;
-use sardonyx_storage::backbone::OpenError;
+use sardonyx_base::process::FORKED;
 use sardonyx_storage::checkpoint::CheckpointError;
 use sardonyx_storage::disk::DiskError;
+use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::manifest::ManifestError;
-use sardonyx_storage::process::FORKED;
 use sardonyx_storage::recovery::RecoveryError;
 use std::sync::Arc;
 

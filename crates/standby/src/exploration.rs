@@ -10,11 +10,12 @@ use crate::options::StandbyOptions;
 use crate::protocol::{Hello, Purpose};
 use crate::store::{BATCH_GROUPS_MAX, Store};
 use bytes::Bytes;
-use sardonyx::storage::disk::{Disk, Faults, Random, SimulatedDisk};
+use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx::storage::log::group::GroupHeader;
 use sardonyx::storage::log::reader::LogReader;
 use sardonyx::storage::log::{LogError, LogPosition};
 use sardonyx::{Database, Error, GroupLimits, Options, Shape, record};
+use sardonyx_base::random::Random;
 use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -77,10 +78,10 @@ fn primary(seed: u64, transactions: u64) -> Primary {
             });
             changed.expect("a transaction");
             values[id as usize] = value;
-            let durable = database.backbone().commit().durable();
+            let durable = database.engine().commit().durable();
             after.push((durable.group, values.clone()));
         }
-        manifest = Some(database.backbone().manifest().clone());
+        manifest = Some(database.engine().manifest().clone());
         database.close().expect("the primary closes");
     }
     let manifest = manifest.expect("opened");
@@ -129,7 +130,7 @@ impl Exploration<'_> {
     /// A standby's life, until it has everything or the disk crashes.
     fn live(&mut self) -> Result<(), StandbyError> {
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
-        let store = match sardonyx::storage::backbone::exists(&*disk) {
+        let store = match sardonyx::storage::engine::exists(&*disk) {
             Ok(true) => Store::open(&disk, &standby_options())?,
             _ => Store::create(&disk, &self.primary.hello, &standby_options())?,
         };
@@ -208,7 +209,7 @@ impl Exploration<'_> {
         let after = self.disk.restart(Faults::default());
         // Opening changes the disk; the standby goes on with what it was.
         self.disk = self.disk.restart(Faults::default());
-        let exists = sardonyx::storage::backbone::exists(&after).expect("it can be listed");
+        let exists = sardonyx::storage::engine::exists(&after).expect("it can be listed");
         if !exists {
             assert_eq!(self.reported, 1, "reported groups are lost");
             return;
@@ -232,7 +233,7 @@ impl Exploration<'_> {
 
 fn values(database: &Database) -> Vec<u64> {
     let mut values = vec![0; ITEMS as usize];
-    let filled = database.backbone().commit().durable().transactions > 0;
+    let filled = database.engine().commit().durable().transactions > 0;
     if !filled {
         return values;
     }

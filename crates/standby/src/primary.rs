@@ -10,11 +10,11 @@
 use crate::fetch::fetch;
 use crate::protocol::Progress;
 use crate::ship::{Lost, ship};
+use sardonyx_base::process::Process;
+use sardonyx_base::sync::futex::{Condvar, Mutex};
 use sardonyx_storage::checkpoint::{Image, RemoteCheckpointer, RemoteError, ShippedLog};
 use sardonyx_storage::log::LogPosition;
 use sardonyx_storage::manifest::Manifest;
-use sardonyx_storage::process::Process;
-use sardonyx_storage::sync::futex::{Condvar, Mutex};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -264,7 +264,7 @@ impl RemoteCheckpointer for Standby {
             let runtime = runtime().map_err(|error| self.unreachable(error))?;
             runtime.block_on(fetch(self, manifest, memory_bytes_max))
         };
-        std::thread::scope(|scope| sardonyx_storage::signals::spawn_scoped(scope, body).join())
+        std::thread::scope(|scope| sardonyx_base::signals::spawn_scoped(scope, body).join())
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 

@@ -17,22 +17,22 @@ use crate::leftovers::clear_leftovers;
 use crate::options::StandbyOptions;
 use crate::protocol::{Hello, Progress, Refusal};
 use bytes::Bytes;
-use sardonyx_storage::backbone::{OpenError, create_database};
+use sardonyx_base::sync::futex::Mutex;
+use sardonyx_base::sync::thread::JoinHandle;
 use sardonyx_storage::checkpoint::{CheckpointError, CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::Disk;
+use sardonyx_storage::engine::{OpenError, create_database};
 use sardonyx_storage::log::feed::Feed;
 use sardonyx_storage::log::group::GroupHeader;
 use sardonyx_storage::log::pool::{BufferPool, DurableGroup};
 use sardonyx_storage::log::reader::group_before;
-use sardonyx_storage::log::room::Room;
+use sardonyx_storage::log::seal::SealedGroup;
 use sardonyx_storage::log::segment::{LogPin, Segments};
-use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::log::supply::SegmentSupply;
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::manifest::{Manifest, ManifestError};
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
 use sardonyx_storage::supervisor::{Supervisor, join};
-use sardonyx_storage::sync::futex::Mutex;
-use sardonyx_storage::sync::thread::JoinHandle;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
@@ -53,7 +53,7 @@ pub(crate) struct Store {
     /// The log's end that the manifest records.
     recorded: Mutex<LogPosition>,
     segments: Arc<Segments>,
-    room: Arc<Room>,
+    room: Arc<SegmentSupply>,
     stage: Arc<CheckpointStage>,
     feeds: Vec<Arc<Feed>>,
     pool: Arc<BufferPool>,
@@ -119,7 +119,7 @@ impl Store {
         let segments_max = options.log_bytes_max / layout.segment_bytes;
         let segments = Segments::open(disk.clone(), layout, needed_from, segments_max)?;
         let segments = Arc::new(segments);
-        let room = Arc::new(Room::new(segments.clone(), options.threaded));
+        let room = Arc::new(SegmentSupply::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
         segments.prepare_for_opening(end.lsn, 0)?;
         let checkpointers = recovered.checkpointers;

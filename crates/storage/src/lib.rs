@@ -6,9 +6,9 @@
 //!
 //! Source: Li & Naughton, *Multiprocessor Main Memory Transaction Processing*, section 2.
 
-pub mod backbone;
 pub mod checkpoint;
 pub mod disk;
+pub mod engine;
 pub mod inspect;
 pub mod journal;
 pub mod log;
@@ -16,13 +16,9 @@ pub mod manifest;
 pub mod page;
 mod position;
 pub mod prefetch;
-pub mod process;
 pub mod recovery;
 pub mod reserve;
 pub mod shared;
-pub mod signals;
 pub mod store;
 pub mod supervisor;
-pub mod sync;
-pub mod user_code;
 pub mod verify;

@@ -12,9 +12,9 @@
 //! so whoever closes asks [`Supervisor::end`] to do it, which takes a thread of its own for that.
 
 use crate::log::LogError;
-use crate::sync::Mutex;
-use crate::sync::thread::{self, JoinHandle};
-use crate::user_code::{caught, message_of};
+use sardonyx_base::sync::Mutex;
+use sardonyx_base::sync::thread::{self, JoinHandle};
+use sardonyx_base::user_code::{caught, message_of};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

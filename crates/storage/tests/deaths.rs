@@ -1,14 +1,14 @@
 //! Each thread of the storage dies of a planted panic: the log is poisoned with its name, and everybody who
 //! waits is told (I7).
 
-use sardonyx_storage::backbone::{Backbone, StorageOptions};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::engine::{Engine, StorageOptions};
 use sardonyx_storage::log::LogError;
-use sardonyx_storage::log::commit::GroupSource;
-use sardonyx_storage::log::filling::Filling;
+use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::log::policy::GroupLimits;
-use sardonyx_storage::log::room::Admission;
-use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::log::seal::SealedGroup;
+use sardonyx_storage::log::supply::Admission;
+use sardonyx_storage::log::writer::GroupSource;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::supervisor::Supervisor;
 use std::sync::mpsc::channel;
@@ -54,11 +54,11 @@ impl GroupSource for Nobody {
 #[test]
 fn i7_a_dead_logging_thread_poisons_the_log_and_wakes_who_waits() {
     let disk: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(1, Faults::default()));
-    let opened = Backbone::open(disk.clone(), options()).expect("opens");
-    let (mut backbone, mut filling) = (opened.backbone, opened.filling);
-    let commit = backbone.commit().clone();
-    backbone.start(Arc::new(Deadly));
-    let change = |filling: &mut Filling| {
+    let opened = Engine::open(disk.clone(), options()).expect("opens");
+    let (mut engine, mut filling) = (opened.engine, opened.filling);
+    let commit = engine.commit().clone();
+    engine.start(Arc::new(Deadly));
+    let change = |filling: &mut OpenGroup| {
         let page = Address(PAGE_SIZE as u64);
         filling.builder().push_write(page, &[1; 8]);
         assert!(filling.builder().end_transaction());
@@ -88,17 +88,17 @@ fn i7_a_dead_logging_thread_poisons_the_log_and_wakes_who_waits() {
     ));
     assert!(
         filling
-            .admit_or_wait(Admission::Whole, backbone.checkpoint())
+            .admit_or_wait(Admission::Whole, engine.checkpoint())
             .is_err()
     );
-    assert!(backbone.checkpoint().take(commit.durable()).is_err());
+    assert!(engine.checkpoint().take(commit.durable()).is_err());
     // Nobody waits for the buffers that died with it.
     for _ in 0..20 {
         commit.push(filling.seal_even_if_empty());
     }
-    backbone.stop();
-    drop(backbone);
-    Backbone::open(disk, options()).expect("the lock is free");
+    engine.stop();
+    drop(engine);
+    Engine::open(disk, options()).expect("the lock is free");
 }
 
 #[test]

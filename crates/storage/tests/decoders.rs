@@ -13,7 +13,7 @@ use sardonyx_storage::journal::Retention;
 use sardonyx_storage::journal::chunk::{CHUNK_HEADER_BYTES, ChunkHeader};
 use sardonyx_storage::log::group::{GROUP_HEADER_BYTES, GroupHeader};
 use sardonyx_storage::log::record::{Body, RECORD_BYTES_MAX, Records, encoded_bytes};
-use sardonyx_storage::log::writer::{GroupBuilder, SealedGroup, Sequencer};
+use sardonyx_storage::log::seal::{GroupBuilder, SealedGroup, Sequencer};
 use sardonyx_storage::log::{LogLayout, LogPosition, Lsn};
 use sardonyx_storage::manifest::{Manifest, ManifestError};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
@@ -216,7 +216,7 @@ proptest! {
         if change(&mut bytes, &changes) {
             prop_assert_eq!(SlotState::of(&bytes, &LAYOUT), SlotState::Damaged);
         }
-        let mut random = sardonyx_storage::disk::Random::stream(noise, 0);
+        let mut random = sardonyx_base::random::Random::stream(noise, 0);
         bytes.fill_with(|| random.next() as u8);
         prop_assert_eq!(SlotState::of(&bytes, &LAYOUT), SlotState::Damaged);
     }

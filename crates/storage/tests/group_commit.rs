@@ -3,19 +3,19 @@
 //! The execution stage is a mutex around the group being filled: what every way of running
 //! transactions has in common. Threads race freely; what is asserted holds for every order.
 
+use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock, RealDisk};
-use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::feed::Feed;
-use sardonyx_storage::log::filling::Filling;
+use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::record::{Body, Records};
-use sardonyx_storage::log::room::Room;
+use sardonyx_storage::log::seal::{SealedGroup, Sequencer};
 use sardonyx_storage::log::segment::Segments;
-use sardonyx_storage::log::writer::{SealedGroup, Sequencer};
+use sardonyx_storage::log::supply::SegmentSupply;
+use sardonyx_storage::log::writer::{GroupSource, LogWriter};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::page::Address;
-use sardonyx_storage::sync::futex::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -27,8 +27,8 @@ const LAYOUT: LogLayout = LogLayout {
 };
 
 struct Stage {
-    filling: Mutex<Filling>,
-    commit: Arc<GroupCommit>,
+    filling: Mutex<OpenGroup>,
+    commit: Arc<LogWriter>,
 }
 
 impl GroupSource for Stage {
@@ -47,7 +47,7 @@ impl Stage {
         let segments = Arc::new(Segments::open(disk, LAYOUT, Lsn(0), 64).expect("segments"));
         segments.prepare_next().expect("room");
         segments.prepare_next().expect("room");
-        let room = Arc::new(Room::new(segments.clone(), threaded));
+        let room = Arc::new(SegmentSupply::new(segments.clone(), threaded));
         let limits = GroupLimits {
             group_bytes: 8 << 10,
             transaction_bytes: 1 << 10,
@@ -55,10 +55,10 @@ impl Stage {
             buffers: 5,
         };
         let start = LogPosition::START;
-        let commit = Arc::new(GroupCommit::new(
+        let commit = Arc::new(LogWriter::new(
             segments, room, start, policy, limits, feeds, threaded,
         ));
-        let filling = Filling::new(Sequencer::new(LAYOUT, 1, start), commit.clone());
+        let filling = OpenGroup::new(Sequencer::new(LAYOUT, 1, start), commit.clone());
         Arc::new(Stage {
             filling: Mutex::new(filling),
             commit,
@@ -71,11 +71,11 @@ impl Stage {
             let mut filling = self.filling.lock();
             while let Err(refusal) = filling.admit() {
                 match refusal {
-                    sardonyx_storage::log::filling::Refusal::NoRoom(at) => {
+                    sardonyx_storage::log::open_group::Refusal::NoRoom(at) => {
                         filling.hand_over();
                         self.commit.room().wait_for_room(at, || Ok(false))?;
                     }
-                    sardonyx_storage::log::filling::Refusal::Log(error) => return Err(error),
+                    sardonyx_storage::log::open_group::Refusal::Log(error) => return Err(error),
                 }
             }
             filling

@@ -3,8 +3,8 @@
 
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::log::reader::LogReader;
+use sardonyx_storage::log::seal::{GroupBuilder, Sequencer};
 use sardonyx_storage::log::segment::{Prepared, Segments, segment_file};
-use sardonyx_storage::log::writer::{GroupBuilder, Sequencer};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::page::Address;
 use std::fs::OpenOptions;

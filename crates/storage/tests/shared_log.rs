@@ -2,17 +2,17 @@
 //! processes are played by threads of this one: advisory locks belong to openings of a file, not to
 //! processes, so they exclude each other as processes would.
 
-use sardonyx_storage::backbone::{Backbone, OpenError, StorageOptions};
+use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::engine::{Engine, OpenError, StorageOptions};
 use sardonyx_storage::log::policy::GroupLimits;
-use sardonyx_storage::log::writer::GroupBuilder;
+use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::shared::{
     Custodian, Custody, FirstOpening, LogLeader, SharedLock, SharedLogError, SharedLogState,
     SharedMemory, join, lock_opening, open_first,
 };
-use sardonyx_storage::sync::futex::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -210,7 +210,7 @@ fn i9_processes_commit_and_hand_custody_on_and_the_database_opens_alone_and_shar
     let others: Vec<_> = (0..2).map(|_| Process::joining(&disk, &memory)).collect();
     let mut custodians = vec![first.custodian(Some(custody))];
     custodians.extend(others.iter().map(|process| process.custodian(None)));
-    let refused = Backbone::open(disk.clone(), options()).unwrap_err();
+    let refused = Engine::open(disk.clone(), options()).unwrap_err();
     assert!(matches!(refused, OpenError::Locked { .. }), "{refused}");
     std::thread::scope(|scope| {
         let threads: Vec<_> = std::iter::once(&first)
@@ -237,7 +237,7 @@ fn i9_processes_commit_and_hand_custody_on_and_the_database_opens_alone_and_shar
     first.leader.lock().write_end_mark(&memory.state).unwrap();
     drop((custodians, first, others, memory));
 
-    let opened = Backbone::open(disk.clone(), options()).unwrap();
+    let opened = Engine::open(disk.clone(), options()).unwrap();
     check(opened.store.bytes(), 3, ROUNDS);
     drop(opened);
     let (process, custody, pages) = Process::first(&disk);
@@ -247,7 +247,7 @@ fn i9_processes_commit_and_hand_custody_on_and_the_database_opens_alone_and_shar
     process.memory.state.take_checkpoint().unwrap();
     custodian.stop();
     drop(process);
-    let opened = Backbone::open(disk, options()).unwrap();
+    let opened = Engine::open(disk, options()).unwrap();
     assert_eq!(
         opened.store.bytes()[4 * PAGE_SIZE..][..8],
         4u64.to_le_bytes()
@@ -286,7 +286,7 @@ fn i6_custody_that_another_had_meanwhile_is_recovered_anew() {
     assert!(memory.state.failure().is_none());
     custodian.stop();
     drop((first, other, memory));
-    let opened = Backbone::open(disk, options()).unwrap();
+    let opened = Engine::open(disk, options()).unwrap();
     check(&opened.store.bytes()[..4 * PAGE_SIZE], 1, 80);
     let second = &opened.store.bytes()[4 * PAGE_SIZE..];
     assert_eq!(second[..8], 36u64.to_le_bytes());

@@ -7,19 +7,19 @@
 //! ```
 #![cfg(shuttle)]
 
+use sardonyx_base::sync::Mutex;
+use sardonyx_base::sync::thread::{self, JoinHandle};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
-use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
 use sardonyx_storage::log::feed::Feed;
-use sardonyx_storage::log::filling::{Filling, Refusal};
+use sardonyx_storage::log::open_group::{OpenGroup, Refusal};
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::log::reader::LogReader;
-use sardonyx_storage::log::room::Room;
+use sardonyx_storage::log::seal::{SealedGroup, Sequencer};
 use sardonyx_storage::log::segment::Segments;
-use sardonyx_storage::log::writer::{SealedGroup, Sequencer};
+use sardonyx_storage::log::supply::SegmentSupply;
+use sardonyx_storage::log::writer::{GroupSource, LogWriter};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::page::Address;
-use sardonyx_storage::sync::Mutex;
-use sardonyx_storage::sync::thread::{self, JoinHandle};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -31,8 +31,8 @@ const LAYOUT: LogLayout = LogLayout {
 
 /// The execution stage of every way of running transactions: a mutex around the group being filled.
 struct Stage {
-    filling: Mutex<Filling>,
-    commit: Arc<GroupCommit>,
+    filling: Mutex<OpenGroup>,
+    commit: Arc<LogWriter>,
     feed: Arc<Feed>,
     disk: SimulatedDisk,
 }
@@ -80,7 +80,7 @@ impl Stage {
         for _ in 0..scenario.prepared {
             segments.prepare_next().expect("room");
         }
-        let room = Arc::new(Room::new(segments.clone(), scenario.threaded));
+        let room = Arc::new(SegmentSupply::new(segments.clone(), scenario.threaded));
         let limits = GroupLimits {
             group_bytes: 8 << 10,
             transaction_bytes: 1 << 10,
@@ -89,7 +89,7 @@ impl Stage {
         };
         let start = LogPosition::START;
         let feed = Arc::new(Feed::default());
-        let commit = Arc::new(GroupCommit::new(
+        let commit = Arc::new(LogWriter::new(
             segments,
             room,
             start,
@@ -98,7 +98,7 @@ impl Stage {
             vec![feed.clone()],
             scenario.threaded,
         ));
-        let filling = Filling::new(Sequencer::new(LAYOUT, 1, start), commit.clone());
+        let filling = OpenGroup::new(Sequencer::new(LAYOUT, 1, start), commit.clone());
         Arc::new(Stage {
             filling: Mutex::new(filling),
             commit,

@@ -3,9 +3,8 @@
 //! same seed gives the same bytes (I11).
 
 use proptest::prelude::*;
-use sardonyx_storage::disk::{
-    Access, Create, Disk, DiskFile, Faults, Random, SECTOR_SIZE, SimulatedDisk,
-};
+use sardonyx_base::random::Random;
+use sardonyx_storage::disk::{Access, Create, Disk, DiskFile, Faults, SECTOR_SIZE, SimulatedDisk};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Sectors that a modelled file can have.

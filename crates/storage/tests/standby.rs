@@ -1,20 +1,20 @@
 //! Checkpoints at a standby, with a standby that does nothing but what the test says: what the
 //! storage asks of it, and what it is given.
 
-use sardonyx_storage::backbone::{Backbone, OpenError, StorageOptions};
+use sardonyx_base::sync::futex::{Condvar, Mutex};
 use sardonyx_storage::checkpoint::{
     CheckpointError, CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress,
     ShippedLog,
 };
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
-use sardonyx_storage::log::commit::{GroupCommit, GroupSource};
-use sardonyx_storage::log::filling::{Filling, Refusal};
+use sardonyx_storage::engine::{Engine, OpenError, StorageOptions};
+use sardonyx_storage::log::open_group::{OpenGroup, Refusal};
 use sardonyx_storage::log::policy::GroupLimits;
-use sardonyx_storage::log::writer::SealedGroup;
+use sardonyx_storage::log::seal::SealedGroup;
+use sardonyx_storage::log::writer::{GroupSource, LogWriter};
 use sardonyx_storage::log::{LogError, LogPosition};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::Address;
-use sardonyx_storage::sync::futex::{Condvar, Mutex};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -64,8 +64,8 @@ impl ByHand {
 }
 
 struct Stage {
-    filling: Mutex<Filling>,
-    commit: Arc<GroupCommit>,
+    filling: Mutex<OpenGroup>,
+    commit: Arc<LogWriter>,
 }
 
 impl GroupSource for Stage {
@@ -108,7 +108,7 @@ impl Stage {
 
 struct World {
     standby: Arc<ByHand>,
-    backbone: Backbone,
+    engine: Engine,
     stage: Arc<Stage>,
 }
 
@@ -130,15 +130,15 @@ fn open(disk: &SimulatedDisk) -> Result<World, OpenError> {
         checkpoint: CheckpointPlace::Standby(standby.clone()),
         ..StorageOptions::default()
     };
-    let opened = Backbone::open(Arc::new(disk.clone()), options)?;
-    let mut backbone = opened.backbone;
-    let commit = backbone.commit().clone();
+    let opened = Engine::open(Arc::new(disk.clone()), options)?;
+    let mut engine = opened.engine;
+    let commit = engine.commit().clone();
     let filling = Mutex::new(opened.filling);
     let stage = Arc::new(Stage { filling, commit });
-    backbone.start(stage.clone());
+    engine.start(stage.clone());
     Ok(World {
         standby,
-        backbone,
+        engine,
         stage,
     })
 }
@@ -179,7 +179,7 @@ fn i10_a_full_log_is_refused_with_the_reason_and_only_then() {
             .expect("the standby frees the log");
         log.report(progress(durable));
     }
-    world.backbone.stop();
+    world.engine.stop();
     assert!(
         *world.standby.ended.lock(),
         "closing ends the standby's thread"
@@ -191,7 +191,7 @@ fn i6_reports_free_the_log_but_not_the_group_that_tells_the_history() {
     let world = open(&disk()).unwrap();
     let log = world.standby.log();
     log.connected();
-    let segments = world.backbone.commit().segments().clone();
+    let segments = world.engine.commit().segments().clone();
     // Eight groups of 4096 bytes fill a segment; the end of the eighth is the next one's start.
     let mut ends = vec![LogPosition::START];
     for number in 0..20 {
@@ -204,7 +204,7 @@ fn i6_reports_free_the_log_but_not_the_group_that_tells_the_history() {
     assert!(segments.file(0).is_err());
     log.report(progress(ends[1]));
     assert_eq!(
-        world.backbone.checkpoint().log_needed_from(),
+        world.engine.checkpoint().log_needed_from(),
         ends[9],
         "never backwards"
     );
@@ -292,14 +292,14 @@ fn a_checkpoint_is_asked_of_the_standby_and_refused_while_it_is_away() {
     let world = open(&disk()).unwrap();
     let log = world.standby.log();
     let durable = world.stage.commit_one(1).unwrap();
-    let away = world.backbone.checkpoint().take(durable).unwrap_err();
+    let away = world.engine.checkpoint().take(durable).unwrap_err();
     assert!(
         matches!(*away, CheckpointError::StandbyAway { .. }),
         "{away}"
     );
     log.connected();
     std::thread::scope(|scope| {
-        let taking = scope.spawn(|| world.backbone.checkpoint().take(durable));
+        let taking = scope.spawn(|| world.engine.checkpoint().take(durable));
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         while log.wanted(&waker).is_none() {
             std::thread::park();
@@ -329,7 +329,7 @@ fn what_the_local_log_lacks_is_asked_of_the_standby() {
         let durable = world.stage.commit_one(number).unwrap();
         log.report(progress(durable));
     }
-    world.backbone.stop();
+    world.engine.stop();
     drop(world);
     let disk = disk.restart(Faults::default());
     let before: Vec<_> = (&disk as &dyn Disk).list("log").unwrap();

@@ -3,7 +3,7 @@
 //!
 //! Run it with `cargo run --release -p sardonyx-table --example rebuild`.
 
-use sardonyx_storage::log::writer::GroupBuilder;
+use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::{TableSpace, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

@@ -56,7 +56,7 @@ pub(crate) fn build_index(
     let result = std::thread::scope(|scope| {
         // This thread is one of the workers.
         let others: Vec<_> = (1..workers)
-            .map(|_| sardonyx_storage::signals::spawn_scoped(scope, || builder.work()))
+            .map(|_| sardonyx_base::signals::spawn_scoped(scope, || builder.work()))
             .collect();
         let mut result = builder.work();
         for other in others {

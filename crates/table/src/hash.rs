@@ -9,7 +9,7 @@
 //! spread the result: as many as without a secret. It is no cryptography: it is for an adversary who
 //! chooses keys, not for one who measures the time of a great many lookups.
 
-use sardonyx_storage::disk::{Random, system_random};
+use sardonyx_base::random::{Random, system_random};
 
 /// A hash function of the keys' bytes.
 #[derive(Clone, Copy, Debug)]

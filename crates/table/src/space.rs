@@ -11,7 +11,7 @@ use crate::table::TableState;
 use crate::transaction::Transaction;
 use crate::undo::Undo;
 use crate::unfinished;
-use sardonyx_storage::log::writer::GroupBuilder;
+use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::recovery::WORKERS_MAX;

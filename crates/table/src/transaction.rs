@@ -16,7 +16,7 @@ use crate::space::{TableSpace, View, definition_of_journal, definition_of_table,
 use crate::table::{Place, TableState, insert_into_index, remove_from_index};
 use crate::undo::{Step, undo_step};
 use sardonyx_storage::log::record::encoded_bytes;
-use sardonyx_storage::log::writer::GroupBuilder;
+use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::Address;
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};

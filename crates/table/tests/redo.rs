@@ -6,7 +6,7 @@ mod support;
 
 use proptest::prelude::*;
 use sardonyx_storage::log::record::{Body, Records};
-use sardonyx_storage::log::writer::GroupBuilder;
+use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_table::{TableSpace, Transaction};
 use support::{Account, Event, Large, Model, Sample, Small, Tables, World, apply, store_of};
 

@@ -14,7 +14,7 @@ use sardonyx_lock::LevelStatistics;
 use sardonyx_multilevel::{
     Area, CallError, CommitError, Database, DatabaseError, Options, PageLog, Strategy,
 };
-use sardonyx_storage::backbone::StorageOptions;
+use sardonyx_storage::engine::StorageOptions;
 use sardonyx_workload::complex_objects::{References, Transaction};
 use std::path::Path;
 use std::time::Duration;

@@ -4,7 +4,7 @@ use super::*;
 use crate::ExperimentError;
 use sardonyx_floor::Face;
 use sardonyx_multilevel::{PageLog, Strategy};
-use sardonyx_storage::backbone::StorageOptions;
+use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_workload::complex_objects::{Generator, Mix, References, Scale};
 use std::time::Duration;

@@ -6,7 +6,7 @@
 //! the engine itself does (locks, log, memory) runs on the real cores and comes on top, as does what
 //! a sleeper wakes up late: how long work really took is measured.
 
-use sardonyx_storage::sync::futex::Mutex;
+use sardonyx_base::sync::futex::Mutex;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -8,8 +8,8 @@ use super::plan::{Figure, Parameter};
 use super::processors::Processors;
 use super::worker::{self, Load, LoadFailure};
 use super::{Expected, Row, Until};
+use sardonyx_base::sync::futex::Mutex;
 use sardonyx_multilevel::{Operation, PlainPages};
-use sardonyx_storage::sync::futex::Mutex;
 use sardonyx_workload::complex_objects::{Mix, References, Scale};
 use std::time::Duration;
 

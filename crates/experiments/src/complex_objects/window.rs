@@ -5,7 +5,7 @@
 //! system that completes few is not measured as slower or faster than it is. What the engine counted
 //! is looked at in the same instants.
 
-use sardonyx_storage::sync::futex::Mutex;
+use sardonyx_base::sync::futex::Mutex;
 use std::time::{Duration, Instant};
 
 /// How long a run is measured.

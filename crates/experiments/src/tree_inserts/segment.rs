@@ -9,7 +9,7 @@ use super::engine::{Session, Sharing, TreePeer, value};
 use super::shape::{B_PLUS, CACHE_OBLIVIOUS, Shape};
 use crate::error::Failure;
 use sardonyx_mapped::{Memory, Options, RunError, Segment, SegmentError, Transaction};
-use sardonyx_storage::backbone::StorageOptions;
+use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_structures::{Error, PAGE_SIZE, Page};
 use std::path::Path;

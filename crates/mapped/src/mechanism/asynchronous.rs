@@ -11,7 +11,7 @@
 use super::{Access, Mechanism};
 use crate::error::SegmentError;
 use crate::shared::ring::Change;
-use crate::view::kernel::{Kernel, can_lock, kernel, pages_may_vanish};
+use crate::view::linux::{Kernel, can_lock, kernel, pages_may_vanish};
 use crate::view::{CHUNK_PAGES, View};
 use rustix::mm::Advice;
 use sardonyx_storage::page::PAGE_SIZE;

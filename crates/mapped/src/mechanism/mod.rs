@@ -20,7 +20,7 @@ pub use signal::Signal;
 
 use crate::error::SegmentError;
 use crate::shared::ring::Change;
-use crate::view::{View, ViewKind, kernel};
+use crate::view::{View, ViewKind, linux};
 use std::fmt::Debug;
 use std::ops::Range;
 
@@ -54,8 +54,8 @@ impl MechanismKind {
     /// # Errors
     /// [`SegmentError::MechanismUnavailable`] if one was named that the kernel does not offer.
     pub fn resolve(self) -> Result<MechanismKind, SegmentError> {
-        match (self, kernel::kernel()) {
-            (MechanismKind::Best, Ok(_)) if kernel::pages_may_vanish() && !kernel::can_lock() => {
+        match (self, linux::kernel()) {
+            (MechanismKind::Best, Ok(_)) if linux::pages_may_vanish() && !linux::can_lock() => {
                 Ok(MechanismKind::Signal)
             }
             (MechanismKind::Best, Ok(_)) => Ok(MechanismKind::Asynchronous),

@@ -69,7 +69,7 @@ impl Mechanism for Signal {
     }
 
     fn reset(&mut self, view: &View) -> Result<(), SegmentError> {
-        // All at once: page by page it could be refused. The warden copied pages that no transaction has
+        // All at once: page by page it could be refused. The keeper copied pages that no transaction has
         // touched.
         if view.mapped() > 0 {
             view.protect(0, view.mapped(), MprotectFlags::empty())

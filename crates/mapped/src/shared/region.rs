@@ -27,8 +27,8 @@ use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
+use sardonyx_base::process::Process as ProcessMark;
 use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::process::Process as ProcessMark;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
@@ -591,7 +591,7 @@ impl Region {
         if pages <= kept {
             return Ok(());
         }
-        crate::view::kernel::lock(self.base(kept), ((pages - kept) as usize) * PAGE_SIZE)?;
+        crate::view::linux::lock(self.base(kept), ((pages - kept) as usize) * PAGE_SIZE)?;
         // Another thread may have kept as many; locking twice is locking.
         self.kept.fetch_max(pages, Ordering::SeqCst);
         Ok(())

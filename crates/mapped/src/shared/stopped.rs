@@ -11,8 +11,8 @@
 //! A holder that runs is waited for as long as it takes.
 
 use crate::error::SegmentError;
-use sardonyx_storage::process::Process;
-use sardonyx_storage::sync::futex::Mutex;
+use sardonyx_base::process::Process;
+use sardonyx_base::sync::futex::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

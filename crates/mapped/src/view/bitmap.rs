@@ -45,7 +45,7 @@ impl PageBits {
     #[inline]
     pub fn set(&self, page: u64) -> bool {
         let (word, bit) = self.word(page);
-        // The other bits of the word may be changed by the warden at the same time. A locked instruction
+        // The other bits of the word may be changed by the keeper at the same time. A locked instruction
         // is not needed to find that there is nothing to do.
         word.load(Ordering::Relaxed) & bit != 0 || word.fetch_or(bit, Ordering::Relaxed) & bit != 0
     }

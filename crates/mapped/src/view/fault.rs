@@ -3,7 +3,7 @@
 //!
 //! Source: the thesis, section 4.2.3 ("SIGSEGV").
 
-use super::kernel::kernel;
+use super::linux::kernel;
 use super::memory::{View, ViewKind};
 use crate::planted::{self, Step};
 use rustix::mm::MprotectFlags;
@@ -20,7 +20,7 @@ impl View {
             return false;
         };
         // The transaction's thread may have lent the memory to others, it may be at work on the view
-        // itself, and so may the warden. A thread that faults in its own turn is a fault of the
+        // itself, and so may the keeper. A thread that faults in its own turn is a fault of the
         // library's, and no wait ends it.
         let Some(turn) = self.turns.take_in_handler() else {
             return false;
@@ -64,7 +64,7 @@ impl View {
         }
     }
 
-    /// Another thread, or the warden, may have been faster, so that there was nothing left to do: then
+    /// Another thread, or the keeper, may have been faster, so that there was nothing left to do: then
     /// the access succeeds when it is tried again. If it fails once more and nothing was resolved
     /// in between, in the same thread, it is a fault of the program.
     fn try_again(&self, page: u64) -> bool {

@@ -15,12 +15,12 @@
 //!
 //! Source: the thesis, section 4.2.3 ("SIGSEGV").
 
-use super::kernel::free_guards;
+use super::linux::free_guards;
 use super::memory::View;
 use rustix::mm::MprotectFlags;
+use sardonyx_base::process::Process;
+use sardonyx_base::signals;
 use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::process::Process;
-use sardonyx_storage::signals;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr;

@@ -23,9 +23,9 @@ use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use crate::shared::region::Region;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
+use sardonyx_base::sync::futex::RawMutex;
+use sardonyx_base::sync::futex::RawMutexFace as _;
 use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::sync::futex::RawMutex;
-use sardonyx_storage::sync::futex::RawMutexFace as _;
 use std::cell::UnsafeCell;
 use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
@@ -67,7 +67,7 @@ pub struct View {
     pub(super) read_only: AtomicBool,
     /// A guarded page was touched outside of a transaction: the view is not to be trusted.
     pub(super) stale: AtomicBool,
-    /// Held by the session while it begins, ends or looks at the ring, and by the warden.
+    /// Held by the session while it begins, ends or looks at the ring, and by the keeper.
     pub(crate) steady: RawMutex,
     /// Who may change the states of pages.
     pub(super) turns: Turns,

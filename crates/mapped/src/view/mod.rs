@@ -3,8 +3,8 @@
 pub mod bitmap;
 mod fault;
 pub mod handler;
-pub mod kernel;
 mod lagging;
+pub mod linux;
 mod memory;
 mod ready;
 mod turn;

@@ -5,7 +5,7 @@
 //! asked for it; for a page that was made right counts as read. What it costs follows how many pages
 //! others changed: what base pages lack is noted (`view::lagging`).
 
-use super::kernel::kernel;
+use super::linux::kernel;
 use super::memory::View;
 use rustix::mm::MprotectFlags;
 use sardonyx_storage::page::PAGE_SIZE;

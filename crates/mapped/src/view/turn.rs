@@ -9,8 +9,8 @@
 //! A thread that asks for a turn that it has already is told so instead of waiting for itself: in
 //! the fault handler that is a fault of the library's own, which nothing can make right.
 
-use sardonyx_storage::signals::{self, Blocked};
-use sardonyx_storage::sync::futex::{RawMutex, RawMutexFace as _};
+use sardonyx_base::signals::{self, Blocked};
+use sardonyx_base::sync::futex::{RawMutex, RawMutexFace as _};
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

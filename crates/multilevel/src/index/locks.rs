@@ -74,7 +74,7 @@
 //! reverse order of the operations, as the engine does.
 
 use crate::pages::{Area, Pages, Stop};
-use sardonyx_lock::hash::SecretState;
+use sardonyx_base::hash::SecretState;
 use sardonyx_lock::{LockSpace, Mode};
 use std::hash::{BuildHasher, Hasher};
 

@@ -5,10 +5,10 @@
 use super::{Done, Transaction};
 use crate::error::{CompensationError, DatabaseError};
 use crate::nesting::executing;
-use crate::stage::spheres::{Member, MemberKind};
 use crate::strategy::Strategy;
 use crate::subtransaction::{Purpose, Subtransaction};
-use sardonyx_storage::user_code::message_of;
+use crate::unit_log::spheres::{Member, MemberKind};
+use sardonyx_base::user_code::message_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Transaction<'_> {

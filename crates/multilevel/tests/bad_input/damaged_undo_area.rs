@@ -7,8 +7,8 @@ use sardonyx_multilevel::undo::UNDO_AREA;
 use sardonyx_multilevel::{
     Database, DatabaseError, PAGE_SIZE, PageId, PageLog, Recorded, Strategy,
 };
-use sardonyx_storage::backbone::Backbone;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::engine::Engine;
 use sardonyx_storage::page::Address;
 use sardonyx_table::catalogue::Catalogue;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ fn unfinished(long: bool) -> SimulatedDisk {
 fn overwrite(disk: &SimulatedDisk, place: u64, offset: usize, bytes: &[u8]) {
     let mut storage = small();
     storage.threaded = false;
-    let opened = Backbone::open(Arc::new(disk.clone()), storage).expect("opens");
+    let opened = Engine::open(Arc::new(disk.clone()), storage).expect("opens");
     let (mut store, mut filling) = (opened.store, opened.filling);
     let catalogue = Catalogue::read(&mut store).expect("readable");
     let number = catalogue
@@ -69,15 +69,15 @@ fn overwrite(disk: &SimulatedDisk, place: u64, offset: usize, bytes: &[u8]) {
     assert!(filling.builder().end_transaction());
     filling.transaction_ended();
     let group = filling.seal().expect("a group");
-    let (commit, number) = (opened.backbone.commit().clone(), group.header().number);
+    let (commit, number) = (opened.engine.commit().clone(), group.header().number);
     commit.write_directly(group);
     commit.wait(number, &Nothing).expect("durable");
 }
 
 struct Nothing;
 
-impl sardonyx_storage::log::commit::GroupSource for Nothing {
-    fn try_seal(&self) -> Option<sardonyx_storage::log::writer::SealedGroup> {
+impl sardonyx_storage::log::writer::GroupSource for Nothing {
+    fn try_seal(&self) -> Option<sardonyx_storage::log::seal::SealedGroup> {
         None
     }
 }
@@ -93,9 +93,7 @@ fn undo_pages(disk: &SimulatedDisk) -> Vec<Vec<u8>> {
     let mut storage = small();
     storage.threaded = false;
     let disk = disk.restart(Faults::default());
-    let mut store = Backbone::open(Arc::new(disk), storage)
-        .expect("opens")
-        .store;
+    let mut store = Engine::open(Arc::new(disk), storage).expect("opens").store;
     let catalogue = Catalogue::read(&mut store).expect("readable");
     let number = catalogue
         .area(UNDO_AREA)

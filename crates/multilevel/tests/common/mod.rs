@@ -5,8 +5,8 @@ use sardonyx_multilevel::{
     Area, Database, DatabaseError, Inverse, LockRequests, LockSpace, Mode, Operation, Options,
     PAGE_SIZE, PageId, PageLog, Pages, Recorded, Stop, Strategy,
 };
-use sardonyx_storage::backbone::StorageOptions;
 use sardonyx_storage::disk::SimulatedDisk;
+use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
 use std::sync::Arc;
 

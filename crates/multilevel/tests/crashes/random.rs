@@ -3,7 +3,8 @@
 
 use super::schedule::Step::{self, *};
 use super::world::{Setup, World, crash_at};
-use sardonyx_storage::disk::{Faults, Random};
+use sardonyx_base::random::Random;
+use sardonyx_storage::disk::Faults;
 
 const WORLDS: u64 = 500;
 const LIVES: u64 = 4;

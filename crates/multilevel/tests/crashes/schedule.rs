@@ -403,8 +403,8 @@ impl<'d> Life<'d> {
                 let _ = done.send(());
                 outcome
             });
-            let backbone = self.database.backbone();
-            let (log, disk) = (backbone.commit().clone(), backbone.disk().clone());
+            let engine = self.database.engine();
+            let (log, disk) = (engine.commit().clone(), engine.disk().clone());
             let wait = move || {
                 let _ = go.send(());
                 // Once the engine has stopped, the steps beside may end in an abort that waits for this

@@ -11,8 +11,8 @@ use super::operations::{Add, AddThrough, Insert, Push};
 use super::schedule::{Life, Step, Stopped};
 use super::state::AreaSet;
 use sardonyx_multilevel::{Database, DatabaseError, Options, PageLog, Release, Strategy, Undone};
-use sardonyx_storage::backbone::StorageOptions;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
 use std::sync::Arc;
 

@@ -3,15 +3,15 @@
 //! its copy has seen half an operation.
 #![allow(dead_code)] // Each test file uses a part of it.
 
+use sardonyx_base::sync::thread;
 use sardonyx_multilevel::{
     Area, CallError, Change, CommitError, Database, DatabaseError, Inverse, LockRequests,
     LockSpace, Mode, Operation, Options, PAGE_SIZE, PageId, PageLog, Pages, Recorded, Release,
     Stop, Strategy,
 };
-use sardonyx_storage::backbone::StorageOptions;
 use sardonyx_storage::disk::SimulatedDisk;
+use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
-use sardonyx_storage::sync::thread;
 use std::sync::Arc;
 
 /// Reading excludes whatever changes; adding goes with adding.

@@ -1,7 +1,7 @@
 //! A proxy between a primary and its standby that knows where messages begin and end, and cuts a
 //! connection or damages a message as planned.
 
-use sardonyx_storage::sync::futex::{Condvar, Mutex};
+use sardonyx_base::sync::futex::{Condvar, Mutex};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;

@@ -12,9 +12,9 @@
 //!
 //! Source: Li & Naughton, section 2, "Checkpointing" and "Recovery".
 
-use super::ring::Ring;
 use super::shadow::Shadow;
 use super::slot::{CompleteCheckpoint, SLOT_HEADER_BYTES, SlotHeader};
+use super::slot_map::SlotMap;
 use super::{BackupFile, CheckpointError, StripeLayout};
 use crate::disk::{AlignedBuffer, Disk};
 use crate::journal::Archiver;
@@ -64,7 +64,7 @@ pub struct CheckpointStatistics {
 #[derive(Debug)]
 pub(crate) struct Resume {
     /// The ring as recovery found it.
-    pub ring: Ring,
+    pub ring: SlotMap,
     /// The last complete checkpoint.
     pub complete: CompleteCheckpoint,
     /// The largest checkpoint number on disk.
@@ -87,7 +87,7 @@ pub struct Checkpointer {
     disk: Arc<dyn Disk>,
     layout: StripeLayout,
     shadow: Shadow,
-    ring: Ring,
+    ring: SlotMap,
     /// Opened at the first write: recovery alone changes nothing.
     backup: Option<BackupFile>,
     archiver: Option<Archiver>,
@@ -105,7 +105,7 @@ impl Checkpointer {
     /// log's start. `archiver`: for one stripe of the database (the first), if journals are kept.
     pub fn new(disk: Arc<dyn Disk>, shadow: Shadow, archiver: Option<Archiver>) -> Self {
         let resume = Resume {
-            ring: Ring::new(),
+            ring: SlotMap::new(),
             complete: CompleteCheckpoint::NONE,
             last_number: 0,
             position: LogPosition::START,

@@ -4,8 +4,8 @@ use super::install::InstallError;
 use crate::disk::DiskError;
 use crate::journal::JournalError;
 use crate::log::record::RecordError;
-use crate::process::{FORKED, Forked};
 use crate::store::StoreError;
+use sardonyx_base::process::{FORKED, Forked};
 use std::sync::Arc;
 
 /// A failed checkpoint operation. After any of them but [`CheckpointError::AlreadyWriting`],

@@ -29,9 +29,9 @@ pub mod checkpointer;
 mod error;
 mod install;
 mod interval;
-pub mod ring;
 pub mod shadow;
 pub mod slot;
+pub mod slot_map;
 mod stage;
 pub mod standby;
 

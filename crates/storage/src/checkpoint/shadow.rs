@@ -10,7 +10,7 @@ use super::StripeLayout;
 use super::install::{InstallError, Installed, Striped, Whole, install};
 use crate::page::PAGE_SIZE;
 use crate::store::{PageStore, StoreError};
-use crate::sync::futex::Mutex;
+use sardonyx_base::sync::futex::Mutex;
 
 /// The pages of one stripe.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Shadow {
         };
         std::thread::scope(|scope| {
             for _ in 1..workers {
-                crate::signals::spawn_scoped(scope, copy);
+                sardonyx_base::signals::spawn_scoped(scope, copy);
             }
             copy();
         });

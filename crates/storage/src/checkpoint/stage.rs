@@ -19,12 +19,12 @@ use super::interval::CheckpointInterval;
 use super::{CheckpointError, Checkpointer, Progress, RemoteProgress};
 use crate::log::feed::Feed;
 use crate::log::pool::DurableGroup;
-use crate::log::room::Room;
 use crate::log::segment::Segments;
+use crate::log::supply::SegmentSupply;
 use crate::log::{LogError, LogPosition};
-use crate::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use crate::sync::{Condvar, Mutex};
-use crate::user_code::{message_of, wake};
+use sardonyx_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use sardonyx_base::sync::{Condvar, Mutex};
+use sardonyx_base::user_code::{message_of, wake};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub struct CheckpointStage {
     stripes: Vec<Mutex<Stripe>>,
     feeds: Vec<Arc<Feed>>,
     pub(super) segments: Arc<Segments>,
-    pub(super) room: Arc<Room>,
+    pub(super) room: Arc<SegmentSupply>,
     interval: CheckpointInterval,
     /// One for each stripe; a single one if the checkpoints are taken at a standby.
     pub(super) status: Mutex<Vec<Status>>,
@@ -133,7 +133,7 @@ impl CheckpointStage {
         checkpointers: Vec<Checkpointer>,
         feeds: Vec<Arc<Feed>>,
         segments: Arc<Segments>,
-        room: Arc<Room>,
+        room: Arc<SegmentSupply>,
         interval: CheckpointInterval,
         threaded: bool,
     ) -> Self {
@@ -154,7 +154,7 @@ impl CheckpointStage {
         checkpointers: Vec<Checkpointer>,
         feeds: Vec<Arc<Feed>>,
         segments: Arc<Segments>,
-        room: Arc<Room>,
+        room: Arc<SegmentSupply>,
         interval: CheckpointInterval,
         threaded: bool,
         status: Vec<Status>,
@@ -500,7 +500,7 @@ impl CheckpointStage {
 
     /// Without threads: takes a checkpoint, and returns whether it freed some segment of the log.
     /// With threads, or at a standby: asks for one that has everything before `position`, and
-    /// returns at once whether the log's [`Room`] will hear of it in any case: that it is complete,
+    /// returns at once whether the log's [`SegmentSupply`] will hear of it in any case: that it is complete,
     /// or why it is not.
     ///
     /// # Errors

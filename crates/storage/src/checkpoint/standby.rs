@@ -13,17 +13,17 @@
 use super::stage::{CheckpointStage, Status};
 use super::{CheckpointError, CheckpointInterval};
 use crate::disk::Disk;
-use crate::log::commit::GroupCommit;
 use crate::log::group::GroupHeader;
 use crate::log::reader::{LogReader, group_before};
-use crate::log::room::Room;
 use crate::log::segment::{LOG_DIRECTORY, Segments, segment_of_file};
+use crate::log::supply::SegmentSupply;
+use crate::log::writer::LogWriter;
 use crate::log::{LogError, LogPosition, Lsn};
 use crate::manifest::Manifest;
-use crate::process::FORKED;
 use crate::store::{PageStore, StoreError};
-use crate::sync::futex::Mutex;
-use crate::user_code::wake;
+use sardonyx_base::process::FORKED;
+use sardonyx_base::sync::futex::Mutex;
+use sardonyx_base::user_code::wake;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -161,7 +161,7 @@ pub struct RemoteProgress {
 pub struct ShippedLog {
     disk: Arc<dyn Disk>,
     manifest: Manifest,
-    commit: Arc<GroupCommit>,
+    commit: Arc<LogWriter>,
     stage: Arc<CheckpointStage>,
     closing: Arc<Closing>,
 }
@@ -177,7 +177,7 @@ impl ShippedLog {
     pub(crate) fn new(
         disk: Arc<dyn Disk>,
         manifest: Manifest,
-        commit: Arc<GroupCommit>,
+        commit: Arc<LogWriter>,
         stage: Arc<CheckpointStage>,
     ) -> Self {
         ShippedLog {
@@ -349,7 +349,11 @@ impl ShippedLog {
 impl CheckpointStage {
     /// The stage of a database whose checkpoints are taken at a standby: nothing runs here; the
     /// log is needed from `needed_from` until the standby says otherwise.
-    pub fn at_standby(needed_from: LogPosition, segments: Arc<Segments>, room: Arc<Room>) -> Self {
+    pub fn at_standby(
+        needed_from: LogPosition,
+        segments: Arc<Segments>,
+        room: Arc<SegmentSupply>,
+    ) -> Self {
         let status = Status {
             needed_from,
             complete_from: LogPosition::START,

@@ -19,15 +19,11 @@
 mod buffer;
 mod check;
 mod error;
-mod inherited;
-mod random;
 mod real;
 mod simulated;
 
 pub use buffer::AlignedBuffer;
 pub use error::DiskError;
-pub(crate) use inherited::leave_parents_locks;
-pub use random::{Random, system_random};
 pub use real::RealDisk;
 pub use simulated::{Faults, SimulatedDisk};
 

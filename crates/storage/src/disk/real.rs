@@ -6,13 +6,13 @@
 //! read or write) they go through it, and nothing else changes: the alignment rule stays, so that a
 //! program tested here works there.
 
-use super::inherited::Inherited;
 use super::{
     Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile, DiskLock, check,
 };
-use crate::process::Process;
 use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
+use sardonyx_base::inherited::Inherited;
+use sardonyx_base::process::Process;
 use std::fs::File;
 use std::io::{self, IoSlice};
 use std::os::fd::AsFd;

@@ -4,13 +4,14 @@
 
 use super::archive::ArchiveEnd;
 use super::{Archiver, JournalError, JournalReader, Retention};
-use crate::disk::{Disk, Faults, Random, SimulatedDisk};
+use crate::disk::{Disk, Faults, SimulatedDisk};
 use crate::log::LogPosition;
 use crate::log::record::Records;
+use crate::log::seal::{GroupBuilder, SealedGroup, Sequencer};
 use crate::log::segment::{Prepared, Segments};
-use crate::log::writer::{GroupBuilder, SealedGroup, Sequencer};
 use crate::manifest::Manifest;
 use crate::page::PAGE_SIZE;
+use sardonyx_base::random::Random;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 
 use super::Lsn;
 use crate::disk::DiskError;
-use crate::process::{FORKED, Forked};
+use sardonyx_base::process::{FORKED, Forked};
 use std::sync::Arc;
 
 /// A failed log operation.

@@ -10,7 +10,7 @@
 //! Source: Li & Naughton, section 2, "Checkpointing" (the checkpoint queue).
 
 use super::pool::DurableGroup;
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -3,33 +3,33 @@
 //! - [`record`]: after-images of byte ranges and journal rows, and how they are encoded;
 //! - [`group`]: the commit group, the unit that is valid whole or not at all (I4);
 //! - [`segment`]: the files;
-//! - [`writer`]: a group in memory, and where the next one goes;
-//! - [`filling`]: the group that is being filled, and when it is closed;
+//! - [`seal`]: a group in memory, and where the next one goes;
+//! - [`open_group`]: the group that is being filled, and when it is closed;
 //! - [`policy`]: by what rule it is closed, and the bounds;
-//! - [`commit`]: group commit, from sealed to acknowledged;
+//! - [`writer`]: group commit, from sealed to acknowledged;
 //! - [`durable`]: groups in flight, and what is durable in order;
 //! - [`statistics`]: what the stage did;
 //! - `waiting`: who waits for a group;
 //! - [`pool`]: a bounded number of group buffers;
-//! - [`room`]: segments prepared ahead of the writers;
+//! - [`supply`]: segments prepared ahead of the writers;
 //! - [`feed`]: durable groups on their way to a checkpointer;
 //! - [`reader`]: reading it back, and telling the log's end from corruption.
 //!
 //! Source: Li & Naughton, section 2, "Logging".
 
-pub mod commit;
 pub mod durable;
 mod error;
 pub mod feed;
-pub mod filling;
 pub mod group;
+pub mod open_group;
 pub mod policy;
 pub mod pool;
 pub mod reader;
 pub mod record;
-pub mod room;
+pub mod seal;
 pub mod segment;
 pub mod statistics;
+pub mod supply;
 mod waiting;
 pub mod writer;
 

@@ -2,10 +2,10 @@
 //! checkpointer lags, whoever needs a buffer for the next group waits here, and that slows the
 //! writers down to what the slowest stage can do.
 
-use super::writer::SealedGroup;
+use super::seal::SealedGroup;
 use crate::disk::AlignedBuffer;
-use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
+use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 
 /// A bounded set of buffers.

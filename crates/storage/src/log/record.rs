@@ -109,7 +109,7 @@ pub struct RecordError {
 ///
 /// ```
 /// use sardonyx_storage::log::record::{Body, Records};
-/// use sardonyx_storage::log::writer::GroupBuilder;
+/// use sardonyx_storage::log::seal::GroupBuilder;
 /// use sardonyx_storage::page::Address;
 ///
 /// let mut group = GroupBuilder::with_capacity(4096);

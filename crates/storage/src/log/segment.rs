@@ -16,8 +16,8 @@
 
 use super::{LogError, LogLayout, Lsn};
 use crate::disk::{Access, Create, Disk, DiskFile};
-use crate::process::Process;
-use crate::sync::futex::Mutex;
+use sardonyx_base::process::Process;
+use sardonyx_base::sync::futex::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -156,7 +156,7 @@ impl Segments {
         } else if files.live.len() as u64 >= self.segments_max {
             return Ok(Prepared::NoRoom);
         } else {
-            // Filling a file takes long, and whoever writes a group asks for its file meanwhile.
+            // OpenGroup a file takes long, and whoever writes a group asks for its file meanwhile.
             drop(files);
             self.create(&name)?;
         }

@@ -1,7 +1,7 @@
 //! What the logging stage did, in numbers: counters that the writers add to, and a reading of them.
 
-use super::writer::SealedGroup;
-use crate::sync::atomic::{AtomicU64, Ordering};
+use super::seal::SealedGroup;
+use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Counters since the database was opened. Each is right; together they are not one moment's.

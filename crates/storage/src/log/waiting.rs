@@ -3,9 +3,9 @@
 //! Threads park on one of a few words, chosen by the group's number, so that a finished group wakes
 //! its own waiters, all of them with one system call, and nobody else's.
 
-use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::sync::{Mutex, ParkingWord};
-use crate::user_code::wake;
+use sardonyx_base::sync::atomic::{AtomicU32, Ordering};
+use sardonyx_base::sync::{Mutex, ParkingWord};
+use sardonyx_base::user_code::wake;
 use std::ops::Range;
 use std::task::Waker;
 

@@ -3,13 +3,14 @@
 
 use super::{Recovered, RecoveryError, RecoveryOptions, recover};
 use crate::checkpoint::{Checkpointer, Progress};
-use crate::disk::{Disk, Faults, Random, SimulatedDisk};
+use crate::disk::{Disk, Faults, SimulatedDisk};
 use crate::journal::{JournalReader, Retention};
+use crate::log::seal::{GroupBuilder, SealedGroup, Sequencer};
 use crate::log::segment::{Prepared, Segments};
-use crate::log::writer::{GroupBuilder, SealedGroup, Sequencer};
 use crate::log::{LogPosition, Lsn};
 use crate::manifest::Manifest;
 use crate::page::{Address, PAGE_SIZE};
+use sardonyx_base::random::Random;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

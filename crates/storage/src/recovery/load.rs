@@ -23,14 +23,14 @@
 
 use super::error::RecoveryError;
 use super::report::StripeReport;
-use crate::checkpoint::ring::Ring;
 use crate::checkpoint::slot::{CompleteCheckpoint, SlotHeader, SlotState};
+use crate::checkpoint::slot_map::SlotMap;
 use crate::checkpoint::{BackupFile, StripeLayout};
 use crate::disk::{AlignedBuffer, Disk, DiskError};
 use crate::log::LogPosition;
 use crate::page::PAGE_SIZE;
 use crate::store::PageStore;
-use crate::sync::futex::Mutex;
+use sardonyx_base::sync::futex::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -45,7 +45,7 @@ type Version = (SlotHeader, u64);
 #[derive(Debug)]
 pub(super) struct LoadedStripe {
     pub layout: StripeLayout,
-    pub ring: Ring,
+    pub ring: SlotMap,
     pub complete: CompleteCheckpoint,
     /// The newest position of a block: the log must reach there.
     pub newest_position: LogPosition,
@@ -164,7 +164,7 @@ fn read_headers(file: &BackupFile) -> Result<Vec<(u64, SlotState)>, DiskError> {
 fn on_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads)
-            .map(|_| crate::signals::spawn_scoped(scope, &work))
+            .map(|_| sardonyx_base::signals::spawn_scoped(scope, &work))
             .collect();
         let mut results = vec![work()];
         for other in others {
@@ -379,7 +379,7 @@ fn judge<'a>(
         .collect();
     Ok(LoadedStripe {
         layout: survey.layout,
-        ring: Ring::resume(slots, report.slots),
+        ring: SlotMap::resume(slots, report.slots),
         complete,
         newest_position: newest_position.unwrap_or(LogPosition::START),
         report,

@@ -3,7 +3,8 @@
 //! cache shows, goes on and acknowledges; and then the cut takes all that nobody made stable.
 
 use super::exploration::World;
-use crate::disk::{Faults, Random};
+use crate::disk::Faults;
+use sardonyx_base::random::Random;
 
 /// What ends the first process that matters.
 #[derive(Clone, Copy, Debug)]

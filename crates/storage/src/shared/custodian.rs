@@ -20,13 +20,13 @@ use super::custody::{Custody, CustodyError};
 use super::opening::CUSTODIAN_FILE;
 use super::preparing::{Preparation, Preparing};
 use super::{SharedLogError, SharedLogState};
-use crate::backbone::StorageOptions;
 use crate::disk::{Disk, DiskLock};
+use crate::engine::StorageOptions;
 use crate::manifest::Manifest;
 use crate::supervisor::{Supervisor, join};
-use crate::sync::futex::Mutex;
-use crate::sync::thread::JoinHandle;
-use crate::user_code::message_of;
+use sardonyx_base::sync::futex::Mutex;
+use sardonyx_base::sync::thread::JoinHandle;
+use sardonyx_base::user_code::message_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -205,7 +205,7 @@ impl Office {
         let done = AtomicBool::new(false);
         let died = Mutex::new(None);
         let outcome = std::thread::scope(|scope| {
-            crate::signals::spawn_scoped(scope, || {
+            sardonyx_base::signals::spawn_scoped(scope, || {
                 let prepare = AssertUnwindSafe(|| self.prepare(&preparing, &done));
                 if let Err(payload) = catch_unwind(prepare) {
                     *died.lock() = Some(message_of(payload));

@@ -14,21 +14,21 @@
 
 use super::preparing::{Preparation, Preparing};
 use super::state::SharedLogState;
-use crate::backbone::StorageOptions;
 use crate::checkpoint::{CheckpointError, CheckpointStage, Checkpointer};
 use crate::disk::{Disk, DiskError};
+use crate::engine::StorageOptions;
 use crate::log::feed::Feed;
 use crate::log::group::GroupHeader;
 use crate::log::pool::{BufferPool, DurableGroup};
 use crate::log::reader::LogReader;
-use crate::log::room::Room;
+use crate::log::seal::SealedGroup;
 use crate::log::segment::Segments;
-use crate::log::writer::SealedGroup;
+use crate::log::supply::SegmentSupply;
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
 use crate::recovery::{RecoveryError, RecoveryOptions, recover_until};
 use crate::supervisor::{Supervisor, join};
-use crate::sync::thread::JoinHandle;
+use sardonyx_base::sync::thread::JoinHandle;
 use std::sync::Arc;
 
 /// Groups in memory at once: read, or waiting for the checkpointers.
@@ -153,7 +153,7 @@ impl Custody {
         let segments = Segments::open(disk.clone(), layout, needed_from, segments_max)?;
         let segments = Arc::new(segments);
         // The stage says to it what is freed; nobody waits there.
-        let room = Arc::new(Room::new(segments.clone(), false));
+        let room = Arc::new(SegmentSupply::new(segments.clone(), false));
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let threaded = options.threaded;
         let stage = Arc::new(CheckpointStage::new(

@@ -5,10 +5,11 @@
 use super::mortal::{Death, Mortal};
 use super::world::World;
 use super::{SharedLogError, join, open_first};
-use crate::backbone::{Backbone, OpenError};
-use crate::disk::{Disk, Faults, Random};
+use crate::disk::{Disk, Faults};
+use crate::engine::{Engine, OpenError};
 use crate::log::segment::{LOG_DIRECTORY, segment_of_file};
 use crate::verify::verify;
+use sardonyx_base::random::Random;
 use std::sync::Arc;
 
 /// What happens in the middle life of an exploration.
@@ -129,11 +130,11 @@ fn open_alone_and_shared_exclude_each_other() {
     let mut world = World::new(3, "alone or shared".into());
     let disk: Arc<dyn Disk> = Arc::new(world.simulated.clone());
     let life = world.open_safely().unwrap();
-    let refused = Backbone::open(disk.clone(), world.options.clone()).unwrap_err();
+    let refused = Engine::open(disk.clone(), world.options.clone()).unwrap_err();
     assert!(matches!(refused, OpenError::Locked { .. }), "{refused}");
     assert!(open_first(&disk, &world.options).unwrap().is_none());
     drop(life);
-    let opened = Backbone::open(disk.clone(), world.options.clone()).unwrap();
+    let opened = Engine::open(disk.clone(), world.options.clone()).unwrap();
     for refused in [open_first(&disk, &world.options).err(), join(&disk).err()] {
         assert!(matches!(refused, Some(OpenError::Locked { .. })));
     }

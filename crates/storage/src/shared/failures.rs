@@ -4,8 +4,8 @@
 use super::world::{Process, World};
 use super::{Custody, LogLeader, SharedLogError};
 use crate::disk::{Disk, Faults};
+use crate::log::seal::GroupBuilder;
 use crate::log::segment::segment_file;
-use crate::log::writer::GroupBuilder;
 use crate::page::{Address, PAGE_SIZE};
 use std::sync::Arc;
 

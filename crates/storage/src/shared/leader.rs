@@ -26,7 +26,7 @@ use crate::log::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader, group_
 use crate::log::segment::segment_file;
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
-use crate::process::Process;
+use sardonyx_base::process::Process;
 use std::sync::Arc;
 
 /// A buffer that a large group made longer is given back after it.
@@ -75,7 +75,7 @@ impl LogLeader {
     }
 
     /// Writes one commit group durably at the log's end, and moves the end. `records`: encoded redo
-    /// records, whole when put together ([`crate::log::writer::GroupBuilder`] encodes them);
+    /// records, whole when put together ([`crate::log::seal::GroupBuilder`] encodes them);
     /// `transactions` of them are marked as the last of theirs. `tail`: the caller's position after
     /// these records, published together with the log's end.
     ///

@@ -14,14 +14,14 @@
 //! - [`Custodian`]: its threads, and who takes over when that process dies.
 //!
 //! The log, the backup and the manifest are those of every database, and so are recovery and the
-//! standby: such a directory opens with [`crate::backbone::Backbone`], and the other way round.
+//! standby: such a directory opens with [`crate::engine::Engine`], and the other way round.
 //!
 //! Invariants: I1, I2, I4, I5, I6, I7, I9, I10; each part says how.
 //!
 //! ```
-//! use sardonyx_storage::backbone::StorageOptions;
+//! use sardonyx_storage::engine::StorageOptions;
 //! use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
-//! use sardonyx_storage::log::writer::GroupBuilder;
+//! use sardonyx_storage::log::seal::GroupBuilder;
 //! use sardonyx_storage::page::Address;
 //! use sardonyx_storage::shared::{LogLeader, SharedLogState, join, lock_opening, open_first};
 //! use std::sync::Arc;

@@ -5,9 +5,10 @@
 //! To be killed is to unwind with [`Killed`]: no code of the killed process runs afterwards, but for
 //! destructors, which give its advisory locks back like the operating system.
 
+use crate::disk::SimulatedDisk;
 use crate::disk::{Access, Create, DIRECT_ALIGNMENT, Disk, DiskError, DiskFile, DiskLock};
-use crate::disk::{Random, SimulatedDisk};
-use crate::sync::futex::Mutex;
+use sardonyx_base::random::Random;
+use sardonyx_base::sync::futex::Mutex;
 use std::any::Any;
 use std::sync::Arc;
 

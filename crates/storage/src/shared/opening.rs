@@ -18,9 +18,9 @@
 
 use super::Custody;
 use super::state::SharedLogState;
-use crate::backbone::{LOCK_FILE, OpenError, StorageOptions, read_or_create};
 use crate::checkpoint::CheckpointPlace;
 use crate::disk::{Disk, DiskError, DiskLock};
+use crate::engine::{LOCK_FILE, OpenError, StorageOptions, read_or_create};
 use crate::log::LogPosition;
 use crate::manifest::{Manifest, ManifestError};
 use crate::recovery::{RecoveryOptions, RecoveryReport, recover};

@@ -7,7 +7,7 @@ use super::state::SharedLogState;
 use crate::checkpoint::{CheckpointStage, Waiting};
 use crate::log::segment::{Prepared, Segments};
 use crate::log::{LogError, LogPosition, Lsn};
-use crate::sync::futex::Mutex;
+use sardonyx_base::sync::futex::Mutex;
 use std::sync::Arc;
 
 /// Segments prepared beyond the one being written.

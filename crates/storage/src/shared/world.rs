@@ -8,15 +8,16 @@
 
 use super::mortal::{Death, Killed, Mortal};
 use super::{Custody, LogLeader, SharedLock, SharedLogError, SharedLogState, join, open_first};
-use crate::backbone::{Backbone, StorageOptions};
-use crate::disk::{Disk, Faults, Random, SimulatedDisk};
+use crate::disk::{Disk, Faults, SimulatedDisk};
+use crate::engine::{Engine, StorageOptions};
 use crate::journal::JournalReader;
-use crate::log::filling::Refusal;
+use crate::log::open_group::Refusal;
 use crate::log::policy::GroupLimits;
-use crate::log::writer::GroupBuilder;
+use crate::log::seal::GroupBuilder;
 use crate::manifest::Manifest;
 use crate::page::{Address, PAGE_SIZE};
 use crate::recovery::{RecoveryOptions, recover};
+use sardonyx_base::random::Random;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
@@ -435,14 +436,14 @@ impl World {
     /// Opens the database alone, as every other way does, commits and closes.
     pub(super) fn alone(&mut self, groups: usize) -> Result<(), Over> {
         let disk: Arc<dyn Disk> = Arc::new(self.simulated.clone());
-        let opened = match Backbone::open(disk, self.options.clone()) {
+        let opened = match Engine::open(disk, self.options.clone()) {
             Ok(opened) => opened,
             Err(error) => return Err(self.over(&error)),
         };
         let mut filling = opened.filling;
         let transactions = filling.next().transactions as usize;
         self.check_recovered(transactions, opened.store.bytes());
-        let (commit, stage) = (opened.backbone.commit(), opened.backbone.checkpoint());
+        let (commit, stage) = (opened.engine.commit(), opened.engine.checkpoint());
         for _ in 0..groups {
             if let Err(Refusal::NoRoom(at)) = filling.admit() {
                 let position = filling.next();

@@ -5,7 +5,7 @@
 #![allow(dead_code, reason = "every test program uses its own part")]
 
 use sardonyx_storage::log::record::{Body, Records};
-use sardonyx_storage::log::writer::GroupBuilder;
+use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::{

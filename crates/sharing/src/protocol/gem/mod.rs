@@ -45,7 +45,7 @@ use super::{
     UpdateStrategy,
 };
 use operation::{Effects, Operation};
-use sardonyx_lock::hash::IntegerMap;
+use sardonyx_base::hash::IntegerMap;
 use smallvec::SmallVec;
 
 /// How GEM locking is to work.

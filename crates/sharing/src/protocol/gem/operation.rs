@@ -8,8 +8,8 @@ use crate::protocol::entry::LockOwner;
 use crate::protocol::mode::{PAGE_LOCKS, writes};
 use crate::protocol::probe::Probe;
 use crate::protocol::{Entry, LockMode, NodeId, Outcome, Psn, TransactionId, UpdateStrategy};
+use sardonyx_base::hash::IntegerSet;
 use sardonyx_lock::Answer;
-use sardonyx_lock::hash::IntegerSet;
 use smallvec::SmallVec;
 
 /// Something to be done to an entry.

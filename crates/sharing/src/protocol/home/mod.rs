@@ -17,7 +17,7 @@ mod authorisation;
 pub(crate) use authorisation::Authorisation;
 
 use super::{Counters, LockMode, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId};
-use sardonyx_lock::hash::{IntegerMap, IntegerSet};
+use sardonyx_base::hash::{IntegerMap, IntegerSet};
 use smallvec::SmallVec;
 
 /// How far a lock of a transaction has come.

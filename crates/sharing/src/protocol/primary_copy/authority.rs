@@ -7,7 +7,7 @@
 use crate::protocol::entry::LockOwner;
 use crate::protocol::mode::{PAGE_LOCKS, writes};
 use crate::protocol::{LockMode, NodeId, Outcome, PageId, Psn, TransactionId};
-use sardonyx_lock::hash::{IntegerMap, IntegerSet};
+use sardonyx_base::hash::{IntegerMap, IntegerSet};
 use sardonyx_lock::{Answer, LockQueue};
 use smallvec::SmallVec;
 

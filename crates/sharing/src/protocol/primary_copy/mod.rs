@@ -42,8 +42,8 @@ use super::{
     TransactionId, UpdateStrategy, Versions,
 };
 use authority::{AuthorityTable, Woken};
+use sardonyx_base::hash::IntegerMap;
 use sardonyx_lock::Answer;
-use sardonyx_lock::hash::IntegerMap;
 use smallvec::SmallVec;
 
 /// Which node has the authority for a page. Every node must have the same answer, always.

@@ -5,7 +5,8 @@
 //! a crash is always one that was really there at some time: a later image of a sector contains the
 //! earlier ones, as in a page cache.
 
-use super::super::{Random, SECTOR_SIZE};
+use super::super::SECTOR_SIZE;
+use sardonyx_base::random::Random;
 
 /// Which of the unsynced things survive a crash, or a failed sync. Data, lengths and directory
 /// entries each have their own, since each may reach the disk without the others.

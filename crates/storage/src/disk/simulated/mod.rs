@@ -18,9 +18,9 @@ mod names;
 mod state;
 
 use super::{Access, Create, Disk, DiskError, DiskFile, DiskLock, check};
-use crate::process::Process;
-use crate::sync::futex::Mutex;
 use names::FileNumber;
+use sardonyx_base::process::Process;
+use sardonyx_base::sync::futex::Mutex;
 use state::{Holders, State};
 use std::fmt;
 use std::io;

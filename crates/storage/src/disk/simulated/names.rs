@@ -8,8 +8,9 @@
 //! A directory is a name too: a new one is only stable when the directory that it is entered in was
 //! synced. One that is lost takes with it all that is in it, whatever was synced there.
 
-use super::super::{Random, check};
+use super::super::check;
 use super::content::Survival;
+use sardonyx_base::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of a file, for as long as anything refers to it.

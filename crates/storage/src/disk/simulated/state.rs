@@ -5,12 +5,13 @@
 //! nothing. An operation at which the process is killed is done wholly, in part or not at all, and
 //! is not synced; the machine has what was done.
 
-use super::super::{Create, Random, SECTOR_SIZE, check};
+use super::super::{Create, SECTOR_SIZE, check};
 use super::Faults;
 use super::content::Content;
 use super::names::{FileNumber, Names};
-use crate::sync::futex::Condvar;
 use rustix::io::Errno;
+use sardonyx_base::random::Random;
+use sardonyx_base::sync::futex::Condvar;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;

@@ -9,14 +9,14 @@
 //!
 //! Source: paper 003, section 2, "Deferred Log Writes".
 
-use super::{Stage, push};
+use super::{UnitLog, push};
 use crate::changes::{Changed, merge};
 use crate::error::DatabaseError;
 use crate::pages::Page;
 use crate::sphere::{Spheres, SubtransactionNumber, Taken};
 use crate::strategy::PageLog;
 use crate::undo::entry::{Entry, entry_bytes};
-use sardonyx_lock::hash::IntegerMap;
+use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ impl Member {
     }
 }
 
-impl Stage {
+impl UnitLog {
     /// S2/PS: before the first change of a page by a subtransaction, which has locked it exclusively.
     pub fn begin_to_write(&mut self, page: PageId) {
         if let Some(dirty) = self.unwritten.dirty.get_mut(&page.0)
@@ -187,7 +187,7 @@ impl Stage {
     }
 
     /// S2/PS: the end of a transaction, committed or compensated: its spheres in one unit. Returns the
-    /// same as [`Stage::end_of_transaction`].
+    /// same as [`UnitLog::end_of_transaction`].
     pub fn end_in_spheres(
         &mut self,
         transaction: u64,

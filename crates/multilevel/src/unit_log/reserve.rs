@@ -11,9 +11,9 @@
 //!
 //! Invariant (I14): the pages that there are and those that are reserved are no more than the limit.
 
-use super::Stage;
+use super::UnitLog;
 use crate::error::DatabaseError;
-use sardonyx_lock::hash::IntegerMap;
+use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::StoreError;
 
@@ -53,7 +53,7 @@ impl PageReserve {
         limit.saturating_sub(reserved)
     }
 
-    /// Takes pages for a transaction; see [`Stage::check_reserve`].
+    /// Takes pages for a transaction; see [`UnitLog::check_reserve`].
     pub fn take(&mut self, transaction: u64, pages: u64) {
         if pages > 0 {
             *self.of.entry(transaction).or_default() += pages;
@@ -93,7 +93,7 @@ impl PageReserve {
     }
 }
 
-impl Stage {
+impl UnitLog {
     /// Whether so many pages can be reserved.
     pub fn check_reserve(&self, pages: u64) -> Result<(), DatabaseError> {
         let (limit, reserved) = (self.frames.pages_max(), self.reserve.pages);

@@ -10,7 +10,7 @@ use crate::shared::ring;
 use crate::shared::robust::Got;
 use crate::shared::stopped::{StoppedCallback, StoppedProcess};
 use crate::shared::versions::{self, SlowReader};
-use crate::warden::Warden;
+use crate::version_keeper::VersionKeeper;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
 thread_local! {
     /// The participants whose commit locks this thread holds.
-    static HOLDS: RefCell<Vec<*const Participant>> = const { RefCell::new(Vec::new()) };
+    static HOLDS: RefCell<Vec<*const ProcessState>> = const { RefCell::new(Vec::new()) };
 }
 
 /// What is told when a reader keeps old versions from being freed.
@@ -55,7 +55,7 @@ pub(crate) trait DurableLog: Send + Sync + fmt::Debug {
     fn checkpoint(&self, region: &Region) -> Result<(), SegmentError>;
 }
 
-/// What a participant is made with.
+/// What a state is made with.
 #[derive(Clone)]
 pub(crate) struct Policies {
     /// How long a writer waits for a slow reader.
@@ -69,21 +69,21 @@ pub(crate) struct Policies {
 }
 
 /// This process' part in a segment. See the [module](self).
-pub struct Participant {
+pub struct ProcessState {
     // Dropped first: its threads use the region.
     log: Option<Box<dyn DurableLog>>,
     /// The shared memory.
     pub(crate) region: Arc<Region>,
     policies: Policies,
     /// Lets writers go on when a session here is slow.
-    pub(crate) warden: Warden,
+    pub(crate) keeper: VersionKeeper,
     /// Waits for durability on behalf of tasks.
     awaiting: Arc<Awaiting>,
     /// If it is one of those that are opened once in a process. Dropped last.
     pub(crate) here: Option<Here>,
 }
 
-impl Drop for Participant {
+impl Drop for ProcessState {
     fn drop(&mut self) {
         // In a child the lock may be held by a thread that is not there.
         if !self.region.was_forked() {
@@ -92,15 +92,15 @@ impl Drop for Participant {
     }
 }
 
-impl fmt::Debug for Participant {
+impl fmt::Debug for ProcessState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Participant")
+        f.debug_struct("ProcessState")
             .field("region", &self.region)
             .finish_non_exhaustive()
     }
 }
 
-impl Participant {
+impl ProcessState {
     pub(crate) fn new(
         region: Arc<Region>,
         log: Option<Box<dyn DurableLog>>,
@@ -108,9 +108,9 @@ impl Participant {
     ) -> Self {
         let told = policies.stopped_process.clone();
         region.patience().set(policies.stopped_process_wait, told);
-        Participant {
+        ProcessState {
             log,
-            warden: Warden::new(region.clone()),
+            keeper: VersionKeeper::new(region.clone()),
             region,
             policies,
             awaiting: Arc::default(),
@@ -132,7 +132,7 @@ impl Participant {
 
     /// Takes the commit lock. If that takes long, calls `waiting` first.
     pub(crate) fn lock_commit(&self, waiting: impl FnOnce()) -> Result<(), SegmentError> {
-        let this: *const Participant = self;
+        let this: *const ProcessState = self;
         if HOLDS.with_borrow(|holds| holds.contains(&this)) {
             return Err(SegmentError::InsideTransaction);
         }
@@ -156,7 +156,7 @@ impl Participant {
 
     /// Gives the commit lock back, if this thread holds it.
     pub(crate) fn unlock_commit(&self) {
-        let this: *const Participant = self;
+        let this: *const ProcessState = self;
         let held = HOLDS.with_borrow_mut(|holds| {
             let held = holds.iter().position(|held| *held == this);
             held.map(|held| holds.swap_remove(held)).is_some()

@@ -1,4 +1,4 @@
-//! Room for the log: keeps the next segment prepared, ahead of the writers.
+//! SegmentSupply for the log: keeps the next segment prepared, ahead of the writers.
 //!
 //! A transaction is admitted only when the segment *after* the one being written is there; so what
 //! was admitted can always be logged, and a full disk or a full log refuses new transactions
@@ -6,7 +6,7 @@
 //! running without threads, on the caller's.
 //!
 //! Where transactions have ends that need log of their own after work that was admitted (an inverse, a
-//! commit), work is admitted only with one segment more ([`Room::keep_for_ends`]): that one is for the
+//! commit), work is admitted only with one segment more ([`SegmentSupply::keep_for_ends`]): that one is for the
 //! ends of what runs (I14).
 //!
 //! A full disk is like a log at its limit: a checkpoint may free segments, and they are used again
@@ -15,13 +15,13 @@
 
 use super::segment::{Prepared, Segments};
 use super::{LogError, Lsn};
-use crate::sync::atomic::{AtomicU64, Ordering};
-use crate::sync::{Condvar, Mutex};
+use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
+use sardonyx_base::sync::{Condvar, Mutex};
 use std::sync::Arc;
 
 /// Keeps segments prepared.
 #[derive(Debug)]
-pub struct Room {
+pub struct SegmentSupply {
     segments: Arc<Segments>,
     state: Mutex<State>,
     /// Signalled when more is wanted, or when segments were freed.
@@ -81,10 +81,10 @@ impl State {
     }
 }
 
-impl Room {
-    /// `threaded`: [`Room::run`] is going to run on a thread.
+impl SegmentSupply {
+    /// `threaded`: [`SegmentSupply::run`] is going to run on a thread.
     pub fn new(segments: Arc<Segments>, threaded: bool) -> Self {
-        Room {
+        SegmentSupply {
             segments,
             state: Mutex::new(State::default()),
             wanted: Condvar::new(),
@@ -134,8 +134,8 @@ impl Room {
 
     /// Waits until a transaction may be admitted. `make_room` is called when all segments hold
     /// needed log, or the disk is full. Without threads it takes a checkpoint, and says whether that
-    /// freed any; with threads it asks for one, and says whether [`Room::freed`] or
-    /// [`Room::refuse_when_full`] will be called in any case.
+    /// freed any; with threads it asks for one, and says whether [`SegmentSupply::freed`] or
+    /// [`SegmentSupply::refuse_when_full`] will be called in any case.
     ///
     /// # Errors
     /// [`LogError::Full`] if the disk is full or the log is at its limit and stays there;
@@ -148,7 +148,7 @@ impl Room {
         self.wait_for_room_for(Admission::Whole, at, make_room)
     }
 
-    /// Like [`Room::wait_for_room`].
+    /// Like [`SegmentSupply::wait_for_room`].
     ///
     /// # Errors
     /// As there.
@@ -278,7 +278,7 @@ impl Room {
         self.settled.notify_all();
     }
 
-    /// Ends [`Room::run`] and all waits.
+    /// Ends [`SegmentSupply::run`] and all waits.
     pub fn close(&self) {
         self.state.lock().closed = true;
         self.wanted.notify_all();

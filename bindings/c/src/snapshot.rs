@@ -4,9 +4,9 @@ use crate::boundary::{call, check_place, store};
 use crate::handle::{Kind, Pool, issue, shared};
 use crate::segment::{sdx_segment, state};
 use crate::status::sdx_status;
+use sardonyx_base::sync::futex::Mutex;
 use sardonyx_mapped::memory::Memory;
 use sardonyx_mapped::{Snapshot, Ticket};
-use sardonyx_storage::sync::futex::Mutex;
 use std::collections::VecDeque;
 use std::ffi::c_void;
 

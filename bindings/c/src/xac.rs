@@ -12,8 +12,8 @@ use crate::status::sdx_status::{
     SDX_BUSY, SDX_CONFLICT, SDX_FORKED, SDX_INSIDE_TRANSACTION, SDX_INVALID_ARGUMENT,
     SDX_NO_TRANSACTION, SDX_NOT_FOUND,
 };
+use sardonyx_base::sync::futex::{Mutex, MutexGuard};
 use sardonyx_mapped::{Access, Begin, Options, SegmentError};
-use sardonyx_storage::sync::futex::{Mutex, MutexGuard};
 use std::ffi::{c_char, c_int, c_void};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 //! The group that is being filled, and the rule when it is closed. Owned by the execution stage:
 //! whoever runs a transaction holds it exclusively.
 
-use super::commit::{GroupCommit, GroupSource};
 use super::policy::{DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX, GroupPolicy};
-use super::room::Admission;
-use super::writer::{GroupBuilder, SealedGroup, Sequencer};
+use super::seal::{GroupBuilder, SealedGroup, Sequencer};
+use super::supply::Admission;
+use super::writer::{GroupSource, LogWriter};
 use super::{LogError, LogPosition, Lsn};
 use crate::checkpoint::CheckpointStage;
 use crate::disk::AlignedBuffer;
@@ -12,22 +12,22 @@ use std::sync::Arc;
 
 /// The group being filled.
 #[derive(Debug)]
-pub struct Filling {
+pub struct OpenGroup {
     builder: GroupBuilder,
     sequencer: Sequencer,
-    commit: Arc<GroupCommit>,
+    commit: Arc<LogWriter>,
     transactions_max: u32,
 }
 
-impl Filling {
+impl OpenGroup {
     /// Starts with an empty group.
-    pub fn new(sequencer: Sequencer, commit: Arc<GroupCommit>) -> Self {
+    pub fn new(sequencer: Sequencer, commit: Arc<LogWriter>) -> Self {
         let transactions_max = match commit.policy() {
             GroupPolicy::Adaptive => u32::MAX,
             GroupPolicy::Fixed { transactions, .. } => transactions.max(1),
         };
         let builder = GroupBuilder::from_buffer(commit.pool().take());
-        Filling {
+        OpenGroup {
             builder,
             sequencer,
             commit,
@@ -63,14 +63,14 @@ impl Filling {
     }
 
     /// Whether a transaction may run now: the log is sound and has room. `Err` says where room is
-    /// needed, for [`super::room::Room::wait_for_room`], or why there will be none.
+    /// needed, for [`super::supply::SegmentSupply::wait_for_room`], or why there will be none.
     // Always: once for every transaction, and almost always two loads and two comparisons.
     #[inline(always)]
     pub fn admit(&self) -> Result<(), Refusal> {
         self.admit_as(Admission::Whole)
     }
 
-    /// Whether this may run now; see [`Filling::admit`].
+    /// Whether this may run now; see [`OpenGroup::admit`].
     #[inline(always)]
     pub fn admit_as(&self, admission: Admission) -> Result<(), Refusal> {
         let at = self.sequencer.next().lsn;
@@ -88,7 +88,7 @@ impl Filling {
         }
     }
 
-    /// Like [`Filling::admit_as`]; waits for room if there is none, and makes some: writes or hands over what
+    /// Like [`OpenGroup::admit_as`]; waits for room if there is none, and makes some: writes or hands over what
     /// was filled, and takes a checkpoint, or asks for one, if the log is at its limit.
     ///
     /// # Errors
@@ -168,7 +168,7 @@ impl Filling {
         }
     }
 
-    /// Like [`Filling::seal`], for whoever has a place at the disk: does not wait for a buffer. If
+    /// Like [`OpenGroup::seal`], for whoever has a place at the disk: does not wait for a buffer. If
     /// there is none, the logging thread looks again when one comes back.
     pub fn try_seal(&mut self) -> Option<SealedGroup> {
         if self.builder.is_empty() {

@@ -6,8 +6,8 @@ use crate::options::{
     SDX_MECHANISM_ASYNCHRONOUS, SDX_MECHANISM_EXPLICIT, SDX_MECHANISM_SIGNAL, options, sdx_options,
 };
 use crate::status::{Failure, sdx_status};
+use sardonyx_base::sync::futex::Mutex;
 use sardonyx_mapped::{MechanismKind, Options, Segment, SegmentError};
-use sardonyx_storage::sync::futex::Mutex;
 use std::collections::VecDeque;
 use std::ffi::c_char;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! The warden: a thread of each process that lets writers go on when one of its process' sessions keeps
+//! The keeper: a thread of each process that lets writers go on when one of its process' sessions keeps
 //! old versions for too long.
 //!
 //! A snapshot keeps base pages from being brought up to date, and so the ring of redo records from
-//! being used again. When a writer finds no room, it asks. The warden of the slow session's process
+//! being used again. When a writer finds no room, it asks. The keeper of the slow session's process
 //! then copies, into that session's own view, every page that is about to change; after that the
 //! session depends on nothing that is shared. So a slow reader costs its own process memory, at most
 //! one copy of each page that others change, and never another process any, beyond the ring (I10).
@@ -15,15 +15,15 @@ use crate::shared::region::Region;
 use crate::shared::ring::{Frames, changes};
 use crate::view::View;
 use rustix::thread::futex;
+use sardonyx_base::sync::futex::Mutex;
+use sardonyx_base::sync::futex::RawMutexFace as _;
+use sardonyx_base::sync::thread::JoinHandle;
 use sardonyx_storage::supervisor::{Supervisor, join};
-use sardonyx_storage::sync::futex::Mutex;
-use sardonyx_storage::sync::futex::RawMutexFace as _;
-use sardonyx_storage::sync::thread::JoinHandle;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-/// A warden looks around so often even if nobody asks, since it may not have been there when asked.
+/// A keeper looks around so often even if nobody asks, since it may not have been there when asked.
 const LOOK_AROUND: rustix::fs::Timespec = rustix::fs::Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
@@ -43,16 +43,16 @@ struct Office {
     stopping: AtomicBool,
 }
 
-/// The warden of a process. See the [module](self).
+/// The keeper of a process. See the [module](self).
 #[derive(Debug)]
-pub(crate) struct Warden {
+pub(crate) struct VersionKeeper {
     office: Arc<Office>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Warden {
+impl VersionKeeper {
     pub(crate) fn new(region: Arc<Region>) -> Self {
-        Warden {
+        VersionKeeper {
             office: Arc::new(Office {
                 region,
                 wards: Mutex::default(),
@@ -78,16 +78,16 @@ impl Warden {
             let supervisor = Supervisor::new(move |error| {
                 told.region.control().log.poison(&error.to_string());
             });
-            match supervisor.try_spawn("warden", move || office.run()) {
+            match supervisor.try_spawn("keeper", move || office.run()) {
                 Ok(handle) => *thread = Some(handle),
                 // Writers then wait for slow readers, as for a process that is stopped.
-                Err(error) => tracing::warn!(%error, "there is no warden"),
+                Err(error) => tracing::warn!(%error, "there is no keeper"),
             }
         }
     }
 }
 
-impl Drop for Warden {
+impl Drop for VersionKeeper {
     fn drop(&mut self) {
         // Not locked: in a child, it may be by a thread that is not there.
         let thread = self.thread.get_mut().take();

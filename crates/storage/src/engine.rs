@@ -1,4 +1,4 @@
-//! The backbone: everything below the execution stage, opened and put together.
+//! The engine: everything below the execution stage, opened and put together.
 //!
 //! Opening takes the lock, reads the manifest (or makes a new database), recovers, counts up the
 //! incarnation, and hands the pages and the group being filled to whoever runs transactions. It is
@@ -10,24 +10,25 @@
 use crate::checkpoint::{
     CheckpointInterval, CheckpointPlace, CheckpointStage, Checkpointer, RemoteError, ShippedLog,
 };
-use crate::disk::{Disk, DiskError, DiskLock, system_random};
+use crate::disk::{Disk, DiskError, DiskLock};
 use crate::journal::Retention;
-use crate::log::commit::{GroupCommit, GroupSource};
 use crate::log::feed::Feed;
-use crate::log::filling::Filling;
 use crate::log::group::GroupHeader;
+use crate::log::open_group::OpenGroup;
 use crate::log::policy::{GroupLimits, GroupPolicy, TIME_PER_GROUP_MAX};
-use crate::log::room::Room;
+use crate::log::seal::Sequencer;
 use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file};
-use crate::log::writer::Sequencer;
+use crate::log::supply::SegmentSupply;
+use crate::log::writer::{GroupSource, LogWriter};
 use crate::log::{LogError, LogLayout, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
-use crate::process::Process;
 use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::store::PageStore;
 use crate::supervisor::{self, Supervisor};
-use crate::sync::thread::JoinHandle;
+use sardonyx_base::process::Process;
+use sardonyx_base::random::system_random;
+use sardonyx_base::sync::thread::JoinHandle;
 use std::sync::Arc;
 
 /// The advisory lock's file.
@@ -192,21 +193,21 @@ pub enum OpenError {
 #[derive(Debug)]
 pub struct Opened {
     /// The rest of the pipeline.
-    pub backbone: Backbone,
+    pub engine: Engine,
     /// The pages, recovered: DB.
     pub store: PageStore,
     /// The group being filled.
-    pub filling: Filling,
+    pub filling: OpenGroup,
     /// What recovery did.
     pub report: RecoveryReport,
 }
 
 /// Logging and checkpointing of an open database, in the process that opened it.
 #[derive(Debug)]
-pub struct Backbone {
+pub struct Engine {
     disk: Arc<dyn Disk>,
     manifest: Manifest,
-    commit: Arc<GroupCommit>,
+    commit: Arc<LogWriter>,
     checkpoint: Arc<CheckpointStage>,
     options: StorageOptions,
     supervisor: Arc<Supervisor>,
@@ -217,7 +218,7 @@ pub struct Backbone {
     lock: Option<Box<dyn DiskLock>>,
 }
 
-impl Backbone {
+impl Engine {
     /// Opens the database on a disk, or makes it.
     pub fn open(disk: Arc<dyn Disk>, options: StorageOptions) -> Result<Opened, OpenError> {
         if matches!(options.checkpoint, CheckpointPlace::Standby(_)) && !options.threaded {
@@ -248,9 +249,9 @@ impl Backbone {
             report,
             ..
         } = recovered;
-        let (backbone, filling) = parts.assemble(checkpointers, end, needed_from)?;
+        let (engine, filling) = parts.assemble(checkpointers, end, needed_from)?;
         Ok(Opened {
-            backbone,
+            engine,
             store,
             filling,
             report,
@@ -292,7 +293,7 @@ impl Backbone {
     }
 
     /// Group commit.
-    pub fn commit(&self) -> &Arc<GroupCommit> {
+    pub fn commit(&self) -> &Arc<LogWriter> {
         &self.commit
     }
 
@@ -364,7 +365,7 @@ impl Backbone {
     }
 }
 
-impl Drop for Backbone {
+impl Drop for Engine {
     fn drop(&mut self) {
         self.stop();
     }
@@ -384,7 +385,7 @@ impl Parts {
         checkpointers: Vec<Checkpointer>,
         end: LogPosition,
         needed_from: LogPosition,
-    ) -> Result<(Backbone, Filling), OpenError> {
+    ) -> Result<(Engine, OpenGroup), OpenError> {
         let Parts {
             disk,
             manifest,
@@ -399,14 +400,14 @@ impl Parts {
             needed_from.lsn,
             segments_max,
         )?);
-        let room = Arc::new(Room::new(segments.clone(), options.threaded));
+        let room = Arc::new(SegmentSupply::new(segments.clone(), options.threaded));
         room.advance(end.lsn);
         segments.prepare_for_opening(end.lsn, options.segments_prepared(layout))?;
         let feeds: Vec<_> = checkpointers
             .iter()
             .map(|_| Arc::new(Feed::default()))
             .collect();
-        let commit = Arc::new(GroupCommit::new(
+        let commit = Arc::new(LogWriter::new(
             segments.clone(),
             room.clone(),
             end,
@@ -424,13 +425,13 @@ impl Parts {
             CheckpointPlace::Standby(_) => CheckpointStage::at_standby(needed_from, segments, room),
         });
         let sequencer = Sequencer::new(layout, manifest.incarnation, end);
-        let filling = Filling::new(sequencer, commit.clone());
+        let filling = OpenGroup::new(sequencer, commit.clone());
         let (told, waiters) = (commit.clone(), checkpoint.clone());
         let supervisor = Supervisor::new(move |error| {
             waiters.give_up(&error);
             told.poison(error);
         });
-        let backbone = Backbone {
+        let engine = Engine {
             disk,
             manifest,
             commit,
@@ -442,7 +443,7 @@ impl Parts {
             shipped: None,
             lock: Some(lock),
         };
-        Ok((backbone, filling))
+        Ok((engine, filling))
     }
 }
 

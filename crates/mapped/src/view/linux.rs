@@ -6,8 +6,8 @@
 
 use crate::error::SegmentError;
 use rustix::fs::{Mode, OFlags};
+use sardonyx_base::process::Process;
 use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::process::Process;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::OnceLock;

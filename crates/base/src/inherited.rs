@@ -60,7 +60,7 @@ fn entries() -> impl Iterator<Item = &'static Entry> {
 
 /// Has children of this process leave a lock, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Inherited {
+pub struct Inherited {
     entry: &'static Entry,
     _spare: OwnedFd,
 }

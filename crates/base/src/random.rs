@@ -32,7 +32,7 @@ fn of_the_standard_library() -> u64 {
 /// A seeded generator; not for secrets.
 ///
 /// ```
-/// use sardonyx_storage::disk::Random;
+/// use sardonyx_base::random::Random;
 /// assert_eq!(Random::new(7).next(), Random::new(7).next());
 /// ```
 #[derive(Clone, Debug)]

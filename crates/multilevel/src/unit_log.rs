@@ -17,20 +17,20 @@ pub(crate) mod spheres;
 use crate::changes::Changed;
 use crate::error::DatabaseError;
 use crate::frames::Frames;
-use crate::stage::reserve::{Growth, PageReserve};
-use crate::stage::spheres::Unwritten;
 use crate::statistics::Counters;
 use crate::strategy::PageLog;
 use crate::undo::area::{SlotNumber, UndoArea, WriteBytes};
 use crate::undo::entry::{Entry, entry_bytes};
 use crate::undo::format::Header;
-use sardonyx_lock::hash::IntegerMap;
+use crate::unit_log::reserve::{Growth, PageReserve};
+use crate::unit_log::spheres::Unwritten;
+use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::checkpoint::CheckpointStage;
-use sardonyx_storage::log::commit::GroupCommit;
-use sardonyx_storage::log::filling::Filling;
+use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::log::record::encoded_bytes;
-use sardonyx_storage::log::room::Admission;
-use sardonyx_storage::log::writer::GroupBuilder;
+use sardonyx_storage::log::seal::GroupBuilder;
+use sardonyx_storage::log::supply::Admission;
+use sardonyx_storage::log::writer::LogWriter;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_table::catalogue::{Catalogue, Write};
 use std::sync::Arc;
@@ -40,10 +40,10 @@ const SEQUENCES_RESERVED: u64 = 1 << 40;
 
 /// The stage.
 #[derive(Debug)]
-pub(crate) struct Stage {
+pub(crate) struct UnitLog {
     pub frames: Arc<Frames>,
-    pub filling: Filling,
-    pub commit: Arc<GroupCommit>,
+    pub filling: OpenGroup,
+    pub commit: Arc<LogWriter>,
     pub checkpoint: Arc<CheckpointStage>,
     pub counters: Arc<Counters>,
     pub catalogue: Catalogue,
@@ -70,7 +70,7 @@ struct StoreAndLog<'a> {
 }
 
 impl<'a> StoreAndLog<'a> {
-    fn new(frames: &'a Frames, filling: &'a mut Filling) -> Self {
+    fn new(frames: &'a Frames, filling: &'a mut OpenGroup) -> Self {
         let builder = filling.builder();
         StoreAndLog { frames, builder }
     }
@@ -85,9 +85,9 @@ impl WriteBytes for StoreAndLog<'_> {
     }
 }
 
-impl Stage {
+impl UnitLog {
     /// Makes sure that a unit with which something ends may be appended: the log is sound and has
-    /// room. What works first has asked [`Stage::admit_work`], which leaves a segment of the log for
+    /// room. What works first has asked [`UnitLog::admit_work`], which leaves a segment of the log for
     /// that (I14).
     #[inline]
     pub fn admit(&mut self) -> Result<(), DatabaseError> {

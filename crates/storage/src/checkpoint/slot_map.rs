@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 /// The slots of one stripe.
 #[derive(Clone, Debug, Default)]
-pub struct Ring {
+pub struct SlotMap {
     /// The slot of each block's newest durable version.
     newest: Vec<Option<u64>>,
     /// Slots that hold no newest version, in the order in which they became free.
@@ -30,7 +30,7 @@ struct Write {
     slot: u64,
 }
 
-impl Ring {
+impl SlotMap {
     /// A ring without slots.
     pub fn new() -> Self {
         Self::default()
@@ -52,7 +52,7 @@ impl Ring {
             *taken = true;
         }
         let free = (0..slots).filter(|&slot| !taken[slot as usize]).collect();
-        Ring {
+        SlotMap {
             newest,
             free,
             slots,
@@ -61,8 +61,8 @@ impl Ring {
     }
 
     /// Chooses the slot for the next version of a block: one that no block needs, if there is one,
-    /// else a new one at the file's end. Call [`Ring::finish_write`] when the block is durable there,
-    /// and never if that failed; [`Ring::abandon_write`] if it is going to be tried again.
+    /// else a new one at the file's end. Call [`SlotMap::finish_write`] when the block is durable there,
+    /// and never if that failed; [`SlotMap::abandon_write`] if it is going to be tried again.
     ///
     /// # Panics
     /// If the write begun before was not finished.
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn with_a_constant_size_it_is_the_papers_ring() {
         let n = 5;
-        let mut ring = Ring::new();
+        let mut ring = SlotMap::new();
         for checkpoint in 0..20u64 {
             for block in 0..n {
                 let slot = ring.begin_write(block);
@@ -177,7 +177,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_newest_durable_version_is_never_overwritten(steps in steps()) {
-            let (mut ring, mut file) = (Ring::new(), File::new());
+            let (mut ring, mut file) = (SlotMap::new(), File::new());
             let mut durable: Vec<u64> = vec![0];
             let mut version = 0;
             for step in steps {
@@ -197,7 +197,7 @@ mod tests {
                         let slot = ring.begin_write(block);
                         tear(&mut file, slot);
                         let found = newest(&file, durable.len() as u64);
-                        ring = Ring::resume(found, file.len() as u64);
+                        ring = SlotMap::resume(found, file.len() as u64);
                     }
                 }
                 for (block, &expected) in durable.iter().enumerate() {

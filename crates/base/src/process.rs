@@ -85,7 +85,7 @@ impl Process {
 /// call it has their locks still.
 #[cold]
 fn refuse() -> Forked {
-    crate::disk::leave_parents_locks();
+    crate::inherited::leave_parents_locks();
     Forked
 }
 
@@ -103,7 +103,7 @@ fn word() -> &'static AtomicU32 {
 fn make_word() -> &'static AtomicU32 {
     extern "C" fn in_the_child() {
         WITHOUT_PAGE.store(0, Ordering::Relaxed);
-        crate::disk::leave_parents_locks();
+        crate::inherited::leave_parents_locks();
     }
     // Before anything that it is for is there. Two threads that come at once register it twice, which
     // does no harm.

@@ -8,7 +8,7 @@
 use crate::boundary::process;
 use crate::status::Failure;
 use crate::status::sdx_status::{SDX_BUSY, SDX_FORKED, SDX_INVALID_HANDLE};
-use sardonyx_storage::sync::futex::Mutex;
+use sardonyx_base::sync::futex::Mutex;
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};

@@ -6,8 +6,8 @@
 //! process ([`SecretState`]), so that nobody can choose many that share a place in a map, or a lock.
 //! Nobody may let the order of such a map be seen, which then makes no run another one.
 
+use crate::random::system_random;
 use core::hash::{BuildHasher, BuildHasherDefault, Hasher};
-use sardonyx_storage::disk::system_random;
 use std::sync::OnceLock;
 
 /// A map by integers. Its iteration order means nothing.
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn numbers_chosen_to_share_a_place_do_not_share_one_by_a_secret() {
         let secret = |seed: u64| {
-            let mut random = sardonyx_storage::disk::Random::new(seed);
+            let mut random = crate::random::Random::new(seed);
             SecretState(IntegerHasher {
                 state: random.next(),
                 factor: random.next() | 1,

@@ -4,7 +4,7 @@
 //! The `unsafe` for reading what C passes is here, behind functions that check what can be checked.
 
 use crate::status::{Failure, sdx_status};
-use sardonyx_storage::process::Process;
+use sardonyx_base::process::Process;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,0 +1,17 @@
+//! The ground floor: what every room stands on, and nothing of transactions.
+//!
+//! - [`sync`]: mutexes, condition variables, atomics and threads, which a model (Shuttle) can drive;
+//! - [`process`]: whether this is still the process that opened a handle, or a forked child of it;
+//! - [`inherited`]: advisory locks that a forked child leaves to its parent;
+//! - [`signals`]: library threads block signals, which belong to the program;
+//! - [`user_code`]: closures, destructors and wakers of users, whose panics are caught;
+//! - [`random`]: seeded numbers (I11), and secret ones from the operating system;
+//! - [`hash`]: maps by integers, and hashes by a secret.
+
+pub mod hash;
+pub mod inherited;
+pub mod process;
+pub mod random;
+pub mod signals;
+pub mod sync;
+pub mod user_code;

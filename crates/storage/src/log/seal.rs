@@ -1,0 +1,230 @@
+//! The commit group in memory: being filled by the execution stage ([`GroupBuilder`]), then numbered
+//! and placed ([`Sequencer`]), then on its way to the disk ([`SealedGroup`]).
+//!
+//! Source: Li & Naughton, section 2, "Transaction Execution" (the log buffer) and "Logging".
+
+use super::group::{GROUP_HEADER_BYTES, GroupHeader, group_bytes_on_disk};
+use super::record::{self, RECORD_HEAD_BYTES};
+use super::{LogLayout, LogPosition};
+use crate::disk::AlignedBuffer;
+use crate::page::Address;
+
+/// The commit group that is being filled: records are appended as transactions run, and cut off
+/// again when one aborts.
+#[derive(Debug)]
+pub struct GroupBuilder {
+    /// SegmentSupply for the header, then the records.
+    buffer: AlignedBuffer,
+    transactions: u32,
+    /// Where the running transaction's records start.
+    transaction_start: usize,
+    /// Where the last record starts; its word gets the end mark.
+    last_record: usize,
+}
+
+impl GroupBuilder {
+    /// An empty group with room for so many bytes before it must grow.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self::from_buffer(AlignedBuffer::with_capacity(bytes))
+    }
+
+    /// An empty group in a reused buffer.
+    pub fn from_buffer(mut buffer: AlignedBuffer) -> Self {
+        buffer.clear();
+        buffer.extend_zeroed(GROUP_HEADER_BYTES);
+        GroupBuilder {
+            buffer,
+            transactions: 0,
+            transaction_start: GROUP_HEADER_BYTES,
+            last_record: GROUP_HEADER_BYTES,
+        }
+    }
+
+    /// Appends the after-image of a byte range that lies within one page.
+    ///
+    /// # Panics
+    /// In debug builds, if `bytes` is empty or crosses the page's end.
+    #[inline(always)]
+    pub fn push_write(&mut self, address: Address, bytes: &[u8]) {
+        self.push(record::write_head(address, bytes.len()), bytes);
+    }
+
+    /// Appends a journal row.
+    ///
+    /// # Panics
+    /// In debug builds, if the row is empty or longer than a page.
+    #[inline(always)]
+    pub fn push_journal(&mut self, journal: u16, row: &[u8]) {
+        self.push(record::journal_head(journal, row.len()), row);
+    }
+
+    // Inlined, so that for a length known at compile time the copy is a store or two.
+    #[inline(always)]
+    fn push(&mut self, head: u64, bytes: &[u8]) {
+        let (length, padded) = (bytes.len(), bytes.len().next_multiple_of(8));
+        self.last_record = self.buffer.len();
+        let place = self.buffer.append(RECORD_HEAD_BYTES + padded);
+        place[..RECORD_HEAD_BYTES].copy_from_slice(&head.to_le_bytes());
+        place[RECORD_HEAD_BYTES..RECORD_HEAD_BYTES + length].copy_from_slice(bytes);
+        if padded > length {
+            place[RECORD_HEAD_BYTES + length..].fill(0);
+        }
+    }
+
+    /// Ends the running transaction: its records now belong to the group. Returns whether it had
+    /// any; one without records leaves no trace in the log.
+    #[inline]
+    pub fn end_transaction(&mut self) -> bool {
+        if self.buffer.len() == self.transaction_start {
+            return false;
+        }
+        // The word is little-endian, so the end mark is the top bit of its last byte.
+        self.buffer[self.last_record + 7] |= (record::END_OF_TRANSACTION >> 56) as u8;
+        self.transaction_start = self.buffer.len();
+        self.transactions += 1;
+        true
+    }
+
+    /// Cuts off the running transaction's records.
+    pub fn abort_transaction(&mut self) {
+        self.buffer.truncate(self.transaction_start);
+    }
+
+    /// Bytes of the running transaction's records so far.
+    #[inline]
+    pub fn transaction_bytes(&self) -> usize {
+        self.buffer.len() - self.transaction_start
+    }
+
+    /// Transactions in the group.
+    pub fn transactions(&self) -> u32 {
+        self.transactions
+    }
+
+    /// Whether no transaction is in the group.
+    pub fn is_empty(&self) -> bool {
+        self.transactions == 0
+    }
+
+    /// The records so far.
+    pub fn payload(&self) -> &[u8] {
+        &self.buffer[GROUP_HEADER_BYTES..]
+    }
+}
+
+/// Numbers groups and gives them their places.
+#[derive(Debug)]
+pub struct Sequencer {
+    layout: LogLayout,
+    incarnation: u32,
+    next: LogPosition,
+}
+
+impl Sequencer {
+    /// Goes on at a position, as the given incarnation.
+    ///
+    /// # Panics
+    /// If the incarnation is not after that of the log before: leftovers could be taken for log.
+    pub fn new(layout: LogLayout, incarnation: u32, next: LogPosition) -> Self {
+        assert!(
+            incarnation > next.incarnation,
+            "an incarnation is used once"
+        );
+        Sequencer {
+            layout,
+            incarnation,
+            next,
+        }
+    }
+
+    /// The place of the next group (or the segment after it, if it does not fit there).
+    #[inline]
+    pub fn next(&self) -> LogPosition {
+        self.next
+    }
+
+    /// Closes a group: gives it its number and place. Its checksums are computed later, by
+    /// [`SealedGroup::finish`], because sealing happens on the execution stage's time.
+    pub fn seal(&mut self, builder: GroupBuilder) -> SealedGroup {
+        let payload_bytes = builder.payload().len();
+        let on_disk = group_bytes_on_disk(payload_bytes);
+        assert!(
+            on_disk as u64 <= self.layout.segment_bytes,
+            "a group fits into a segment"
+        );
+        let mut lsn = self.next.lsn;
+        if self.layout.offset_in_segment(lsn) + on_disk as u64 > self.layout.segment_bytes {
+            lsn = self.layout.segment_start(self.layout.segment_of(lsn) + 1);
+        }
+        let header = GroupHeader {
+            identity: self.layout.identity,
+            number: self.next.group,
+            lsn,
+            durable_number: 0,
+            first_transaction: self.next.transactions,
+            payload_bytes: payload_bytes as u32,
+            transactions: builder.transactions,
+            incarnation: self.incarnation,
+            payload_checksum: 0,
+        };
+        self.next = header.next_position();
+        let mut buffer = builder.buffer;
+        buffer.extend_zeroed(on_disk);
+        SealedGroup { header, buffer }
+    }
+}
+
+/// A group with its number and place, on its way to the disk and then to the checkpointer.
+#[derive(Debug)]
+pub struct SealedGroup {
+    header: GroupHeader,
+    buffer: AlignedBuffer,
+}
+
+impl SealedGroup {
+    /// Computes the checksums and writes the header. `durable_number`: the last group known durable
+    /// now.
+    pub fn finish(&mut self, durable_number: u64) {
+        self.header.durable_number = durable_number;
+        self.header.payload_checksum = crc32c::crc32c(self.payload());
+        let first = self.buffer.first_chunk_mut().expect("a group has a header");
+        self.header.encode(first);
+    }
+
+    /// A group as it was received from elsewhere, whole, header and padding included. Gives the
+    /// buffer back unless it is valid.
+    pub fn from_bytes(buffer: AlignedBuffer) -> Result<SealedGroup, AlignedBuffer> {
+        let Some(header) = GroupHeader::decode(&buffer) else {
+            return Err(buffer);
+        };
+        let payload_end = GROUP_HEADER_BYTES + header.payload_bytes as usize;
+        let payload = buffer.get(GROUP_HEADER_BYTES..payload_end);
+        let valid = buffer.len() == header.bytes_on_disk()
+            && payload.is_some_and(|payload| header.payload_is_valid(payload));
+        if valid {
+            Ok(SealedGroup { header, buffer })
+        } else {
+            Err(buffer)
+        }
+    }
+
+    /// The header.
+    pub fn header(&self) -> &GroupHeader {
+        &self.header
+    }
+
+    /// The records.
+    pub fn payload(&self) -> &[u8] {
+        &self.buffer[GROUP_HEADER_BYTES..GROUP_HEADER_BYTES + self.header.payload_bytes as usize]
+    }
+
+    /// All of it, as it stands on disk.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer
+    }
+
+    /// Gives the buffer back for another group.
+    pub fn into_buffer(self) -> AlignedBuffer {
+        self.buffer
+    }
+}
