@@ -153,7 +153,10 @@ impl<'d> Subtransaction<'d> {
             let writing = held.iter().filter(|(_, how)| *how == Held::Writing);
             let mut writing = writing.map(|(page, _)| page).peekable();
             if writing.peek().is_some() {
-                self.shared.stage().writing_undone(writing);
+                // It was had when the writing began.
+                if let Ok(mut stage) = self.shared.stage() {
+                    stage.writing_undone(writing);
+                }
             }
         }
         let locks = &self.shared.locks;
@@ -235,14 +238,15 @@ impl<'d> Subtransaction<'d> {
     /// Before a lock is asked for: the operation may have forked, and this be the child.
     fn check_process(&self) -> Result<(), Stop> {
         self.shared
-            .commit
+            .pen
+            .log()
             .process()
             .check()
             .map_err(|forked| LogError::from(forked).into())
     }
 
     fn bytes_max(&self) -> usize {
-        self.shared.commit.limits().transaction_bytes
+        self.shared.pen.log().limits().transaction_bytes
     }
 }
 
@@ -303,7 +307,7 @@ impl Pages for Subtransaction<'_> {
             self.hold(page, Held::Exclusive)?;
             if matches!(self.strategy, Strategy::PersistenceSpheres { .. }) {
                 self.check_process()?;
-                self.shared.stage().begin_to_write(page);
+                self.shared.stage()?.begin_to_write(page);
             }
             self.held.get_mut().set(page, Held::Writing);
         }

@@ -237,7 +237,7 @@ impl<'d> Transaction<'d> {
             self.abort_now()?;
             return Err(DatabaseError::from(error).into());
         }
-        let mut stage = database.stage();
+        let mut stage = database.stage().map_err(DatabaseError::from)?;
         let ended = match self.strategy {
             Strategy::SingleLevel => {
                 let mut single = self.single.lock();
@@ -268,10 +268,9 @@ impl<'d> Transaction<'d> {
         database.counters.add(|c| &c.committed, 1);
         let durable = match database.release {
             Release::Appended => {
-                let sealed = stage.filling.seal_if_wanted();
-                stage.let_go();
+                let let_go = stage.let_go_to_force();
                 self.release();
-                database.force_sealed(sealed, group)
+                database.force_after(let_go, group)
             }
             // What it read was durable when it was unlocked.
             Release::Durable if !wrote => {
@@ -327,7 +326,7 @@ impl<'d> Transaction<'d> {
         }
         self.release();
         self.database.counters.add(|c| &c.aborted, 1);
-        self.database.after_stage();
+        self.database.pen.hand_on();
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The engine: everything below the execution stage, opened and put together.
 //!
 //! Opening takes the lock, reads the manifest (or makes a new database), recovers, counts up the
-//! incarnation, and hands the pages and the group being filled to whoever runs transactions. It is
+//! incarnation, and hands out the pages and the right to append ([`Engine::pen`]). It is
 //! the same for every way of running them.
 //!
 //! A new database's manifest is written last, when the first log segments are there: a crash before
@@ -11,17 +11,18 @@ use crate::checkpoint::{
     CheckpointInterval, CheckpointPlace, CheckpointStage, Checkpointer, RemoteError, ShippedLog,
 };
 use crate::disk::{Disk, DiskError, DiskLock};
+use crate::drive::Drive;
 use crate::journal::Retention;
 use crate::log::feed::Feed;
 use crate::log::group::GroupHeader;
-use crate::log::open_group::OpenGroup;
 use crate::log::policy::{GroupLimits, GroupPolicy, TIME_PER_GROUP_MAX};
 use crate::log::seal::Sequencer;
 use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file};
 use crate::log::supply::SegmentSupply;
-use crate::log::writer::{GroupSource, LogWriter};
+use crate::log::writer::LogWriter;
 use crate::log::{LogError, LogLayout, LogPosition};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
+use crate::pen::Pen;
 use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::store::PageStore;
@@ -196,8 +197,6 @@ pub struct Opened {
     pub engine: Engine,
     /// The pages, recovered: DB.
     pub store: PageStore,
-    /// The group being filled.
-    pub filling: OpenGroup,
     /// What recovery did.
     pub report: RecoveryReport,
 }
@@ -249,21 +248,22 @@ impl Engine {
             report,
             ..
         } = recovered;
-        let (engine, filling) = parts.assemble(checkpointers, end, needed_from)?;
         Ok(Opened {
-            engine,
+            engine: parts.assemble(checkpointers, end, needed_from)?,
             store,
-            filling,
             report,
         })
     }
 
     /// Starts the logging, preparing and checkpointing threads, or the one that carries the log to
-    /// the standby. `source` is the execution stage.
-    pub fn start(&mut self, source: Arc<dyn GroupSource>) {
+    /// the standby; none, if the callers drive.
+    pub fn start(&mut self) {
+        if !self.commit.drive().has_threads() {
+            return;
+        }
         for n in 0..self.options.limits.depth {
-            let (commit, source) = (self.commit.clone(), source.clone());
-            self.spawn(format!("logging-{n}"), move || commit.run(&*source));
+            let commit = self.commit.clone();
+            self.spawn(format!("logging-{n}"), move || commit.run());
         }
         let room = self.commit.room().clone();
         self.spawn("log-room", move || room.run());
@@ -295,6 +295,11 @@ impl Engine {
     /// Group commit.
     pub fn commit(&self) -> &Arc<LogWriter> {
         &self.commit
+    }
+
+    /// The right to append to the log, for an appender of this state.
+    pub fn pen<A>(&self, appender: A) -> Pen<A> {
+        Pen::new(self.commit.clone(), self.checkpoint.clone(), appender)
     }
 
     /// The checkpointing stage.
@@ -385,7 +390,7 @@ impl Parts {
         checkpointers: Vec<Checkpointer>,
         end: LogPosition,
         needed_from: LogPosition,
-    ) -> Result<(Engine, OpenGroup), OpenError> {
+    ) -> Result<Engine, OpenError> {
         let Parts {
             disk,
             manifest,
@@ -410,11 +415,11 @@ impl Parts {
         let commit = Arc::new(LogWriter::new(
             segments.clone(),
             room.clone(),
-            end,
+            Sequencer::new(layout, manifest.incarnation, end),
             options.policy,
             options.limits,
             feeds.clone(),
-            options.threaded,
+            Drive::by_threads(options.threaded),
         ));
         let interval = options.checkpoint_interval(layout);
         let checkpoint = Arc::new(match &options.checkpoint {
@@ -424,14 +429,12 @@ impl Parts {
             }
             CheckpointPlace::Standby(_) => CheckpointStage::at_standby(needed_from, segments, room),
         });
-        let sequencer = Sequencer::new(layout, manifest.incarnation, end);
-        let filling = OpenGroup::new(sequencer, commit.clone());
         let (told, waiters) = (commit.clone(), checkpoint.clone());
-        let supervisor = Supervisor::new(move |error| {
+        let supervisor = Supervisor::numbered(commit.engine(), move |error| {
             waiters.give_up(&error);
             told.poison(error);
         });
-        let engine = Engine {
+        Ok(Engine {
             disk,
             manifest,
             commit,
@@ -442,8 +445,7 @@ impl Parts {
             closed: false,
             shipped: None,
             lock: Some(lock),
-        };
-        Ok((engine, filling))
+        })
     }
 }
 

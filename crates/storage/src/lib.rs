@@ -8,12 +8,14 @@
 
 pub mod checkpoint;
 pub mod disk;
+pub mod drive;
 pub mod engine;
 pub mod inspect;
 pub mod journal;
 pub mod log;
 pub mod manifest;
 pub mod page;
+pub mod pen;
 mod position;
 pub mod prefetch;
 pub mod recovery;
@@ -21,4 +23,5 @@ pub mod reserve;
 pub mod shared;
 pub mod store;
 pub mod supervisor;
+pub mod ticket;
 pub mod verify;

@@ -8,13 +8,12 @@ use sardonyx_storage::checkpoint::{
 };
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{Engine, OpenError, StorageOptions};
-use sardonyx_storage::log::open_group::{OpenGroup, Refusal};
 use sardonyx_storage::log::policy::GroupLimits;
-use sardonyx_storage::log::seal::SealedGroup;
-use sardonyx_storage::log::writer::{GroupSource, LogWriter};
+use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::log::{LogError, LogPosition};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::Address;
+use sardonyx_storage::pen::Pen;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -64,39 +63,22 @@ impl ByHand {
 }
 
 struct Stage {
-    filling: Mutex<OpenGroup>,
-    commit: Arc<LogWriter>,
-}
-
-impl GroupSource for Stage {
-    fn try_seal(&self) -> Option<SealedGroup> {
-        self.filling.try_lock()?.seal()
-    }
+    pen: Pen<()>,
 }
 
 impl Stage {
     /// A transaction in a group of its own.
     fn commit_one(&self, number: u64) -> Result<LogPosition, LogError> {
-        let group = {
-            let mut filling = self.filling.lock();
-            while let Err(refusal) = filling.admit() {
-                match refusal {
-                    Refusal::NoRoom(at) => {
-                        filling.hand_over();
-                        self.commit.room().wait_for_room(at, || Ok(false))?;
-                    }
-                    Refusal::Log(error) => return Err(error),
-                }
-            }
-            filling
-                .builder()
-                .push_write(Address(0), &number.to_le_bytes());
-            assert!(filling.builder().end_transaction());
-            filling.transaction_ended()
-        };
-        self.commit.after_execution(self);
-        self.commit.wait(group, self)?;
-        Ok(self.commit.durable())
+        let mut held = self.pen.take()?;
+        held.appending().admit(Admission::Whole)?;
+        let mut appending = held.appending();
+        appending
+            .builder()
+            .push_write(Address(0), &number.to_le_bytes());
+        assert!(appending.builder().end_transaction());
+        let group = appending.transaction_ended();
+        held.force(group)?;
+        Ok(self.pen.log().durable())
     }
 
     fn commit_until_full(&self) -> LogError {
@@ -132,10 +114,10 @@ fn open(disk: &SimulatedDisk) -> Result<World, OpenError> {
     };
     let opened = Engine::open(Arc::new(disk.clone()), options)?;
     let mut engine = opened.engine;
-    let commit = engine.commit().clone();
-    let filling = Mutex::new(opened.filling);
-    let stage = Arc::new(Stage { filling, commit });
-    engine.start(stage.clone());
+    let stage = Arc::new(Stage {
+        pen: engine.pen(()),
+    });
+    engine.start();
     Ok(World {
         standby,
         engine,

@@ -2,7 +2,7 @@
 //! which what it did goes to the log or into a sphere while its pages are locked.
 
 use super::{Done, Transaction};
-use crate::error::CallError;
+use crate::error::{CallError, DatabaseError};
 use crate::nesting::executing;
 use crate::operation::{INVERSE_BYTES_MAX, LockRequests, Operation};
 use crate::strategy::Strategy;
@@ -127,7 +127,7 @@ impl Transaction<'_> {
             .as_ref()
             .map_or(0, |_| subtransaction.inverse_pages());
         let changed = &subtransaction.workspace().ranges;
-        let mut stage = database.stage();
+        let mut stage = database.stage().map_err(DatabaseError::from)?;
         let bytes = stage.log_bytes(changed) + inverse.as_ref().map_or(0, |(_, bytes)| bytes.len());
         check_size("change", bytes, stage.change_bytes_max())?;
         let forced = self.strategy == Strategy::ForcedSubtransactions;
@@ -199,7 +199,8 @@ impl Transaction<'_> {
         let mut refused = None;
         if well && first && subtransaction.has_changed() {
             // All of it is logged when it commits; for that there must be room (I14).
-            refused = self.database.stage().admit_work().err();
+            let stage = self.database.stage().map_err(DatabaseError::from);
+            refused = stage.and_then(|mut stage| stage.admit_work()).err();
             well = refused.is_none();
         }
         if !well {

@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 impl Transaction<'_> {
     pub(super) fn compensate_all(&mut self) -> Result<(), DatabaseError> {
         while self.compensate_last()?.is_some() {}
-        let mut stage = self.database.stage();
+        let mut stage = self.database.stage()?;
         stage.reserve.ended(self.number);
         if !stage.is_in_log(self.number) {
             return Ok(());
@@ -106,7 +106,7 @@ impl Transaction<'_> {
             Vec::new()
         };
         let changed = &subtransaction.workspace().ranges;
-        let mut stage = self.database.stage();
+        let mut stage = self.database.stage()?;
         stage.check_size(changed)?;
         let mut course = self.course.lock();
         if let Strategy::PersistenceSpheres { pages_max } = self.strategy {

@@ -4,7 +4,7 @@
 //! - [`group`]: the commit group, the unit that is valid whole or not at all (I4);
 //! - [`segment`]: the files;
 //! - [`seal`]: a group in memory, and where the next one goes;
-//! - [`open_group`]: the group that is being filled, and when it is closed;
+//! - `open_group`: the group that is being filled, and when it is closed;
 //! - [`policy`]: by what rule it is closed, and the bounds;
 //! - [`writer`]: group commit, from sealed to acknowledged;
 //! - [`durable`]: groups in flight, and what is durable in order;
@@ -21,7 +21,7 @@ pub mod durable;
 mod error;
 pub mod feed;
 pub mod group;
-pub mod open_group;
+pub(crate) mod open_group;
 pub mod policy;
 pub mod pool;
 pub mod reader;

@@ -14,7 +14,7 @@
 //! tries again.
 
 use super::segment::{Prepared, Segments};
-use super::{LogError, Lsn};
+use super::{LogError, LogLayout, Lsn};
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex};
 use std::sync::Arc;
@@ -45,11 +45,17 @@ pub enum Admission {
 impl Admission {
     /// The segments that must be prepared beyond the one being written.
     #[inline]
-    fn ahead(self) -> u64 {
+    pub(crate) fn ahead(self) -> u64 {
         match self {
             Admission::Whole => 1,
             Admission::Work => 2,
         }
+    }
+
+    /// To where the log must be prepared for this while it is being written at `at`.
+    #[inline]
+    pub(crate) fn needed_end(self, layout: LogLayout, at: Lsn) -> Lsn {
+        layout.segment_start(layout.segment_of(at) + 1 + self.ahead())
     }
 }
 
@@ -109,7 +115,7 @@ impl SegmentSupply {
     /// Whether this may be admitted while the log is being written at `at`.
     #[inline]
     pub fn has_room_for(&self, admission: Admission, at: Lsn) -> bool {
-        self.segments.prepared_end() >= self.needed_end(at, admission.ahead())
+        self.segments.prepared_end() >= admission.needed_end(self.segments.layout(), at)
     }
 
     fn wanted_end(&self, at: Lsn) -> Lsn {

@@ -11,9 +11,9 @@ use super::{Custody, LogLeader, SharedLock, SharedLogError, SharedLogState, join
 use crate::disk::{Disk, Faults, SimulatedDisk};
 use crate::engine::{Engine, StorageOptions};
 use crate::journal::JournalReader;
-use crate::log::open_group::Refusal;
 use crate::log::policy::GroupLimits;
 use crate::log::seal::GroupBuilder;
+use crate::log::supply::Admission;
 use crate::manifest::Manifest;
 use crate::page::{Address, PAGE_SIZE};
 use crate::recovery::{RecoveryOptions, recover};
@@ -440,27 +440,20 @@ impl World {
             Ok(opened) => opened,
             Err(error) => return Err(self.over(&error)),
         };
-        let mut filling = opened.filling;
-        let transactions = filling.next().transactions as usize;
+        let transactions = opened.engine.commit().durable().transactions as usize;
         self.check_recovered(transactions, opened.store.bytes());
-        let (commit, stage) = (opened.engine.commit(), opened.engine.checkpoint());
+        let pen = opened.engine.pen(());
         for _ in 0..groups {
-            if let Err(Refusal::NoRoom(at)) = filling.admit() {
-                let position = filling.next();
-                let room = commit.room();
-                room.wait_for_room(at, || Ok(stage.free_some(position).unwrap()))
-                    .unwrap();
-            }
+            let mut held = pen.take().unwrap();
+            held.appending().admit(Admission::Whole).unwrap();
             self.submit();
             let change = self.changes.last().expect("submitted");
-            change.push_to(filling.builder());
-            assert!(filling.builder().end_transaction());
-            if let Some(group) = filling.seal() {
-                commit.write_directly(group);
-            }
-            commit.check().unwrap();
+            let mut appending = held.appending();
+            change.push_to(appending.builder());
+            assert!(appending.builder().end_transaction());
+            let group = appending.transaction_ended();
+            held.force(group).unwrap();
             self.acknowledged = self.changes.len();
-            stage.pump();
         }
         Ok(())
     }
