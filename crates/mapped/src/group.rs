@@ -11,7 +11,7 @@
 
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
-use crate::process_state::DurableLog;
+use crate::process_state::RingLog;
 use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
 use crate::shared::ring::Frames;
@@ -145,7 +145,7 @@ impl SharedLog {
     }
 }
 
-impl DurableLog for SharedLog {
+impl RingLog for SharedLog {
     fn wait(&self, region: &Region, position: u64) -> Result<(), SegmentError> {
         let control = region.control();
         let mut looking = None;
