@@ -1,7 +1,7 @@
 //! The standby's storage: an ordinary database's directory with the primary's identity, whose log is
 //! appended to with the groups that the primary sends, and whose checkpointers are fed from there.
 //!
-//! A group is written as it was received, but for [`GroupHeader::durable_number`]: that speaks of
+//! A group is written as it was received, but for its `durable_number`: that speaks of
 //! the disk that the group is on, so here it says what *this* disk had durably. So any number of
 //! groups can be written with one sync, and a crash between them is the log's end and not damage
 //! (I4).
@@ -23,13 +23,12 @@ use sardonyx_storage::checkpoint::{CheckpointError, CheckpointInterval, Checkpoi
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::{OpenError, create_database};
 use sardonyx_storage::log::feed::Feed;
-use sardonyx_storage::log::group::GroupHeader;
 use sardonyx_storage::log::pool::{BufferPool, DurableGroup};
 use sardonyx_storage::log::reader::group_before;
 use sardonyx_storage::log::seal::SealedGroup;
 use sardonyx_storage::log::segment::{LogPin, Segments};
 use sardonyx_storage::log::supply::SegmentSupply;
-use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
+use sardonyx_storage::log::{LogError, LogPosition, Lsn};
 use sardonyx_storage::manifest::{Manifest, ManifestError};
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
 use sardonyx_storage::supervisor::{Supervisor, join};
@@ -319,7 +318,7 @@ impl Store {
                 return Err(StandbyError::NoGroup { bytes, expected });
             }
         };
-        match check_chain(group.header(), next, self.manifest.log_layout()) {
+        match group.check_follows(self.manifest.log_layout(), next) {
             Ok(()) => Ok(group),
             Err(reason) => {
                 let (number, expected) = (group.header().number, next.group);
@@ -464,37 +463,6 @@ fn record_end(
         ..manifest.clone()
     };
     manifest.write(disk)
-}
-
-/// Whether a group may stand at the end of a log; else why not.
-fn check_chain(
-    header: &GroupHeader,
-    next: LogPosition,
-    layout: LogLayout,
-) -> Result<(), &'static str> {
-    if header.identity != layout.identity {
-        return Err("it is of another database");
-    }
-    if header.number != next.group {
-        return Err("it is not the next one");
-    }
-    if header.first_transaction != next.transactions {
-        return Err("it counts other transactions before it");
-    }
-    if header.incarnation < next.incarnation {
-        return Err("it is of an earlier incarnation than the group before it");
-    }
-    let on_disk = header.bytes_on_disk() as u64;
-    let offset = layout.offset_in_segment(next.lsn);
-    let place = if offset + on_disk <= layout.segment_bytes {
-        next.lsn
-    } else {
-        layout.segment_start(layout.segment_of(next.lsn) + 1)
-    };
-    if header.lsn != place || on_disk > layout.segment_bytes {
-        return Err("its place is not the log's end");
-    }
-    Ok(())
 }
 
 fn check_limits(manifest: &Manifest, options: &StandbyOptions) -> Result<(), StandbyError> {
