@@ -19,7 +19,7 @@ use crate::protocol::{Hello, Progress, Refusal};
 use bytes::Bytes;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_base::sync::thread::JoinHandle;
-use sardonyx_storage::checkpoint::{CheckpointError, CheckpointInterval, CheckpointStage};
+use sardonyx_storage::checkpoint::{CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::{OpenError, create_database};
 use sardonyx_storage::log::feed::Feed;
@@ -27,7 +27,7 @@ use sardonyx_storage::log::pool::{BufferPool, DurableGroup};
 use sardonyx_storage::log::reader::group_before;
 use sardonyx_storage::log::seal::SealedGroup;
 use sardonyx_storage::log::segment::{LogPin, Segments};
-use sardonyx_storage::log::supply::SegmentSupply;
+use sardonyx_storage::log::supply::{Admission, SegmentSupply};
 use sardonyx_storage::log::{LogError, LogPosition, Lsn};
 use sardonyx_storage::manifest::{Manifest, ManifestError};
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
@@ -119,8 +119,7 @@ impl Store {
         let segments = Segments::open(disk.clone(), layout, needed_from, segments_max)?;
         let segments = Arc::new(segments);
         let room = Arc::new(SegmentSupply::new(segments.clone(), options.threaded));
-        room.advance(end.lsn);
-        segments.prepare_for_opening(end.lsn, 0)?;
+        room.prepare_for_opening(end, 0)?;
         let checkpointers = recovered.checkpointers;
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let log_bytes = segments_max * layout.segment_bytes;
@@ -191,8 +190,8 @@ impl Store {
         if !self.threaded {
             return;
         }
-        let room = self.room.clone();
-        self.spawn("standby-log-room".into(), move || room.run());
+        let (room, stage) = (self.room.clone(), self.stage.clone());
+        self.spawn("standby-log-supply".into(), move || room.run(&*stage));
         for stripe in 0..self.stage.stripes() {
             let stage = self.stage.clone();
             self.spawn(format!("standby-checkpoint-{stripe}"), move || {
@@ -295,15 +294,18 @@ impl Store {
         outcome.map(|()| writing.end.position)
     }
 
+    /// Waits until a group may be written at `lsn`, which follows the durable log.
     fn wait_for_room(&self, lsn: Lsn) -> Result<(), StandbyError> {
-        let durable = self.log_end().position;
-        let make_room = || {
-            let full = |error: Arc<CheckpointError>| LogError::Full {
-                reason: error.to_string().into(),
-            };
-            self.stage.free_some(durable).map_err(full)
+        let at = LogPosition {
+            lsn,
+            ..self.log_end().position
         };
-        Ok(self.room.wait_for_room(lsn, make_room)?)
+        let drive = || {
+            self.stage.work_off();
+            Ok(())
+        };
+        let (whole, stage) = (Admission::Whole, &*self.stage);
+        Ok(self.room.wait_for_room(whole, at, stage, drive)?)
     }
 
     /// The group of these bytes, if it follows here.
@@ -356,7 +358,7 @@ impl Store {
             Some(pin) => pin.advance(last.lsn),
             None => writing.pin = self.segments.pin(last.lsn),
         }
-        self.room.advance(writing.end.position.lsn);
+        self.room.advance(writing.end.position);
         for group in ready.drain(..) {
             let group = Arc::new(DurableGroup::new(group, self.pool.clone()));
             self.feeds.iter().for_each(|feed| feed.push(group.clone()));
