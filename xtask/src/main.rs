@@ -2,9 +2,11 @@
 //! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
 //! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
 //! `torture-power` cuts the power below the file system under all of these; `torture-damage` damages
-//! files; `explore` crashes the simulated disk for as many seeds as you give.
+//! files; `explore` crashes the simulated disk for as many seeds as you give. And short checks that CI
+//! runs, too: `check-docs`.
 
 mod abuse;
+mod check_docs;
 mod complex_torture;
 mod damage_torture;
 mod explore;
@@ -52,6 +54,8 @@ enum Command {
     /// Abuses the library's face by sequences drawn from seeds: forks, panics, calls inside transactions,
     /// extremes; a hang is a failure.
     Abuse(abuse::Abuse),
+    /// Checks the documents: tables, relative links and anchors, names of files and of invariants' tests.
+    CheckDocs(check_docs::CheckDocs),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
     /// The process that torture kills.
@@ -82,6 +86,7 @@ fn main() -> anyhow::Result<()> {
         Command::Torture(torture) => torture.run(),
         Command::TortureDamage(torture) => torture.run(),
         Command::Abuse(abuse) => abuse.run(),
+        Command::CheckDocs(check) => check.run(),
         Command::Explore(explore) => explore.run(),
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),
