@@ -10,6 +10,7 @@ mod check_docs;
 mod complex_torture;
 mod damage_torture;
 mod explore;
+mod fuzz;
 mod judge;
 mod mapped_torture;
 mod multilevel_operations;
@@ -58,6 +59,8 @@ enum Command {
     CheckDocs(check_docs::CheckDocs),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
+    /// Gives arbitrary bytes to every decoder of bytes from a disk, a network or a user.
+    Fuzz(fuzz::Fuzz),
     /// The process that torture kills.
     #[command(hide = true)]
     Victim(victim::Victim),
@@ -88,6 +91,7 @@ fn main() -> anyhow::Result<()> {
         Command::Abuse(abuse) => abuse.run(),
         Command::CheckDocs(check) => check.run(),
         Command::Explore(explore) => explore.run(),
+        Command::Fuzz(fuzz) => fuzz.run(),
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),
         Command::MappedVictim(victim) => victim.run(),
