@@ -12,8 +12,8 @@ use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::ticket::DurableLog;
 use sardonyx_storage::shared::{Custody, LogLeader, lock_opening, open_first};
+use sardonyx_storage::ticket::DurableLog;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -29,11 +29,11 @@ use crate::unit_log::reserve::{Growth, PageReserve};
 use crate::unit_log::spheres::Unwritten;
 use crate::unit_log::{UnitLog, Units};
 use sardonyx_base::hash::IntegerMap;
+use sardonyx_storage::catalogue::{Catalogue, Extent};
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::page::PageId;
 use sardonyx_storage::pen::Pen;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::catalogue::{Catalogue, Extent};
 use std::sync::Arc;
 
 /// What the undo pass did.
@@ -190,7 +190,7 @@ pub(crate) fn undo_losers(shared: &Shared, losers: Vec<Loser>) -> Result<Undone,
     let mut transactions = Vec::new();
     for Loser { slot, entries } in losers {
         let transaction = Transaction::loser(shared, entries);
-        shared.stage()?.slots.insert(transaction.number(), slot);
+        shared.unit_log()?.slots.insert(transaction.number(), slot);
         transactions.push(transaction);
     }
     // Over all of them, the one that ended last first.

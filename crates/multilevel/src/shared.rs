@@ -58,7 +58,7 @@ impl Shared {
     /// # Errors
     /// As [`Pen::take`].
     #[inline]
-    pub fn stage(&self) -> Result<UnitLog<'_>, LogError> {
+    pub fn unit_log(&self) -> Result<UnitLog<'_>, LogError> {
         UnitLog::take(&self.pen)
     }
 
@@ -98,7 +98,7 @@ impl Shared {
     /// Makes an area have at least so many pages.
     pub fn grow(&self, area: Area, pages: u64, growth: Growth) -> Result<Arc<Areas>, Stop> {
         self.check()?;
-        let mut stage = self.stage()?;
+        let mut stage = self.unit_log()?;
         // Under the pen, so that nobody else grows it meanwhile.
         let areas = self.areas();
         if areas.pages_of(area)? >= pages {

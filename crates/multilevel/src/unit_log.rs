@@ -25,13 +25,13 @@ use crate::undo::format::Header;
 use crate::unit_log::reserve::{Growth, PageReserve};
 use crate::unit_log::spheres::Unwritten;
 use sardonyx_base::hash::IntegerMap;
+use sardonyx_storage::catalogue::{Catalogue, Write};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::pen::{Appending, Held, LetGo, Pen};
-use sardonyx_table::catalogue::{Catalogue, Write};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 

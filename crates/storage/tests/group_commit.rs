@@ -13,7 +13,7 @@ use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::Sequencer;
 use sardonyx_storage::log::segment::Segments;
-use sardonyx_storage::log::supply::{Admission, SegmentSupply};
+use sardonyx_storage::log::supply::{Admission, FreesLog, SegmentSupply};
 use sardonyx_storage::log::writer::LogWriter;
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::page::Address;
@@ -31,6 +31,18 @@ const LAYOUT: LogLayout = LogLayout {
 struct Stage {
     pen: Pen<()>,
     commit: Arc<LogWriter>,
+}
+
+/// Nobody takes checkpoints.
+struct NoCheckpoints;
+
+impl FreesLog for NoCheckpoints {
+    fn want(&self, _: LogPosition) -> bool {
+        false
+    }
+    fn obstacle(&self) -> Option<Arc<str>> {
+        None
+    }
 }
 
 impl Stage {
@@ -99,7 +111,7 @@ impl Stage {
             for _ in 0..2 {
                 scope.spawn(|| self.commit.run());
             }
-            scope.spawn(|| self.commit.room().run());
+            scope.spawn(|| self.commit.room().run(&NoCheckpoints));
             let outcome = body();
             self.commit.close();
             self.commit.room().close();

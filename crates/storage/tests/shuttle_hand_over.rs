@@ -17,7 +17,7 @@ use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::seal::Sequencer;
 use sardonyx_storage::log::segment::Segments;
-use sardonyx_storage::log::supply::{Admission, SegmentSupply};
+use sardonyx_storage::log::supply::{Admission, FreesLog, SegmentSupply};
 use sardonyx_storage::log::writer::LogWriter;
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::page::Address;
@@ -74,6 +74,18 @@ const USUAL: Scenario = Scenario {
         full_steps: None,
     },
 };
+
+/// The log's consumer frees what it has seen, asked or not.
+struct Consumer;
+
+impl FreesLog for Consumer {
+    fn want(&self, _: LogPosition) -> bool {
+        true
+    }
+    fn obstacle(&self) -> Option<Arc<str>> {
+        None
+    }
+}
 
 impl Stage {
     fn new(scenario: Scenario) -> Arc<Stage> {
@@ -178,10 +190,10 @@ impl Stage {
                     "the feed keeps the log's order"
                 );
                 next += 1;
-                let lsn = group.header().lsn;
+                let position = group.header().position_before();
                 drop(group);
-                self.commit.segments().free_before(lsn);
-                self.commit.room().freed();
+                self.commit.segments().free_before(position.lsn);
+                self.commit.room().freed(position);
             }
             if closed {
                 return next - 1;
@@ -201,7 +213,7 @@ impl Stage {
             for _ in 0..self.commit.limits().depth {
                 threads.push(self.start(|stage| stage.commit.run()));
             }
-            threads.push(self.start(|stage| stage.commit.room().run()));
+            threads.push(self.start(|stage| stage.commit.room().run(&Consumer)));
         }
         let stage = self.clone();
         let consumer = thread::spawn(move || stage.consume());

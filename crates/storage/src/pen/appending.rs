@@ -44,16 +44,14 @@ impl<'h> Appending<'h> {
         // The group handed over moves the log's place on, maybe into a segment of its own.
         while !self.is_admitted(admission) {
             log.check()?;
-            let at = self.open.next().lsn;
             // What waits in the group must not wait for room as well.
             log.hand_over(self.open);
             let (next, last) = (self.open.next(), self.open.last_group());
-            log.room().wait_for_room_for(admission, at, || {
+            log.room().wait_for_room(admission, next, checkpoint, || {
                 // A checkpoint has only what is durable; another client may be writing the rest.
                 log.wait(last)?;
-                checkpoint.free_some(next).map_err(|error| LogError::Full {
-                    reason: error.to_string().into(),
-                })
+                checkpoint.work_off();
+                Ok(())
             })?;
         }
         Ok(())
