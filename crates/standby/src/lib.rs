@@ -82,7 +82,6 @@ mod error;
 #[cfg(test)]
 mod exploration;
 mod fetch;
-mod leftovers;
 mod options;
 mod primary;
 mod protocol;

@@ -9,6 +9,8 @@
 pub mod checkpoint;
 pub mod disk;
 pub mod engine;
+#[cfg(test)]
+mod exploration;
 pub mod inspect;
 pub mod journal;
 pub mod log;
@@ -18,7 +20,6 @@ mod position;
 pub mod prefetch;
 pub mod recovery;
 pub mod reserve;
-pub mod shared;
 pub mod store;
 pub mod supervisor;
 pub mod verify;
