@@ -7,7 +7,7 @@ use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::checkpoint::{CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock, RealDisk};
 use sardonyx_storage::drive::Drive;
-use sardonyx_storage::log::feed::Feed;
+use sardonyx_storage::log::follow::Feed;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::record::{Body, Records};
@@ -68,14 +68,7 @@ impl Stage {
             bytes: u64::MAX,
             transactions: u64::MAX,
         };
-        let checkpoint = CheckpointStage::new(
-            vec![],
-            vec![],
-            segments.clone(),
-            room.clone(),
-            interval,
-            threaded,
-        );
+        let checkpoint = CheckpointStage::new(vec![], vec![], room.clone(), interval, threaded);
         let sequencer = Sequencer::new(LAYOUT, 1, start);
         let drive = Drive::by_threads(threaded);
         let commit = LogWriter::new(segments, room, sequencer, policy, limits, feeds, drive);

@@ -12,7 +12,7 @@ use sardonyx_base::sync::thread::{self, JoinHandle};
 use sardonyx_storage::checkpoint::{CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::drive::Drive;
-use sardonyx_storage::log::feed::Feed;
+use sardonyx_storage::log::follow::Feed;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::seal::Sequencer;
@@ -110,14 +110,8 @@ impl Stage {
             bytes: u64::MAX,
             transactions: u64::MAX,
         };
-        let checkpoint = CheckpointStage::new(
-            vec![],
-            vec![],
-            segments.clone(),
-            room.clone(),
-            interval,
-            scenario.threaded,
-        );
+        let checkpoint =
+            CheckpointStage::new(vec![], vec![], room.clone(), interval, scenario.threaded);
         let commit = Arc::new(LogWriter::new(
             segments,
             room,

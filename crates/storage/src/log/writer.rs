@@ -27,7 +27,7 @@
 mod thread;
 
 use super::durable::DurablePrefix;
-use super::feed::Feed;
+use super::follow::Feed;
 use super::open_group::OpenGroup;
 use super::policy::{DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX, GroupLimits, GroupPolicy};
 use super::pool::{BufferPool, DurableGroup};
