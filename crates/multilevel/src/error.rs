@@ -7,6 +7,7 @@ use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::engine;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
+use sardonyx_table::TableError;
 use std::error::Error;
 
 /// Why a database cannot be opened, or the engine cannot go on.
@@ -19,6 +20,9 @@ pub enum DatabaseError {
     /// The catalogue is damaged, says otherwise, or has no room.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
+    /// A table is damaged.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// The undo area is damaged.
     #[error(transparent)]
     Undo(#[from] UndoDamage),

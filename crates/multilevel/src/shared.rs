@@ -107,7 +107,7 @@ impl Shared {
         Shared {
             frames: stage.frames.clone(),
             locks: Locks::new(),
-            areas: Mutex::new(Arc::new(Areas::new(&stage.catalogue))),
+            areas: Mutex::new(Arc::new(Areas::new(&stage.catalogue, &stage.tables))),
             counters: stage.counters.clone(),
             commit: stage.commit.clone(),
             checkpoint: stage.checkpoint.clone(),
@@ -135,7 +135,7 @@ impl Shared {
 
     /// The catalogue has changed; the caller has the stage.
     pub fn publish_areas(&self, stage: &UnitLog) -> Arc<Areas> {
-        let areas = Arc::new(Areas::new(&stage.catalogue));
+        let areas = Arc::new(Areas::new(&stage.catalogue, &stage.tables));
         *self.areas.lock() = areas.clone();
         areas
     }

@@ -1,0 +1,381 @@
+//! Records of tables as operations, against a plain map: random transactions, aborts and crashes under
+//! every strategy; and the serial way reads what operations wrote, and the other way round.
+
+mod common;
+
+use common::{options, ways};
+use proptest::prelude::{Just, ProptestConfig, any, prop, prop_assert_eq, prop_oneof, proptest};
+use proptest::strategy::Strategy as Generate;
+use sardonyx_multilevel::records::{RecordError, Table};
+use sardonyx_multilevel::{CallError, Database, PageLog, Strategy, Transaction, record};
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::recovery::{RecoveryOptions, recover};
+use sardonyx_table::TableSpace;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Nine in a page, so that pages fill and tables grow.
+#[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Item {
+    value: u64,
+    key: u64,
+    more: [u64; 50],
+}
+record!(Item { table: "items", key: key: u64 });
+
+fn item(key: u64, value: u64) -> Item {
+    let mut more = [0; 50];
+    more[key as usize % 50] = value;
+    Item { value, key, more }
+}
+
+/// A record of another layout.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Other {
+    key: u64,
+}
+record!(Other { table: "others", key: key: u64 });
+
+type Model = BTreeMap<u64, u64>;
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Get(u64),
+    Insert(u64, u64),
+    Update(u64, u64),
+    Delete(u64),
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum End {
+    Commit,
+    Abort,
+    /// The database is restarted with the transaction unfinished.
+    Crash,
+}
+
+fn step() -> impl Generate<Value = Step> {
+    prop_oneof![
+        1 => (0..24_u64).prop_map(Step::Get),
+        4 => (0..24_u64, 1..9_u64).prop_map(|(key, value)| Step::Insert(key, value)),
+        2 => (0..24_u64, 1..9_u64).prop_map(|(key, value)| Step::Update(key, value)),
+        3 => (0..24_u64).prop_map(Step::Delete),
+    ]
+}
+
+fn end() -> impl Generate<Value = End> {
+    prop_oneof![4 => Just(End::Commit), 3 => Just(End::Abort), 2 => Just(End::Crash)]
+}
+
+/// Executes a step in a transaction and in the model, and compares what they say.
+fn take(tx: &Transaction<'_>, items: Table<Item>, model: &mut Model, step: Step) {
+    let of = |(key, value): (u64, u64)| item(key, value);
+    match step {
+        Step::Get(key) => {
+            let found = tx.call(&items.get(&key)).unwrap();
+            assert_eq!(found, model.get(&key).map(|value| of((key, *value))));
+        }
+        Step::Insert(key, value) => {
+            let inserted = tx.call(&items.insert(&item(key, value)));
+            match model.contains_key(&key) {
+                true => assert!(matches!(
+                    inserted,
+                    Err(CallError::Failed(RecordError::Duplicate { table: "items" }))
+                )),
+                false => {
+                    inserted.unwrap();
+                    model.insert(key, value);
+                }
+            }
+        }
+        Step::Update(key, value) => {
+            let change = |found: &mut Item| *found = item(key, found.value + value);
+            let before = tx.call(&items.update(&key, change)).unwrap();
+            assert_eq!(before, model.get(&key).map(|value| of((key, *value))));
+            model.entry(key).and_modify(|found| *found += value);
+        }
+        Step::Delete(key) => {
+            let deleted = tx.call(&items.delete(&key)).unwrap();
+            assert_eq!(deleted, model.remove(&key).map(|value| of((key, value))));
+        }
+    }
+}
+
+fn open(way: (Strategy, PageLog), disk: &SimulatedDisk) -> (Database, Table<Item>) {
+    let database = options(way).open_on(Arc::new(disk.clone())).unwrap();
+    let items = database.table::<Item>().unwrap();
+    (database, items)
+}
+
+/// What is there, key by key.
+fn read(database: &Database, items: Table<Item>) -> Model {
+    let read = |key| database.run(|tx| tx.call(&items.get(&key))).unwrap();
+    let found = (0..24).filter_map(|key| Some((key, read(key)?)));
+    found
+        .map(|(key, found)| {
+            assert_eq!(found, item(key, found.value));
+            (key, found.value)
+        })
+        .collect()
+}
+
+/// The recovered pages as the serial way reads them.
+fn as_tables(disk: &SimulatedDisk) -> TableSpace {
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    let manifest = Manifest::read(&*disk).unwrap();
+    let options = RecoveryOptions {
+        memory_max_bytes: 64 << 20,
+        workers: 1,
+        dry_run: true,
+    };
+    let recovered = recover(&disk, &manifest, options).unwrap();
+    TableSpace::open(recovered.store, 1).unwrap().0
+}
+
+fn read_serially(disk: &SimulatedDisk) -> Model {
+    let space = as_tables(disk);
+    let Some(items) = space.table::<Item>().unwrap() else {
+        return Model::new();
+    };
+    let view = space.view();
+    let records = view.scan(items).map(|found| {
+        assert_eq!(*found, item(found.key, found.value));
+        assert_eq!(view.get(items, &found.key), Some(found));
+        (found.key, found.value)
+    });
+    records.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Two transactions at a time, on keys of their own.
+    #[test]
+    fn transactions_aborts_and_crashes_are_as_in_a_map(
+        way in prop::sample::select(ways()),
+        rounds in prop::collection::vec(
+            (prop::collection::vec((step(), any::<bool>()), 0..24), end(), end()),
+            1..8,
+        ),
+    ) {
+        let mut disk = SimulatedDisk::new(1, Faults::default());
+        let (mut database, mut items) = open(way, &disk);
+        let mut model = Model::new();
+        for (steps, one, other) in rounds {
+            // With a single level a page that one has is none for the other.
+            let both = way.0 != Strategy::SingleLevel;
+            let mut after = [model.clone(), model.clone()];
+            let ends = [one, other];
+            let mut transactions = [Some(database.begin()), Some(database.begin())];
+            for (step, second) in steps {
+                let nth = usize::from(second && both);
+                // Keys of their own, so that neither waits.
+                let own = |key: u64| key / 2 * 2 + nth as u64;
+                let step = match step {
+                    Step::Get(key) => Step::Get(own(key)),
+                    Step::Insert(key, value) => Step::Insert(own(key), value),
+                    Step::Update(key, value) => Step::Update(own(key), value),
+                    Step::Delete(key) => Step::Delete(own(key)),
+                };
+                take(transactions[nth].as_ref().unwrap(), items, &mut after[nth], step);
+            }
+            // What is unfinished when the database goes down goes last.
+            let mut order = [0, 1];
+            order.sort_by_key(|nth: &usize| ends[*nth] == End::Crash);
+            for nth in order {
+                let transaction = transactions[nth].take().unwrap();
+                match ends[nth] {
+                    End::Commit => {
+                        transaction.commit().unwrap();
+                        let is_own = |key: &u64| *key as usize % 2 == nth;
+                        model.retain(|key, _| !is_own(key));
+                        let own = after[nth].iter().filter(|(key, _)| is_own(key));
+                        model.extend(own.map(|(key, value)| (*key, *value)));
+                    }
+                    End::Abort => transaction.abort().unwrap(),
+                    End::Crash => std::mem::forget(transaction),
+                }
+            }
+            drop(transactions);
+            if ends.contains(&End::Crash) {
+                std::mem::forget(database);
+                disk = disk.restart(Faults::default());
+                (database, items) = open(way, &disk);
+            }
+            prop_assert_eq!(read(&database, items), model.clone());
+        }
+        database.close().unwrap();
+        prop_assert_eq!(read_serially(&disk), model.clone());
+        let (database, items) = open(way, &disk);
+        prop_assert_eq!(read(&database, items), model);
+    }
+}
+
+/// Fills pages, frees places in them and fills them again, in large transactions that abort.
+#[test]
+fn a_table_that_aborts_fill_does_not_grow_for_ever() {
+    for way in ways() {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let (database, items) = open(way, &disk);
+        let mut pages = Vec::new();
+        for round in 0..6 {
+            let tx = database.begin();
+            for key in 0..40 {
+                tx.call(&items.insert(&item(key, round + 1))).unwrap();
+            }
+            for key in 0..40 {
+                tx.call(&items.delete(&key)).unwrap();
+                tx.call(&items.insert(&item(key + 100, 1))).unwrap();
+            }
+            tx.abort().unwrap();
+            assert_eq!(read(&database, items), Model::new(), "{way:?}");
+            let tx = database.begin();
+            tx.call(&items.insert(&item(round, 7))).unwrap();
+            tx.call(&items.delete(&round)).unwrap();
+            tx.commit().unwrap();
+            database.flush().unwrap();
+            let space = as_tables(&disk);
+            let catalogue = space.catalogue();
+            pages.push(
+                catalogue
+                    .extents_of(items.number())
+                    .map(|e| e.pages)
+                    .sum::<u64>(),
+            );
+        }
+        assert_eq!(pages[1], pages[5], "{way:?}: {pages:?}");
+        database.close().unwrap();
+    }
+}
+
+/// A user's operation of several, which is undone and executed again, on records that it moved.
+#[test]
+fn operations_of_several_records_are_undone_whole() {
+    use sardonyx_multilevel::{Operation, Pages};
+
+    /// Moves a record to another key, then fails.
+    struct Move(Table<Item>, u64, u64);
+    impl Operation for Move {
+        type Output = ();
+        type Error = RecordError;
+        fn execute(&self, pages: &mut dyn Pages) -> Result<(), RecordError> {
+            let Move(items, from, to) = *self;
+            items.delete(&from).execute(pages)?;
+            items.insert(&item(to, 5)).execute(pages)?;
+            items.insert(&item(to, 6)).execute(pages)
+        }
+    }
+
+    for way in ways() {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let (database, items) = open(way, &disk);
+        let tx = database.begin();
+        tx.call(&items.insert(&item(1, 3))).unwrap();
+        tx.commit().unwrap();
+        let tx = database.begin();
+        let failed = tx.call(&Move(items, 1, 2));
+        assert!(matches!(
+            failed,
+            Err(CallError::Failed(RecordError::Duplicate { .. }))
+        ));
+        assert_eq!(
+            tx.call(&items.get(&1)).unwrap(),
+            Some(item(1, 3)),
+            "{way:?}"
+        );
+        assert_eq!(tx.call(&items.get(&2)).unwrap(), None, "{way:?}");
+        tx.commit().unwrap();
+        // The place is used by another record, and the first comes back.
+        let (deletes, inserts) = (database.begin(), database.begin());
+        tx_delete(&deletes, items);
+        if way.0 != Strategy::SingleLevel {
+            for key in 10..30 {
+                inserts.call(&items.insert(&item(key, key))).unwrap();
+            }
+        }
+        inserts.commit().unwrap();
+        deletes.abort().unwrap();
+        let found = database.run(|tx| tx.call(&items.get(&1))).unwrap();
+        assert_eq!(found, Some(item(1, 3)), "{way:?}");
+        database.close().unwrap();
+        assert_eq!(read_serially(&disk).get(&1), Some(&3), "{way:?}");
+    }
+}
+
+fn tx_delete(tx: &Transaction<'_>, items: Table<Item>) {
+    assert_eq!(tx.call(&items.delete(&1)).unwrap(), Some(item(1, 3)));
+}
+
+#[test]
+fn what_the_serial_way_wrote_is_there_and_the_other_way_round() {
+    use sardonyx_storage::engine::Engine;
+    let disk = SimulatedDisk::new(1, Faults::default());
+    // Written by the serial way: through its table space and the log.
+    let mut opened = Engine::open(Arc::new(disk.clone()), common::small()).unwrap();
+    let (mut space, _) = TableSpace::open(opened.store, 1).unwrap();
+    let filling = &mut opened.filling;
+    let mut tx = space.begin(filling.builder());
+    let items = tx.declare_table::<Item>().unwrap();
+    for key in 0..20 {
+        tx.insert(items, &item(key, key + 1)).unwrap();
+    }
+    assert!(tx.delete(items, &3).unwrap());
+    assert!(tx.commit());
+    let group = filling.transaction_ended();
+    let sealed = filling.seal_even_if_empty();
+    opened.engine.commit().write_directly(sealed);
+    assert!(opened.engine.commit().is_durable(group));
+    opened.engine.stop();
+    drop((opened.engine, space));
+
+    let way = (Strategy::OrderedLog, PageLog::ByteRanges);
+    let mut model: Model = (0..20).map(|key| (key, key + 1)).collect();
+    model.remove(&3);
+    let (database, items) = open(way, &disk);
+    assert_eq!(read(&database, items), model);
+    let tx = database.begin();
+    for step in [
+        Step::Insert(3, 8),
+        Step::Update(4, 1),
+        Step::Delete(5),
+        Step::Insert(22, 2),
+        Step::Insert(1, 1),
+    ] {
+        take(&tx, items, &mut model, step);
+    }
+    tx.commit().unwrap();
+    database.close().unwrap();
+    assert_eq!(read_serially(&disk), model);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let disk = SimulatedDisk::new(1, Faults::default());
+    let way = (Strategy::OrderedLog, PageLog::ByteRanges);
+    let (database, items) = open(way, &disk);
+    let others = database.table::<Other>().unwrap();
+    assert_ne!(items.number(), others.number());
+    assert!(database.area("items", 1).is_err(), "a table has the name");
+    let tx = database.begin();
+    tx.call(&items.insert(&item(1, 1))).unwrap();
+    let changed = tx.call(&items.update(&1, |found| found.key = 2));
+    assert!(matches!(
+        changed,
+        Err(CallError::Failed(RecordError::KeyChanged {
+            table: "items"
+        }))
+    ));
+    tx.commit().unwrap();
+    // A handle of another database.
+    let elsewhere = SimulatedDisk::new(2, Faults::default());
+    let second = options(way).open_on(Arc::new(elsewhere)).unwrap();
+    let refused = second.begin().call(&items.get(&1));
+    assert!(matches!(
+        refused,
+        Err(CallError::Failed(RecordError::NoTable { .. }))
+    ));
+}
