@@ -1,6 +1,8 @@
 //! What can go wrong with a multi-level transaction.
 
+use crate::index::IndexError;
 use crate::pages::Stop;
+use crate::records::RecordError;
 use crate::undo::UndoDamage;
 use sardonyx_base::process::{FORKED, Forked};
 use sardonyx_storage::catalogue::CatalogueError;
@@ -195,6 +197,37 @@ pub enum CallError<E: Error + 'static> {
     /// The transaction was not committed ([`crate::Database::run`]).
     #[error(transparent)]
     Commit(#[from] CommitError),
+}
+
+impl<E: Error + 'static> CallError<E> {
+    /// The same with another error of the operation.
+    pub fn map<F: Error + 'static>(self, map: impl FnOnce(E) -> F) -> CallError<F> {
+        match self {
+            CallError::Failed(error) => CallError::Failed(map(error)),
+            CallError::Deadlock => CallError::Deadlock,
+            CallError::Unregistered { name } => CallError::Unregistered { name },
+            CallError::TooLarge { what, bytes, limit } => {
+                CallError::TooLarge { what, bytes, limit }
+            }
+            CallError::Nested => CallError::Nested,
+            CallError::Engine(error) => CallError::Engine(error),
+            CallError::Commit(error) => CallError::Commit(error),
+        }
+    }
+}
+
+/// So that one transaction may change records and counters.
+impl From<CallError<Stop>> for CallError<RecordError> {
+    fn from(error: CallError<Stop>) -> Self {
+        error.map(RecordError::from)
+    }
+}
+
+/// So that one transaction may change indexes and counters.
+impl From<CallError<Stop>> for CallError<IndexError> {
+    fn from(error: CallError<Stop>) -> Self {
+        error.map(IndexError::from)
+    }
 }
 
 /// Why a transaction was not committed.
