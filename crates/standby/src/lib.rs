@@ -82,7 +82,9 @@ mod error;
 #[cfg(test)]
 mod exploration;
 mod fetch;
-mod leftovers;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod options;
 mod primary;
 mod protocol;

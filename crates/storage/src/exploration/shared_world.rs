@@ -1,0 +1,472 @@
+//! A small shared database on the simulated disk: several processes that may be killed at any of
+//! their operations on the disk, a machine that may crash at any of them, and a model of everything
+//! that was submitted and acknowledged, with which every recovery is compared.
+//!
+//! A process's *ring* is the model's list of transactions itself: the tail that is published with
+//! the log's end is a number of transactions. Each transaction is counted by the log and most append
+//! a row to a journal, so that one which is logged twice is noticed although redo is idempotent.
+
+use super::mortal::{Death, Killed, Mortal};
+use crate::disk::{Disk, Faults, SimulatedDisk};
+use crate::engine::{Driver, SharedLock, join, open_first};
+use crate::engine::{Engine, StorageOptions};
+use crate::journal::JournalReader;
+use crate::log::policy::GroupLimits;
+use crate::log::seal::GroupBuilder;
+use crate::log::supply::Admission;
+use crate::log::{LogLeader, LogState, SharedLogError};
+use crate::manifest::Manifest;
+use crate::page::{Address, PAGE_SIZE};
+use crate::recovery::{RecoveryOptions, recover};
+use sardonyx_base::random::Random;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+
+/// What one transaction did.
+#[derive(Clone, Debug, Default)]
+struct Change {
+    writes: Vec<(Address, Vec<u8>)>,
+    row: Vec<u8>,
+}
+
+impl Change {
+    fn push_to(&self, builder: &mut GroupBuilder) {
+        for (address, bytes) in &self.writes {
+            builder.push_write(*address, bytes);
+        }
+        if !self.row.is_empty() {
+            builder.push_journal(1, &self.row);
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        let mut builder = GroupBuilder::with_capacity(PAGE_SIZE);
+        self.push_to(&mut builder);
+        builder.end_transaction();
+        builder.payload().to_vec()
+    }
+}
+
+/// The machine has crashed, or the log is poisoned: this life is over.
+#[derive(Debug)]
+pub(super) struct Over;
+
+/// A database through any number of lives.
+pub(super) struct World {
+    pub simulated: SimulatedDisk,
+    pub options: StorageOptions,
+    pub random: Random,
+    changes: Vec<Change>,
+    pub acknowledged: usize,
+    pages: u64,
+    pub what: String,
+    /// The disk was told to fail: errors are expected.
+    pub faulty: bool,
+    /// Custodians that failed.
+    pub failed_drivers: u32,
+    /// Whoever joins is killed within so many operations.
+    pub mortal_within: Option<u64>,
+    /// Processes that were killed after they joined.
+    pub killed: u32,
+}
+
+/// One of the processes.
+pub(super) struct Process {
+    pub disk: Arc<dyn Disk>,
+    pub leader: LogLeader,
+    pub driver: Option<Driver>,
+    _lock: SharedLock,
+}
+
+/// From the first opening to the end of the last process, or of the machine.
+pub(super) struct Life {
+    pub state: Box<LogState>,
+    pub manifest: Manifest,
+    /// Transactions in the log before this life.
+    base: u64,
+    pub processes: Vec<Process>,
+}
+
+impl World {
+    pub(super) fn new(seed: u64, what: String) -> World {
+        let page = PAGE_SIZE as u64;
+        let options = StorageOptions {
+            segment_bytes: 8 * page,
+            block_bytes: PAGE_SIZE as u32 * (1 + seed % 2) as u32,
+            stripes: 1 + (seed % 3) as u32,
+            identity: Some(seed),
+            log_bytes_max: (5 + seed % 3) * 8 * page,
+            log_bytes_prepared: 0,
+            memory_bytes_max: 1 << 24,
+            limits: GroupLimits {
+                group_bytes: 2 * PAGE_SIZE,
+                transaction_bytes: 2 * PAGE_SIZE,
+                ..GroupLimits::default()
+            },
+            threaded: false,
+            workers: 1,
+            ..StorageOptions::default()
+        };
+        World {
+            simulated: SimulatedDisk::new(seed, Faults::default()),
+            options,
+            random: Random::new(seed),
+            changes: Vec::new(),
+            acknowledged: 0,
+            pages: 1,
+            what,
+            faulty: false,
+            failed_drivers: 0,
+            mortal_within: None,
+            killed: 0,
+        }
+    }
+
+    /// The machine comes up again.
+    pub(super) fn restart(&mut self, faults: Faults) {
+        self.simulated = self.simulated.restart(faults);
+    }
+
+    /// All processes are gone; the machine goes on.
+    pub(super) fn next_process(&mut self) {
+        self.simulated = self.simulated.next_process(Faults::default());
+    }
+
+    fn immortal(&self) -> Mortal {
+        Mortal::new(&self.simulated, None, Death::Before)
+    }
+
+    /// A process with as long a life as processes have here.
+    pub(super) fn mortal(&mut self) -> Mortal {
+        let Some(within) = self.mortal_within else {
+            return self.immortal();
+        };
+        let killed_at = 1 + self.random.below(within);
+        let death = Death::ALL[self.random.below(3) as usize];
+        Mortal::new(&self.simulated, Some(killed_at), death)
+    }
+
+    /// A first process opens the database. `None`: it was killed meanwhile.
+    pub(super) fn open(&mut self, mortal: Mortal) -> Option<Result<Life, Over>> {
+        let disk: Arc<dyn Disk> = Arc::new(mortal);
+        let options = self.options.clone();
+        let opened = mortal_part(|| {
+            let first = match open_first(&disk, &options) {
+                Ok(first) => first.expect("nobody has it"),
+                Err(error) => return Err(error),
+            };
+            let state = Box::new(LogState::zeroed());
+            first.initialise(&state);
+            let driver = first.driver;
+            let lock = first.lock.share()?;
+            Ok((first.manifest, first.store, first.end, state, driver, lock))
+        })?;
+        let (manifest, store, end, state, driver, lock) = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                return Some(Err(self.over(&error)));
+            }
+        };
+        self.check_recovered(end.transactions as usize, store.bytes());
+        let leader = LogLeader::new(disk.clone(), &manifest, manifest.incarnation);
+        let first = Process {
+            disk,
+            leader,
+            driver: Some(driver),
+            _lock: lock,
+        };
+        let base = end.transactions;
+        let mut life = Life {
+            state,
+            manifest,
+            base,
+            processes: vec![first],
+        };
+        Some(self.join(&mut life).map(|()| life))
+    }
+
+    /// Opens without being killed.
+    pub(super) fn open_safely(&mut self) -> Result<Life, Over> {
+        let mortal = self.immortal();
+        self.open(mortal).expect("it is immortal")
+    }
+
+    /// One more process joins.
+    pub(super) fn join(&mut self, life: &mut Life) -> Result<(), Over> {
+        let mortal = self.mortal();
+        let disk: Arc<dyn Disk> = Arc::new(mortal);
+        let (manifest, lock) = match join(&disk) {
+            Ok(joined) => joined,
+            Err(error) => {
+                return Err(self.over(&error));
+            }
+        };
+        assert_eq!(manifest.incarnation, life.state.incarnation());
+        let leader = LogLeader::new(disk.clone(), &manifest, manifest.incarnation);
+        life.processes.push(Process {
+            disk,
+            leader,
+            driver: None,
+            _lock: lock,
+        });
+        Ok(())
+    }
+
+    /// What was recovered, and made stable, must be everything acknowledged, each once, and nothing
+    /// but what was submitted.
+    fn check_recovered(&mut self, transactions: usize, pages: &[u8]) {
+        self.compare(transactions, pages);
+        // What is beyond the recovered end is lost for good; what is before it is now durable.
+        self.changes.truncate(transactions);
+        self.acknowledged = transactions;
+    }
+
+    fn compare(&self, transactions: usize, pages: &[u8]) {
+        let (what, acknowledged) = (&self.what, self.acknowledged);
+        assert!(
+            transactions >= acknowledged,
+            "{what}: {transactions} of {acknowledged} acknowledged transactions"
+        );
+        assert!(
+            transactions <= self.changes.len(),
+            "{what}: {transactions} transactions, and {} were submitted",
+            self.changes.len()
+        );
+        assert!(
+            pages == self.model_pages(transactions),
+            "{what}: other pages"
+        );
+    }
+
+    fn model_pages(&self, transactions: usize) -> Vec<u8> {
+        let mut pages = Vec::new();
+        for (address, bytes) in self.changes[..transactions].iter().flat_map(|c| &c.writes) {
+            let at = address.0 as usize;
+            let end = (at / PAGE_SIZE + 1) * PAGE_SIZE;
+            pages.resize(pages.len().max(end), 0);
+            pages[at..at + bytes.len()].copy_from_slice(bytes);
+        }
+        pages
+    }
+
+    /// Recovers without changing anything, and compares, the journal's rows included.
+    pub(super) fn check(&self) {
+        let disk: Arc<dyn Disk> = Arc::new(self.simulated.clone());
+        let manifest = Manifest::read(&*disk).unwrap();
+        let options = RecoveryOptions {
+            memory_max_bytes: self.options.memory_bytes_max,
+            workers: 1,
+            dry_run: true,
+        };
+        let recovered = recover(&disk, &manifest, options);
+        let recovered = recovered.unwrap_or_else(|error| panic!("{}: {error}", self.what));
+        let transactions = recovered.end.transactions as usize;
+        self.compare(transactions, recovered.store.bytes());
+        let mut reader = JournalReader::open(&disk, &manifest, None, None).unwrap();
+        let mut rows = Vec::new();
+        while let Some(row) = reader.next_row().unwrap() {
+            rows.push(row.bytes.to_vec());
+        }
+        let expected = self.changes[..transactions].iter();
+        let expected = expected.map(|change| change.row.clone());
+        let expected: Vec<_> = expected.filter(|row| !row.is_empty()).collect();
+        assert!(rows == expected, "{}: other journal rows", self.what);
+    }
+
+    /// A transaction commits: it is in the ring.
+    pub(super) fn submit(&mut self) {
+        let random = &mut self.random;
+        if random.chance(1, 8) && self.pages < 12 {
+            self.pages += 1 + random.below(3);
+        }
+        let mut change = Change::default();
+        for _ in 0..1 + random.below(3) {
+            let page = random.below(self.pages);
+            let length = match random.chance(1, 3) {
+                true => PAGE_SIZE,
+                false => 1 + random.below(60) as usize,
+            };
+            let offset = random.below((PAGE_SIZE - length) as u64 + 1);
+            let value = random.next().to_le_bytes();
+            let bytes = value.iter().copied().cycle().take(length).collect();
+            change
+                .writes
+                .push((Address(page * PAGE_SIZE as u64 + offset), bytes));
+        }
+        if random.chance(3, 4) {
+            change.row = vec![random.next() as u8; 1 + random.below(40) as usize];
+        }
+        self.changes.push(change);
+    }
+
+    /// A process writes what is published, all of it or (`limit`) no more than so many transactions.
+    /// Does the driver's work while there is no room.
+    pub(super) fn lead(
+        &mut self,
+        life: &mut Life,
+        process: usize,
+        limit: usize,
+    ) -> Result<(), Over> {
+        for _ in 0..1000 {
+            let end = life.state.end();
+            assert_eq!(
+                end.tail + life.base,
+                end.position.transactions,
+                "{}",
+                self.what
+            );
+            let from = end.position.transactions as usize;
+            let mut records: Vec<Vec<u8>> = Vec::new();
+            let mut room = life.processes[process].leader.transaction_bytes_max();
+            for change in self.changes[from..].iter().take(limit) {
+                let encoded = change.encode();
+                if encoded.len() > room {
+                    break;
+                }
+                room -= encoded.len();
+                records.push(encoded);
+            }
+            if records.is_empty() {
+                return Ok(());
+            }
+            let pieces: Vec<&[u8]> = records.iter().map(|bytes| bytes.as_slice()).collect();
+            let transactions = pieces.len() as u32;
+            let tail = end.tail + pieces.len() as u64;
+            let outcome = self.as_process(life, process, |process, state| {
+                process
+                    .leader
+                    .write_group(state, transactions, &pieces, tail)
+            });
+            self.acknowledged = life.state.end().position.transactions as usize;
+            match outcome {
+                None | Some(Ok(_)) => return Ok(()),
+                Some(Err(SharedLogError::NoRoom)) if life.state.driving_has_ended() => {
+                    return Err(Over);
+                }
+                Some(Err(SharedLogError::NoRoom)) => self.keep(life)?,
+                Some(Err(SharedLogError::Full { .. })) if self.faulty => self.keep(life)?,
+                Some(Err(error)) => return Err(self.over(&error)),
+            }
+        }
+        panic!("{}: there is never room", self.what)
+    }
+
+    /// The driver does what there is to do; if there is none, another process takes over.
+    pub(super) fn keep(&mut self, life: &mut Life) -> Result<(), Over> {
+        if life.state.driving_has_ended() {
+            return Ok(());
+        }
+        let driver = life.processes.iter().position(|p| p.driver.is_some());
+        let driver = driver.unwrap_or(life.processes.len() - 1);
+        let manifest = life.manifest.clone();
+        let options = self.options.clone();
+        let outcome = self.as_process(life, driver, |process, state| {
+            let driver = match &mut process.driver {
+                Some(driver) => driver,
+                none => none.insert(Driver::take_over(
+                    &process.disk,
+                    &manifest,
+                    &options,
+                    state,
+                )?),
+            };
+            driver.step(state)
+        });
+        match outcome {
+            None | Some(Ok(_)) => Ok(()),
+            Some(Err(_)) if self.faulty && !self.simulated.has_crashed() => {
+                life.processes[driver].driver = None;
+                self.failed_drivers += 1;
+                life.state.fail_driving("told to fail", true);
+                Ok(())
+            }
+            Some(Err(error)) => Err(self.over(&error)),
+        }
+    }
+
+    /// Errors are expected from a machine that has crashed or a disk that was told to fail.
+    fn over(&self, error: &dyn std::error::Error) -> Over {
+        let expected = self.simulated.has_crashed() || self.faulty;
+        assert!(expected, "{}: {error}", self.what);
+        Over
+    }
+
+    /// Runs a part of a process. If it is killed, another one joins in its place, and there is no
+    /// result.
+    fn as_process<T>(
+        &mut self,
+        life: &mut Life,
+        process: usize,
+        part: impl FnOnce(&mut Process, &LogState) -> T,
+    ) -> Option<T> {
+        let state = &*life.state;
+        let here = &mut life.processes[process];
+        let result = mortal_part(|| part(here, state));
+        if result.is_none() {
+            // Its locks go with it. Whoever survives has the others.
+            drop(life.processes.remove(process));
+            self.killed += 1;
+            let _ = self.join(life);
+        }
+        result
+    }
+
+    /// So many random steps.
+    pub(super) fn run(&mut self, life: &mut Life, steps: usize) -> Result<(), Over> {
+        for _ in 0..steps {
+            match self.random.below(10) {
+                0..2 => self.submit(),
+                2..6 => {
+                    self.submit();
+                    let process = self.random.below(life.processes.len() as u64) as usize;
+                    let limit = match self.random.chance(1, 4) {
+                        true => 1 + self.random.below(2) as usize,
+                        false => usize::MAX,
+                    };
+                    self.lead(life, process, limit)?;
+                }
+                6..9 => self.keep(life)?,
+                _ => {
+                    life.state.want_checkpoint();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the database alone, as every other way does, commits and closes.
+    pub(super) fn alone(&mut self, groups: usize) -> Result<(), Over> {
+        let disk: Arc<dyn Disk> = Arc::new(self.simulated.clone());
+        let opened = match Engine::open(disk, self.options.clone()) {
+            Ok(opened) => opened,
+            Err(error) => return Err(self.over(&error)),
+        };
+        let mut filling = opened.filling;
+        let transactions = filling.next().transactions as usize;
+        self.check_recovered(transactions, opened.store.bytes());
+        let (commit, stage) = (opened.engine.commit(), opened.engine.checkpoint());
+        for _ in 0..groups {
+            filling.admit_or_wait(Admission::Whole, stage).unwrap();
+            self.submit();
+            let change = self.changes.last().expect("submitted");
+            change.push_to(filling.builder());
+            assert!(filling.builder().end_transaction());
+            if let Some(group) = filling.seal() {
+                commit.write_directly(group);
+            }
+            commit.check().unwrap();
+            self.acknowledged = self.changes.len();
+            stage.pump();
+        }
+        Ok(())
+    }
+}
+
+/// Runs code of a process that may be killed in it.
+fn mortal_part<T>(part: impl FnOnce() -> T) -> Option<T> {
+    match catch_unwind(AssertUnwindSafe(part)) {
+        Ok(result) => Some(result),
+        Err(panic) if panic.is::<Killed>() => None,
+        Err(panic) => resume_unwind(panic),
+    }
+}

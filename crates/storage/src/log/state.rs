@@ -1,0 +1,436 @@
+//! What the processes of a shared database must know of its log, as it lies in their shared memory:
+//! atomics only, no pointers, and all zeroes are a valid value.
+//!
+//! The end of the log (place, number, transactions, and the caller's own tail) is published as a
+//! whole: two slots, and one number that says how many ends were published and thereby which slot
+//! is the newest. The next end is written into the other slot, and becomes the newest by one store.
+//! So whoever dies halfway has published nothing, and a reader without a lock sees the one or the
+//! other, never a mixture, and never waits for anyone.
+//!
+//! Invariants: I1 (the end is moved only after the group before it is durable), I2 (what reads the
+//! log while it is written reads to the published end), I7 (poison is for ever), I9 (no state
+//! between two stores keeps the others from going on).
+//!
+//! Source: ours; the LIBXAC thesis has no such storage.
+
+use super::SharedLogError;
+use super::text::SharedText;
+use super::{LogLayout, LogPosition, Lsn};
+use rustix::thread::futex;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use std::time::{Duration, Instant};
+
+/// Where a shared log ends: everything before is durable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SharedEnd {
+    /// The next group's place, number and first transaction.
+    pub position: LogPosition,
+    /// What the caller said with the last group: the byte of its own stream of records (the ring's
+    /// tail) up to which everything is in the log.
+    pub tail: u64,
+}
+
+/// A published end. All fields are changed only while it is not the newest.
+#[repr(C)]
+#[derive(Debug)]
+struct EndSlot {
+    lsn: AtomicU64,
+    group: AtomicU64,
+    transactions: AtomicU64,
+    tail: AtomicU64,
+    incarnation: AtomicU32,
+    reserved: AtomicU32,
+}
+
+impl EndSlot {
+    const fn zeroed() -> Self {
+        EndSlot {
+            lsn: AtomicU64::new(0),
+            group: AtomicU64::new(0),
+            transactions: AtomicU64::new(0),
+            tail: AtomicU64::new(0),
+            incarnation: AtomicU32::new(0),
+            reserved: AtomicU32::new(0),
+        }
+    }
+}
+
+/// The log's state in shared memory.
+///
+/// Whoever moves the end holds the *writer lock* of the caller's shared memory; the driver's
+/// fields are changed by who holds the driver's lock. Everything can be read by everyone.
+#[repr(C)]
+#[derive(Debug)]
+pub struct LogState {
+    /// Ends published so far; the newest is in slot `published % 2`.
+    published: AtomicU64,
+    ends: [EndSlot; 2],
+    /// The group that was last about to be written, and where: if its writer died and it is written
+    /// again, perhaps longer, it may go to another place, and then this one must not look whole.
+    placed_lsn: AtomicU64,
+    placed_group: AtomicU64,
+    /// The LSN up to which segments are prepared.
+    prepared_end: AtomicU64,
+    /// Of this opening of the database; 0 before [`LogState::initialise`].
+    incarnation: AtomicU32,
+    /// Counted up when something changed that others may wait for.
+    changes: AtomicU32,
+    /// Checkpoints wanted and taken, as numbers of requests.
+    wanted: AtomicU64,
+    served: AtomicU64,
+    /// The group up to which the last complete checkpoint has everything.
+    complete_from: AtomicU64,
+    /// How often somebody became driver.
+    drivers: AtomicU32,
+    /// The process of the driver; 0 if there is none, or none that said so.
+    driver: AtomicU32,
+    /// Nobody becomes driver any more.
+    driving_ended: AtomicU32,
+    /// Set by the first failure, before its text.
+    poisoned: AtomicU32,
+    poison: SharedText,
+    /// Why the last driver stopped.
+    failure: SharedText,
+    /// Why no segment can be prepared.
+    refusal: SharedText,
+}
+
+impl LogState {
+    /// The state before it is initialised: all zeroes, as fresh shared memory is.
+    pub const fn zeroed() -> Self {
+        LogState {
+            published: AtomicU64::new(0),
+            ends: [EndSlot::zeroed(), EndSlot::zeroed()],
+            placed_lsn: AtomicU64::new(0),
+            placed_group: AtomicU64::new(0),
+            prepared_end: AtomicU64::new(0),
+            incarnation: AtomicU32::new(0),
+            changes: AtomicU32::new(0),
+            wanted: AtomicU64::new(0),
+            served: AtomicU64::new(0),
+            complete_from: AtomicU64::new(0),
+            drivers: AtomicU32::new(0),
+            driver: AtomicU32::new(0),
+            driving_ended: AtomicU32::new(0),
+            poisoned: AtomicU32::new(0),
+            poison: SharedText::new(),
+            failure: SharedText::new(),
+            refusal: SharedText::new(),
+        }
+    }
+
+    /// Says where the recovered log ends. Called once, on zeroed memory, before others see it. The
+    /// tail begins at 0.
+    pub fn initialise(&self, end: LogPosition, incarnation: u32) {
+        self.publish(SharedEnd {
+            position: end,
+            tail: 0,
+        });
+        self.incarnation.store(incarnation, Ordering::Release);
+    }
+
+    /// The incarnation of this opening of the database, 0 before it is initialised. Whoever joins
+    /// compares it with the manifest's: another one means that the database was opened alone
+    /// meanwhile, and that this memory is a leftover.
+    pub fn incarnation(&self) -> u32 {
+        self.incarnation.load(Ordering::Acquire)
+    }
+
+    /// Where the durable log ends.
+    #[inline]
+    pub fn end(&self) -> SharedEnd {
+        self.read_end(|| {})
+    }
+
+    /// Reads the end; `meanwhile` is called in the middle of each attempt.
+    #[inline(always)]
+    fn read_end(&self, mut meanwhile: impl FnMut()) -> SharedEnd {
+        loop {
+            let published = self.published.load(Ordering::Acquire);
+            let slot = &self.ends[(published % 2) as usize];
+            let position = LogPosition {
+                lsn: Lsn(slot.lsn.load(Ordering::Relaxed)),
+                group: slot.group.load(Ordering::Relaxed),
+                transactions: slot.transactions.load(Ordering::Relaxed),
+                incarnation: slot.incarnation.load(Ordering::Relaxed),
+            };
+            meanwhile();
+            let tail = slot.tail.load(Ordering::Relaxed);
+            // The slot is changed only after the next end was published from the other one: had we
+            // seen any of that change, we would see that one, too.
+            fence(Ordering::Acquire);
+            if self.published.load(Ordering::Relaxed) == published {
+                return SharedEnd { position, tail };
+            }
+        }
+    }
+
+    /// The tail of the durable end: what was published of the caller's records before it is durable.
+    #[inline]
+    pub fn durable_tail(&self) -> u64 {
+        self.end().tail
+    }
+
+    /// Publishes the next end. The caller holds the writer lock.
+    pub(crate) fn publish(&self, end: SharedEnd) {
+        let published = self.published.load(Ordering::Relaxed);
+        // The store of `published` by whoever published last comes before the changes below.
+        fence(Ordering::Release);
+        let slot = &self.ends[((published + 1) % 2) as usize];
+        let position = end.position;
+        slot.lsn.store(position.lsn.0, Ordering::Relaxed);
+        slot.group.store(position.group, Ordering::Relaxed);
+        slot.transactions
+            .store(position.transactions, Ordering::Relaxed);
+        slot.incarnation
+            .store(position.incarnation, Ordering::Relaxed);
+        slot.tail.store(end.tail, Ordering::Relaxed);
+        self.published.store(published + 1, Ordering::Release);
+    }
+
+    /// Where this group was about to be written by a leader that may have died meanwhile. The
+    /// caller holds the writer lock.
+    pub(super) fn placed(&self, group: u64) -> Option<Lsn> {
+        let placed = self.placed_group.load(Ordering::Acquire) == group;
+        placed.then(|| Lsn(self.placed_lsn.load(Ordering::Acquire)))
+    }
+
+    /// Says where a group is about to be written. The caller holds the writer lock, and has seen to
+    /// it that the group does not stand anywhere else.
+    pub(super) fn place(&self, group: u64, lsn: Lsn) {
+        // A death between the two leaves another group's number, and nothing was written yet.
+        self.placed_lsn.store(lsn.0, Ordering::Release);
+        self.placed_group.store(group, Ordering::Release);
+    }
+
+    /// The LSN up to which segments are prepared.
+    #[inline]
+    pub fn prepared_end(&self) -> Lsn {
+        Lsn(self.prepared_end.load(Ordering::Acquire))
+    }
+
+    /// Publishes how far segments are prepared. Never goes back.
+    pub fn publish_prepared_end(&self, prepared_end: Lsn) {
+        self.prepared_end
+            .fetch_max(prepared_end.0, Ordering::AcqRel);
+    }
+
+    /// Whether a transaction may be admitted (I10): the segment after the one being written is
+    /// prepared. What was admitted can always be logged, as long as all that is not yet durable fits
+    /// into one segment.
+    #[inline]
+    pub fn admits(&self, layout: LogLayout) -> bool {
+        let at = self.end().position.lsn;
+        self.prepared_end() >= layout.segment_start(layout.segment_of(at) + 2)
+    }
+
+    /// Waits until a transaction may be admitted, and so until [`super::LogLeader::write_group`]
+    /// finds room. To be called without any lock.
+    ///
+    /// # Errors
+    /// [`SharedLogError::Full`] if no segment can be prepared, [`SharedLogError::Driver`] if
+    /// whoever should do it failed, [`SharedLogError::Poisoned`]; [`SharedLogError::NoRoom`] if
+    /// nothing of that happened in time. Nothing is lost; try again or give up.
+    #[cold]
+    pub fn wait_for_room(
+        &self,
+        layout: LogLayout,
+        at_most: Duration,
+    ) -> Result<(), SharedLogError> {
+        let until = Instant::now().checked_add(at_most);
+        self.notify();
+        let mut seen = self.changes();
+        loop {
+            self.check()?;
+            if self.admits(layout) {
+                return Ok(());
+            }
+            if let Some(error) = self.refusal().or_else(|| self.failure()) {
+                return Err(error);
+            }
+            let left = until.map_or(at_most, |until| {
+                until.saturating_duration_since(Instant::now())
+            });
+            if left.is_zero() {
+                return Err(SharedLogError::NoRoom);
+            }
+            seen = self.wait(seen, left);
+        }
+    }
+
+    /// Why no segment can be prepared, if that is so: whoever waits for room should give up.
+    pub fn refusal(&self) -> Option<SharedLogError> {
+        let reason = self.refusal.get()?;
+        Some(SharedLogError::Full { reason })
+    }
+
+    pub(crate) fn refuse(&self, reason: Option<&str>) {
+        match reason {
+            Some(reason) => self.refusal.set(reason),
+            None => self.refusal.clear(),
+        }
+    }
+
+    /// Closes the log for good after a failed write (I7). The first reason stays. Anyone may call
+    /// it, whatever it holds.
+    pub fn poison(&self, reason: &str) {
+        if self.poisoned.swap(1, Ordering::AcqRel) == 0 {
+            self.poison.set(reason);
+        }
+        self.notify();
+    }
+
+    /// Whether a failed write closed the log.
+    #[inline]
+    pub fn is_poisoned(&self) -> bool {
+        self.poisoned.load(Ordering::Acquire) != 0
+    }
+
+    /// # Errors
+    /// [`SharedLogError::Poisoned`] if a failed write closed the log.
+    #[inline]
+    pub fn check(&self) -> Result<(), SharedLogError> {
+        match self.is_poisoned() {
+            false => Ok(()),
+            true => Err(self.poisoned_error()),
+        }
+    }
+
+    #[cold]
+    fn poisoned_error(&self) -> SharedLogError {
+        // Whoever set it may have died before it said why.
+        let reason = self.poison.get();
+        let reason = reason.unwrap_or_else(|| "whoever saw it died before it said why".into());
+        SharedLogError::Poisoned { reason }
+    }
+
+    /// Asks the driver for a checkpoint that has everything durable now. Returns the request's
+    /// number, for [`LogState::checkpoint`].
+    pub fn want_checkpoint(&self) -> u64 {
+        let number = self.wanted.fetch_add(1, Ordering::AcqRel) + 1;
+        self.notify();
+        number
+    }
+
+    /// Whether the checkpoint of this request is complete. If not, wait for a change and ask again.
+    ///
+    /// # Errors
+    /// [`SharedLogError::Driver`] if the last driver failed and no other has taken over yet.
+    pub fn checkpoint(&self, request: u64) -> Result<bool, SharedLogError> {
+        if self.served.load(Ordering::Acquire) >= request {
+            return Ok(true);
+        }
+        match self.failure() {
+            Some(error) => Err(error),
+            None => Ok(false),
+        }
+    }
+
+    /// Asks for a checkpoint that has everything durable now, and waits for it.
+    ///
+    /// # Errors
+    /// As [`LogState::checkpoint`]. It waits for ever where no process runs a
+    /// [`crate::engine::Election`].
+    pub fn take_checkpoint(&self) -> Result<(), SharedLogError> {
+        let request = self.want_checkpoint();
+        let mut seen = self.changes();
+        while !self.checkpoint(request)? {
+            seen = self.wait(seen, Duration::from_millis(100));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn wanted(&self) -> u64 {
+        self.wanted.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn served(&self) -> u64 {
+        self.served.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn serve(&self, request: u64) {
+        self.served.fetch_max(request, Ordering::AcqRel);
+        self.notify();
+    }
+
+    /// The group up to which the last complete checkpoint has everything, as the driver knows.
+    pub fn complete_from(&self) -> u64 {
+        self.complete_from.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn publish_complete_from(&self, group: u64) {
+        self.complete_from.store(group, Ordering::Release);
+    }
+
+    /// How often somebody became driver.
+    pub fn drivers(&self) -> u32 {
+        self.drivers.load(Ordering::Acquire)
+    }
+
+    /// Somebody becomes driver; what the one before left behind of failures is forgotten.
+    pub(crate) fn begin_driving(&self) {
+        self.driver.store(std::process::id(), Ordering::Release);
+        self.drivers.fetch_add(1, Ordering::AcqRel);
+        self.failure.clear();
+        self.refusal.clear();
+    }
+
+    /// The driver's process id, so that who waits for it can find out how it is; 0 if there is none.
+    pub fn driver(&self) -> u32 {
+        self.driver.load(Ordering::Acquire)
+    }
+
+    /// The driver gives its lock back.
+    pub(crate) fn end_driving(&self) {
+        self.driver.store(0, Ordering::Release);
+    }
+
+    /// Why the last driver stopped, if it failed and no other has taken over.
+    pub fn failure(&self) -> Option<SharedLogError> {
+        let reason = self.failure.get()?;
+        Some(SharedLogError::Driver { reason })
+    }
+
+    /// Says why the driver stopped, and whether it is of use that another one tries.
+    pub(crate) fn fail_driving(&self, reason: &str, for_good: bool) {
+        if for_good {
+            self.driving_ended.store(1, Ordering::Release);
+        }
+        self.failure.set(reason);
+        self.notify();
+    }
+
+    /// Whether nobody becomes driver any more, until the database is opened anew.
+    pub fn driving_has_ended(&self) -> bool {
+        self.driving_ended.load(Ordering::Acquire) != 0
+    }
+
+    /// The number that [`LogState::wait`] takes; read it before looking at what is waited for.
+    #[inline]
+    pub fn changes(&self) -> u32 {
+        self.changes.load(Ordering::SeqCst)
+    }
+
+    /// Waits until something changed since `seen` was read, or the time is over, or for no reason.
+    /// Returns the number now.
+    pub fn wait(&self, seen: u32, at_most: Duration) -> u32 {
+        let timeout = rustix::fs::Timespec {
+            tv_sec: at_most.as_secs().min(i64::MAX as u64) as i64,
+            tv_nsec: at_most.subsec_nanos().into(),
+        };
+        // A changed word, an interruption and the time's end are as good as a wake-up: the caller
+        // looks again. Not private: other processes wait at the same word.
+        let _ = futex::wait(&self.changes, futex::Flags::empty(), seen, Some(&timeout));
+        self.changes()
+    }
+
+    /// Tells everyone in [`LogState::wait`] to look again: there is room, or need of some; a
+    /// checkpoint is wanted, or complete; the log is poisoned. Not for every commit.
+    pub fn notify(&self) {
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        let _ = futex::wake(&self.changes, futex::Flags::empty(), i32::MAX as u32);
+    }
+}
+
+#[cfg(test)]
+mod tests;
