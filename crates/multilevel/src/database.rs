@@ -3,6 +3,7 @@
 use crate::error::{CommitError, DatabaseError};
 use crate::options::Options;
 use crate::pages::Area;
+use crate::records::Table;
 use crate::recovery::{Undone, open_undo_area, undo_losers};
 use crate::shared::Shared;
 use crate::statistics::{Counters, Statistics};
@@ -14,6 +15,7 @@ use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_table::{Record, definition_of_table};
 use std::sync::Arc;
 
 /// A database that is open for multi-level transactions. Share it between threads by reference or in
@@ -162,6 +164,23 @@ impl Database {
                 reason: stop.to_string(),
             }),
         }
+    }
+
+    /// The table of this record type, declared where absent: the same that the serial way has under its
+    /// name.
+    ///
+    /// # Errors
+    /// If something else has its name, or there is no more room.
+    pub fn table<R: Record>(&self) -> Result<Table<R>, DatabaseError> {
+        self.shared.check_process()?;
+        let definition = definition_of_table::<R>();
+        let mut stage = self.shared.unit_log()?;
+        let number = match stage.catalogue.number_of(&definition)? {
+            Some(number) => number,
+            None => stage.declare_table(definition)?,
+        };
+        self.shared.publish_areas(&stage);
+        Ok(Table::new(number))
     }
 
     /// Begins a transaction.

@@ -1,15 +1,30 @@
-//! Many objects' locks by key.
+//! A lock table of one thread, by key: what the threaded [`sardonyx_lock::Locks`] is compared with.
 //!
 //! An object that nobody locks takes no room. What an owner holds and awaits is listed by owner, so
 //! that the end of a transaction costs no search.
 
-use crate::compatibility::{Compatibility, Mode, Modes};
-use crate::queue::{Answer, LockQueue};
-use crate::statistics::Statistics;
-use crate::waits_for::{self, Blockers};
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+pub mod waits_for;
+
 use core::hash::Hash;
 use sardonyx_base::hash::IntegerMap;
+use sardonyx_lock::{Answer, Compatibility, LockQueue, Mode, Modes};
 use smallvec::SmallVec;
+use waits_for::Blockers;
+
+/// Counts since the table was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Statistics {
+    /// Requests of any outcome.
+    pub requests: u64,
+    /// Requests that had to wait.
+    pub waits: u64,
+    /// Requests taken back while they waited.
+    pub cancelled: u64,
+    /// Deadlocks found by [`LockTable::deadlock`].
+    pub deadlocks: u64,
+}
 
 /// A table of locks on objects named by `K`, owned by `O`s.
 #[derive(Clone, Debug)]
@@ -49,7 +64,6 @@ impl<K: Copy + Eq + Hash, O: Copy + Eq + Hash> LockTable<K, O> {
         }
         let answer = queue.request(&self.matrix, owner, mode);
         self.statistics.requests += 1;
-        self.statistics.held += u64::from(answer == Answer::Held);
         self.statistics.waits += u64::from(answer == Answer::Waiting);
         answer
     }
