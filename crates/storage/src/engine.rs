@@ -265,8 +265,8 @@ impl Engine {
             let (commit, source) = (self.commit.clone(), source.clone());
             self.spawn(format!("logging-{n}"), move || commit.run(&*source));
         }
-        let room = self.commit.room().clone();
-        self.spawn("log-room", move || room.run());
+        let (room, checkpoint) = (self.commit.room().clone(), self.checkpoint.clone());
+        self.spawn("log-supply", move || room.run(&*checkpoint));
         for stripe in 0..self.checkpoint.stripes() {
             let checkpoint = self.checkpoint.clone();
             self.spawn(format!("checkpoint-{stripe}"), move || {
@@ -401,8 +401,7 @@ impl Parts {
             segments_max,
         )?);
         let room = Arc::new(SegmentSupply::new(segments.clone(), options.threaded));
-        room.advance(end.lsn);
-        segments.prepare_for_opening(end.lsn, options.segments_prepared(layout))?;
+        room.prepare_for_opening(end, options.segments_prepared(layout))?;
         let feeds: Vec<_> = checkpointers
             .iter()
             .map(|_| Arc::new(Feed::default()))
