@@ -68,7 +68,7 @@ impl Execution {
         self.process.check()?;
         Ok(self
             .filling
-            .admit_or_wait(Admission::Whole, &self.checkpoint)?)
+            .admit_or_wait(Admission::Measured, &self.checkpoint)?)
     }
 
     /// The engine's own code has panicked here: nobody knows what is half done, so nothing more is

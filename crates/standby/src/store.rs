@@ -26,7 +26,7 @@ use sardonyx_storage::log::feed::Feed;
 use sardonyx_storage::log::pool::{BufferPool, DurableGroup};
 use sardonyx_storage::log::reader::group_before;
 use sardonyx_storage::log::seal::SealedGroup;
-use sardonyx_storage::log::segment::{LogPin, Segments};
+use sardonyx_storage::log::segment::{FIRST_BYTES, LogPin, Segments};
 use sardonyx_storage::log::supply::{Admission, SegmentSupply};
 use sardonyx_storage::log::{LogError, LogPosition, Lsn};
 use sardonyx_storage::manifest::{Manifest, ManifestError};
@@ -91,7 +91,7 @@ impl Store {
     ) -> Result<Store, StandbyError> {
         let manifest = hello.manifest().ok_or(Refusal::Manifest)?;
         check_limits(&manifest, options)?;
-        create_database(disk, &manifest)?;
+        create_database(disk, &manifest, FIRST_BYTES)?;
         Self::open(disk, options)
     }
 

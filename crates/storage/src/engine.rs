@@ -17,7 +17,7 @@ use crate::log::group::GroupHeader;
 use crate::log::open_group::OpenGroup;
 use crate::log::policy::{GroupLimits, GroupPolicy, TIME_PER_GROUP_MAX};
 use crate::log::seal::Sequencer;
-use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file};
+use crate::log::segment::{FIRST_BYTES, LOG_DIRECTORY, Segments, segment_file};
 use crate::log::supply::SegmentSupply;
 use crate::log::writer::{GroupSource, LogWriter};
 use crate::log::{LogError, LogLayout, LogPosition};
@@ -49,9 +49,12 @@ pub struct StorageOptions {
     pub identity: Option<u64>,
     /// The most bytes of log on disk, rounded down to segments; at least four of them.
     pub log_bytes_max: u64,
-    /// Bytes of log that are prepared before opening returns, so that the first transactions do not
-    /// wait for the disk to be filled with zeroes.
+    /// Bytes of log that are prepared before opening returns, rounded down to segments, so that the first
+    /// transactions do not wait for the disk to be filled with zeroes. With none the log of a new database
+    /// is small and grows with use.
     pub log_bytes_prepared: u64,
+    /// Bytes with which the log of a new database begins.
+    pub log_bytes_first: u64,
     /// A checkpoint begins when so many bytes of log were written since the last one began; `None`
     /// takes three eighths of `log_bytes_max`, so that two checkpoints' log fits.
     pub checkpoint_interval_bytes: Option<u64>,
@@ -80,7 +83,8 @@ impl Default for StorageOptions {
             journal: Retention::All,
             identity: None,
             log_bytes_max: 2 << 30,
-            log_bytes_prepared: 128 << 20,
+            log_bytes_prepared: 0,
+            log_bytes_first: FIRST_BYTES,
             checkpoint_interval_bytes: None,
             checkpoint_interval_transactions: None,
             memory_bytes_max: 1 << 40,
@@ -112,9 +116,7 @@ impl StorageOptions {
 
     /// The segments that are prepared before opening returns.
     pub(crate) fn segments_prepared(&self, layout: LogLayout) -> u64 {
-        (self.log_bytes_prepared / layout.segment_bytes)
-            .min(self.segments_max(layout))
-            .max(2)
+        (self.log_bytes_prepared / layout.segment_bytes).min(self.segments_max(layout))
     }
 }
 
@@ -394,12 +396,8 @@ impl Parts {
         } = self;
         let layout = manifest.log_layout();
         let segments_max = options.segments_max(layout);
-        let segments = Arc::new(Segments::open(
-            disk.clone(),
-            layout,
-            needed_from.lsn,
-            segments_max,
-        )?);
+        let segments = Segments::open(disk.clone(), layout, needed_from.lsn, segments_max)?;
+        let segments = Arc::new(segments.first_bytes(options.log_bytes_first));
         let room = Arc::new(SegmentSupply::new(segments.clone(), options.threaded));
         room.prepare_for_opening(end, options.segments_prepared(layout))?;
         let feeds: Vec<_> = checkpointers
@@ -515,16 +513,20 @@ fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, Op
     };
     manifest.check()?;
     check_limits(options, manifest.segment_bytes)?;
-    create_database(disk, &manifest)?;
+    create_database(disk, &manifest, options.log_bytes_first)?;
     Ok(manifest)
 }
 
-/// Makes a new database of this manifest: the log's first segments, then the manifest. The caller
-/// holds the lock.
+/// Makes a new database of this manifest: the log's first segment, of so many bytes or whole, then the
+/// manifest. The caller holds the lock.
 ///
 /// # Errors
 /// [`OpenError::ManifestLost`] if there are data on the disk.
-pub fn create_database(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(), OpenError> {
+pub fn create_database(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    log_bytes_first: u64,
+) -> Result<(), OpenError> {
     manifest.check()?;
     if let Some(evidence) = evidence_of_data(disk)? {
         return Err(OpenError::ManifestLost {
@@ -537,9 +539,12 @@ pub fn create_database(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(), 
         disk.remove(&format!("{LOG_DIRECTORY}/{name}"))?;
     }
     let layout = manifest.log_layout();
-    let segments = Segments::open(disk.clone(), layout, LogPosition::START.lsn, 2)?;
+    let start = LogPosition::START.lsn;
+    let segments = Segments::open(disk.clone(), layout, start, 2)?.first_bytes(log_bytes_first);
     segments.prepare_next()?;
-    segments.prepare_next()?;
+    if !segments.grows(start) {
+        segments.prepare_next()?;
+    }
     manifest.write(&**disk)?;
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! What can go wrong with a table.
 
+use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
 
 /// A failed operation on a table or journal.
@@ -92,6 +93,10 @@ pub enum TableError {
         /// The limit.
         limit: usize,
     },
+    /// The log has no room for the transaction's redo records, or has failed. The operation did nothing;
+    /// abort.
+    #[error(transparent)]
+    Log(#[from] LogError),
     /// The pages have completed operations of transactions that may still be undone.
     #[error(
         "the database has {transactions} unfinished multi-level transactions: open it with the \

@@ -12,6 +12,7 @@
 //! - `waiting`: who waits for a group;
 //! - [`pool`]: a bounded number of group buffers;
 //! - [`supply`]: segments prepared ahead of the writers;
+//! - [`room`]: what a transaction needs in a log that is still small;
 //! - [`feed`]: durable groups on their way to a checkpointer;
 //! - [`reader`]: reading it back, and telling the log's end from corruption.
 //!
@@ -26,6 +27,7 @@ pub mod policy;
 pub mod pool;
 pub mod reader;
 pub mod record;
+pub mod room;
 pub mod seal;
 pub mod segment;
 pub mod statistics;

@@ -2,6 +2,7 @@
 //! whoever runs a transaction holds it exclusively.
 
 use super::policy::{DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX, GroupPolicy};
+use super::room::Room;
 use super::seal::{GroupBuilder, SealedGroup, Sequencer};
 use super::supply::Admission;
 use super::writer::{GroupSource, LogWriter};
@@ -26,7 +27,9 @@ impl OpenGroup {
             GroupPolicy::Adaptive => u32::MAX,
             GroupPolicy::Fixed { transactions, .. } => transactions.max(1),
         };
-        let builder = GroupBuilder::from_buffer(commit.pool().take());
+        let mut builder = GroupBuilder::from_buffer(commit.pool().take());
+        let room = Room::new(commit.room().clone(), sequencer.next().lsn);
+        builder.set_room(Some(room));
         OpenGroup {
             builder,
             sequencer,
@@ -187,9 +190,18 @@ impl OpenGroup {
 
     fn seal_with(&mut self, next: AlignedBuffer) -> SealedGroup {
         let next = GroupBuilder::from_buffer(next);
-        let group = self
-            .sequencer
-            .seal(std::mem::replace(&mut self.builder, next));
+        let mut full = std::mem::replace(&mut self.builder, next);
+        let mut room = full.take_room();
+        let group = self.sequencer.seal(full);
+        let at = self.sequencer.next().lsn;
+        debug_assert!(
+            self.commit.segments().prepared_end() > at,
+            "a group was admitted that finds no room"
+        );
+        if let Some(room) = &mut room {
+            room.move_to(at);
+        }
+        self.builder.set_room(room);
         self.commit.set_filling(false);
         group
     }

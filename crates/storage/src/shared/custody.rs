@@ -133,7 +133,12 @@ impl Custody {
         // The pages are those of the shared memory already.
         drop(recovered.store);
         let (checkpointers, end) = (recovered.checkpointers, recovered.end);
-        Ok(Self::new(disk, manifest, options, checkpointers, end)?)
+        let custody = Self::new(disk, manifest, options, checkpointers, end)?;
+        custody
+            .supply
+            .segments()
+            .believe_until(state.prepared_end());
+        Ok(custody)
     }
 
     /// The custody of a database whose checkpointers have the log up to `end`.
@@ -149,7 +154,7 @@ impl Custody {
         let needed_from = needed_from.min().unwrap_or(end).lsn;
         let segments_max = options.segments_max(layout);
         let segments = Segments::open(disk.clone(), layout, needed_from, segments_max)?;
-        let segments = Arc::new(segments);
+        let segments = Arc::new(segments.first_bytes(options.log_bytes_first));
         let supply = Arc::new(SegmentSupply::new(segments.clone(), options.threaded));
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let threaded = options.threaded;
@@ -326,6 +331,7 @@ impl Preparing {
         let prepared_end = || self.supply.segments().prepared_end();
         state.publish_prepared_end(prepared_end());
         self.supply.advance(state.end().position);
+        self.supply.wait_for(state.wanted_end());
         let did = self.supply.step(&*self.stage);
         state.publish_prepared_end(prepared_end());
         let (before, now) = (state.refusal(), self.supply.refusal());
