@@ -1,5 +1,6 @@
 //! What the exit codes mean, and which error ends in which.
 
+use sardonyx::storage::catalogue::CatalogueError;
 use sardonyx::storage::disk::DiskError;
 use sardonyx::storage::engine::OpenError;
 use sardonyx::storage::journal::JournalError;
@@ -7,8 +8,10 @@ use sardonyx::storage::log::LogError;
 use sardonyx::storage::manifest::ManifestError;
 use sardonyx::storage::recovery::RecoveryError;
 use sardonyx::{Error, SerialError, TableError};
-use sardonyx_experiments::ExperimentError;
-use sardonyx_floor::FloorError;
+use sardonyx_lab::ExperimentError;
+use sardonyx_lab::complex_objects::workload::ComplexObjectError;
+use sardonyx_lab::debit_credit::requests::DebitCreditError;
+use sardonyx_lab::floor::FloorError;
 use sardonyx_mapped::SegmentError;
 use sardonyx_simulation::experiment::SimulationError;
 use sardonyx_simulation::figures::UnknownFigure;
@@ -16,8 +19,6 @@ use sardonyx_simulation::load::LoadError;
 use sardonyx_simulation::parameters::read::ParameterError;
 use sardonyx_simulation::search::SearchError;
 use sardonyx_simulation::sweep::SweepError;
-use sardonyx_workload::complex_objects::ComplexObjectError;
-use sardonyx_workload::debit_credit::DebitCreditError;
 use sardonyx_workload::trace::{Fault, TraceError};
 use std::io;
 use std::path::PathBuf;
@@ -135,6 +136,9 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(SegmentError::Open(error)) = cause.downcast_ref::<SegmentError>() {
         return Some(of_open(error));
     }
+    if let Some(error) = cause.downcast_ref::<CatalogueError>() {
+        return Some(of_catalogue(error));
+    }
     if let Some(error) = cause.downcast_ref::<TableError>() {
         return Some(of_table(error));
     }
@@ -199,7 +203,15 @@ fn of_open(error: &OpenError) -> Exit {
 
 fn of_table(error: &TableError) -> Exit {
     match error {
-        TableError::Catalogue { .. } | TableError::DamagedTable { .. } => Exit::Found,
+        TableError::Catalogue(error) => of_catalogue(error),
+        TableError::DamagedTable { .. } => Exit::Found,
+        _ => Exit::Failed,
+    }
+}
+
+fn of_catalogue(error: &CatalogueError) -> Exit {
+    match error {
+        CatalogueError::Damaged { .. } => Exit::Found,
         _ => Exit::Failed,
     }
 }

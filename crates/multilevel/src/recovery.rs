@@ -29,13 +29,13 @@ use crate::unit_log::UnitLog;
 use crate::unit_log::reserve::{Growth, PageReserve};
 use crate::unit_log::spheres::Unwritten;
 use sardonyx_base::hash::IntegerMap;
+use sardonyx_storage::catalogue::{Catalogue, Extent};
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::catalogue::{Catalogue, Extent};
 use std::sync::Arc;
 
 /// What the undo pass did.

@@ -444,6 +444,51 @@ impl CheckpointStage {
         }
     }
 
+    /// Where the checkpoint began that a stripe is writing, if it is writing one.
+    pub(super) fn writing_from(&self, stripe: usize) -> Option<LogPosition> {
+        let state = self.stripes[stripe].lock();
+        state.checkpointer.is_writing().then_some(state.began_at)
+    }
+
+    /// Asks one stripe for a checkpoint that has everything before `position`.
+    pub(super) fn want_of(&self, stripe: usize, position: LogPosition) {
+        {
+            let status = &mut self.status.lock()[stripe];
+            status.wanted = status.wanted.max(Some(position));
+        }
+        self.feeds[stripe].nudge();
+    }
+
+    /// Whether nothing more comes of what is wanted: it is there, or there is no room for it, or
+    /// checkpointing stopped.
+    pub(super) fn is_settled(&self) -> bool {
+        self.status.lock().iter().all(Status::is_settled)
+    }
+
+    /// Waits until a checkpoint is complete, or waits for room, or stopped; or until that time.
+    pub(super) fn wait_for_change(&self, until: Option<Instant>) {
+        let mut status = self.status.lock();
+        if status.iter().all(Status::is_settled) {
+            return;
+        }
+        match until {
+            Some(until) => {
+                self.changed.wait_until(&mut status, until);
+            }
+            None => self.changed.wait(&mut status),
+        }
+    }
+
+    /// Whether stripes have threads of their own.
+    pub(super) fn is_threaded(&self) -> bool {
+        self.threaded
+    }
+
+    /// How far apart checkpoints are.
+    pub(super) fn interval(&self) -> CheckpointInterval {
+        self.interval
+    }
+
     /// Takes a checkpoint that has everything before `position`, and waits for it. Without threads,
     /// on the caller's time.
     ///
@@ -663,6 +708,10 @@ impl FreesLog for CheckpointStage {
 }
 
 impl Status {
+    fn is_settled(&self) -> bool {
+        self.wanted.is_none() || self.failure.is_some() || self.waiting.is_some()
+    }
+
     fn of(checkpointer: &Checkpointer) -> Self {
         let statistics = checkpointer.statistics();
         Status {

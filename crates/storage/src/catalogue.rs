@@ -1,0 +1,473 @@
+//! The catalogue: which tables, journals and areas there are, and which pages each table and area
+//! has. It stands in the first pages of the store and is changed by transactions like any other
+//! bytes, whichever way runs them: the functions that change it (`change`) return what is to be stored
+//! and logged as [`Write`]s.
+//!
+//! | pages | what |
+//! | --- | --- |
+//! | 0 | the root: magic, version, allocated pages, number of definitions and of extents |
+//! | 1 to 8 | definitions, 128 bytes each: 256 tables, journals and areas |
+//! | 9 to 24 | extents, 32 bytes each: 2048 |
+//!
+//! A table's extents grow with it: each new one has as many pages as the table has so far, between
+//! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], so that a table of terabytes still has few. Areas
+//! grow likewise.
+
+mod change;
+mod error;
+pub mod unfinished;
+
+pub use change::{UNDO_AREA, Write};
+pub use error::CatalogueError;
+
+use crate::page::{Address, PAGE_SIZE, PageId};
+use crate::store::PageStore;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// The most tables, journals and areas together.
+pub const DEFINITIONS_MAX: usize = 256;
+/// The longest name, in bytes of UTF-8.
+pub const NAME_BYTES_MAX: usize = 48;
+/// The most extents of all tables and areas together.
+pub const EXTENTS_MAX: usize = 2048;
+/// Pages of the first extent of a table or area.
+pub const EXTENT_PAGES_MIN: u64 = 16;
+/// Pages of an extent at most (1 GiB), unless more are asked for an area at once.
+pub const EXTENT_PAGES_MAX: u64 = 1 << 18;
+/// The largest record of a table, in bytes: beside it a page has a word of 8 bytes that says which records
+/// are there, and one with the table's number.
+pub const RECORD_BYTES_MAX: usize = PAGE_SIZE - 16;
+/// Pages at or above this address cannot belong to a table: its index has 43 bits for one.
+pub const ADDRESS_END: u64 = 1 << 43;
+/// Pages that the catalogue takes.
+pub const CATALOGUE_PAGES: u64 = 25;
+
+const FIRST_DEFINITION_PAGE: u64 = 1;
+const FIRST_EXTENT_PAGE: u64 = 9;
+const MAGIC: [u8; 8] = *b"SdxTable";
+
+/// What stands there if the database was made by the mapped way of running transactions.
+const SEGMENT_MAGIC: [u8; 8] = *b"SDXSEGMT";
+const VERSION: u32 = 1;
+const KIND_TABLE: u8 = 1;
+const KIND_JOURNAL: u8 = 2;
+const KIND_AREA: u8 = 3;
+
+/// The root's bytes.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct RootBytes {
+    magic: [u8; 8],
+    version: u32,
+    definitions: u32,
+    extents: u32,
+    reserved: u32,
+    pages: u64,
+}
+
+/// A definition's bytes.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct DefinitionBytes {
+    name: [u8; NAME_BYTES_MAX],
+    name_bytes: u8,
+    kind: u8,
+    reserved: [u8; 2],
+    record_bytes: u32,
+    key_offset: u32,
+    key_bytes: u32,
+    unused: [u8; 64],
+}
+
+/// An extent's bytes.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct ExtentBytes {
+    /// The number of its table or area.
+    of: u32,
+    /// 0 if that is a table: its pages name it too. All bits of the number inverted if it is an area:
+    /// nothing in its pages would tell if the number were damaged.
+    check: u32,
+    first_page: u64,
+    pages: u64,
+    unused: u64,
+}
+
+const _: () = assert!(size_of::<DefinitionBytes>() == 128 && size_of::<ExtentBytes>() == 32);
+const _: () = assert!(DEFINITIONS_MAX * 128 == 8 * PAGE_SIZE && EXTENTS_MAX * 32 == 16 * PAGE_SIZE);
+
+/// Whether there are records with keys and places, rows that are only appended, or pages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A table, with the place of the primary key in a record.
+    Table {
+        /// Where the key stands, in bytes.
+        key_offset: usize,
+        /// The key's length in bytes.
+        key_bytes: usize,
+    },
+    /// A journal.
+    Journal,
+    /// A set of pages. What is in them is not known here.
+    Area,
+}
+
+/// A table, journal or area.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Definition {
+    /// Its name.
+    pub name: String,
+    /// Bytes of a record or row; 0 for an area.
+    pub record_bytes: usize,
+    /// Which of them.
+    pub kind: Kind,
+}
+
+/// Consecutive pages of a table or area.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// The first page.
+    pub first_page: PageId,
+    /// How many.
+    pub pages: u64,
+}
+
+impl Extent {
+    /// The number of the page after the last.
+    pub fn end(&self) -> u64 {
+        self.first_page.0 + self.pages
+    }
+}
+
+impl Definition {
+    /// Whether a database can have it.
+    ///
+    /// # Errors
+    /// [`CatalogueError::Limit`], [`CatalogueError::RecordSize`], [`CatalogueError::KeyPlace`].
+    pub fn check(&self) -> Result<(), CatalogueError> {
+        let limit = |what, value: usize, limit: usize| {
+            let (value, limit) = (value as u64, limit as u64);
+            if value <= limit {
+                Ok(())
+            } else {
+                Err(CatalogueError::Limit { what, value, limit })
+            }
+        };
+        limit(
+            "the length of a name in bytes",
+            self.name.len(),
+            NAME_BYTES_MAX,
+        )?;
+        match self.kind {
+            Kind::Table {
+                key_offset,
+                key_bytes,
+            } => {
+                check_record_bytes(&self.name, self.record_bytes)?;
+                let end = key_offset.checked_add(key_bytes);
+                if key_bytes == 0 || end.is_none_or(|end| end > self.record_bytes) {
+                    return Err(CatalogueError::KeyPlace {
+                        name: self.name.clone(),
+                        key_offset,
+                        key_bytes,
+                        record_bytes: self.record_bytes,
+                    });
+                }
+                Ok(())
+            }
+            Kind::Journal if self.record_bytes == 0 => Err(CatalogueError::RecordSize {
+                name: self.name.clone(),
+                size: 0,
+                requirement: "a row has at least one byte",
+            }),
+            Kind::Journal => limit("the length of a row in bytes", self.record_bytes, PAGE_SIZE),
+            Kind::Area if self.record_bytes != 0 => Err(CatalogueError::RecordSize {
+                name: self.name.clone(),
+                size: self.record_bytes,
+                requirement: "an area has pages, not records",
+            }),
+            Kind::Area => Ok(()),
+        }
+    }
+
+    /// What it looks like, for error messages.
+    pub fn describe(&self) -> String {
+        match self.kind {
+            Kind::Table {
+                key_offset,
+                key_bytes,
+            } => format!(
+                "a table of records of {} bytes with a key of {key_bytes} bytes at {key_offset}",
+                self.record_bytes
+            ),
+            Kind::Journal => format!("a journal of rows of {} bytes", self.record_bytes),
+            Kind::Area => "an area of pages".to_string(),
+        }
+    }
+
+    fn encode(&self) -> DefinitionBytes {
+        let mut name = [0; NAME_BYTES_MAX];
+        name[..self.name.len()].copy_from_slice(self.name.as_bytes());
+        let (kind, key_offset, key_bytes) = match self.kind {
+            Kind::Table {
+                key_offset,
+                key_bytes,
+            } => (KIND_TABLE, key_offset, key_bytes),
+            Kind::Journal => (KIND_JOURNAL, 0, 0),
+            Kind::Area => (KIND_AREA, 0, 0),
+        };
+        DefinitionBytes {
+            name,
+            name_bytes: self.name.len() as u8,
+            kind,
+            reserved: [0; 2],
+            record_bytes: self.record_bytes as u32,
+            key_offset: key_offset as u32,
+            key_bytes: key_bytes as u32,
+            unused: [0; 64],
+        }
+    }
+}
+
+/// Whether a table may have records of so many bytes.
+///
+/// # Errors
+/// [`CatalogueError::RecordSize`] unless it is a multiple of 8 from 8 to [`RECORD_BYTES_MAX`].
+pub fn check_record_bytes(name: &str, size: usize) -> Result<(), CatalogueError> {
+    if size >= 8 && size.is_multiple_of(8) && size <= RECORD_BYTES_MAX {
+        return Ok(());
+    }
+    Err(CatalogueError::RecordSize {
+        name: name.to_string(),
+        size,
+        requirement: "the size must be a multiple of 8 from 8 to 4080",
+    })
+}
+
+impl DefinitionBytes {
+    fn decode(&self) -> Result<Definition, String> {
+        let name = self
+            .name
+            .get(..self.name_bytes.into())
+            .ok_or("a name longer than its room")?;
+        let name = std::str::from_utf8(name).map_err(|_| "a name that is not UTF-8")?;
+        let record_bytes = self.record_bytes as usize;
+        let (key_offset, key_bytes) = (self.key_offset as usize, self.key_bytes as usize);
+        let kind = match self.kind {
+            KIND_TABLE => Kind::Table {
+                key_offset,
+                key_bytes,
+            },
+            KIND_JOURNAL => Kind::Journal,
+            KIND_AREA if (key_offset, key_bytes) == (0, 0) => Kind::Area,
+            KIND_AREA => return Err("an area with a key".to_string()),
+            other => return Err(format!("the unknown kind {other}")),
+        };
+        let definition = Definition {
+            name: name.to_string(),
+            record_bytes,
+            kind,
+        };
+        definition.check().map_err(|error| error.to_string())?;
+        Ok(definition)
+    }
+}
+
+impl ExtentBytes {
+    fn of_table(number: u16, extent: Extent) -> Self {
+        ExtentBytes {
+            of: number.into(),
+            check: 0,
+            first_page: extent.first_page.0,
+            pages: extent.pages,
+            unused: 0,
+        }
+    }
+
+    fn of_area(number: u16, extent: Extent) -> Self {
+        ExtentBytes {
+            check: !u32::from(number),
+            ..Self::of_table(number, extent)
+        }
+    }
+}
+
+/// The catalogue in memory.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    /// Tables, journals and areas; their numbers are their places here.
+    pub definitions: Vec<Definition>,
+    /// Extents in the order of their allocation, with the number of their table or area.
+    pub extents: Vec<(u16, Extent)>,
+    /// Pages allocated, the catalogue's own included; 0 before the first definition.
+    pub pages: u64,
+}
+
+impl Catalogue {
+    /// Where the root stands.
+    const ROOT: Address = Address(0);
+
+    fn root(&self) -> RootBytes {
+        RootBytes {
+            magic: MAGIC,
+            version: VERSION,
+            definitions: self.definitions.len() as u32,
+            extents: self.extents.len() as u32,
+            reserved: 0,
+            pages: self.pages,
+        }
+    }
+
+    fn definition_address(number: usize) -> Address {
+        let first = PageId(FIRST_DEFINITION_PAGE).address().0;
+        Address(first + (number * size_of::<DefinitionBytes>()) as u64)
+    }
+
+    fn extent_address(number: usize) -> Address {
+        let first = PageId(FIRST_EXTENT_PAGE).address().0;
+        Address(first + (number * size_of::<ExtentBytes>()) as u64)
+    }
+
+    /// Whether pages begin with a catalogue, sound or not.
+    pub fn is_in(pages: &[u8]) -> bool {
+        pages.starts_with(&MAGIC)
+    }
+
+    /// Whether they begin with the heap of a segment, which the mapped way made.
+    pub fn is_segment_in(pages: &[u8]) -> bool {
+        pages.starts_with(&SEGMENT_MAGIC)
+    }
+
+    /// Reads the catalogue of a store. A store without pages, or whose catalogue is all zeroes, has
+    /// an empty one. The store is grown to the pages that are allocated: those never written are
+    /// not in the log.
+    ///
+    /// # Errors
+    /// [`CatalogueError::Damaged`], or that there is no memory for the pages.
+    pub fn read(store: &mut PageStore) -> Result<Catalogue, CatalogueError> {
+        if store.pages() == 0 {
+            return Ok(Catalogue::default());
+        }
+        store.grow_to(CATALOGUE_PAGES)?;
+        let bytes = &store.bytes()[..CATALOGUE_PAGES as usize * PAGE_SIZE];
+        let (root, _) = RootBytes::read_from_prefix(bytes).expect("a page holds a root");
+        let wrong = |reason: &str| Err(damaged(Self::ROOT, reason.to_string()));
+        if root.as_bytes().iter().all(|&byte| byte == 0) {
+            return match bytes.iter().all(|&byte| byte == 0) {
+                true => Ok(Catalogue::default()),
+                false => wrong("the root is empty, but what it should list is there"),
+            };
+        }
+        if root.magic == SEGMENT_MAGIC {
+            return wrong(
+                "these pages hold the heap of a mapped segment, not tables; open it as one",
+            );
+        }
+        if root.magic != MAGIC {
+            return wrong("these pages hold no tables");
+        }
+        if root.version != VERSION {
+            return wrong("an unknown version of the catalogue");
+        }
+        if root.definitions as usize > DEFINITIONS_MAX || root.extents as usize > EXTENTS_MAX {
+            return wrong("more entries than there is room for");
+        }
+        if root.pages > ADDRESS_END / PAGE_SIZE as u64 {
+            return wrong("an impossible number of pages");
+        }
+        let mut catalogue = Catalogue {
+            pages: root.pages,
+            ..Catalogue::default()
+        };
+        catalogue.read_definitions(bytes, root.definitions as usize)?;
+        catalogue.read_extents(bytes, root.extents as usize)?;
+        if catalogue.end_of_extents() != root.pages {
+            return wrong("the extents do not add up to the number of pages");
+        }
+        store.grow_to(root.pages)?;
+        Ok(catalogue)
+    }
+
+    fn read_definitions(&mut self, bytes: &[u8], count: usize) -> Result<(), CatalogueError> {
+        for number in 0..count {
+            let at = Self::definition_address(number);
+            let entry: DefinitionBytes = read_entry(bytes, at);
+            let definition = entry.decode().map_err(|reason| damaged(at, reason))?;
+            if self.definitions.iter().any(|d| d.name == definition.name) {
+                return Err(damaged(at, format!("a second {:?}", definition.name)));
+            }
+            self.definitions.push(definition);
+        }
+        let next = Self::definition_address(count);
+        if count < DEFINITIONS_MAX && !is_empty::<DefinitionBytes>(bytes, next) {
+            return Err(damaged(
+                next,
+                "a definition that the root does not count".into(),
+            ));
+        }
+        Ok(())
+    }
+
+    fn read_extents(&mut self, bytes: &[u8], count: usize) -> Result<(), CatalogueError> {
+        for number in 0..count {
+            let at = Self::extent_address(number);
+            self.push_read_extent(read_entry(bytes, at))
+                .map_err(|reason| damaged(at, reason.into()))?;
+        }
+        Ok(())
+    }
+
+    /// The first page after all extents.
+    fn end_of_extents(&self) -> u64 {
+        self.extents
+            .last()
+            .map_or(CATALOGUE_PAGES, |(_, last)| last.end())
+    }
+
+    /// Takes in an extent that was read.
+    fn push_read_extent(&mut self, entry: ExtentBytes) -> Result<(), &'static str> {
+        let of = entry.of as usize;
+        let check = match self.definitions.get(of).map(|definition| definition.kind) {
+            Some(Kind::Table { .. }) => 0,
+            Some(Kind::Area) => !entry.of,
+            Some(Kind::Journal) | None => return Err("an extent of no table and no area"),
+        };
+        if entry.check != check {
+            return Err("an extent of another table or area than it says");
+        }
+        let after_last = self.end_of_extents();
+        let end = entry
+            .first_page
+            .checked_add(entry.pages)
+            .ok_or("an extent beyond the pages")?;
+        if entry.first_page != after_last || entry.pages == 0 || end > self.pages {
+            return Err("an extent that overlaps another or lies beyond the pages");
+        }
+        let extent = Extent {
+            first_page: PageId(entry.first_page),
+            pages: entry.pages,
+        };
+        self.extents.push((of as u16, extent));
+        Ok(())
+    }
+}
+
+fn read_entry<T: FromBytes>(bytes: &[u8], at: Address) -> T {
+    let (entry, _) = T::read_from_prefix(&bytes[at.0 as usize..])
+        .expect("the entries lie within the catalogue's pages");
+    entry
+}
+
+fn is_empty<T>(bytes: &[u8], at: Address) -> bool {
+    bytes[at.0 as usize..][..size_of::<T>()]
+        .iter()
+        .all(|&byte| byte == 0)
+}
+
+fn damaged(at: Address, reason: String) -> CatalogueError {
+    CatalogueError::Damaged {
+        page: at.page().0,
+        offset: at.offset_in_page(),
+        reason,
+    }
+}
