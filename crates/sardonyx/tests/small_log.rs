@@ -80,7 +80,7 @@ fn a_log_grows_by_doubling_and_then_by_segments_and_is_read_at_every_length() {
     }
     lengths.dedup();
     let kib: Vec<u64> = lengths.iter().map(|bytes| bytes >> 10).collect();
-    assert_eq!(kib[..5], [32, 64, 128, 256, 768]);
+    assert_eq!(kib[..5], [64, 128, 256, 512, 768]);
 }
 
 #[test]
