@@ -9,17 +9,21 @@
 pub mod catalogue;
 pub mod checkpoint;
 pub mod disk;
+pub mod drive;
 pub mod engine;
+#[cfg(test)]
+mod exploration;
 pub mod inspect;
 pub mod journal;
 pub mod log;
 pub mod manifest;
 pub mod page;
+pub mod pen;
 mod position;
 pub mod prefetch;
 pub mod recovery;
 pub mod reserve;
-pub mod shared;
 pub mod store;
 pub mod supervisor;
+pub mod ticket;
 pub mod verify;

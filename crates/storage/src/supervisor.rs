@@ -30,6 +30,12 @@ thread_local! {
 pub struct SupervisorNumber(u64);
 
 impl SupervisorNumber {
+    /// A number for a supervisor to be ([`Supervisor::numbered`]).
+    pub fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        SupervisorNumber(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
     /// Whether the calling thread is one of this supervisor's. In a model all threads are one and cannot
     /// be told apart.
     #[inline]
@@ -47,9 +53,16 @@ pub struct Supervisor {
 impl Supervisor {
     /// `died` is called with a [`LogError::ThreadDied`] when a thread has died, on that thread.
     pub fn new(died: impl Fn(LogError) + Send + Sync + 'static) -> Arc<Supervisor> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self::numbered(SupervisorNumber::next(), died)
+    }
+
+    /// As [`Supervisor::new`], of a number that others know already.
+    pub fn numbered(
+        number: SupervisorNumber,
+        died: impl Fn(LogError) + Send + Sync + 'static,
+    ) -> Arc<Supervisor> {
         Arc::new(Supervisor {
-            number: SupervisorNumber(NEXT.fetch_add(1, Ordering::Relaxed)),
+            number,
             died: Box::new(died),
         })
     }
@@ -146,6 +159,52 @@ impl Supervisor {
             std::mem::forget(place.lock().take());
         }
         None
+    }
+}
+
+/// The threads of an open database that run now: all are started here.
+#[derive(Debug)]
+pub struct Threads {
+    supervisor: Arc<Supervisor>,
+    started: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    /// None yet.
+    pub fn new(supervisor: Arc<Supervisor>) -> Threads {
+        Threads {
+            supervisor,
+            started: Vec::new(),
+        }
+    }
+
+    /// What starts them.
+    pub fn supervisor(&self) -> &Arc<Supervisor> {
+        &self.supervisor
+    }
+
+    /// Starts one.
+    ///
+    /// # Panics
+    /// If the system cannot start it.
+    pub fn spawn(&mut self, name: impl Into<String>, body: impl FnOnce() + Send + 'static) {
+        self.started.push(self.supervisor.spawn(name, body));
+    }
+
+    /// Waits until they have ended, for which they were told to, and drops `held`, of which nobody else is
+    /// to have hold before. On one of them that is done by a thread of its own.
+    pub fn end<T: Send + 'static>(&mut self, held: T) {
+        let own = self.supervisor.is_own_thread();
+        let ended = (std::mem::take(&mut self.started), held);
+        self.supervisor.end(ended, own, |(threads, held)| {
+            join(threads);
+            drop(held);
+        });
+    }
+
+    /// In a forked child: they are not there.
+    pub fn forget(&mut self) {
+        self.started.drain(..).for_each(std::mem::forget);
     }
 }
 

@@ -120,6 +120,13 @@ pub enum LogError {
     /// The log was closed.
     #[error("the log is closed")]
     Closed,
+    /// Code that the database itself runs called it: a transaction's, a procedure's, or a waker's or a
+    /// value's drop on one of the engine's threads. Nothing was run: it would wait for its own end.
+    #[error(
+        "a transaction cannot begin another on the same database, nor wait for one; use the one it was \
+         given, or begin the other when it has ended"
+    )]
+    Nested,
     /// The log belongs to the process that this one was forked from. Nothing was written.
     #[error("{}", FORKED)]
     Forked,

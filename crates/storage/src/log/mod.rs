@@ -4,7 +4,7 @@
 //! - [`group`]: the commit group, the unit that is valid whole or not at all (I4);
 //! - [`segment`]: the files;
 //! - [`seal`]: a group in memory, and where the next one goes;
-//! - [`open_group`]: the group that is being filled, and when it is closed;
+//! - `open_group`: the group that is being filled, and when it is closed;
 //! - [`policy`]: by what rule it is closed, and the bounds;
 //! - [`writer`]: group commit, from sealed to acknowledged;
 //! - [`durable`]: groups in flight, and what is durable in order;
@@ -13,16 +13,19 @@
 //! - [`pool`]: a bounded number of group buffers;
 //! - [`supply`]: segments prepared ahead of the writers;
 //! - [`room`]: what a transaction needs in a log that is still small;
-//! - [`feed`]: durable groups on their way to a checkpointer;
+//! - [`follow`]: durable groups on their way to a consumer, from memory or from disk;
+//! - [`LogState`]: what several parties know of one log, as atomics in private or shared memory;
+//! - [`LogLeader`]: writes groups for all processes of a shared log;
 //! - [`reader`]: reading it back, and telling the log's end from corruption.
 //!
 //! Source: Li & Naughton, section 2, "Logging".
 
 pub mod durable;
 mod error;
-pub mod feed;
+pub mod follow;
 pub mod group;
-pub mod open_group;
+mod leader;
+pub(crate) mod open_group;
 pub mod policy;
 pub mod pool;
 pub mod reader;
@@ -30,12 +33,19 @@ pub mod record;
 pub mod room;
 pub mod seal;
 pub mod segment;
+mod shared_error;
+mod state;
 pub mod statistics;
 pub mod supply;
+mod text;
 mod waiting;
 pub mod writer;
 
 pub use error::LogError;
+pub use leader::LogLeader;
+pub use shared_error::SharedLogError;
+pub use state::{LogState, SharedEnd};
+pub use text::TEXT_BYTES_MAX;
 
 /// A log sequence number: the byte position in the whole log since the database was created.
 /// Segment `lsn / segment_bytes`, offset `lsn % segment_bytes`; always a multiple of

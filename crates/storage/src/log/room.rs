@@ -9,7 +9,7 @@
 
 use super::group::GROUP_ALIGNMENT;
 use super::segment::MARGIN_BYTES;
-use super::supply::SegmentSupply;
+use super::supply::{Admission, SegmentSupply};
 use super::{LogError, Lsn};
 use std::sync::Arc;
 
@@ -47,9 +47,13 @@ impl Room {
         }
     }
 
-    /// The group before was sealed; the next one goes here.
-    pub(super) fn move_to(&mut self, at: Lsn) {
+    /// The group before was sealed; the next one goes here. Returns to where the log must be prepared before
+    /// a transaction is admitted.
+    pub(super) fn move_to(&mut self, at: Lsn) -> Lsn {
         self.at = at;
+        let prepared_end = self.supply.segments().prepared_end();
+        debug_assert!(prepared_end > at, "a group was admitted that finds no room");
+        self.supply.needed_for(Admission::Measured, at)
     }
 
     /// The most bytes of records of one transaction, as it was said last.

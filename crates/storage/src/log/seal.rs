@@ -232,6 +232,12 @@ impl Sequencer {
         }
     }
 
+    /// The log's identity and its segments' size.
+    #[inline]
+    pub fn layout(&self) -> LogLayout {
+        self.layout
+    }
+
     /// The place of the next group (or the segment after it, if it does not fit there).
     #[inline]
     pub fn next(&self) -> LogPosition {

@@ -22,7 +22,7 @@
 //! next one tries again. After any other failure, a sync's above all, nothing is tried again (I7).
 
 use super::segment::{MARGIN_BYTES, Prepared, Segments};
-use super::{LogError, LogPosition, Lsn};
+use super::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
@@ -66,11 +66,17 @@ pub enum Admission {
 impl Admission {
     /// The segments that must be prepared beyond the one being written.
     #[inline]
-    fn ahead(self) -> u64 {
+    pub(crate) fn ahead(self) -> u64 {
         match self {
             Admission::Whole | Admission::Measured => 1,
             Admission::Work => 2,
         }
+    }
+
+    /// To where the log must be prepared for this while it is being written at `at`.
+    #[inline]
+    pub(crate) fn needed_end(self, layout: LogLayout, at: Lsn) -> Lsn {
+        layout.segment_start(layout.segment_of(at) + 1 + self.ahead())
     }
 }
 
@@ -174,8 +180,9 @@ impl SegmentSupply {
         self.segments.prepared_end() >= self.needed_for(admission, at)
     }
 
+    /// To where the log must be prepared for this while it is being written at `at`.
     #[inline]
-    fn needed_for(&self, admission: Admission, at: Lsn) -> Lsn {
+    pub(super) fn needed_for(&self, admission: Admission, at: Lsn) -> Lsn {
         match admission {
             Admission::Measured if self.segments.grows(at) => Lsn(at.0 + MARGIN_BYTES),
             admission => self.needed_end(at, admission.ahead()),
