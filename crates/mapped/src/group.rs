@@ -208,7 +208,8 @@ impl RingLog for SharedLog {
                 self.wait(region, tail)?;
                 continue;
             }
-            if control.log.admits(self.layout) {
+            let pending = waiting + records as u64;
+            if control.log.admits(self.layout, pending) {
                 return Ok(());
             }
             let log = &control.log;
@@ -216,7 +217,7 @@ impl RingLog for SharedLog {
                 return Err(log_error(refusal));
             }
             let seen = control.log.changes();
-            control.log.notify();
+            control.log.want_room(self.layout, pending);
             control.log.wait(seen + 1, LOOK_AFTER);
             stopped
                 .look(|| control.log.driver())

@@ -32,7 +32,9 @@ use crate::unit_log::{UnitLog, Units};
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::catalogue::{Catalogue, Extent};
 use sardonyx_storage::engine::Engine;
-use sardonyx_storage::page::PageId;
+use sardonyx_storage::log::record::encoded_bytes;
+use sardonyx_storage::log::supply::Admission;
+use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use sardonyx_storage::pen::Pen;
 use sardonyx_storage::store::PageStore;
 use std::sync::Arc;
@@ -133,7 +135,11 @@ impl UnitLog<'_> {
 
     /// Notes new names, and that more sequence numbers may be used, in one unit.
     fn write_header(&mut self, new: Vec<&'static str>) -> Result<(), DatabaseError> {
-        self.admit()?;
+        let names = new
+            .iter()
+            .map(|name| encoded_bytes(encode_name(name).len()));
+        let bytes = names.sum::<usize>() + encoded_bytes(PAGE_SIZE);
+        self.admit_small(bytes, Admission::Whole)?;
         for name in new {
             let number = self.header.names as usize;
             if number == OPERATIONS_MAX {

@@ -29,6 +29,7 @@ use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::catalogue::{Catalogue, Write};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::record::encoded_bytes;
+use sardonyx_storage::log::room::NoRoom;
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -129,6 +130,23 @@ impl<'p> UnitLog<'p> {
         self.admit_as(Admission::Work)
     }
 
+    /// Makes sure that a unit of at most so many bytes of records may be appended that belongs to no
+    /// transaction, or is begun when none runs. For that a log that is still small is not made longer than
+    /// is needed; work in one has it prepared as far as ends may need.
+    pub fn admit_small(&mut self, bytes: usize, otherwise: Admission) -> Result<(), DatabaseError> {
+        let at = self.0.appending().position().lsn;
+        if !self.0.log().segments().grows(at) {
+            return self.admit_as(otherwise);
+        }
+        self.admit_as(Admission::Measured)?;
+        let limit = self.0.log().limits().transaction_bytes;
+        match self.0.appending().builder().make_room(bytes, limit) {
+            Ok(()) => Ok(()),
+            Err(NoRoom::Log(error)) => Err(error.into()),
+            Err(NoRoom::TooLarge { .. }) => self.admit_as(otherwise),
+        }
+    }
+
     #[inline]
     fn admit_as(&mut self, admission: Admission) -> Result<(), DatabaseError> {
         Ok(self.0.appending().admit(admission)?)
@@ -227,11 +245,15 @@ impl<'p> UnitLog<'p> {
         if so_far >= pages {
             return Ok(());
         }
-        self.admit_growth(growth)?;
         let pages_max = self.frames.pages_max();
         let usual_max = self.reserve.pages_max(pages_max, Growth::OfWork);
         let mut catalogue = self.catalogue.clone();
         let (_, writes) = catalogue.extend_within(number, pages - so_far, usual_max)?;
+        let admission = match growth {
+            Growth::OfWork => Admission::Work,
+            Growth::OfInverse(_) => Admission::Whole,
+        };
+        self.admit_small(bytes_of(&writes), admission)?;
         if catalogue.pages > self.reserve.pages_max(pages_max, growth) {
             return Err(self.reserve.full(catalogue.pages, pages_max));
         }
@@ -244,9 +266,9 @@ impl<'p> UnitLog<'p> {
 
     /// Declares an area.
     pub fn declare(&mut self, name: &str) -> Result<u16, DatabaseError> {
-        self.admit()?;
         let mut catalogue = self.catalogue.clone();
         let (number, writes) = catalogue.declare_area(name)?;
+        self.admit_small(bytes_of(&writes), Admission::Whole)?;
         self.frames.grow_to(catalogue.pages)?;
         self.catalogue = catalogue;
         self.store(&writes);
@@ -408,6 +430,12 @@ impl<'p> UnitLog<'p> {
 
 fn push(builder: &mut GroupBuilder, page: PageId, start: usize, bytes: &[u8]) {
     builder.push_write(Address(page.address().0 + start as u64), bytes);
+}
+
+/// Bytes that changes of the catalogue take in the log.
+fn bytes_of(writes: &[Write]) -> usize {
+    let bytes = writes.iter().map(|write| encoded_bytes(write.bytes.len()));
+    bytes.sum()
 }
 
 /// How many pages are among sorted changes.

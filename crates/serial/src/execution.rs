@@ -53,7 +53,7 @@ impl<'h> Execution<'h> {
     /// Makes sure that a transaction may run: the log is sound and has room for what it may write.
     #[inline(always)]
     pub fn admit(&mut self) -> Result<(), SerialError> {
-        Ok(self.log.admit(Admission::Whole)?)
+        Ok(self.log.admit(Admission::Measured)?)
     }
 
     /// The last group with a transaction.

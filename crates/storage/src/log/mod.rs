@@ -12,6 +12,7 @@
 //! - `waiting`: who waits for a group;
 //! - [`pool`]: a bounded number of group buffers;
 //! - [`supply`]: segments prepared ahead of the writers;
+//! - [`room`]: what a transaction needs in a log that is still small;
 //! - [`follow`]: durable groups on their way to a consumer, from memory or from disk;
 //! - [`LogState`]: what several parties know of one log, as atomics in private or shared memory;
 //! - [`LogLeader`]: writes groups for all processes of a shared log;
@@ -29,6 +30,7 @@ pub mod policy;
 pub mod pool;
 pub mod reader;
 pub mod record;
+pub mod room;
 pub mod seal;
 pub mod segment;
 mod shared_error;

@@ -5,10 +5,12 @@
 
 use super::policy::GroupPolicy;
 use super::pool::BufferPool;
+use super::room::Room;
 use super::seal::{GroupBuilder, SealedGroup, Sequencer};
-use super::supply::Admission;
+use super::supply::{Admission, SegmentSupply};
 use super::{LogPosition, Lsn};
 use crate::disk::AlignedBuffer;
+use std::sync::Arc;
 
 /// The group being filled.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(crate) struct OpenGroup {
     /// The log must be prepared to here before a [`Admission::Whole`] is admitted. Kept, because it costs
     /// a division and changes with each group only.
     needed_end: Lsn,
+    /// The same for [`Admission::Measured`].
+    measured_end: Lsn,
     segment_bytes: u64,
     group_bytes: usize,
     transactions_max: u32,
@@ -30,14 +34,20 @@ impl OpenGroup {
         buffer: AlignedBuffer,
         policy: GroupPolicy,
         group_bytes: usize,
+        supply: Arc<SegmentSupply>,
     ) -> Self {
         let transactions_max = match policy {
             GroupPolicy::Adaptive => u32::MAX,
             GroupPolicy::Fixed { transactions, .. } => transactions.max(1),
         };
+        let at = sequencer.next().lsn;
+        let mut builder = GroupBuilder::from_buffer(buffer);
+        let measured_end = supply.needed_for(Admission::Measured, at);
+        builder.set_room(Some(Room::new(supply, at)));
         OpenGroup {
-            builder: GroupBuilder::from_buffer(buffer),
-            needed_end: Admission::Whole.needed_end(sequencer.layout(), sequencer.next().lsn),
+            builder,
+            needed_end: Admission::Whole.needed_end(sequencer.layout(), at),
+            measured_end,
             segment_bytes: sequencer.layout().segment_bytes,
             sequencer,
             group_bytes,
@@ -75,7 +85,10 @@ impl OpenGroup {
     /// To where the log must be prepared before this is admitted.
     #[inline]
     pub fn needed_end(&self, admission: Admission) -> Lsn {
-        Lsn(self.needed_end.0 + (admission.ahead() - 1) * self.segment_bytes)
+        match admission {
+            Admission::Measured => self.measured_end,
+            admission => Lsn(self.needed_end.0 + (admission.ahead() - 1) * self.segment_bytes),
+        }
     }
 
     /// Whether no transaction is in it.
@@ -111,10 +124,15 @@ impl OpenGroup {
 
     fn seal_with(&mut self, buffer: AlignedBuffer) -> SealedGroup {
         let next = GroupBuilder::from_buffer(buffer);
-        let full = std::mem::replace(&mut self.builder, next);
+        let mut full = std::mem::replace(&mut self.builder, next);
+        let mut room = full.take_room();
         let group = self.sequencer.seal(full);
         let at = self.sequencer.next().lsn;
         self.needed_end = Admission::Whole.needed_end(self.sequencer.layout(), at);
+        if let Some(room) = &mut room {
+            self.measured_end = room.move_to(at);
+        }
+        self.builder.set_room(room);
         group
     }
 }
