@@ -1,4 +1,4 @@
-//! Independent transactions of several processes on one segment (paper 002, section 4.4).
+//! Independent transactions of several processes on one segment (LIBXAC thesis, section 4.4).
 //!
 //! Tests A, B and C of Figures 4-5 and 4-6: each process has a page of its own, and a transaction
 //! increments its first integer (A), all its integers (B), or all of them a thousand times (C), with

@@ -1,6 +1,6 @@
 //! Table 1 of the TPK paper, and a run's figures in its form.
 //!
-//! Source: Li & Naughton, section 4, Table 1 and the break-down of configuration C's time.
+//! Source: TPK paper (Li & Naughton), section 4, Table 1 and the break-down of configuration C's time.
 
 use super::figures::Run;
 use sardonyx_results::table::Table;

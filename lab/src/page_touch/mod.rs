@@ -1,4 +1,4 @@
-//! What finding out the pages of a transaction costs (paper 002, sections 4.2 and 4.3).
+//! What finding out the pages of a transaction costs (LIBXAC thesis, sections 4.2 and 4.3).
 //!
 //! - The page-touch experiment: transactions that read or write n consecutive pages, n from 1 to
 //!   1,024 in powers of two, plainly (Figure 4-1) and announced by the advisory function (Figure

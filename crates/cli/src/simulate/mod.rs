@@ -6,7 +6,7 @@
 //! `simulation`.
 //!
 //! Source: Rahm, "Evaluation of Closely Coupled Systems for High Performance Database Processing"
-//! (paper 001).
+//! (GEM paper).
 
 mod choice;
 mod csv;
