@@ -19,6 +19,13 @@
 //!
 //! All that is timed is checked: what a transaction read is compared with what was committed last,
 //! and what was written is read again by others. An experiment whose memory is wrong has no figure.
+//!
+//! # Adding an experiment
+//!
+//! A module with three files: `options` (the type of its options, which implements [`Experiment`]),
+//! `run` (what is measured, as a type that serialises, in a [`Report`]) and `show` (the figures as
+//! [`Findings`](sardonyx_results::Findings): grids whose columns are declared once, notes, charts);
+//! then a line in [`registry`]. Printing, JSON, CSV, SVG, exit codes and `--help` follow.
 
 pub mod complex_objects;
 pub mod concurrency;
