@@ -3,7 +3,7 @@
 use super::{ACCOUNT, BRANCH, HISTORY, TELLER};
 use crate::reference::PageNumber;
 
-/// The usual share of transactions on an account of another branch (paper 001), in percent.
+/// The usual share of transactions on an account of another branch (GEM paper), in percent.
 pub const OTHER_BRANCH_PERCENT: u32 = 15;
 
 /// The most units, and the most nodes.

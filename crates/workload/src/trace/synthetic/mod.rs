@@ -1,4 +1,4 @@
-//! A trace with the published statistics of the real-life workload of paper 001, section 4.6.
+//! A trace with the published statistics of the real-life workload of the GEM paper, section 4.6.
 //!
 //! The trace itself was never published. What the paper says of it is met here: more than 17,500
 //! transactions of twelve types, about a million accesses, the largest transaction an ad-hoc query
