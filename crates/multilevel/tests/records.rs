@@ -325,7 +325,7 @@ fn what_the_serial_way_wrote_is_there_and_the_other_way_round() {
     use sardonyx_storage::engine::Engine;
     let disk = SimulatedDisk::new(1, Faults::default());
     // Written by the serial way: through its table space and the log.
-    let opened = Engine::open(Arc::new(disk.clone()), common::small()).unwrap();
+    let mut opened = Engine::open(Arc::new(disk.clone()), common::small()).unwrap();
     let (mut space, _) = TableSpace::open(opened.store, 1).unwrap();
     let pen = opened.engine.pen(());
     let mut held = pen.take().unwrap();
