@@ -4,14 +4,15 @@
 //! an operation) gives it back. What locks there are is given by a [`Compatibility`] matrix: shared
 //! and exclusive is one such matrix, read and increment another. The core is [`LockQueue`], the
 //! state of one object: who holds it, and who waits, first come first served. A [`LockTable`] is
-//! many of them by key. [`Reservations`] do for bounded quantities what no matrix can. A cycle among
-//! the waiting is found by [`waits_for::cycle`], over all tables at once; [`deadlock::victim`] does
-//! so for transactions with subtransactions, and chooses who is to give way.
+//! many of them by key. [`Reservations`] do for bounded quantities what no matrix can. A cycle
+//! among the waiting is found by [`waits_for::cycle`], over all tables at once;
+//! [`deadlock::victim`] does so for transactions with subtransactions, and chooses who is to give
+//! way.
 //!
 //! All these are state machines: a request is answered at once with [`Answer`], and what a release
 //! grants to others is returned to the caller, who tells them. The simulation and the entries of a
-//! global lock table (paper 001, section 2) are shells around them, and so is [`Locks`], the lock
-//! manager of multi-level transactions (paper 003, section 2), whose threads park.
+//! global lock table (GEM paper, section 2) are shells around them, and so is [`Locks`], the lock
+//! manager of multi-level transactions (DASDBS paper, section 2), whose threads park.
 //!
 //! ```
 //! use sardonyx_lock::{Answer, Compatibility, EXCLUSIVE, LockTable, SHARED};

@@ -1,12 +1,12 @@
 //! Whether multi-level transactions have not ended: what they did may still be compensated, so
 //! nobody but the multi-level way, which does that when it opens the database, may read it.
 //!
-//! That way keeps how to undo its running transactions in the area [`UNDO_AREA`]. All that is known of
-//! the area's format here is how a page says that it begins the undo records of a running
+//! That way keeps how to undo its running transactions in the area [`UNDO_AREA`]. All that is known
+//! of the area's format here is how a page says that it begins the undo records of a running
 //! transaction; the format itself is `multilevel::undo`'s.
 //!
-//! Invariant: no single-level reader sees a page with completed operations of unfinished transactions
-//! (paper 003, section 2: such a page is not clean).
+//! Invariant: no single-level reader sees a page with completed operations of unfinished
+//! transactions (DASDBS paper, section 2: such a page is not clean).
 
 use crate::catalogue::{Catalogue, UNDO_AREA};
 use crate::error::TableError;
@@ -64,8 +64,8 @@ pub fn refuse(pages: &[u8], catalogue: &Catalogue) -> Result<(), TableError> {
 /// no multi-level transactions either.
 ///
 /// # Errors
-/// [`TableError::Unfinished`]; [`TableError::Catalogue`] if there are tables and areas, but it cannot
-/// be said which.
+/// [`TableError::Unfinished`]; [`TableError::Catalogue`] if there are tables and areas, but it
+/// cannot be said which.
 pub fn refuse_in_any(store: &mut PageStore) -> Result<(), TableError> {
     if !Catalogue::is_in(store.bytes()) {
         return Ok(());
