@@ -1,5 +1,6 @@
 //! What the exit codes mean, and which error ends in which.
 
+use sardonyx::storage::catalogue::CatalogueError;
 use sardonyx::storage::disk::DiskError;
 use sardonyx::storage::engine::OpenError;
 use sardonyx::storage::journal::JournalError;
@@ -135,6 +136,9 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(SegmentError::Open(error)) = cause.downcast_ref::<SegmentError>() {
         return Some(of_open(error));
     }
+    if let Some(error) = cause.downcast_ref::<CatalogueError>() {
+        return Some(of_catalogue(error));
+    }
     if let Some(error) = cause.downcast_ref::<TableError>() {
         return Some(of_table(error));
     }
@@ -199,7 +203,15 @@ fn of_open(error: &OpenError) -> Exit {
 
 fn of_table(error: &TableError) -> Exit {
     match error {
-        TableError::Catalogue { .. } | TableError::DamagedTable { .. } => Exit::Found,
+        TableError::Catalogue(error) => of_catalogue(error),
+        TableError::DamagedTable { .. } => Exit::Found,
+        _ => Exit::Failed,
+    }
+}
+
+fn of_catalogue(error: &CatalogueError) -> Exit {
+    match error {
+        CatalogueError::Damaged { .. } => Exit::Found,
         _ => Exit::Failed,
     }
 }

@@ -2,10 +2,10 @@
 //! counted, and nobody opens the database before they are undone.
 
 use sardonyx::mapped::{self, Memory};
+use sardonyx::storage::catalogue::unfinished;
+use sardonyx::storage::catalogue::{Catalogue, UNDO_AREA};
 use sardonyx::storage::page::PAGE_SIZE;
 use sardonyx::storage::store::PageStore;
-use sardonyx::table::catalogue::{Catalogue, UNDO_AREA};
-use sardonyx::table::unfinished;
 use sardonyx::{Database, Error, record};
 use serde_json::Value;
 use std::path::Path;

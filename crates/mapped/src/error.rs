@@ -1,7 +1,7 @@
 //! What can go wrong with a segment, said to whoever uses it.
 
 use sardonyx_storage::engine::OpenError;
-use sardonyx_storage::shared::SharedLogError;
+use sardonyx_storage::log::SharedLogError;
 use std::io;
 
 /// Why a segment cannot be opened, grown or used.

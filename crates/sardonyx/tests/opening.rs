@@ -4,6 +4,7 @@
 mod common;
 
 use common::{Item, Note, Opened, SHAPES, in_every_shape, options};
+use sardonyx::storage::catalogue::CatalogueError;
 use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx::storage::engine::OpenError;
 use sardonyx::{
@@ -266,7 +267,10 @@ fn another_layout_and_a_foreign_handle_are_refused() {
                 panic!("{error}")
             };
             assert!(
-                matches!(**table, TableError::LayoutDiffers { .. }),
+                matches!(
+                    **table,
+                    TableError::Catalogue(CatalogueError::LayoutDiffers { .. })
+                ),
                 "{error}"
             );
         };

@@ -6,10 +6,10 @@ mod common;
 use common::in_every_shape;
 use sardonyx::mapped::heap::HeapError;
 use sardonyx::mapped::{self, Heap, Memory, MemoryAccess, P};
+use sardonyx::storage::catalogue::unfinished;
+use sardonyx::storage::catalogue::{Catalogue, CatalogueError, UNDO_AREA};
 use sardonyx::storage::page::PAGE_SIZE;
 use sardonyx::storage::store::PageStore;
-use sardonyx::table::catalogue::{Catalogue, UNDO_AREA};
-use sardonyx::table::unfinished;
 use sardonyx::{Database, Error, Options, Shape, TableError, record};
 use std::path::Path;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -152,7 +152,7 @@ fn what_may_still_be_undone_is_read_by_no_other_way() {
                 Error::Table(error) => {
                     assert!(matches!(
                         **error,
-                        TableError::Unfinished { transactions: 2 }
+                        TableError::Catalogue(CatalogueError::Unfinished { transactions: 2 })
                     ));
                 }
                 other => panic!("{other:?}"),

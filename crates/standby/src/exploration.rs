@@ -8,9 +8,10 @@
 use crate::error::StandbyError;
 use crate::options::StandbyOptions;
 use crate::protocol::{Hello, Purpose};
-use crate::store::{BATCH_GROUPS_MAX, Store};
+use crate::store::Store;
 use bytes::Bytes;
 use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx::storage::engine::BATCH_GROUPS_MAX;
 use sardonyx::storage::log::group::GroupHeader;
 use sardonyx::storage::log::reader::LogReader;
 use sardonyx::storage::log::{LogError, LogPosition};

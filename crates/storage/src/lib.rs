@@ -6,9 +6,12 @@
 //!
 //! Source: Li & Naughton, *Multiprocessor Main Memory Transaction Processing*, section 2.
 
+pub mod catalogue;
 pub mod checkpoint;
 pub mod disk;
 pub mod engine;
+#[cfg(test)]
+mod exploration;
 pub mod inspect;
 pub mod journal;
 pub mod log;
@@ -18,7 +21,6 @@ mod position;
 pub mod prefetch;
 pub mod recovery;
 pub mod reserve;
-pub mod shared;
 pub mod store;
 pub mod supervisor;
 pub mod verify;

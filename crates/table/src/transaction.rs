@@ -6,15 +6,13 @@
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
-use crate::catalogue::{
-    CATALOGUE_PAGES, Catalogue, Definition, ExtentBytes, Kind, check_definitions,
-};
 use crate::error::TableError;
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
 use crate::table::{Place, TableState, insert_into_index, remove_from_index};
 use crate::undo::{Step, undo_step};
+use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::Address;
@@ -241,7 +239,7 @@ impl<'a> Transaction<'a> {
     /// The table of this record type, declared if it is not yet.
     ///
     /// # Errors
-    /// [`TableError::LayoutDiffers`], or a limit.
+    /// [`TableError::Catalogue`]: `LayoutDiffers`, or a limit.
     pub fn declare_table<R: Record>(&mut self) -> Result<Table<R>, TableError> {
         const {
             assert!(
@@ -255,7 +253,7 @@ impl<'a> Transaction<'a> {
     /// The journal of this row type, declared if it is not yet.
     ///
     /// # Errors
-    /// [`TableError::LayoutDiffers`], or a limit.
+    /// [`TableError::Catalogue`]: `LayoutDiffers`, or a limit.
     pub fn declare_journal<J: JournalRow>(&mut self) -> Result<Journal<J>, TableError> {
         self.declare(definition_of_journal::<J>()).map(Journal::new)
     }
@@ -279,23 +277,15 @@ impl<'a> Transaction<'a> {
             return Ok(number);
         }
         definition.check()?;
-        let number = self.space.catalogue.definitions.len();
-        check_definitions(number)?;
         self.check_room(OVERHEAD_BYTES)?;
+        let state = TableState::new(&definition, self.space.hash)?;
         let pages = self.space.catalogue.pages.max(CATALOGUE_PAGES);
         self.space.store.grow_to(pages)?;
-        self.space
-            .tables
-            .push(TableState::new(&definition, self.space.hash)?);
-        self.write(
-            Catalogue::definition_address(number),
-            definition.encode().as_bytes(),
-        );
-        self.space.catalogue.pages = pages;
-        self.space.catalogue.definitions.push(definition);
-        self.write_root();
+        let (number, writes) = self.space.catalogue.declare(definition)?;
+        self.space.tables.push(state);
+        self.write_catalogue(&writes);
         self.space.undo.push(Step::Defined);
-        Ok(number as u16)
+        Ok(number)
     }
 
     /// Gives a table its next extent.
@@ -308,20 +298,17 @@ impl<'a> Transaction<'a> {
         let pages = usual.min(there_is.max(1));
         let extent = self.space.catalogue.place_of_extent(pages)?;
         self.space.store.grow_to(extent.end())?;
-        let number = self.space.catalogue.extents.len();
-        let entry = ExtentBytes::of_table(table, extent);
-        self.write(Catalogue::extent_address(number), entry.as_bytes());
-        self.space.catalogue.extents.push((table, extent));
-        self.space.catalogue.pages = extent.end();
-        self.write_root();
+        let (extent, writes) = self.space.catalogue.extend_table(table, pages)?;
+        self.write_catalogue(&writes);
         self.parts(table).1.extents.push(extent);
         self.space.undo.push(Step::Extended { table });
         Ok(())
     }
 
-    fn write_root(&mut self) {
-        let root = self.space.catalogue.root();
-        self.write(Catalogue::ROOT, root.as_bytes());
+    fn write_catalogue(&mut self, writes: &[CatalogueWrite]) {
+        for CatalogueWrite { address, bytes } in writes {
+            self.write(*address, bytes);
+        }
     }
 
     /// Every change of bytes: keeps the before-image, stores, logs. Inlined, so that for a field

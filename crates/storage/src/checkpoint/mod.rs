@@ -3,14 +3,16 @@
 //! transaction and can live in another thread, process or host.
 //!
 //! - [`shadow`]: DB' of one stripe;
-//! - [`ring`]: which slot of the backup file a block goes to, so that the newest durable version of
+//! - [`slot_map`]: which slot of the backup file a block goes to, so that the newest durable version of
 //!   a block is never overwritten before its next one is durable;
 //! - [`slot`]: a slot's header, and how a version of a block says from where the log must be applied
 //!   to it;
 //! - [`checkpointer`]: the two phases, update and writeout, as a state machine without threads;
 //! - [`CheckpointInterval`]: how far apart checkpoints are, and how their blocks are spread;
 //! - [`CheckpointStage`]: the checkpointers of all stripes, on threads or pumped;
-//! - [`standby`]: checkpoints taken at a standby instead (the paper's configuration C).
+//! - `ledger`: how far they are, what is wanted, and why none can be taken, wherever they are taken;
+//! - `settle`: checkpoints that an orderly end takes;
+//! - [`remote`]: checkpoints taken at a standby instead (the TPK paper's configuration C).
 //!
 //! **Better than the source.** In the paper the log accumulates in a queue while DB' is written
 //! out. Here every block carries its own log position, so groups are applied between two block
@@ -29,18 +31,21 @@ pub mod checkpointer;
 mod error;
 mod install;
 mod interval;
+mod ledger;
+pub mod remote;
+mod settle;
 pub mod shadow;
 pub mod slot;
 pub mod slot_map;
 mod stage;
-pub mod standby;
 
 pub use checkpointer::{CheckpointStatistics, Checkpointer, Progress};
 pub use error::CheckpointError;
 pub use interval::CheckpointInterval;
-pub use stage::{CheckpointStage, CheckpointTotals, Waiting};
-pub use standby::ShippedLog;
-pub use standby::{CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress};
+pub use ledger::{CheckpointTotals, Waiting};
+pub use remote::ShippedLog;
+pub use remote::{CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress};
+pub use stage::CheckpointStage;
 
 pub(crate) use backup::BackupFile;
 pub(crate) use install::{InstallError, Whole, install};

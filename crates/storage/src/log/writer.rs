@@ -25,7 +25,7 @@
 //! Source: Li & Naughton, section 2, "Logging".
 
 use super::durable::DurablePrefix;
-use super::feed::Feed;
+use super::follow::Feed;
 use super::policy::{GroupLimits, GroupPolicy};
 use super::pool::{BufferPool, DurableGroup};
 use super::seal::SealedGroup;
@@ -446,7 +446,7 @@ impl LogWriter {
         });
         let before = self.durable_below.swap(durable.group, Ordering::AcqRel);
         drop(prefix);
-        self.room.advance(durable.lsn);
+        self.room.advance(durable);
         self.waiting.wake(before..durable.group);
     }
 
