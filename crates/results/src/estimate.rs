@@ -1,9 +1,9 @@
 //! A figure with its uncertainty, and arithmetic on such figures.
 //!
-//! The paper's statements compare points: this is higher than that, by so much, and by more at ten
-//! nodes than at five. Each point's figure comes with the half width of its 95% interval; what is
-//! computed from them keeps one. Widths are combined as of independent figures (the root of the sum
-//! of squares, to first order for products and quotients). Points simulated with the same seed
+//! The GEM paper's statements compare points: this is higher than that, by so much, and by more at
+//! ten nodes than at five. Each point's figure comes with the half width of its 95% interval; what
+//! is computed from them keeps one. Widths are combined as of independent figures (the root of the
+//! sum of squares, to first order for products and quotients). Points simulated with the same seed
 //! resemble each other, which makes differences surer than they are shown here: the error is on the
 //! careful side.
 

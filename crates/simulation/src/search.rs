@@ -1,7 +1,7 @@
-//! The arrival rate at which the processors reach a given utilisation (paper 001, Figure 4.6).
+//! The arrival rate at which the processors reach a given utilisation (GEM paper, Figure 4.6).
 //!
 //! How many transactions a system can process is limited by its processors, once there are enough
-//! disks; the paper compares the rates at a utilisation of 80%. Utilisation grows almost in
+//! disks; the GEM paper compares the rates at a utilisation of 80%. Utilisation grows almost in
 //! proportion to the rate, so that a line through the two nearest rates tried (or, after the first,
 //! through the origin) finds it in two or three runs. Several searches advance in lock step: each
 //! round's points are simulated together, on all cores.

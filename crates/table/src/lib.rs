@@ -8,7 +8,7 @@
 //! - [`TableSpace`]: all of it on one page store;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
-//! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
+//! Source: TPK paper, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
 
 mod build;
 mod error;

@@ -239,7 +239,7 @@ mod tests {
             svg.contains(&format!("fill=\"{most}\"")),
             "the greatest value has its colour"
         );
-        // 5 cells, 60 of the legend, the paper.
+        // 5 cells, 60 of the legend, the GEM paper.
         assert_eq!(svg.matches("<rect").count(), 66);
     }
 

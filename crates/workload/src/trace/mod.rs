@@ -13,7 +13,7 @@
 //! grows only with what was read.
 //!
 //! - [`statistics`]: what a trace is like.
-//! - [`synthetic`]: a trace with the statistics of the paper's real-life workload.
+//! - [`synthetic`]: a trace with the statistics of the GEM paper's real-life workload.
 //! - [`locality`]: which share of its lock requests would be local, without running it.
 //!
 
