@@ -251,7 +251,7 @@ impl LogState {
     }
 
     /// Somebody waits for segments prepared up to here.
-    pub(super) fn wanted_end(&self) -> Lsn {
+    pub(crate) fn wanted_end(&self) -> Lsn {
         Lsn(self.wanted_end.load(Ordering::Acquire))
     }
 
