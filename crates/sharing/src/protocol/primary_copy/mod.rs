@@ -1,4 +1,4 @@
-//! Primary copy locking: concurrency and coherency control by messages (paper 001, section 3.2).
+//! Primary copy locking: concurrency and coherency control by messages (GEM paper, section 3.2).
 //!
 //! The database is divided among the nodes. The node with the *authority* for a page has its locks
 //! and its version in main memory. Its own transactions lock the page without a message; those of
