@@ -100,8 +100,10 @@ struct State {
     at: LogPosition,
     /// Up to here somebody waits for segments.
     waited_for: Lsn,
-    /// Something happened since the last step.
+    /// There is need of more since the last step, or something was freed.
     signalled: bool,
+    /// What hinders the checkpoints has changed since the last step.
+    looking: bool,
     /// The last attempt found no room; it was to prepare segments up to here.
     failed_for: Option<Lsn>,
     /// A checkpoint was asked for that has everything before this group.
@@ -125,7 +127,7 @@ impl State {
     /// Whether the thread has something to do. After a failure that is not want of room it never has.
     fn is_to_be_tried(&self) -> bool {
         let failed = self.refusal.as_ref();
-        self.signalled && failed.is_none_or(LogError::is_want_of_room)
+        (self.signalled || self.looking) && failed.is_none_or(LogError::is_want_of_room)
     }
 
     fn reach(&mut self, at: LogPosition) {
@@ -147,6 +149,7 @@ impl SegmentSupply {
             at: LogPosition::START,
             waited_for: Lsn(0),
             signalled: false,
+            looking: false,
             failed_for: None,
             asked: None,
             freed: 0,
@@ -304,6 +307,7 @@ impl SegmentSupply {
     pub fn step(&self, by: &dyn FreesLog) -> Supplied {
         let mut state = self.state.lock();
         let signalled = std::mem::take(&mut state.signalled);
+        state.looking = false;
         let wanted = self.wanted_end(&state);
         if self.segments.prepared_end() >= wanted {
             state.refusal = None;
@@ -476,7 +480,9 @@ impl SegmentSupply {
 
     /// What [`FreesLog::obstacle`] says has changed.
     pub fn look_again(&self) {
-        self.signal(self.state.lock());
+        // No new attempt: on a full disk it would take the room that the checkpoint is given.
+        self.state.lock().looking = true;
+        self.wanted.notify_one();
     }
 
     /// The log is poisoned (I7): whoever waits for room is told, because nothing more is written
