@@ -3,6 +3,7 @@
 use crate::error::{CommitError, DatabaseError};
 use crate::options::Options;
 use crate::pages::Area;
+use crate::records::Table;
 use crate::recovery::{Undone, open_undo_area, undo_losers};
 use crate::shared::Shared;
 use crate::statistics::{Counters, Statistics};
@@ -14,6 +15,7 @@ use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_table::{Record, definition_of_table};
 use std::sync::Arc;
 
 /// A database that is open for multi-level transactions. Share it between threads by reference or in
@@ -21,38 +23,22 @@ use std::sync::Arc;
 /// ([`DatabaseError::Forked`]), and closing or dropping it does nothing.
 ///
 /// ```
-/// use sardonyx_multilevel::{Area, Database, Inverse, Operation, Options, Pages, Recorded, Stop};
+/// use sardonyx_multilevel::{Area, Inverse, Operation, Options, Pages, Stop, Values, recorded};
 ///
-/// /// Adds to a number in an area's first page.
+/// /// Adds to the first number in an area.
 /// struct Add(Area, i64);
+/// recorded!(Add { 0, 1 }, "add");
 ///
 /// impl Operation for Add {
 ///     type Output = i64;
 ///     type Error = Stop;
 ///
 ///     fn execute(&self, pages: &mut dyn Pages) -> Result<i64, Stop> {
-///         let page = pages.page(self.0, 0)?;
-///         let value = pages.write(page, 0..8)?;
-///         let sum = i64::from_le_bytes(value.try_into().expect("8 bytes")) + self.1;
-///         value.copy_from_slice(&sum.to_le_bytes());
-///         Ok(sum)
+///         Values::in_area(self.0).update(pages, 0, |sum: &mut i64| *sum += self.1)
 ///     }
 ///
 ///     fn inverse(&self, _: &i64) -> Option<Inverse> {
 ///         Some(Inverse::of(&Add(self.0, -self.1)))
-///     }
-/// }
-///
-/// impl Recorded for Add {
-///     const NAME: &str = "add";
-///     fn encode(&self, into: &mut Vec<u8>) {
-///         into.extend(self.0.0.to_le_bytes());
-///         into.extend(self.1.to_le_bytes());
-///     }
-///     fn decode(bytes: &[u8]) -> Option<Self> {
-///         let (area, amount) = bytes.split_first_chunk()?;
-///         let amount = i64::from_le_bytes(amount.try_into().ok()?);
-///         Some(Add(Area(u16::from_le_bytes(*area)), amount))
 ///     }
 /// }
 ///
@@ -162,6 +148,23 @@ impl Database {
                 reason: stop.to_string(),
             }),
         }
+    }
+
+    /// The table of this record type, declared where absent: the same that the serial way has under its
+    /// name.
+    ///
+    /// # Errors
+    /// If something else has its name, or there is no more room.
+    pub fn table<R: Record>(&self) -> Result<Table<R>, DatabaseError> {
+        self.shared.check_process()?;
+        let definition = definition_of_table::<R>();
+        let mut stage = self.shared.unit_log()?;
+        let number = match stage.catalogue.number_of(&definition)? {
+            Some(number) => number,
+            None => stage.declare_table(definition)?,
+        };
+        self.shared.publish_areas(&stage);
+        Ok(Table::new(number))
     }
 
     /// Begins a transaction.

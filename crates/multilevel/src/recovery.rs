@@ -15,6 +15,7 @@
 
 use crate::error::DatabaseError;
 use crate::frames::Frames;
+use crate::records::memory::read_tables;
 use crate::registry::{Numbered, Registry};
 use crate::shared::Shared;
 use crate::statistics::Counters;
@@ -64,12 +65,14 @@ pub(crate) fn open_undo_area(
     registry: &Registry,
 ) -> Result<Ready, DatabaseError> {
     let catalogue = Catalogue::read(&mut store)?;
+    let tables = read_tables(store.bytes(), &catalogue)?;
     let known = catalogue.area(UNDO_AREA)?;
     engine.commit().room().keep_for_ends();
     let pen = engine.pen(Units {
         frames: Arc::new(Frames::new(store)),
         counters,
         catalogue,
+        tables,
         page_log,
         undo_number: 0,
         undo: UndoArea::default(),

@@ -39,7 +39,7 @@ impl Shared {
     ) -> Result<Shared, LogError> {
         let units = pen.take()?;
         let (frames, counters) = (units.frames.clone(), units.counters.clone());
-        let areas = Mutex::new(Arc::new(Areas::new(&units.catalogue)));
+        let areas = Mutex::new(Arc::new(Areas::new(&units.catalogue, &units.tables)));
         drop(units);
         Ok(Shared {
             frames,
@@ -68,7 +68,7 @@ impl Shared {
 
     /// The catalogue has changed; the caller has the pen.
     pub fn publish_areas(&self, stage: &UnitLog<'_>) -> Arc<Areas> {
-        let areas = Arc::new(Areas::new(&stage.catalogue));
+        let areas = Arc::new(Areas::new(&stage.catalogue, &stage.tables));
         *self.areas.lock() = areas.clone();
         areas
     }

@@ -17,6 +17,7 @@ pub(crate) mod spheres;
 use crate::changes::Changed;
 use crate::error::DatabaseError;
 use crate::frames::Frames;
+use crate::records::memory::TableMemory;
 use crate::statistics::Counters;
 use crate::strategy::PageLog;
 use crate::undo::area::{SlotNumber, UndoArea, WriteBytes};
@@ -45,6 +46,8 @@ pub(crate) struct Units {
     pub frames: Arc<Frames>,
     pub counters: Arc<Counters>,
     pub catalogue: Catalogue,
+    /// By number.
+    pub tables: IntegerMap<u16, Arc<TableMemory>>,
     pub page_log: PageLog,
     /// The undo area's number in the catalogue.
     pub undo_number: u16,
@@ -73,7 +76,8 @@ struct StoreAndLog<'a> {
 
 impl WriteBytes for StoreAndLog<'_> {
     fn write(&mut self, page: PageId, offset: usize, bytes: &[u8]) {
-        // SAFETY: right of the pen: only pages of the undo area and of the catalogue come here.
+        // SAFETY: right of the pen: only pages of the undo area and of the catalogue come here, and
+        // those of tables that no operation can name yet.
         let place = unsafe { self.frames.bytes_mut(page, offset..offset + bytes.len()) };
         place.copy_from_slice(bytes);
         push(self.log.builder(), page, offset, bytes);
@@ -146,6 +150,14 @@ impl<'p> UnitLog<'p> {
     #[inline]
     fn admit_as(&mut self, admission: Admission) -> Result<(), DatabaseError> {
         Ok(self.0.appending().admit(admission)?)
+    }
+
+    /// Makes sure that a unit of an area's growth may be appended.
+    pub fn admit_growth(&mut self, growth: Growth) -> Result<(), DatabaseError> {
+        self.admit_as(match growth {
+            Growth::OfWork => Admission::Work,
+            Growth::OfInverse(_) => Admission::Whole,
+        })
     }
 
     /// The most bytes of records that a unit may have for the changes of a subtransaction (in S1: of a
@@ -226,6 +238,9 @@ impl<'p> UnitLog<'p> {
 
     /// Makes an area have so many pages. Whoever asks and then fails leaves it so.
     pub fn grow(&mut self, number: u16, pages: u64, growth: Growth) -> Result<(), DatabaseError> {
+        if let Some(table) = self.tables.get(&number).cloned() {
+            return self.grow_table(&table, pages, growth);
+        }
         let so_far: u64 = self.catalogue.extents_of(number).map(|e| e.pages).sum();
         if so_far >= pages {
             return Ok(());

@@ -4,7 +4,7 @@
 //! Dropping it without commit aborts, so a panic in user code that unwinds through it undoes it
 //! (I8). An operation that fails has done nothing; the transaction may go on or be aborted.
 //!
-//! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2.
+//! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
 use crate::error::TableError;
 use crate::layout::{PageLayout, word_at};
@@ -109,8 +109,8 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// Changes a record in place. Only the words that differ afterwards are logged. Returns false if
-    /// there is no such record.
+    /// Changes a record in place. Only the words that differ afterwards are logged. Returns false
+    /// if there is no such record.
     ///
     /// # Errors
     /// [`TableError::KeyChanged`], [`TableError::TransactionTooLarge`],
@@ -312,8 +312,8 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Every change of bytes: keeps the before-image, stores, logs. Inlined, so that for a field its
-    /// length is known at compile time.
+    /// Every change of bytes: keeps the before-image, stores, logs. Inlined, so that for a field
+    /// its length is known at compile time.
     #[inline(always)]
     fn write(&mut self, address: Address, bytes: &[u8]) {
         let place = &mut self.space.store.bytes_mut()[address.0 as usize..][..bytes.len()];
