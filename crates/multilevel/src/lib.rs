@@ -14,6 +14,21 @@
 //! Source: Hasse & Weikum, *A Performance Evaluation of Multi-Level Transaction Management*
 //! (the *DASDBS paper*), section 2.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
+
 mod areas;
 mod changes;
 pub mod counter;

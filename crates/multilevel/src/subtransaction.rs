@@ -260,14 +260,15 @@ impl<'d> Subtransaction<'d> {
     /// Before a lock is asked for: the operation may have forked, and this be the child.
     fn check_process(&self) -> Result<(), Stop> {
         self.shared
-            .commit
+            .pen
+            .log()
             .process()
             .check()
             .map_err(|forked| LogError::from(forked).into())
     }
 
     fn bytes_max(&self) -> usize {
-        self.shared.commit.limits().transaction_bytes
+        self.shared.pen.log().limits().transaction_bytes
     }
 }
 

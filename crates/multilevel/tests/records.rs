@@ -327,17 +327,18 @@ fn what_the_serial_way_wrote_is_there_and_the_other_way_round() {
     // Written by the serial way: through its table space and the log.
     let mut opened = Engine::open(Arc::new(disk.clone()), common::small()).unwrap();
     let (mut space, _) = TableSpace::open(opened.store, 1).unwrap();
-    let filling = &mut opened.filling;
-    let mut tx = space.begin(filling.builder());
+    let pen = opened.engine.pen(());
+    let mut held = pen.take().unwrap();
+    let mut appending = held.appending();
+    let mut tx = space.begin(appending.builder());
     let items = tx.declare_table::<Item>().unwrap();
     for key in 0..20 {
         tx.insert(items, &item(key, key + 1)).unwrap();
     }
     assert!(tx.delete(items, &3).unwrap());
     assert!(tx.commit());
-    let group = filling.transaction_ended();
-    let sealed = filling.seal_even_if_empty();
-    opened.engine.commit().write_directly(sealed);
+    let group = appending.transaction_ended();
+    held.force(group).unwrap();
     assert!(opened.engine.commit().is_durable(group));
     opened.engine.stop();
     drop((opened.engine, space));

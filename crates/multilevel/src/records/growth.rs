@@ -15,7 +15,7 @@ use sardonyx_storage::page::PageId;
 use sardonyx_table::layout::PageLayout;
 use std::sync::Arc;
 
-impl UnitLog {
+impl UnitLog<'_> {
     /// Declares a table.
     pub fn declare_table(&mut self, definition: Definition) -> Result<u16, DatabaseError> {
         let Kind::Table {
