@@ -4,6 +4,7 @@ use sardonyx_storage::page::{PAGE_SIZE, PageId};
 
 use crate::counter::Add;
 use crate::operation::Recorded;
+use crate::records::Restore;
 use crate::undo::entry::{Entry, decode_all};
 use crate::undo::format::{Header, decode_name, name_place, word};
 
@@ -19,10 +20,12 @@ pub fn decode_undo(bytes: &[u8]) {
         for entry in entries {
             if let Entry::Undo { bytes, .. } = entry {
                 _ = Add::decode(&bytes);
+                _ = Restore::decode(&bytes);
             }
         }
     }
     _ = Add::decode(bytes);
+    _ = Restore::decode(bytes);
     let mut page = [0; PAGE_SIZE];
     let length = bytes.len().min(PAGE_SIZE);
     page[..length].copy_from_slice(&bytes[..length]);

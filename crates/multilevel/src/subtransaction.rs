@@ -391,11 +391,10 @@ impl Pages for Subtransaction<'_> {
     }
 
     fn table(&self, area: Area) -> Option<Arc<TableMemory>> {
+        // Other threads may have had its locks when this process was forked.
+        self.check_process().ok()?;
         let found = self.areas.borrow().table(area);
-        found.or_else(|| {
-            self.check_process().ok()?;
-            self.areas_now().table(area)
-        })
+        found.or_else(|| self.areas_now().table(area))
     }
 
     fn held(&self, space: &'static LockSpace, object: u64) -> Option<Modes> {

@@ -21,6 +21,12 @@ pub enum RecordError {
         /// The table.
         table: &'static str,
     },
+    /// What a [`Restore`](super::Restore) was read from is not a record of its table.
+    #[error("the inverse is not of a record of table number {number}: restore a backup")]
+    Inverse {
+        /// The table's number.
+        number: u16,
+    },
     /// The handle is not of this database.
     #[error(
         "there is no table number {number} of such records: the handle belongs to another database"

@@ -303,6 +303,12 @@ impl Operation for Restore<'_> {
         let number = self.area.0;
         let table = pages.table(self.area);
         let table = table.ok_or(RecordError::NoTable { number })?;
+        let fits = |record: &[u8]| {
+            record.len() == table.layout.stride && record[table.key.clone()] == *self.key
+        };
+        if self.key.len() != table.key.len() || !self.record.as_deref().is_none_or(fits) {
+            return Err(RecordError::Inverse { number });
+        }
         let hash = table.hash(&self.key);
         let place = find(pages, &table, hash, &self.key, CHANGE)?;
         match (place, &self.record) {
