@@ -1,11 +1,11 @@
 //! What the catalogue of a database lists, as it is printed by every verb that recovers.
 
-use crate::output::table::{Sheet, Table};
-use crate::output::units;
 use sardonyx::storage::catalogue::unfinished;
 use sardonyx::storage::catalogue::{Catalogue, CatalogueError, Definition, Kind};
 use sardonyx::storage::page::PAGE_SIZE;
 use sardonyx::storage::store::PageStore;
+use sardonyx_results::table::{Sheet, Table};
+use sardonyx_results::units;
 use serde::Serialize;
 
 /// Tables, journals and areas, and whether multi-level transactions have not ended.

@@ -20,7 +20,6 @@
 extern crate self as sardonyx_mapped;
 
 mod awaiting;
-pub mod collections;
 mod difference;
 mod error;
 #[cfg(test)]

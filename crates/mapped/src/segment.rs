@@ -237,7 +237,7 @@ impl Segment {
 
     /// Whether it outlives its processes.
     pub fn is_durable(&self) -> bool {
-        self.inner.state.is_durable()
+        self.inner.state.has_log()
     }
 
     /// The reader that keeps most old versions, if one does.

@@ -1,8 +1,8 @@
 //! A committed transaction's claim to durability.
 
-use crate::awaiting::Awaiting;
 use crate::error::SegmentError;
 use crate::process_state::ProcessState;
+use sardonyx_storage::ticket::Claim;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,14 +14,11 @@ use std::task::{Context, Poll};
 /// It can be awaited: it is a future, of any runtime.
 #[derive(Clone, Debug)]
 #[must_use = "a transaction is durable only once its ticket was waited for"]
-pub struct Ticket {
-    state: Arc<ProcessState>,
-    position: Option<u64>,
-}
+pub struct Ticket(Claim<ProcessState>);
 
 impl Ticket {
     pub(crate) fn new(state: Arc<ProcessState>, position: Option<u64>) -> Self {
-        Ticket { state, position }
+        Ticket(Claim::new(state, position))
     }
 
     /// Returns when the transaction is on stable storage. At once, if it changed nothing, or if the
@@ -32,10 +29,7 @@ impl Ticket {
     /// is not known. [`SegmentError::NotDurableYet`] if a process that is stopped writes the log for all:
     /// wait again.
     pub fn wait(&self) -> Result<(), SegmentError> {
-        match self.position {
-            Some(position) => self.state.wait_durable(position),
-            None => Ok(()),
-        }
+        self.0.wait()
     }
 }
 
@@ -43,15 +37,6 @@ impl Future for Ticket {
     type Output = Result<(), SegmentError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(position) = self.position else {
-            return Poll::Ready(Ok(()));
-        };
-        if let Some(outcome) = self.state.is_durable_now(position) {
-            return Poll::Ready(outcome);
-        }
-        match Awaiting::ask(&self.state, position, context.waker()) {
-            Ok(()) => Poll::Pending,
-            Err(error) => Poll::Ready(Err(error)),
-        }
+        self.0.poll(context.waker())
     }
 }

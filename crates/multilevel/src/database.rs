@@ -3,8 +3,9 @@
 use crate::error::{CommitError, DatabaseError};
 use crate::options::Options;
 use crate::pages::Area;
+use crate::records::Table;
 use crate::recovery::{Undone, open_undo_area, undo_losers};
-use crate::shared::{Later, Shared};
+use crate::shared::Shared;
 use crate::statistics::{Counters, Statistics};
 use crate::strategy::{Protocol, Strategy};
 use crate::transaction::Transaction;
@@ -14,6 +15,7 @@ use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_table::{Record, definition_of_table};
 use std::sync::Arc;
 
 /// A database that is open for multi-level transactions. Share it between threads by reference or in
@@ -93,19 +95,14 @@ impl Database {
         disk: Arc<dyn Disk>,
         options: Options,
     ) -> Result<Database, DatabaseError> {
-        let threaded = options.storage.threaded;
         let opened = Engine::open(disk, options.storage)?;
         let (mut engine, recovery) = (opened.engine, opened.report);
         let commit = engine.commit().clone();
         let counters = Arc::new(Counters::default());
-        // Before the stage is there: if the log is full, only they can make room for the first unit.
-        let source = Arc::new(Later::default());
-        if threaded {
-            engine.start(source.clone());
-        }
+        // Now: if the log is full, only they can make room for the first unit.
+        engine.start();
         let ready = open_undo_area(
             opened.store,
-            opened.filling,
             &engine,
             counters.clone(),
             options.page_log,
@@ -120,9 +117,8 @@ impl Database {
             }
         };
         let losers = std::mem::take(&mut ready.losers);
-        let shared = Shared::new(ready.stage, ready.operations, options.release, threaded);
+        let shared = Shared::new(ready.pen, ready.operations, options.release)?;
         let shared = Arc::new(shared);
-        let _ = source.0.set(shared.clone());
         let undone = undo_losers(&shared, losers);
         let undone = match undone {
             Ok(undone) => undone,
@@ -154,7 +150,7 @@ impl Database {
                 reason: format!("{name:?} is no name for an area: such names are the engine's"),
             });
         }
-        let mut stage = self.shared.stage();
+        let mut stage = self.shared.unit_log()?;
         let number = match stage.catalogue.area(name)? {
             Some(number) => number,
             None => stage.declare(name)?,
@@ -168,6 +164,23 @@ impl Database {
                 reason: stop.to_string(),
             }),
         }
+    }
+
+    /// The table of this record type, declared where absent: the same that the serial way has under its
+    /// name.
+    ///
+    /// # Errors
+    /// If something else has its name, or there is no more room.
+    pub fn table<R: Record>(&self) -> Result<Table<R>, DatabaseError> {
+        self.shared.check_process()?;
+        let definition = definition_of_table::<R>();
+        let mut stage = self.shared.unit_log()?;
+        let number = match stage.catalogue.number_of(&definition)? {
+            Some(number) => number,
+            None => stage.declare_table(definition)?,
+        };
+        self.shared.publish_areas(&stage);
+        Ok(Table::new(number))
     }
 
     /// Begins a transaction.
@@ -220,7 +233,7 @@ impl Database {
     pub fn take_checkpoint(&self) -> Result<(), DatabaseError> {
         self.flush()?;
         let shared = &self.shared;
-        let taken = shared.checkpoint.take(shared.commit.durable());
+        let taken = shared.pen.checkpoint().take(shared.pen.log().durable());
         taken.map_err(|error| DatabaseError::Checkpoint {
             reason: error.to_string(),
         })
@@ -231,22 +244,22 @@ impl Database {
     /// # Errors
     /// If the log failed.
     pub fn flush(&self) -> Result<(), DatabaseError> {
-        self.shared.check_process()?;
-        self.shared.flush()
+        Ok(self.shared.pen.flush()?)
     }
 
     /// What the engine did since the database was opened; nothing, in a forked child.
     pub fn statistics(&self) -> Statistics {
         let shared = &self.shared;
-        if shared.is_forked() {
+        let Ok(stage) = shared.unit_log() else {
             return Statistics::default();
-        }
-        let spheres = shared.stage().unwritten.spheres.statistics();
+        };
+        let spheres = stage.unwritten.spheres.statistics();
+        drop(stage);
         Statistics {
             spheres,
             locks: shared.locks.statistics(),
-            log: shared.commit.statistics(),
-            checkpoint: shared.checkpoint.totals(),
+            log: shared.pen.log().statistics(),
+            checkpoint: shared.pen.checkpoint().totals(),
             ..shared.counters.read()
         }
     }
@@ -318,19 +331,9 @@ fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
     outcome
 }
 
-/// Makes everything durable, and marks the log's end with an empty group.
 fn mark_end(shared: &Shared) -> Result<(), DatabaseError> {
-    let mut stage = shared.stage();
-    stage.write_all_spheres()?;
-    drop(stage);
-    shared.flush()?;
-    let mut stage = shared.stage();
-    let mark = stage.filling.seal_even_if_empty();
-    stage.let_go();
-    let number = mark.header().number;
-    shared.commit.write_directly(mark);
-    shared.commit.wait(number, shared)?;
-    Ok(())
+    shared.unit_log()?.write_all_spheres()?;
+    Ok(shared.pen.mark_end()?)
 }
 
 impl Drop for Database {

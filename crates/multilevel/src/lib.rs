@@ -4,7 +4,8 @@
 //! - [`Operation`], [`Recorded`], [`Inverse`]: what a user defines ([`operation`]);
 //! - [`Pages`]: what an operation sees ([`pages`]; [`plain`] for tests);
 //! - [`Database`], [`Transaction`]: running them;
-//! - [`counter`]: bounded counters, a ready type;
+//! - [`counter`], [`index`], [`records`]: bounded counters, ordered indexes, and the records of tables,
+//!   ready types;
 //! - [`strategy`]: when locks are given back and what is written when;
 //! - [`undo`]: undo entries as bytes in pages of the database;
 //! - [`sphere`]: persistence spheres;
@@ -46,6 +47,7 @@ mod options;
 mod page_locks;
 pub mod pages;
 pub mod plain;
+pub mod records;
 mod recovery;
 mod registry;
 mod shared;
@@ -66,6 +68,7 @@ pub use plain::PlainPages;
 pub use recovery::Undone;
 pub use sardonyx_lock::{LockSpace, Mode};
 pub use sardonyx_storage::page::{PAGE_SIZE, PageId};
+pub use sardonyx_table::{Record, record};
 pub use statistics::Statistics;
 pub use strategy::{PageLog, Release, Strategy};
 pub use transaction::Transaction;

@@ -338,7 +338,7 @@ fn slope(below: &Tried, above: &Tried) -> f64 {
 pub fn cpu_utilisation(outcome: &Outcome) -> Estimate {
     let parameters = &outcome.parameters;
     let offered = f64::from(parameters.nodes) * parameters.arrival.rate_per_node;
-    Estimate::over(outcome, |replication| {
+    outcome.estimate(|replication| {
         let mut servers = replication.servers.iter();
         let cpu = servers.find(|station| station.name == "cpu");
         let measured = cpu.map_or(0.0, |cpu| cpu.utilisation);

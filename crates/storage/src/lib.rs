@@ -24,6 +24,7 @@
 pub mod catalogue;
 pub mod checkpoint;
 pub mod disk;
+pub mod drive;
 pub mod engine;
 #[cfg(test)]
 mod exploration;
@@ -32,10 +33,12 @@ pub mod journal;
 pub mod log;
 pub mod manifest;
 pub mod page;
+pub mod pen;
 mod position;
 pub mod prefetch;
 pub mod recovery;
 pub mod reserve;
 pub mod store;
 pub mod supervisor;
+pub mod ticket;
 pub mod verify;

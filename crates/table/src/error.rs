@@ -1,6 +1,7 @@
 //! What can go wrong with a table.
 
 use sardonyx_storage::catalogue::CatalogueError;
+use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
 
 /// A failed operation on a table or journal.
@@ -48,6 +49,10 @@ pub enum TableError {
         /// The limit.
         limit: usize,
     },
+    /// The log has no room for the transaction's redo records, or has failed. The operation did nothing;
+    /// abort.
+    #[error(transparent)]
+    Log(#[from] LogError),
     /// The catalogue is damaged, says otherwise, or has no room.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),

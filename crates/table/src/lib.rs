@@ -39,7 +39,7 @@ mod undo;
 
 pub use error::TableError;
 pub use hash::KeyHash;
-pub use rebuild::RebuildReport;
+pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
-pub use space::{Prefetch, TableSpace, View};
+pub use space::{Prefetch, TableSpace, View, definition_of_table};
 pub use transaction::Transaction;

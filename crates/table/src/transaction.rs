@@ -14,6 +14,7 @@ use crate::table::{Place, TableState, insert_into_index, remove_from_index};
 use crate::undo::{Step, undo_step};
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
 use sardonyx_storage::log::record::encoded_bytes;
+use sardonyx_storage::log::room::NoRoom;
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::Address;
 use std::fmt::Write;
@@ -350,14 +351,22 @@ impl<'a> Transaction<'a> {
     }
 
     #[inline]
-    fn check_room(&self, more: usize) -> Result<(), TableError> {
-        let bytes = self.log.transaction_bytes() + more;
-        let limit = self.space.transaction_bytes_max;
-        if bytes <= limit {
-            Ok(())
-        } else {
-            Err(TableError::TransactionTooLarge { bytes, limit })
+    fn check_room(&mut self, more: usize) -> Result<(), TableError> {
+        match self.log.has_room(more) {
+            true => Ok(()),
+            false => self.make_room(more),
         }
+    }
+
+    #[cold]
+    fn make_room(&mut self, more: usize) -> Result<(), TableError> {
+        let limit = self.space.transaction_bytes_max;
+        self.log
+            .make_room(more, limit)
+            .map_err(|error| match error {
+                NoRoom::TooLarge { bytes } => TableError::TransactionTooLarge { bytes, limit },
+                NoRoom::Log(error) => TableError::Log(error),
+            })
     }
 
     fn check_handle<R: Record>(&self, table: Table<R>) -> Result<(), TableError> {

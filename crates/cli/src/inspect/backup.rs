@@ -2,13 +2,13 @@
 
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::output::table::{Sheet, Table};
-use crate::output::units;
 use sardonyx::storage::checkpoint::StripeLayout;
 use sardonyx::storage::checkpoint::slot::SlotState;
 use sardonyx::storage::disk::{Disk, DiskError};
 use sardonyx::storage::inspect::{SlotListing, slots};
 use sardonyx::storage::manifest::Manifest;
+use sardonyx_results::table::{Sheet, Table};
+use sardonyx_results::units;
 use serde::Serialize;
 use std::io::Write;
 use std::sync::Arc;

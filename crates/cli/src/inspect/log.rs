@@ -5,8 +5,6 @@
 
 use crate::exit::{self, Exit};
 use crate::output::Output;
-use crate::output::table::Sheet;
-use crate::output::units;
 use sardonyx::storage::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk};
 use sardonyx::storage::log::group::GroupHeader;
 use sardonyx::storage::log::reader::LogReader;
@@ -14,6 +12,8 @@ use sardonyx::storage::log::record::{Body, Records};
 use sardonyx::storage::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
 use sardonyx::storage::log::{LogError, LogPosition};
 use sardonyx::storage::manifest::Manifest;
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;

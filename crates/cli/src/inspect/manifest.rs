@@ -1,9 +1,9 @@
 //! The manifest.
 
 use crate::output::Output;
-use crate::output::table::Sheet;
-use crate::output::units;
 use sardonyx::storage::manifest::Manifest;
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units;
 use serde::Serialize;
 use std::io::Write;
 

@@ -17,12 +17,11 @@
 
 mod configuration;
 mod debit_credit;
-mod estimate;
 mod study;
 mod trace;
 
 pub use configuration::{Buffer, Configuration};
-pub use estimate::Estimate;
+pub use sardonyx_results::Estimate;
 pub use study::{Needs, Study};
 
 /// The CPU utilisation at which throughputs are compared (Figure 4.6).

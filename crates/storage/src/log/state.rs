@@ -14,11 +14,18 @@
 //! Source: ours; the LIBXAC thesis has no such storage.
 
 use super::SharedLogError;
+use super::group::GROUP_ALIGNMENT;
+use super::segment::{FIRST_BYTES, MARGIN_BYTES};
 use super::text::SharedText;
 use super::{LogLayout, LogPosition, Lsn};
 use rustix::thread::futex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
+
+/// What the groups of pending transactions take beyond their records: they become three groups at most
+/// (the one being written, one that a leader begins before the last of them is published, and one with
+/// that), or one more where all do not fit into one.
+const SLACK_BYTES: u64 = MARGIN_BYTES + 8 * GROUP_ALIGNMENT as u64;
 
 /// Where a shared log ends: everything before is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,6 +78,8 @@ pub struct LogState {
     placed_group: AtomicU64,
     /// The LSN up to which segments are prepared.
     prepared_end: AtomicU64,
+    /// Somebody waits for segments prepared up to this LSN.
+    wanted_end: AtomicU64,
     /// Of this opening of the database; 0 before [`LogState::initialise`].
     incarnation: AtomicU32,
     /// Counted up when something changed that others may wait for.
@@ -104,6 +113,7 @@ impl LogState {
             placed_lsn: AtomicU64::new(0),
             placed_group: AtomicU64::new(0),
             prepared_end: AtomicU64::new(0),
+            wanted_end: AtomicU64::new(0),
             incarnation: AtomicU32::new(0),
             changes: AtomicU32::new(0),
             wanted: AtomicU64::new(0),
@@ -216,12 +226,33 @@ impl LogState {
     }
 
     /// Whether a transaction may be admitted (I10): the segment after the one being written is
-    /// prepared. What was admitted can always be logged, as long as all that is not yet durable fits
-    /// into one segment.
+    /// prepared; or, in a log that is still in its first segment, what `pending` bytes need: the frames of
+    /// all that is published and not yet durable, and this transaction's. What was admitted can always be
+    /// logged, as long as all that is not yet durable fits into one segment.
     #[inline]
-    pub fn admits(&self, layout: LogLayout) -> bool {
+    pub fn admits(&self, layout: LogLayout, pending: u64) -> bool {
+        self.prepared_end() >= self.needed_end(layout, pending)
+    }
+
+    fn needed_end(&self, layout: LogLayout, pending: u64) -> Lsn {
         let at = self.end().position.lsn;
-        self.prepared_end() >= layout.segment_start(layout.segment_of(at) + 2)
+        let small = at.0.saturating_add(pending).saturating_add(SLACK_BYTES);
+        match FIRST_BYTES < layout.segment_bytes && small <= layout.segment_bytes {
+            true => Lsn(small),
+            false => layout.segment_start(layout.segment_of(at) + 2),
+        }
+    }
+
+    /// Asks for what [`LogState::admits`] lacks.
+    pub fn want_room(&self, layout: LogLayout, pending: u64) {
+        let needed = self.needed_end(layout, pending).0;
+        self.wanted_end.fetch_max(needed, Ordering::AcqRel);
+        self.notify();
+    }
+
+    /// Somebody waits for segments prepared up to here.
+    pub(crate) fn wanted_end(&self) -> Lsn {
+        Lsn(self.wanted_end.load(Ordering::Acquire))
     }
 
     /// Waits until a transaction may be admitted, and so until [`super::LogLeader::write_group`]
@@ -238,11 +269,11 @@ impl LogState {
         at_most: Duration,
     ) -> Result<(), SharedLogError> {
         let until = Instant::now().checked_add(at_most);
-        self.notify();
+        self.want_room(layout, u64::MAX);
         let mut seen = self.changes();
         loop {
             self.check()?;
-            if self.admits(layout) {
+            if self.admits(layout, u64::MAX) {
                 return Ok(());
             }
             if let Some(error) = self.refusal().or_else(|| self.failure()) {
