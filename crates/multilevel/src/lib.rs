@@ -58,6 +58,8 @@ mod subtransaction;
 mod transaction;
 pub mod undo;
 mod unit_log;
+#[doc(hidden)]
+pub mod values;
 
 pub use database::Database;
 pub use error::{CallError, CommitError, CompensationError, DatabaseError};
@@ -72,3 +74,4 @@ pub use sardonyx_table::{Record, record};
 pub use statistics::Statistics;
 pub use strategy::{PageLog, Release, Strategy};
 pub use transaction::Transaction;
+pub use values::Values;

@@ -62,7 +62,7 @@ pub(super) struct World {
     pub what: String,
     /// The disk was told to fail: errors are expected.
     pub faulty: bool,
-    /// Custodians that failed.
+    /// Drivers that failed.
     pub failed_drivers: u32,
     /// Whoever joins is killed within so many operations.
     pub mortal_within: Option<u64>,

@@ -19,7 +19,8 @@
 //! A full disk is like a log at its limit: a checkpoint may free segments, and they are used again
 //! without new room. It is asked for once for a place of the log, since a second one would free no more.
 //! Only when it has freed none, or cannot be taken ([`FreesLog::obstacle`]), transactions are refused; the
-//! next one tries again. After any other failure, a sync's above all, nothing is tried again (I7).
+//! next one tries again. After any other failure, a sync's above all, the thread tries nothing again (I7);
+//! whoever takes the steps itself is told, and begins a file anew with the next one.
 
 use super::segment::{MARGIN_BYTES, Prepared, Segments};
 use super::{LogError, LogLayout, LogPosition, Lsn};
@@ -105,7 +106,7 @@ struct State {
     failed_for: Option<Lsn>,
     /// A checkpoint was asked for that has everything before this group.
     asked: Option<u64>,
-    /// What checkpoints have everything before this group of was freed.
+    /// The log before this group was freed.
     freed: u64,
     /// Why transactions are refused that have no room.
     refusal: Option<LogError>,
@@ -115,10 +116,16 @@ struct State {
 }
 
 impl State {
-    /// Preparing may be tried again if there was no room for it. After any other failure, a sync's above
+    /// Whoever waits has it tried again if there was no room. After any other failure, a sync's above
     /// all, it is not (I7).
     fn forget_want_of_room(&mut self) {
         self.refusal.take_if(|error| error.is_want_of_room());
+    }
+
+    /// Whether the thread has something to do. After a failure that is not want of room it never has.
+    fn is_to_be_tried(&self) -> bool {
+        let failed = self.refusal.as_ref();
+        self.signalled && failed.is_none_or(LogError::is_want_of_room)
     }
 
     fn reach(&mut self, at: LogPosition) {
@@ -297,11 +304,6 @@ impl SegmentSupply {
     pub fn step(&self, by: &dyn FreesLog) -> Supplied {
         let mut state = self.state.lock();
         let signalled = std::mem::take(&mut state.signalled);
-        if let Some(error) = &state.refusal
-            && !error.is_want_of_room()
-        {
-            return Supplied::Refused;
-        }
         let wanted = self.wanted_end(&state);
         if self.segments.prepared_end() >= wanted {
             state.refusal = None;
@@ -460,7 +462,7 @@ impl SegmentSupply {
         self.state.lock().refusal.clone()
     }
 
-    /// What the checkpoints have everything before `position` of is freed.
+    /// The log before `position` is freed, or the checkpoints that were asked for could free no more of it.
     pub fn freed(&self, position: LogPosition) {
         if !self.segments.process().is_current() {
             return;
@@ -498,7 +500,7 @@ impl SegmentSupply {
             drop(state);
             let did = self.step(by);
             state = self.state.lock();
-            while did != Supplied::OneMore && !state.signalled && !state.closed {
+            while did != Supplied::OneMore && !state.is_to_be_tried() && !state.closed {
                 self.wanted.wait(&mut state);
             }
         }

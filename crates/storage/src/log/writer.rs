@@ -36,7 +36,7 @@ use super::segment::Segments;
 use super::statistics::{Counters, LogStatistics};
 use super::supply::SegmentSupply;
 use super::waiting::Waiting;
-use super::{LogError, LogPosition};
+use super::{LogError, LogPosition, LogState, SharedEnd};
 use crate::drive::Drive;
 use crate::pen::Holder;
 use crate::supervisor::SupervisorNumber;
@@ -76,6 +76,8 @@ pub struct LogWriter {
     prefix: Mutex<DurablePrefix<SealedGroup>>,
     /// All groups below this number are durable.
     durable_below: AtomicU64,
+    /// Where the durable log ends.
+    state: LogState,
     waiting: Waiting,
     feeds: Vec<Arc<Feed>>,
     poison: OnceLock<LogError>,
@@ -152,6 +154,10 @@ impl LogWriter {
             filling: AtomicBool::new(false),
             prefix: Mutex::new(DurablePrefix::new(durable)),
             durable_below: AtomicU64::new(durable.group),
+            state: LogState::private(SharedEnd {
+                position: durable,
+                tail: 0,
+            }),
             waiting: Waiting::default(),
             feeds,
             poison: OnceLock::new(),
@@ -201,9 +207,9 @@ impl LogWriter {
         &self.segments
     }
 
-    /// The end of the durable log. (A lock is taken.)
+    /// The end of the durable log.
     pub fn durable(&self) -> LogPosition {
-        self.prefix.lock().durable()
+        self.state.end().position
     }
 
     /// Whether the group of this number and all earlier ones are durable.
@@ -570,6 +576,13 @@ impl LogWriter {
                 feed.push(group.clone());
             }
         });
+        if durable != self.state.end().position {
+            // Under the prefix's lock, too: one end after the other.
+            self.state.publish(SharedEnd {
+                position: durable,
+                tail: 0,
+            });
+        }
         let before = self.durable_below.swap(durable.group, Ordering::AcqRel);
         drop(prefix);
         self.room.advance(durable);
