@@ -8,7 +8,6 @@ use anyhow::{Context, bail};
 /// What Miri can run: no files, no mappings, no threads that spin; each a package and a filter of tests.
 const MIRI: &[(&str, &[&str])] = &[
     ("sardonyx-base", &["--lib", "random"]),
-    ("sardonyx-base", &["--lib", "hash"]),
     ("sardonyx-storage", &["--lib", "log::group"]),
     ("sardonyx-storage", &["--lib", "checkpoint::slot"]),
 ];
