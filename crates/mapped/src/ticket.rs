@@ -15,13 +15,22 @@ use std::task::{Context, Poll};
 #[derive(Clone, Debug)]
 #[must_use = "a transaction is durable only once its ticket was waited for"]
 pub struct Ticket {
-    state: Arc<ProcessState>,
+    /// None, if the segment was closed before it was made.
+    state: Option<Arc<ProcessState>>,
     position: Option<u64>,
 }
 
 impl Ticket {
-    pub(crate) fn new(state: Arc<ProcessState>, position: Option<u64>) -> Self {
+    pub(crate) fn new(state: Option<Arc<ProcessState>>, position: Option<u64>) -> Self {
         Ticket { state, position }
+    }
+
+    /// Whether the transaction is durable, or never will be known to be; does not wait.
+    pub fn is_done(&self) -> bool {
+        match (self.position, &self.state) {
+            (Some(position), Some(state)) => state.is_durable_now(position).is_some(),
+            _ => true,
+        }
     }
 
     /// Returns when the transaction is on stable storage. At once, if it changed nothing, or if the
@@ -32,9 +41,10 @@ impl Ticket {
     /// is not known. [`SegmentError::NotDurableYet`] if a process that is stopped writes the log for all:
     /// wait again.
     pub fn wait(&self) -> Result<(), SegmentError> {
-        match self.position {
-            Some(position) => self.state.wait_durable(position),
-            None => Ok(()),
+        match (self.position, &self.state) {
+            (Some(position), Some(state)) => state.wait_durable(position),
+            (Some(_), None) => Err(SegmentError::Closed),
+            (None, _) => Ok(()),
         }
     }
 }
@@ -46,10 +56,13 @@ impl Future for Ticket {
         let Some(position) = self.position else {
             return Poll::Ready(Ok(()));
         };
-        if let Some(outcome) = self.state.is_durable_now(position) {
+        let Some(state) = &self.state else {
+            return Poll::Ready(Err(SegmentError::Closed));
+        };
+        if let Some(outcome) = state.is_durable_now(position) {
             return Poll::Ready(outcome);
         }
-        match Awaiting::ask(&self.state, position, context.waker()) {
+        match Awaiting::ask(state, position, context.waker()) {
             Ok(()) => Poll::Pending,
             Err(error) => Poll::Ready(Err(error)),
         }

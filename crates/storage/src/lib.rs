@@ -9,8 +9,10 @@
 pub mod checkpoint;
 pub mod disk;
 pub mod engine;
+pub mod engine_view;
 pub mod inspect;
 pub mod journal;
+mod kinds;
 pub mod log;
 pub mod manifest;
 pub mod page;

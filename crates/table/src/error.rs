@@ -1,5 +1,6 @@
 //! What can go wrong with a table.
 
+use sardonyx_base::error::{Error, Kind, RoomError};
 use sardonyx_storage::store::StoreError;
 
 /// A failed operation on a table or journal.
@@ -126,4 +127,22 @@ pub enum TableError {
         /// What is wrong there.
         reason: &'static str,
     },
+}
+
+impl RoomError for TableError {
+    fn kind(&self) -> Kind {
+        match self {
+            TableError::DuplicateKey { .. } => Error::Duplicate,
+            TableError::KeyChanged { .. }
+            | TableError::StaleRow { .. }
+            | TableError::LayoutDiffers { .. }
+            | TableError::UnknownHandle { .. }
+            | TableError::RecordSize { .. }
+            | TableError::KeyPlace { .. }
+            | TableError::Unfinished { .. } => Error::Refused,
+            TableError::Limit { .. } | TableError::TransactionTooLarge { .. } => Error::Limit,
+            TableError::Store(error) => error.kind(),
+            TableError::Catalogue { .. } | TableError::DamagedTable { .. } => Error::Damaged,
+        }
+    }
 }
