@@ -2,7 +2,7 @@
 //! checksum of all rows that are there.
 
 use clap::Args;
-use sardonyx_benchmark::damage::torture;
+use sardonyx_lab::debit_credit::damage::torture;
 
 /// Options of `torture-damage`.
 #[derive(Args)]

@@ -3,8 +3,8 @@
 use crate::exit::Exit;
 use anyhow::Context;
 use clap::ValueEnum;
-use sardonyx_experiments::tree_inserts::{self, segment_trees};
-use sardonyx_experiments::{Program, concurrency};
+use sardonyx_lab::tree_inserts::{self, segment_trees};
+use sardonyx_lab::{Program, concurrency};
 
 /// Do a part of an experiment that is told on standard input.
 #[derive(Debug, clap::Args)]

@@ -23,6 +23,14 @@ const RING_BYTES_MAX: u64 = 1 << 40;
 /// The most that a segment can have.
 const ADDRESS_SPACE_BYTES_MAX: u64 = 64 << 40;
 
+/// The most that a segment can have unless chosen: every view, the shared memory and the checkpoints'
+/// copies each take as much of what the process may have.
+fn usual_address_space() -> u64 {
+    const USUAL: u64 = 256 << 30;
+    let limit = rustix::process::getrlimit(rustix::process::Resource::As).current;
+    limit.map_or(USUAL, |bytes| USUAL.min(bytes / 16))
+}
+
 /// How a segment is opened. Start with [`Options::new`].
 #[derive(Clone)]
 pub struct Options {
@@ -44,7 +52,7 @@ impl Default for Options {
             mechanism: MechanismKind::Best,
             ready_for_system_calls: false,
             versions_bytes: 64 << 20,
-            address_space_bytes: 256 << 30,
+            address_space_bytes: usual_address_space(),
             shared_memory: "/dev/shm".into(),
             slow_reader_wait: Duration::from_secs(10),
             slow_reader: None,
@@ -103,7 +111,7 @@ impl Options {
     }
 
     /// The most bytes that the segment can have. Address space only: every view reserves as much; at
-    /// most 64 TiB. It counts when the shared memory is made. A database has no more than its storage's
+    /// most 64 TiB. 256 GiB unless chosen, or a sixteenth of what the process may have (`ulimit -v`). It counts when the shared memory is made. A database has no more than its storage's
     /// `memory_bytes_max` either: what the checkpoints could not take in is refused when growing.
     pub fn address_space_bytes(mut self, bytes: u64) -> Self {
         self.address_space_bytes = bytes;

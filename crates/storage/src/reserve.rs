@@ -1,4 +1,4 @@
-//! SegmentSupply on the disk that is kept for opening: a file of written zeroes that is given back when the
+//! Room on the disk that is kept for opening: a file of written zeroes that is given back when the
 //! disk is full. A database that cannot be opened cannot be made smaller either, and opening has to
 //! write a new manifest before anything else.
 //!

@@ -2,13 +2,18 @@
 //! size in advance and no address ever moves.
 //!
 //! Address space is reserved without any right to touch it; growing gives the right, a huge page's
-//! worth at a time, and the operating system adds zeroed memory where it is first touched. All
-//! `unsafe` for it is here: the invariant is that the range `[base, base + committed)` is mapped,
-//! readable and writable, and belongs to this store alone until it is dropped.
+//! worth at a time, and the operating system adds zeroed memory where it is first touched. Where a
+//! process may not have as much address space as the store may have bytes (`ulimit -v`), only what is
+//! used is reserved, at a place with free addresses behind it, and the reservation grows with the store.
+//!
+//! All `unsafe` for it is here: the invariant is that the range `[base, base + reserved)` is mapped and
+//! belongs to this store alone until it is dropped, and that `[base, base + committed)` is readable and
+//! writable.
 
 use crate::page::PAGE_SIZE;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
+use sardonyx_base::random::system_random;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
@@ -39,7 +44,8 @@ pub struct PageStore {
     committed: usize,
     /// Bytes that the pages may have; the rounded bound from the caller.
     limit: usize,
-    /// Bytes reserved from `base`; `limit` rounded up to [`COMMIT_BYTES`].
+    /// Bytes reserved from `base`; a multiple of [`COMMIT_BYTES`]. `limit` rounded up, or less where the
+    /// process may not have so much address space.
     reserved: usize,
 }
 
@@ -54,6 +60,20 @@ pub enum StoreError {
         operation: &'static str,
         /// How many bytes were asked for.
         bytes: u64,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The process may not have more address space, which is less than the store's limit.
+    #[error(
+        "the page store cannot grow from {reserved_bytes} to {asked_bytes} bytes: {source}; raise the \
+         limit of the process on address space (`ulimit -v`), or set `memory_bytes_max` to what it may use"
+    )]
+    AddressSpace {
+        /// Bytes that the store would need.
+        asked_bytes: u64,
+        /// Bytes of address space that it has.
+        reserved_bytes: u64,
         /// What the operating system said.
         #[source]
         source: std::io::Error,
@@ -73,10 +93,11 @@ pub enum StoreError {
 
 impl PageStore {
     /// Reserves address space for `bytes_max` bytes of pages, rounded up to whole pages; commits
-    /// none of it. Address space costs nothing, so the bound may be far above the machine's memory.
+    /// none of it. Address space costs nothing, so the bound may be far above the machine's memory. A
+    /// process that may not have so much reserves it as the store grows.
     ///
     /// # Errors
-    /// [`StoreError::Memory`] if the process cannot have so much address space.
+    /// [`StoreError::Memory`] if there is no such address space, or none at all is left.
     pub fn reserve(bytes_max: u64) -> Result<Self, StoreError> {
         let refused = |source: Errno| StoreError::Memory {
             operation: "reserve",
@@ -90,7 +111,14 @@ impl PageStore {
         let (Some(limit), Some(reserved)) = (limit, reserved) else {
             return Err(refused(Errno::NOMEM));
         };
-        let base = reserve_aligned(reserved).map_err(refused)?;
+        let (base, reserved) = match reserve_aligned(reserved) {
+            Ok(base) => (base, reserved),
+            Err(Errno::NOMEM) if reserved <= PLACE_BYTES_MAX => (
+                reserve_at_free_place(reserved).map_err(refused)?,
+                COMMIT_BYTES,
+            ),
+            Err(error) => return Err(refused(error)),
+        };
         Ok(PageStore {
             base,
             len: 0,
@@ -143,6 +171,9 @@ impl PageStore {
     /// Makes the first `to` bytes usable; `to` is a multiple of [`COMMIT_BYTES`].
     #[cold]
     fn commit(&mut self, to: usize) -> Result<(), StoreError> {
+        if to > self.reserved {
+            self.extend(to)?;
+        }
         assert!(
             self.committed < to && to <= self.reserved,
             "commit within the reserved range"
@@ -165,6 +196,30 @@ impl PageStore {
         // SAFETY: as above; the advice changes how the range is backed, not what it holds.
         let _ = unsafe { rustix::mm::madvise(from, bytes, Advice::LinuxHugepage) };
         self.committed = to;
+        Ok(())
+    }
+
+    /// Reserves the addresses up to `to` bytes, right behind those that are reserved.
+    fn extend(&mut self, to: usize) -> Result<(), StoreError> {
+        let refused = |source: Errno| StoreError::AddressSpace {
+            asked_bytes: to as u64,
+            reserved_bytes: self.reserved as u64,
+            source: source.into(),
+        };
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
+        let bytes = to - self.reserved;
+        let end = self.base.as_ptr().wrapping_add(self.reserved);
+        // SAFETY: a new mapping that replaces none: the kernel refuses it if an address is taken.
+        let got =
+            unsafe { rustix::mm::mmap_anonymous(end.cast(), bytes, ProtFlags::empty(), flags) }
+                .map_err(refused)?;
+        if got.cast() != end {
+            // A kernel before 4.17 takes the place for a wish.
+            // SAFETY: the mapping just made, whose address nobody has.
+            let _ = unsafe { rustix::mm::munmap(got, bytes) };
+            return Err(refused(Errno::EXIST));
+        }
+        self.reserved = to;
         Ok(())
     }
 
@@ -224,10 +279,39 @@ fn reserve_aligned(bytes: usize) -> Result<NonNull<u8>, Errno> {
     NonNull::new(base).ok_or(Errno::NOMEM)
 }
 
+/// The largest store that gets a place of its own where it cannot be reserved at once.
+const PLACE_BYTES_MAX: usize = 16 << 40;
+
+/// Reserves [`COMMIT_BYTES`] at a place behind which `bytes` bytes are free now: the place is found by
+/// chance among the addresses of a process, of which nearly all are free.
+fn reserve_at_free_place(bytes: usize) -> Result<NonNull<u8>, Errno> {
+    const TRIES: usize = 64;
+    // Below the stack and the libraries, above programs and their heaps.
+    let (low, high) = (16 << 40, (80 << 40) - bytes);
+    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
+    for _ in 0..TRIES {
+        let at = low + (system_random() as usize) % (high - low);
+        let place = std::ptr::without_provenance_mut::<c_void>(at.next_multiple_of(COMMIT_BYTES));
+        // SAFETY: a new mapping that replaces none: the kernel refuses it if an address is taken.
+        let got =
+            unsafe { rustix::mm::mmap_anonymous(place, COMMIT_BYTES, ProtFlags::empty(), flags) };
+        match got {
+            Ok(got) if got == place => return NonNull::new(got.cast()).ok_or(Errno::NOMEM),
+            Ok(got) => {
+                // SAFETY: the mapping just made, whose address nobody has.
+                let _ = unsafe { rustix::mm::munmap(got, COMMIT_BYTES) };
+            }
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Errno::NOMEM)
+}
+
 impl Drop for PageStore {
     fn drop(&mut self) {
-        // SAFETY: `reserve` mapped exactly this range for us alone; every slice into it borrowed
-        // the store and is gone.
+        // SAFETY: `reserve` and `extend` mapped exactly this range for us alone; every slice into it
+        // borrowed the store and is gone.
         let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.reserved) };
         debug_assert!(unmapped.is_ok(), "unmap the page store: {unmapped:?}");
     }

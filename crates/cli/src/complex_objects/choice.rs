@@ -3,12 +3,10 @@
 use crate::exit::UsageError;
 use crate::output::units::parse_time;
 use clap::ValueEnum;
-use sardonyx_experiments::complex_objects::{
-    Figure, Options, Parameter, Point, Setting, Sweep, Until,
-};
-use sardonyx_floor::Face;
+use sardonyx_lab::complex_objects::workload::{Mix, Scale};
+use sardonyx_lab::complex_objects::{Figure, Options, Parameter, Point, Setting, Sweep, Until};
+use sardonyx_lab::floor::Face;
 use sardonyx_multilevel::{PageLog, Strategy};
-use sardonyx_workload::complex_objects::{Mix, Scale};
 use std::path::Path;
 use std::time::Duration;
 

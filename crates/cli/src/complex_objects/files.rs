@@ -2,7 +2,7 @@
 
 use super::present::{of_sweep, parameters};
 use crate::output::csv::text;
-use sardonyx_experiments::complex_objects::{Parameter, Report, Row};
+use sardonyx_lab::complex_objects::{Parameter, Report, Row};
 use sardonyx_simulation::chart::{Axis, Chart, Mark, Panel, Series, Sheet};
 use sardonyx_simulation::figures::Estimate;
 

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 use anyhow::Context;
 use choice::Choice;
-use sardonyx_experiments::complex_objects;
+use sardonyx_lab::complex_objects;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use crate::output::Output;
 use crate::output::table::Table;
 use crate::output::units::{bytes, count, percent, rate, time};
 use crate::page_touch::present::sync;
-use sardonyx_experiments::complex_objects::{Parameter, Report, Row};
+use sardonyx_lab::complex_objects::{Parameter, Report, Row};
 use std::io::Write;
 
 /// The strategy that others are compared with.

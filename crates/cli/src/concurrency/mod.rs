@@ -13,8 +13,8 @@ use crate::experiment_worker::{Experiment, program};
 use crate::output::{Output, files::write_all};
 use anyhow::Context;
 use clap::ValueEnum;
-use sardonyx_experiments::concurrency::{self, Mechanism, Options, Test};
-use sardonyx_floor::Face;
+use sardonyx_lab::concurrency::{self, Mechanism, Options, Test};
+use sardonyx_lab::floor::Face;
 use std::path::PathBuf;
 
 /// Run independent transactions by several processes on one segment, and measure the speedup.

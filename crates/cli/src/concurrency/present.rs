@@ -5,7 +5,7 @@ use crate::output::csv::text;
 use crate::output::table::Table;
 use crate::output::units::{count, rate};
 use crate::page_touch::present::sync;
-use sardonyx_experiments::concurrency::{Mechanism, Report, Row, Test};
+use sardonyx_lab::concurrency::{Mechanism, Report, Row, Test};
 use sardonyx_simulation::chart::{Axis, Chart, Mark, Panel, Series};
 use sardonyx_simulation::figures::Estimate;
 use std::io::Write;

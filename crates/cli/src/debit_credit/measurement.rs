@@ -17,13 +17,13 @@ use crate::recovery_figures::RecoveryFigures;
 use crate::target::parent_of;
 use anyhow::Context;
 use sardonyx::{Database, Shape};
-use sardonyx_benchmark::load::load;
-use sardonyx_benchmark::proof::prove;
-use sardonyx_benchmark::run::{Outcome, Progress, run};
-use sardonyx_benchmark::schema::{Account, Schema};
-use sardonyx_benchmark::transaction::DebitCredit;
-use sardonyx_floor::{Spinner, bare_pipeline, sync_latency};
-use sardonyx_workload::debit_credit::Scale;
+use sardonyx_lab::debit_credit::load::load;
+use sardonyx_lab::debit_credit::proof::prove;
+use sardonyx_lab::debit_credit::requests::Scale;
+use sardonyx_lab::debit_credit::run::{Outcome, Progress, run};
+use sardonyx_lab::debit_credit::schema::{Account, Schema};
+use sardonyx_lab::debit_credit::transaction::DebitCredit;
+use sardonyx_lab::floor::{Spinner, bare_pipeline, sync_latency};
 
 use std::time::{Duration, Instant};
 

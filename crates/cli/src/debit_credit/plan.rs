@@ -6,8 +6,8 @@ use super::{Arguments, Configuration, DurabilityChoice, Preset};
 use crate::exit::UsageError;
 use crate::target::limits_of;
 use sardonyx::{Durability, GroupPolicy, Options, Shape};
-use sardonyx_benchmark::run::{Load, Mode, Until};
-use sardonyx_workload::debit_credit::{DebitCreditError, Scale};
+use sardonyx_lab::debit_credit::requests::{DebitCreditError, Scale};
+use sardonyx_lab::debit_credit::run::{Load, Mode, Until};
 use std::path::PathBuf;
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use super::report::{Report, Run, Settings};
 use crate::output::Output;
 use crate::output::table::Sheet;
 use crate::output::units::{bytes, count, percent, rate, time};
-use sardonyx_floor::Latency;
+use sardonyx_lab::floor::Latency;
 use std::io::Write;
 
 /// Prints the report; `beside_paper`: with Table 1 of the source.

@@ -1,7 +1,7 @@
 //! Progress bars, on standard error if that is a terminal, else nowhere.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use sardonyx_benchmark::run::{Progress, Until};
+use sardonyx_lab::debit_credit::run::{Progress, Until};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! The hot object's figures as files.
 
 use crate::output::csv::text;
-use sardonyx_experiments::hot_object::{Cell, Report, Series};
+use sardonyx_lab::hot_object::{Cell, Report, Series};
 use sardonyx_simulation::chart::{self, Axis, Chart, Mark, Panel};
 use sardonyx_simulation::figures::Estimate;
 

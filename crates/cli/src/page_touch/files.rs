@@ -2,9 +2,9 @@
 
 use super::present::{access_name, of_kind, subjects, title, transactions};
 use crate::output::csv::text;
-use sardonyx_experiments::page_touch::{Advice, Report, Subject};
-use sardonyx_floor::Distribution;
-use sardonyx_floor::libxac::Access;
+use sardonyx_lab::floor::Distribution;
+use sardonyx_lab::floor::libxac::Access;
+use sardonyx_lab::page_touch::{Advice, Report, Subject};
 use sardonyx_simulation::chart::{Axis, Chart, Mark, Panel, Series};
 use sardonyx_simulation::figures::Estimate;
 

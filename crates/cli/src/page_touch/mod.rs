@@ -14,8 +14,8 @@ use crate::output::units::parse_bytes;
 use crate::output::{Output, files::write_all};
 use anyhow::Context;
 use clap::ValueEnum;
-use sardonyx_experiments::page_touch::{self, Options, Subject};
-use sardonyx_floor::Face;
+use sardonyx_lab::floor::Face;
+use sardonyx_lab::page_touch::{self, Options, Subject};
 use std::path::PathBuf;
 
 /// Measure what a page costs that a transaction reads or writes, by every mechanism.

@@ -3,9 +3,9 @@
 use crate::output::Output;
 use crate::output::table::{Sheet, Table};
 use crate::output::units::{bytes, count, nanoseconds, time};
-use sardonyx_experiments::page_touch::{Advice, Cell, Report, SnapshotOpening, Subject};
-use sardonyx_floor::libxac::Access;
-use sardonyx_floor::{Distribution, Face, SyncLatency};
+use sardonyx_lab::floor::libxac::Access;
+use sardonyx_lab::floor::{Distribution, Face, SyncLatency};
+use sardonyx_lab::page_touch::{Advice, Cell, Report, SnapshotOpening, Subject};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -71,7 +71,7 @@ pub fn written(files: &[PathBuf], output: &mut Output) -> anyhow::Result<()> {
 
 /// The bare durable write of the same run.
 pub fn sync(latency: &SyncLatency, face: Face) -> String {
-    let median = |latency: sardonyx_floor::Latency| time(latency.median_microseconds / 1e6);
+    let median = |latency: sardonyx_lab::floor::Latency| time(latency.median_microseconds / 1e6);
     format!(
         "bare durable write of 4 KiB: median {} with the cores as they are, {} with a core kept \
          busy; this run: {face}",

@@ -10,10 +10,10 @@ use crate::exit::{Exit, UsageError};
 use crate::experiment_worker::{Experiment, program};
 use crate::output::{Output, files::write_all};
 use clap::ValueEnum;
-use sardonyx_experiments::tree_inserts::{
+use sardonyx_lab::floor::Face;
+use sardonyx_lab::tree_inserts::{
     self, Budget, Options, TreeEngine, VALUE_BYTES_MAX, Workers, segment_trees, table,
 };
-use sardonyx_floor::Face;
 use std::io::Write;
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! The inserts as files.
 
 use crate::output::csv::text;
-use sardonyx_experiments::tree_inserts::{Cell, Report, TreeReport};
+use sardonyx_lab::tree_inserts::{Cell, Report, TreeReport};
 use sardonyx_simulation::chart::{Axis, Chart, Mark, Panel, Series};
 use sardonyx_simulation::figures::Estimate;
 

@@ -131,7 +131,9 @@ pub(super) fn map_shared(file: &OwnedFd, at: u64, bytes: u64) -> Result<NonNull<
             at,
         )
     }
-    .map_err(SegmentError::system("map the shared memory"))?;
+    .map_err(SegmentError::system(
+        "map the shared memory (the option `address_space_bytes`; the limit of the process is `ulimit -v`)",
+    ))?;
     keep_from_children(start.cast(), bytes);
     NonNull::new(start.cast()).ok_or_else(|| SegmentError::system("map memory")(Errno::NOMEM))
 }

@@ -731,7 +731,10 @@ fn touched_bytes(pages: u64) -> usize {
 }
 
 fn reserve(bytes: usize, protection: ProtFlags) -> Result<NonNull<u8>, SegmentError> {
-    let refused = SegmentError::system("reserve address space for a view");
+    let refused = SegmentError::system(
+        "reserve address space for a view (the option `address_space_bytes`; the limit of the process is \
+         `ulimit -v`)",
+    );
     let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
     // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
     let start = unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), bytes, protection, flags) }

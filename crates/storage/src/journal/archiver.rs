@@ -58,7 +58,7 @@ struct Chunk {
     /// They are those of the groups from here on.
     from: LogPosition,
     rows: u64,
-    /// SegmentSupply for the header, then the sections of the groups.
+    /// Room for the header, then the sections of the groups.
     buffer: AlignedBuffer,
 }
 

@@ -13,7 +13,7 @@ use crate::page::Address;
 /// again when one aborts.
 #[derive(Debug)]
 pub struct GroupBuilder {
-    /// SegmentSupply for the header, then the records.
+    /// Room for the header, then the records.
     buffer: AlignedBuffer,
     transactions: u32,
     /// Where the running transaction's records start.

@@ -1,4 +1,4 @@
-//! SegmentSupply for the log: keeps the next segment prepared, ahead of the writers.
+//! Room for the log: keeps the next segment prepared, ahead of the writers.
 //!
 //! A transaction is admitted only when the segment *after* the one being written is there; so what
 //! was admitted can always be logged, and a full disk or a full log refuses new transactions

@@ -20,7 +20,7 @@ mod history;
 mod scale;
 
 pub use history::HistoryEnd;
-pub use scale::{MAX_UNITS, PageScale, PageScaleError};
+pub use scale::{MAX_UNITS, OTHER_BRANCH_PERCENT, PageScale, PageScaleError};
 
 use crate::random::Random;
 use crate::reference::{Access, PageNumber, PageReference};

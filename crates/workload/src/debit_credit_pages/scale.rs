@@ -1,8 +1,10 @@
 //! How large the database is, in records and pages, and whose each page is.
 
 use super::{ACCOUNT, BRANCH, HISTORY, TELLER};
-use crate::debit_credit::OTHER_BRANCH_PERCENT;
 use crate::reference::PageNumber;
+
+/// The usual share of transactions on an account of another branch (paper 001), in percent.
+pub const OTHER_BRANCH_PERCENT: u32 = 15;
 
 /// The most units, and the most nodes.
 pub const MAX_UNITS: u32 = 1_000;

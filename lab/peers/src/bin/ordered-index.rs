@@ -1,0 +1,135 @@
+//! Runs the ordered index of multi-level transactions beside other people's, and prints the table.
+
+use anyhow::{bail, ensure};
+use clap::{Parser, ValueEnum};
+use sardonyx_lab::floor::Face;
+use sardonyx_peers::ordered_index::{Engine, Options, Order, Work, registry, run, table};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Durable inserts, gets and scans in ordered indexes with keys of 16 bytes and values of 100.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// Where to make the indexes (they are removed); its disk is the one that is used.
+    #[arg(long)]
+    directory: Option<PathBuf>,
+    /// How long each engine runs with each load and number of threads.
+    #[arg(long, default_value_t = 2.0)]
+    seconds: f64,
+    /// How many transactions each thread runs, instead of a time.
+    #[arg(long, conflicts_with = "seconds")]
+    transactions: Option<u64>,
+    /// How many entries the index holds before.
+    #[arg(long, default_value_t = 100_000)]
+    preload: u64,
+    /// How many threads at the same time: the numbers to try, 1 to 64.
+    #[arg(long, value_delimiter = ',', default_values_t = [1, 4, 8])]
+    threads: Vec<usize>,
+    /// Which loads; all if none is named.
+    #[arg(long, value_enum, value_delimiter = ',')]
+    work: Vec<WorkChoice>,
+    /// Which engines; all if none is named.
+    #[arg(long, value_delimiter = ';')]
+    engines: Vec<String>,
+    /// Whether a thread of the lowest priority keeps a core busy, so that the disk answers fast.
+    #[arg(long, value_enum, default_value_t = FaceChoice::Busy)]
+    face: FaceChoice,
+    /// Where keys come from; the same seed draws the same.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Print JSON for programs: a list with one report for each face.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum WorkChoice {
+    Sorted,
+    Random,
+    Get,
+    Scan,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FaceChoice {
+    Idle,
+    Busy,
+    Both,
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let seconds = arguments.seconds;
+    ensure!(
+        (0.0..=3_600.0).contains(&seconds),
+        "--seconds {seconds}: choose 0 to 3600"
+    );
+    for &threads in &arguments.threads {
+        ensure!(
+            (1..=64).contains(&threads),
+            "--threads {threads}: choose 1 to 64"
+        );
+    }
+    let faces: &[Face] = match arguments.face {
+        FaceChoice::Idle => &[Face::Idle],
+        FaceChoice::Busy => &[Face::Busy],
+        FaceChoice::Both => &[Face::Idle, Face::Busy],
+    };
+    let mut reports = Vec::new();
+    for &face in faces {
+        let options = options(&arguments, face)?;
+        let report = run(&options, |what| eprintln!("{face}: {what}"))?;
+        if !arguments.json {
+            println!("{}", table(&report));
+        }
+        reports.push(report);
+    }
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&reports)?);
+    }
+    Ok(())
+}
+
+fn options(arguments: &Arguments, face: Face) -> anyhow::Result<Options> {
+    let wanted = |work: &Work| {
+        let choice = match work {
+            Work::Insert { order, .. } if *order == Order::Sorted => WorkChoice::Sorted,
+            Work::Insert { .. } => WorkChoice::Random,
+            Work::Get { .. } => WorkChoice::Get,
+            Work::Scan => WorkChoice::Scan,
+        };
+        arguments.work.is_empty() || arguments.work.contains(&choice)
+    };
+    Ok(Options {
+        engines: chosen(&arguments.engines)?,
+        works: Work::ALL.into_iter().filter(wanted).collect(),
+        threads: arguments.threads.clone(),
+        time: Duration::from_secs_f64(arguments.seconds),
+        transactions: arguments.transactions,
+        preload: arguments.preload,
+        face,
+        directory: match &arguments.directory {
+            Some(directory) => directory.clone(),
+            None => std::env::temp_dir(),
+        },
+        seed: arguments.seed,
+    })
+}
+
+/// The engines with the given names, whatever their case.
+fn chosen(names: &[String]) -> anyhow::Result<Vec<Engine>> {
+    let engines = registry();
+    let is = |engine: &Engine, name: &String| engine.name.eq_ignore_ascii_case(name);
+    for name in names {
+        if !engines.iter().any(|engine| is(engine, name)) {
+            let known: Vec<_> = engines.iter().map(|engine| engine.name).collect();
+            bail!("--engines {name}: choose among {}", known.join("; "));
+        }
+    }
+    let wanted = |engine: &Engine| names.iter().any(|name| is(engine, name));
+    Ok(engines
+        .into_iter()
+        .filter(|engine| names.is_empty() || wanted(engine))
+        .collect())
+}

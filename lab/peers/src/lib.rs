@@ -1,0 +1,66 @@
+//! The same debit-credit on other people's engines and on ours, in one run on one machine.
+//!
+//! Every peer gets the same bank (the same records of 128 bytes), the same requests from the same
+//! seed, and the same promise to keep: a group of transactions is acknowledged only when it is on
+//! stable storage. Nothing is turned off that its users would need after a power failure. Every
+//! peer is set up for such a load as well as we know how; the settings are
+//! printed. Each runs with one transaction a sync, and with the group sizes that an application
+//! which can gather requests would choose; the table shows the first and the best.
+//!
+//! After every cell the four sums and the lines of history are compared with what was asked for; at
+//! the end the database is closed, opened anew and compared again. A peer that fails this has no
+//! figure.
+//!
+//! One process runs one peer after the other. Durable latency on a virtual machine depends on
+//! whether its cores idle ([`sardonyx_lab::floor::Spinner`]), so all peers run in the same face of the
+//! disk, the table says in which, and bare durable writes of the same run stand above it.
+//!
+//! A second comparison, [`tree_inserts`], is of ordered trees alone: durable random inserts, one
+//! transaction each, by threads or processes. A third, [`ordered_index`], is of ordered indexes with
+//! keys and values of bytes: inserts, gets and scans, by threads.
+//!
+//! # Building
+//!
+//! This crate is no member by default and nobody's dependency: it compiles SQLite, LMDB and RocksDB
+//! from source, which takes a C++ compiler, libclang (Debian: `apt install libclang-dev`) and, for
+//! RocksDB, some quarter of an hour of one core. Berkeley DB is the system's (Debian: `apt install
+//! libdb5.3-dev`).
+//!
+//! ```text
+//! cargo run --release -p sardonyx-peers -- --seconds 2
+//! cargo run --release -p sardonyx-peers --bin tree-inserts -- --seconds 2
+//! cargo run --release -p sardonyx-peers --bin ordered-index -- --seconds 2
+//! ```
+//!
+//! # Adding an engine
+//!
+//! Implement [`Peer`] in a module of its own and add one line to [`registry`]. The tests run over
+//! the registry, so they cover the new engine too.
+
+#![forbid(unsafe_op_in_unsafe_fn)]
+
+mod lmdb;
+pub mod ordered_index;
+mod peer;
+mod redb;
+mod rocksdb;
+mod run;
+mod sardonyx;
+mod sqlite;
+mod table;
+pub mod tree_inserts;
+
+pub use peer::{Engine, Failure, OpenBank, Peer, PeerError};
+pub use run::{Cell, Options, PeerReport, Report, run};
+pub use table::table;
+
+/// All engines, in the order in which they run.
+pub fn registry() -> Vec<Engine> {
+    vec![
+        Engine::of::<sardonyx::Sardonyx>(),
+        Engine::of::<sqlite::Sqlite>(),
+        Engine::of::<lmdb::Lmdb>(),
+        Engine::of::<redb::Redb>(),
+        Engine::of::<rocksdb::RocksDb>(),
+    ]
+}

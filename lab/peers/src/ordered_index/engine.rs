@@ -1,0 +1,81 @@
+//! What an ordered index must do to take part.
+
+use super::entry::{Entry, Key};
+use sardonyx_lab::Failure;
+use std::path::Path;
+
+/// An open index.
+pub trait Index: Send + Sync {
+    /// The engine's name, as its makers write it.
+    fn name() -> &'static str
+    where
+        Self: Sized;
+
+    /// The settings that matter for durability and speed, on one line.
+    fn settings() -> &'static str
+    where
+        Self: Sized;
+
+    /// Opens the index in `directory`, an existing directory of its own; makes one if there is none.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn open(directory: &Path) -> Result<Self, Failure>
+    where
+        Self: Sized;
+
+    /// A place for one thread to work from.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn session(&self) -> Result<Box<dyn Session + '_>, Failure>;
+}
+
+/// Takes a key that was asked for, and its value if it is there.
+pub type OnValue<'a> = dyn FnMut(&Key, Option<&[u8]>) -> Result<(), Failure> + 'a;
+
+/// Takes an entry.
+pub type OnEntry<'a> = dyn FnMut(&[u8], &[u8]) -> Result<(), Failure> + 'a;
+
+/// What one thread does with an index.
+pub trait Session {
+    /// Inserts entries in one transaction, which is on stable storage when this returns.
+    ///
+    /// # Errors
+    /// Whatever the engine says; also if a key is there.
+    fn insert(&mut self, entries: &[Entry]) -> Result<(), Failure>;
+
+    /// Gets the values of keys in one transaction: `found` is called for each key in order.
+    ///
+    /// # Errors
+    /// Whatever the engine or `found` says.
+    fn get(&mut self, keys: &[Key], found: &mut OnValue<'_>) -> Result<(), Failure>;
+
+    /// Gets, in one transaction, the first `limit` entries from a key on, in order.
+    ///
+    /// # Errors
+    /// Whatever the engine or `found` says.
+    fn scan(&mut self, from: &Key, limit: usize, found: &mut OnEntry<'_>) -> Result<(), Failure>;
+}
+
+/// An engine that can be opened.
+#[derive(Clone, Copy)]
+pub struct Engine {
+    /// [`Index::name`].
+    pub name: &'static str,
+    /// [`Index::settings`].
+    pub settings: &'static str,
+    /// [`Index::open`].
+    pub open: fn(&Path) -> Result<Box<dyn Index>, Failure>,
+}
+
+impl Engine {
+    /// An engine of this type.
+    pub fn of<I: Index + 'static>() -> Engine {
+        Engine {
+            name: I::name(),
+            settings: I::settings(),
+            open: |directory| Ok(Box::new(I::open(directory)?)),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! LMDB, by `heed`: one database with keys compared as bytes, with LMDB's default syncs.
+
+use super::engine::{Index, OnEntry, OnValue, Session};
+use super::entry::{Entry, Key};
+use heed::types::Bytes;
+use heed::{Database, Env, EnvOpenOptions, PutFlags};
+use sardonyx_lab::Failure;
+use std::ops::Bound;
+use std::path::Path;
+
+const MAP_BYTES: usize = 64 << 30;
+const NAME: &str = "index";
+
+pub(super) struct Lmdb {
+    environment: Env,
+    entries: Database<'static, Bytes, Bytes>,
+}
+
+impl Index for Lmdb {
+    fn name() -> &'static str {
+        "LMDB"
+    }
+
+    fn settings() -> &'static str {
+        "default sync (data and meta page at every commit), map 64 GiB"
+    }
+
+    fn open(directory: &Path) -> Result<Self, Failure> {
+        let mut options = EnvOpenOptions::new();
+        options.map_size(MAP_BYTES).max_dbs(1);
+        // SAFETY: the directory was made for this run alone; only LMDB itself changes the mapped
+        // file, and the flags are the defaults.
+        let environment = unsafe { options.open(directory)? };
+        let transaction = environment.write_txn()?;
+        let created =
+            environment.create_databases_and_commit(transaction, |opener, transaction| {
+                let mut options = opener.database_options().types::<Bytes, Bytes>();
+                let entries = options.name(NAME).create(transaction)?;
+                Ok::<_, heed::Error>(heed::CommitOrAbort::<_, ()>::Commit(entries))
+            })?;
+        let entries = created.unwrap_commit();
+        Ok(Lmdb {
+            environment,
+            entries,
+        })
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>, Failure> {
+        Ok(Box::new(LmdbSession { of: self }))
+    }
+}
+
+struct LmdbSession<'a> {
+    of: &'a Lmdb,
+}
+
+impl Session for LmdbSession<'_> {
+    fn insert(&mut self, entries: &[Entry]) -> Result<(), Failure> {
+        let mut transaction = self.of.environment.write_txn()?;
+        for (key, value) in entries {
+            let flags = PutFlags::NO_OVERWRITE;
+            let database = &self.of.entries;
+            database.put_with_flags(&mut transaction, flags, key, value)?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    fn get(&mut self, keys: &[Key], found: &mut OnValue<'_>) -> Result<(), Failure> {
+        let transaction = self.of.environment.read_txn()?;
+        for key in keys {
+            found(key, self.of.entries.get(&transaction, key)?)?;
+        }
+        Ok(())
+    }
+
+    fn scan(&mut self, from: &Key, limit: usize, found: &mut OnEntry<'_>) -> Result<(), Failure> {
+        let transaction = self.of.environment.read_txn()?;
+        let range = (Bound::Included(&from[..]), Bound::Unbounded);
+        for entry in self.of.entries.range(&transaction, &range)?.take(limit) {
+            let (key, value) = entry?;
+            found(key, value)?;
+        }
+        Ok(())
+    }
+}

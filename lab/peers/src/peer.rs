@@ -1,0 +1,128 @@
+//! What an engine must do to take part.
+
+use std::path::Path;
+
+use sardonyx_lab::debit_credit::model::Sums;
+use sardonyx_lab::debit_credit::requests::{DebitCreditError, Request, Scale};
+use sardonyx_lab::floor::FloorError;
+
+/// What an engine says went wrong, in its own words.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// A bank in some engine.
+pub trait Peer {
+    /// The engine's name, as its makers write it.
+    fn name() -> &'static str
+    where
+        Self: Sized;
+
+    /// The settings that matter for durability and speed, on one line.
+    fn settings() -> &'static str
+    where
+        Self: Sized;
+
+    /// Opens the bank in `directory`, an existing directory of its own; makes one of `scale`, all
+    /// balances zero, if there is none yet.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn open(directory: &Path, scale: Scale) -> Result<Self, Failure>
+    where
+        Self: Sized;
+
+    /// Runs all of `requests` in order, each reading and writing an account, a teller and a branch
+    /// and appending to the history, and returns when all are on stable storage.
+    ///
+    /// # Errors
+    /// Whatever the engine says; the bank is not used any more then.
+    fn run_group(&mut self, requests: &[Request]) -> Result<(), Failure>;
+
+    /// The four sums, read from every record.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn sums(&mut self) -> Result<Sums, Failure>;
+
+    /// How many lines the history has.
+    ///
+    /// # Errors
+    /// Whatever the engine says.
+    fn history_lines(&mut self) -> Result<u64, Failure>;
+}
+
+/// Opens or makes a bank in an engine: see [`Peer::open`].
+pub type OpenBank = fn(&Path, Scale) -> Result<Box<dyn Peer>, Failure>;
+
+/// An engine of the registry: what it is called and how its bank is opened.
+#[derive(Clone, Copy)]
+pub struct Engine {
+    /// See [`Peer::name`].
+    pub name: &'static str,
+    /// See [`Peer::settings`].
+    pub settings: &'static str,
+    /// See [`Peer::open`].
+    pub open: OpenBank,
+}
+
+impl Engine {
+    /// The engine that `P` adapts.
+    pub fn of<P: Peer + 'static>() -> Self {
+        Engine {
+            name: P::name(),
+            settings: P::settings(),
+            open: |directory, scale| Ok(Box::new(P::open(directory, scale)?)),
+        }
+    }
+}
+
+/// Why a comparison has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// An engine failed.
+    #[error("{engine} could not {operation}: {source}")]
+    Engine {
+        /// Its name.
+        engine: &'static str,
+        /// `open the bank`, `run a group` and the like.
+        operation: &'static str,
+        /// What it said.
+        #[source]
+        source: Failure,
+    },
+    /// An engine lost, doubled or tore a transaction.
+    #[error(
+        "{engine} holds {lines} lines of history and the sums {sums}, but was given {transactions} \
+         transactions of {amount} together"
+    )]
+    Wrong {
+        /// Its name.
+        engine: &'static str,
+        /// The sums that it holds.
+        sums: Sums,
+        /// The lines of history that it holds.
+        lines: u64,
+        /// How many transactions it acknowledged.
+        transactions: u64,
+        /// The sum of their amounts.
+        amount: i64,
+    },
+    /// The directory for the banks cannot be made or removed.
+    #[error("the directory for {engine}'s bank: {source}")]
+    Directory {
+        /// The engine's name.
+        engine: &'static str,
+        /// What the operating system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A group of no transactions was asked for, or no engine or no group at all.
+    #[error("nothing to run: name at least one engine and group sizes of at least 1")]
+    Nothing,
+    /// The scale is not possible.
+    #[error(transparent)]
+    Scale(#[from] DebitCreditError),
+    /// The bare writes could not be measured.
+    #[error(transparent)]
+    Floor(#[from] FloorError),
+}

@@ -1,0 +1,112 @@
+//! LMDB, by `heed`: one database with integer keys; an insert is one write transaction, with LMDB's
+//! default syncs.
+
+use std::path::Path;
+
+use heed::byteorder::NativeEndian;
+use heed::types::{Bytes, U64};
+use heed::{Database, Env, EnvOpenOptions, IntegerComparator, PutFlags};
+
+use sardonyx_lab::Failure;
+use sardonyx_lab::tree_inserts::{Session, Sharing, TreePeer, value};
+
+type Entries = Database<'static, U64<NativeEndian>, Bytes, IntegerComparator>;
+
+const MAP_BYTES: usize = 64 << 30;
+const NAME: &str = "tree";
+
+/// How many entries share a transaction while the tree is filled.
+const LOAD_BATCH: usize = 100_000;
+
+pub(super) struct Lmdb {
+    environment: Env,
+    entries: Entries,
+}
+
+impl TreePeer for Lmdb {
+    fn name() -> &'static str {
+        "LMDB"
+    }
+
+    fn settings() -> &'static str {
+        "default sync (data and meta page at every commit), integer keys, map 64 GiB"
+    }
+
+    fn processes() -> bool {
+        true
+    }
+
+    fn open(directory: &Path, _: Sharing) -> Result<Self, Failure> {
+        let mut options = EnvOpenOptions::new();
+        options.map_size(MAP_BYTES).max_dbs(1);
+        // SAFETY: the directory was made for this run alone; only LMDB itself, in workers of this
+        // run that it coordinates, changes the mapped file, and the flags are the defaults.
+        let environment = unsafe { options.open(directory)? };
+        let transaction = environment.write_txn()?;
+        let created =
+            environment.create_databases_and_commit(transaction, |opener, transaction| {
+                let mut options = opener.database_options().types().key_comparator();
+                let entries = options.name(NAME).create(transaction)?;
+                Ok::<_, heed::Error>(heed::CommitOrAbort::<_, ()>::Commit(entries))
+            })?;
+        let entries = created.unwrap_commit();
+        Ok(Lmdb {
+            environment,
+            entries,
+        })
+    }
+
+    fn session(&self) -> Result<Box<dyn Session + '_>, Failure> {
+        Ok(Box::new(LmdbSession { tree: self }))
+    }
+}
+
+struct LmdbSession<'a> {
+    tree: &'a Lmdb,
+}
+
+impl Session for LmdbSession<'_> {
+    fn insert(&mut self, key: u64, value: &[u8]) -> Result<(), Failure> {
+        let mut transaction = self.tree.environment.write_txn()?;
+        let flags = PutFlags::NO_OVERWRITE;
+        let entries = &self.tree.entries;
+        entries.put_with_flags(&mut transaction, flags, &key, value)?;
+        Ok(transaction.commit()?)
+    }
+
+    fn load(
+        &mut self,
+        keys: &mut dyn Iterator<Item = u64>,
+        value_bytes: usize,
+    ) -> Result<(), Failure> {
+        let mut keys = keys.peekable();
+        while keys.peek().is_some() {
+            let mut transaction = self.tree.environment.write_txn()?;
+            for key in keys.by_ref().take(LOAD_BATCH) {
+                let value = value(key, value_bytes);
+                self.tree.entries.put(&mut transaction, &key, &value)?;
+            }
+            transaction.commit()?;
+        }
+        Ok(())
+    }
+
+    fn get(&mut self, key: u64, _: usize) -> Result<Option<Vec<u8>>, Failure> {
+        let transaction = self.tree.environment.read_txn()?;
+        Ok(self
+            .tree
+            .entries
+            .get(&transaction, &key)?
+            .map(<[u8]>::to_vec))
+    }
+
+    fn count(&mut self) -> Result<u64, Failure> {
+        let transaction = self.tree.environment.read_txn()?;
+        let mut count = 0;
+        for entry in self.tree.entries.iter(&transaction)? {
+            entry?;
+            count += 1;
+        }
+        Ok(count)
+    }
+}

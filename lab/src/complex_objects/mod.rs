@@ -1,0 +1,40 @@
+//! Operations on complex objects, under every strategy of multi-level transactions: the measurements
+//! of Hasse & Weikum (paper 003), section 3.
+//!
+//! - [`plan`]: the sweeps of the paper's figures;
+//! - [`processors`]: work takes time on simulated processors, because a machine of a few cores cannot
+//!   show twelve;
+//! - [`operation`]: the operation on a complex object, its locks and its inverse;
+//! - [`database`]: the database of complex objects in the engine, and the comparison of every value
+//!   with what was committed;
+//! - [`report`]: the measures of one run.
+//!
+//! What differs from the paper: pages are of 4 KiB and not of 2 KByte, ten to a complex object as
+//! there; work is sleeping; compensation does no timed work; what a committing transaction waits for
+//! is a real synced write.
+
+mod build;
+pub mod database;
+mod engine;
+mod expected;
+mod experiment;
+mod layout;
+pub mod operation;
+pub mod plan;
+pub mod processors;
+pub mod report;
+mod window;
+mod worker;
+pub mod workload;
+
+pub use database::{ComplexObjects, Setting};
+pub use expected::{Difference, Expected};
+pub use experiment::{Options, Progress, Report, THREADS_MAX, run};
+pub use plan::{Figure, Parameter, Point, Sweep};
+pub use report::Row;
+pub use window::Until;
+
+#[cfg(test)]
+mod engine_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Threads that run transactions until the window is closed, and what they found.
+
+use super::engine::{Counters, Engine, EngineFailure};
+use super::expected::Expected;
+use super::operation::{Surroundings, Visit};
+use super::processors::wake_promptly;
+use super::window::{Phase, Seen, Until, Window};
+use crate::complex_objects::workload::{ComplexObjectError, Generator, Mix, References};
+use crate::responses::{Responses, Summary};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    /// Threads: the degree of multiprogramming.
+    pub(super) threads: usize,
+    pub(super) mix: Mix,
+    pub(super) until: Until,
+    /// Each thread draws its transactions from a stream of its own.
+    pub(super) seed: u64,
+}
+
+/// What the threads found within the window.
+pub(super) struct Found {
+    pub(super) seen: Seen<(Counters, (u64, u64))>,
+    /// From the first begin of a transaction until its commit is acknowledged, with all that was
+    /// done again.
+    pub(super) response: Summary,
+    /// Begins of transactions that ended in a deadlock.
+    pub(super) aborts: u64,
+}
+
+/// Why there is nothing found.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LoadFailure {
+    #[error(transparent)]
+    Workload(#[from] ComplexObjectError),
+    #[error(transparent)]
+    Engine(#[from] EngineFailure),
+    #[error("the run ended before anything was measured")]
+    Nothing,
+}
+
+/// The seed of a thread's generator.
+pub(super) fn seed_of_thread(seed: u64, thread: usize) -> u64 {
+    seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .wrapping_add(thread as u64)
+}
+
+/// Runs the load. What is committed is added to `expected`, within the window and outside.
+pub(super) fn run(
+    engine: &impl Engine,
+    surroundings: &Surroundings,
+    references: &References,
+    load: &Load,
+    expected: &Expected,
+) -> Result<Found, LoadFailure> {
+    let look = || (engine.counters(), surroundings.processors.worked());
+    let window = Window::new(load.until, look);
+    let failed = AtomicBool::new(false);
+    let work = |thread| -> Result<(Responses, u64), LoadFailure> {
+        wake_promptly();
+        let seed = seed_of_thread(load.seed, thread);
+        let mut generator = Generator::new(references, load.mix, seed)?;
+        let (mut responses, mut aborts) = (Responses::new(), 0);
+        while !failed.load(Ordering::Relaxed) && !window.is_closed() {
+            let transaction = generator.transaction();
+            let visit = |request| Visit {
+                surroundings,
+                request,
+            };
+            let visits: Vec<_> = transaction.operations.iter().map(visit).collect();
+            let began = Instant::now();
+            let begins = engine.transact(&visits)?;
+            let took = began.elapsed();
+            expected.add(&transaction);
+            if window.completed(look) == Phase::Within {
+                responses.record_n(took, 1);
+                aborts += begins - 1;
+            }
+        }
+        Ok((responses, aborts))
+    };
+    let outcomes: Vec<_> = std::thread::scope(|scope| {
+        let start = |thread| {
+            let (work, failed) = (&work, &failed);
+            scope.spawn(move || {
+                let outcome = work(thread);
+                failed.fetch_or(outcome.is_err(), Ordering::Relaxed);
+                outcome
+            })
+        };
+        let threads: Vec<_> = (0..load.threads).map(start).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    let (mut responses, mut aborts) = (Responses::new(), 0);
+    for outcome in outcomes {
+        let (of_thread, aborts_of_thread) = outcome?;
+        responses.merge(&of_thread);
+        aborts += aborts_of_thread;
+    }
+    Ok(Found {
+        seen: window.seen().ok_or(LoadFailure::Nothing)?,
+        response: responses.summary().ok_or(LoadFailure::Nothing)?,
+        aborts,
+    })
+}

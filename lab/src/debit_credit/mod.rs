@@ -1,0 +1,25 @@
+//! The debit-credit benchmark on Sardonyx, and the proof of its outcome.
+//!
+//! - [`requests`]: scale, request and generator of the benchmark, without an engine;
+//! - [`record`]: the fixed-size records that the transaction reads and writes;
+//! - [`model`]: the transaction on plain vectors, and the four sums that must agree;
+//! - [`schema`]: the tables and the account history;
+//! - [`transaction`]: the debit-credit transaction as a procedure in two stages;
+//! - [`load`]: filling the tables;
+//! - [`run`]: clients that submit, measure and keep account of what was acknowledged;
+//! - [`proof`]: the four sums, and every acknowledged transaction there once;
+//! - [`exploration`]: random transactions on a simulated disk that crashes;
+//! - [`damage`]: damaged files, and whether opening or verifying tells.
+//!
+//! Source: TPK paper (Li & Naughton), section 4, Figures 3 and 4.
+
+pub mod damage;
+pub mod exploration;
+pub mod load;
+pub mod model;
+pub mod proof;
+pub mod record;
+pub mod requests;
+pub mod run;
+pub mod schema;
+pub mod transaction;

@@ -1,0 +1,35 @@
+//! The lab: every experiment of the papers, run on the engine, and what it is compared with.
+//!
+//! Nothing of the product depends on this crate.
+//!
+//! - [`debit_credit`]: the benchmark of the TPK paper (section 4), and the proof of its outcome;
+//! - [`page_touch`]: what it costs that a transaction's pages are found out (LIBXAC thesis, sections
+//!   4.2 and 4.3: Figures 4-1 to 4-4, Tables 4.2 to 4.7), the additive model, and the steps that the
+//!   cost consists of;
+//! - [`concurrency`]: independent transactions of several processes (LIBXAC thesis, section 4.4:
+//!   Figures 4-5 and 4-6, Tables 4.9 and 4.10);
+//! - [`tree_inserts`]: durable random inserts into the trees of [`structures`], which were written
+//!   for plain memory (LIBXAC thesis, section 5);
+//! - [`complex_objects`]: operations on complex objects under each strategy of multi-level
+//!   transactions (DASDBS paper, section 3: Figures 7 to 10);
+//! - [`hot_object`]: many threads that increment one counter, in multi-level transactions;
+//! - [`floor`]: what bare loops and bare writes reach on this machine, to set beside all of them.
+//!
+//! All that is timed is checked: what a transaction read is compared with what was committed last,
+//! and what was written is read again by others. An experiment whose memory is wrong has no figure.
+
+pub mod complex_objects;
+pub mod concurrency;
+mod crew;
+pub mod debit_credit;
+mod error;
+pub mod floor;
+pub mod hot_object;
+pub mod least_squares;
+pub mod page_touch;
+pub mod responses;
+pub mod structures;
+pub mod tree_inserts;
+
+pub use crew::Program;
+pub use error::{ExperimentError, Failure};

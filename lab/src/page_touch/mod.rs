@@ -1,0 +1,427 @@
+//! What finding out the pages of a transaction costs (paper 002, sections 4.2 and 4.3).
+//!
+//! - The page-touch experiment: transactions that read or write n consecutive pages, n from 1 to
+//!   1,024 in powers of two, plainly (Figure 4-1) and announced by the advisory function (Figure
+//!   4-3): [`Cell`].
+//! - Pages read again in the next transaction, with nothing changed and with all changed by another
+//!   session in between: [`Revisit`].
+//! - The additive model `aR + bW + c` over transactions that read R pages and write W: [`Model`].
+//! - What the cost per page consists of, Tables 4.3 to 4.6: [`Estimate`].
+//! - How long opening a large snapshot takes of which nothing has changed: [`SnapshotOpening`].
+//!
+//! Each [`Subject`] runs the same transactions in the same run, one after the other for each number
+//! of pages, so that what the machine does meanwhile meets all of them. Each kind of transaction has
+//! memory of its own: what others wrote before does not matter to it.
+
+mod estimate;
+mod model;
+mod snapshot;
+mod subject;
+
+pub use estimate::Estimate;
+pub use model::{Model, Point};
+pub use snapshot::SnapshotOpening;
+pub use subject::Subject;
+
+use crate::error::ExperimentError;
+use crate::floor::decomposition::{Decomposition, decompose};
+use crate::floor::libxac::Access;
+use crate::floor::{Distribution, Face, SyncLatency, sync_latency};
+use std::path::PathBuf;
+use subject::{Runner, Took, Touch};
+
+/// Transactions that are run before those that are timed.
+const WARM_UP: usize = 2;
+
+/// The most pages of a transaction.
+pub const PAGES_LIMIT: usize = 1 << 16;
+
+/// Durable writes that are timed by themselves, in each face of the disk.
+const SYNC_COUNT: usize = 200;
+
+/// The most measurements of each step of the decomposition.
+const DECOMPOSITION_REPETITIONS: usize = 501;
+
+/// How a transaction announces the pages that it is going to touch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Advice {
+    /// Not at all (Figure 4-1).
+    None,
+    /// Each page before it is touched (Figure 4-3).
+    Page,
+    /// All of them at once, before the first is touched.
+    Range,
+}
+
+impl Advice {
+    /// Its name, as it is written in files and for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Advice::None => "none",
+            Advice::Page => "page",
+            Advice::Range => "range",
+        }
+    }
+}
+
+/// The transactions of the page-touch experiment, in order.
+const KINDS: [(Access, Advice); 6] = [
+    (Access::Read, Advice::None),
+    (Access::Write, Advice::None),
+    (Access::Read, Advice::Page),
+    (Access::Write, Advice::Page),
+    (Access::Read, Advice::Range),
+    (Access::Write, Advice::Range),
+];
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Who takes part.
+    pub subjects: Vec<Subject>,
+    /// The most pages of a transaction: powers of two up to it.
+    pub pages_max: usize,
+    /// How often each transaction is run.
+    pub repetitions: usize,
+    /// An empty directory for segments whose transactions are durable; none: nothing is.
+    pub durable: Option<PathBuf>,
+    /// Whether a thread of the lowest priority keeps a core awake.
+    pub face: Face,
+    /// Bytes of the snapshot that is opened; 0: none is.
+    pub snapshot_bytes: u64,
+}
+
+impl Default for Options {
+    /// As in the thesis: 1,000 repetitions, up to 1,024 pages, nothing durable; a snapshot of 1 GiB.
+    fn default() -> Self {
+        Options {
+            subjects: Subject::ALL.to_vec(),
+            pages_max: 1_024,
+            repetitions: 1_000,
+            durable: None,
+            face: Face::Idle,
+            snapshot_bytes: 1 << 30,
+        }
+    }
+}
+
+/// The times of one transaction by one subject.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Cell {
+    /// Who ran it.
+    pub subject: Subject,
+    /// What was done to the pages.
+    pub access: Access,
+    /// What was announced.
+    pub advice: Advice,
+    /// How many pages.
+    pub pages: usize,
+    /// How often it was run.
+    pub repetitions: usize,
+    /// The whole transaction, begin and commit with it, over its pages.
+    pub per_page: Distribution,
+    /// The part of it in which the recipe of the thesis copied committed pages back, which the
+    /// thesis does not count, over its pages; 0 for the others.
+    pub copy_back_nanoseconds: f64,
+}
+
+/// Pages that were read in the last transaction and are read again in the next.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Revisit {
+    /// Who read them.
+    pub subject: Subject,
+    /// Whether another session changed all of them in between.
+    pub changed: bool,
+    /// How many pages.
+    pub pages: usize,
+    /// How often.
+    pub repetitions: usize,
+    /// The whole second transaction over its pages.
+    pub per_page: Distribution,
+}
+
+/// All figures of one run.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Report {
+    /// Whether transactions were durable.
+    pub durable: bool,
+    /// Whether a core was kept busy.
+    pub face: Face,
+    /// Bare durable writes of the same run, if transactions were durable.
+    pub sync_latency: Option<SyncLatency>,
+    /// The page-touch experiment.
+    pub cells: Vec<Cell>,
+    /// Pages read again.
+    pub revisits: Vec<Revisit>,
+    /// The additive model.
+    pub models: Vec<Model>,
+    /// What each step costs by itself (Tables 4.3 to 4.5).
+    pub decomposition: Decomposition,
+    /// What the steps add up to, beside what was measured (Table 4.6).
+    pub estimates: Vec<Estimate>,
+    /// Opening a snapshot.
+    pub snapshot: Option<SnapshotOpening>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Steps done.
+    pub done: u64,
+    /// Steps in all.
+    pub all: u64,
+}
+
+/// Runs the experiments, and says after each step how far it is.
+///
+/// # Errors
+/// [`ExperimentError::Argument`] for numbers that cannot work; whatever a segment, the recipe or the
+/// directory refuses; [`ExperimentError::Wrong`] if memory was not what was committed.
+pub fn run(options: &Options, tell: impl FnMut(Progress)) -> Result<Report, ExperimentError> {
+    check(options)?;
+    let mut run = Run::new(options, tell);
+    let sync_latency = match &options.durable {
+        Some(directory) => Some(sync_latency(directory, SYNC_COUNT)?),
+        None => None,
+    };
+    let _face = options.face.enter()?;
+    let decomposition = decompose(options.repetitions.min(DECOMPOSITION_REPETITIONS))?;
+    run.step();
+    let cells = run.page_touch()?;
+    let revisits = run.with_runners("revisits", Run::revisits)?;
+    let models = run.with_runners("model", Run::models)?;
+    let snapshot = match options.snapshot_bytes {
+        0 => None,
+        bytes => Some(snapshot::measure(bytes, options.repetitions)?),
+    };
+    run.step();
+    Ok(Report {
+        durable: options.durable.is_some(),
+        face: options.face,
+        sync_latency,
+        estimates: estimate::all(&cells, &decomposition, options.pages_max),
+        cells,
+        revisits,
+        models,
+        decomposition,
+        snapshot,
+    })
+}
+
+fn check(options: &Options) -> Result<(), ExperimentError> {
+    let pages = options.pages_max;
+    if !(1..=PAGES_LIMIT).contains(&pages) {
+        return Err(ExperimentError::Argument {
+            what: "the number of pages",
+            given: pages as u64,
+            limits: format!("choose 1 to {PAGES_LIMIT}"),
+        });
+    }
+    if !(1..=10_000_000).contains(&options.repetitions) {
+        return Err(ExperimentError::Argument {
+            what: "the number of repetitions",
+            given: options.repetitions as u64,
+            limits: "choose 1 to 10000000".into(),
+        });
+    }
+    Ok(())
+}
+
+type Runners = [(Subject, Runner)];
+
+/// A run in progress.
+struct Run<'a, F> {
+    options: &'a Options,
+    subjects: Vec<Subject>,
+    progress: Progress,
+    tell: F,
+}
+
+impl<'a, F: FnMut(Progress)> Run<'a, F> {
+    fn new(options: &'a Options, tell: F) -> Self {
+        // The recipe's pages are not durable: it has no place among transactions that are.
+        let durable = options.durable.is_some();
+        let chosen = options.subjects.iter().copied();
+        let subjects: Vec<_> = chosen
+            .filter(|subject| !durable || *subject != Subject::Libxac)
+            .collect();
+        let mut run = Run {
+            options,
+            subjects,
+            progress: Progress { done: 0, all: 0 },
+            tell,
+        };
+        let cells = KINDS.len() * sizes(options.pages_max).count() * run.subjects.len();
+        let others = 2 * run.subjects.len();
+        run.progress.all = (cells + others + 2) as u64;
+        run
+    }
+
+    fn step(&mut self) {
+        self.progress.done += 1;
+        (self.tell)(self.progress);
+    }
+
+    /// Makes new memory for all subjects, so that what was done before does not matter, and removes
+    /// its files afterwards.
+    fn with_runners<T>(
+        &mut self,
+        name: &str,
+        body: impl FnOnce(&mut Self, &mut Runners) -> Result<T, ExperimentError>,
+    ) -> Result<T, ExperimentError> {
+        let directory = self
+            .options
+            .durable
+            .as_ref()
+            .map(|directory| directory.join(name));
+        let mut runners = Vec::new();
+        for &subject in &self.subjects {
+            let runner = Runner::new(subject, self.options.pages_max, directory.as_deref())?;
+            runners.push((subject, runner));
+        }
+        let outcome = body(self, &mut runners);
+        for (_, runner) in &mut runners {
+            runner.check()?;
+        }
+        drop(runners);
+        if let Some(directory) = directory {
+            // What is left goes with the directory around it.
+            let _ = std::fs::remove_dir_all(directory);
+        }
+        outcome
+    }
+
+    fn page_touch(&mut self) -> Result<Vec<Cell>, ExperimentError> {
+        let mut cells = Vec::new();
+        for (access, advice) in KINDS {
+            let verb = match access {
+                Access::Read => "read",
+                Access::Write => "write",
+            };
+            let name = format!("{verb}-{}", advice.name());
+            self.with_runners(&name, |run, runners| {
+                for pages in sizes(run.options.pages_max) {
+                    run.cells_of(runners, (access, advice), pages, &mut cells)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(cells)
+    }
+
+    fn cells_of(
+        &mut self,
+        runners: &mut Runners,
+        (access, advice): (Access, Advice),
+        pages: usize,
+        cells: &mut Vec<Cell>,
+    ) -> Result<(), ExperimentError> {
+        let repetitions = self.options.repetitions;
+        let (reads, writes) = match access {
+            Access::Read => (pages, 0),
+            Access::Write => (0, pages),
+        };
+        let touch = Touch {
+            reads,
+            writes,
+            advice,
+        };
+        for (subject, runner) in runners {
+            self.step();
+            if !subject.takes(advice) {
+                continue;
+            }
+            let took = repeat(runner, touch, repetitions)?;
+            let copy_back = took.iter().map(|took| per_page(took.copy_back, pages));
+            cells.push(Cell {
+                subject: *subject,
+                access,
+                advice,
+                pages,
+                repetitions,
+                copy_back_nanoseconds: Distribution::of(copy_back.collect()).median_nanoseconds,
+                per_page: distribution(&took, pages),
+            });
+        }
+        Ok(())
+    }
+
+    fn revisits(&mut self, runners: &mut Runners) -> Result<Vec<Revisit>, ExperimentError> {
+        let mut revisits = Vec::new();
+        let (pages, repetitions) = (self.options.pages_max, self.options.repetitions);
+        let touch = Touch {
+            reads: pages,
+            writes: 0,
+            advice: Advice::None,
+        };
+        for (subject, runner) in runners {
+            self.step();
+            if *subject == Subject::Libxac {
+                continue;
+            }
+            for changed in [false, true] {
+                let mut took = Vec::with_capacity(repetitions);
+                for _ in 0..repetitions {
+                    runner.run(touch)?;
+                    if changed {
+                        runner.changed_by_another(pages)?;
+                    }
+                    took.push(runner.run(touch)?);
+                }
+                runner.check()?;
+                revisits.push(Revisit {
+                    subject: *subject,
+                    changed,
+                    pages,
+                    repetitions,
+                    per_page: distribution(&took, pages),
+                });
+            }
+        }
+        Ok(revisits)
+    }
+
+    fn models(&mut self, runners: &mut Runners) -> Result<Vec<Model>, ExperimentError> {
+        let mut models = Vec::new();
+        for (subject, runner) in runners {
+            self.step();
+            models.extend(model::fit(*subject, runner, self.options)?);
+            runner.check()?;
+        }
+        Ok(models)
+    }
+}
+
+/// The powers of two up to `most`.
+fn sizes(most: usize) -> impl Iterator<Item = usize> {
+    let doubled = |size: &usize| size.checked_mul(2);
+    std::iter::successors(Some(1), doubled).take_while(move |size| *size <= most)
+}
+
+/// Runs a transaction, first as a warm-up, then so often.
+fn repeat(
+    runner: &mut Runner,
+    touch: Touch,
+    repetitions: usize,
+) -> Result<Vec<Took>, ExperimentError> {
+    for _ in 0..WARM_UP {
+        runner.run(touch)?;
+    }
+    (0..repetitions).map(|_| runner.run(touch)).collect()
+}
+
+fn per_page(time: std::time::Duration, pages: usize) -> f64 {
+    time.as_nanos() as f64 / pages as f64
+}
+
+fn distribution(took: &[Took], pages: usize) -> Distribution {
+    Distribution::of(
+        took.iter()
+            .map(|took| per_page(took.total, pages))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests;
