@@ -1,7 +1,7 @@
 //! What a subtransaction has changed so far: which ranges of which pages, and what stood there
 //! before.
 //!
-//! The before-images of unfinished subtransactions are kept in memory and nowhere else (paper 003,
+//! The before-images of unfinished subtransactions are kept in memory and nowhere else (DASDBS paper,
 //! section 2, "Ensuring Subtransaction Atomicity"); nothing of a subtransaction reaches the log
 //! before its end (no steal). They are byte ranges, not pages: an update of a field costs its own
 //! length.

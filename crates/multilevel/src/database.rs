@@ -6,7 +6,7 @@ use crate::pages::Area;
 use crate::recovery::{Undone, open_undo_area, undo_losers};
 use crate::shared::{Later, Shared};
 use crate::statistics::{Counters, Statistics};
-use crate::strategy::Strategy;
+use crate::strategy::{Protocol, Strategy};
 use crate::transaction::Transaction;
 use crate::unit_log::reserve::Growth;
 use sardonyx_lock::Waiting;
@@ -74,6 +74,7 @@ pub struct Database {
     /// Until it is closed.
     engine: Option<Engine>,
     strategy: Strategy,
+    protocol: Box<dyn Protocol>,
     recovery: RecoveryReport,
     undone: Undone,
 }
@@ -135,6 +136,7 @@ impl Database {
             shared,
             engine: Some(engine),
             strategy: options.strategy,
+            protocol: options.strategy.protocol(),
             recovery,
             undone,
         })
@@ -170,13 +172,13 @@ impl Database {
 
     /// Begins a transaction.
     pub fn begin(&self) -> Transaction<'_> {
-        Transaction::new(&self.shared, self.strategy, None)
+        Transaction::new(&self.shared, &*self.protocol, None)
     }
 
     /// Begins a transaction in place of one that was aborted to end a deadlock, as old as that was:
     /// so it becomes the oldest some day and is not chosen again.
     pub fn begin_again(&self, age: u64) -> Transaction<'_> {
-        Transaction::new(&self.shared, self.strategy, Some(age))
+        Transaction::new(&self.shared, &*self.protocol, Some(age))
     }
 
     /// Runs a transaction and returns when it is on stable storage. It is aborted, and run again, as
@@ -191,7 +193,7 @@ impl Database {
         self.shared.check_process().map_err(CommitError::from)?;
         let mut age = None;
         loop {
-            let transaction = Transaction::new(&self.shared, self.strategy, age);
+            let transaction = Transaction::new(&self.shared, &*self.protocol, age);
             age = Some(transaction.age());
             let outcome = body(&transaction);
             if transaction.is_doomed() {

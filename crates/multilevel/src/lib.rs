@@ -10,8 +10,8 @@
 //! - [`sphere`]: persistence spheres;
 //! - `harness`, with the feature of that name: testing one's own operations.
 //!
-//! Source: Hasse & Weikum, *A Performance Evaluation of Multi-Level Transaction Management* (paper
-//! 003), section 2.
+//! Source: Hasse & Weikum, *A Performance Evaluation of Multi-Level Transaction Management*
+//! (the *DASDBS paper*), section 2.
 
 mod areas;
 mod changes;
@@ -21,11 +21,11 @@ mod error;
 mod frames;
 #[cfg(feature = "harness")]
 pub mod harness;
-mod held;
 pub mod index;
 mod nesting;
 pub mod operation;
 mod options;
+mod page_locks;
 pub mod pages;
 pub mod plain;
 mod recovery;

@@ -5,7 +5,7 @@
 //! closure: it is kept in the database until the transaction has ended and is executed after a crash
 //! by a program that only knows its name and its bytes.
 //!
-//! Source: paper 003, sections 1 and 2 (semantic locks, undo log records at the object level).
+//! Source: DASDBS paper, sections 1 and 2 (semantic locks, undo log records at the object level).
 
 use crate::pages::{Pages, Stop};
 use sardonyx_lock::{LockSpace, Mode};

@@ -1,5 +1,5 @@
 //! Persistence spheres: what must be written together, when writing is deferred to the end of the
-//! transaction (paper 003, section 2).
+//! transaction (DASDBS paper, section 2).
 //!
 //! A subtransaction lets go of its page locks when it ends, so that before it is written another
 //! one may have changed its pages again, or read them and changed others. To write one of the two

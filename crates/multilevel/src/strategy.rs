@@ -13,8 +13,31 @@
 //! EOS is the end of a subtransaction, EOT that of a transaction. A *unit* is what the log keeps whole
 //! or not at all: redo records, undo entries and the ends of transactions together.
 //!
-//! Source: paper 003, section 3.1 (Figure 5), and section 4: the prefix flush of one ordered log is
-//! the paper's "emulation of ARIES".
+//! What a strategy does beside the others stands in a module of its own, behind one trait,
+//! [`Protocol`]: `single_level`, `forced`, `spheres`, `ordered`. A transaction asks its protocol at its
+//! four moments: before the first change of a page, at the end of an operation, at the end of a
+//! compensation, and at its own end.
+//!
+//! Source: DASDBS paper, section 3.1 (Figure 5), and section 4: the prefix flush of one ordered log is
+//! its "emulation of ARIES".
+
+mod forced;
+pub(crate) mod ordered;
+mod single_level;
+mod spheres;
+
+use crate::changes::Changed;
+use crate::error::DatabaseError;
+use crate::pages::Stop;
+use crate::shared::Shared;
+use crate::subtransaction::Subtransaction;
+use crate::transaction::{Completed, Progress, Transaction};
+use crate::unit_log::UnitLog;
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::log::record::RECORD_HEAD_BYTES;
+use sardonyx_storage::page::PageId;
+use std::fmt;
+use std::sync::Arc;
 
 /// How transactions lock pages and write the log. It is chosen at each opening; the format on disk is
 /// the same for all.
@@ -55,12 +78,24 @@ impl Strategy {
             Strategy::OrderedLog => "ordered log",
         }
     }
+
+    /// What transactions do under it.
+    pub(crate) fn protocol(self) -> Box<dyn Protocol> {
+        match self {
+            Strategy::SingleLevel => Box::new(single_level::SingleLevel),
+            Strategy::ForcedSubtransactions => Box::new(forced::Forced),
+            Strategy::PersistenceSpheres { pages_max } => {
+                Box::new(spheres::InSpheres { pages_max })
+            }
+            Strategy::OrderedLog => Box::new(ordered::Ordered),
+        }
+    }
 }
 
 /// What of a changed page goes to the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PageLog {
-    /// The whole page, as in the paper (the DB Cache method).
+    /// The whole page, as in the DASDBS paper (the DB Cache method).
     AfterImages,
     /// The ranges of bytes that changed.
     #[default]
@@ -78,4 +113,70 @@ pub enum Release {
     Appended,
     /// When it is durable, as usual.
     Durable,
+}
+
+/// The inverse of an operation that ends: its number and its bytes.
+pub(crate) type NumberedInverse = (u32, Arc<[u8]>);
+
+/// Whether the changes of an operation fit into a unit, with its inverse.
+fn check_size(
+    unit_log: &UnitLog,
+    changed: &[Changed],
+    inverse: Option<&NumberedInverse>,
+) -> Result<(), DatabaseError> {
+    let inverse = inverse.map_or(0, |(_, bytes)| bytes.len());
+    let bytes = unit_log.log_bytes(changed) + inverse;
+    let limit = unit_log.change_bytes_max();
+    if bytes + RECORD_HEAD_BYTES <= limit {
+        return Ok(());
+    }
+    Err(DatabaseError::TooLarge { bytes, limit })
+}
+
+/// What a strategy does at the moments of a transaction.
+pub(crate) trait Protocol: fmt::Debug + Send + Sync {
+    /// Whether pages are an operation's until it ends, and objects the transaction's until that ends.
+    /// If not, pages are the transaction's, and it has neither locks on objects nor inverses.
+    fn has_two_levels(&self) -> bool {
+        true
+    }
+
+    /// Before a subtransaction first changes a page, which it has locked exclusively.
+    fn begin_to_write(&self, shared: &Shared, page: PageId) -> Result<(), Stop> {
+        let _ = (shared, page);
+        Ok(())
+    }
+
+    /// A subtransaction was undone: these pages, which it has locked still, are as before.
+    fn undone(&self, shared: &Shared, pages: &mut dyn Iterator<Item = PageId>) {
+        let _ = (shared, pages);
+    }
+
+    /// The end of an operation that changed something, while its pages are locked. With an error it is
+    /// to be undone; the inner error is the log's after the operation has ended.
+    fn end_of_operation(
+        &self,
+        transaction: &Transaction<'_>,
+        operation: &mut Subtransaction<'_>,
+        inverse: Option<NumberedInverse>,
+    ) -> Result<Result<(), LogError>, DatabaseError>;
+
+    /// The end of the compensation of the operation that ended last, while its pages are locked.
+    fn end_of_compensation(
+        &self,
+        compensation: &mut Subtransaction<'_>,
+        of: &Completed,
+        unit_log: &mut UnitLog,
+        progress: &mut Progress,
+    ) -> Result<(), DatabaseError>;
+
+    /// The end of a transaction, committed or with all of its operations compensated. Returns the group
+    /// that must be durable before the transaction is (if it wrote nothing, that of the newest change
+    /// that it can have read), and whether it wrote.
+    fn end_of_transaction(
+        &self,
+        transaction: &Transaction<'_>,
+        unit_log: &mut UnitLog,
+        committed: bool,
+    ) -> Result<(u64, bool), DatabaseError>;
 }

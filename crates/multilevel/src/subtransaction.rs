@@ -7,19 +7,19 @@
 //! executed again when it has the object. So no page is ever locked longer than an operation takes,
 //! and no cycle crosses the levels (the lock room would find one that did).
 //!
-//! Source: paper 003, section 2.
+//! Source: DASDBS paper, section 2.
 
 use crate::areas::Areas;
 use crate::changes::{Changed, Changes, Mark};
-use crate::held::{Held, HeldPages};
+use crate::page_locks::{PageLock, PageLocks};
 use crate::pages::{Area, Change, Page, Pages, Stop, checked};
 use crate::shared::Shared;
-use crate::strategy::Strategy;
-use crate::transaction::Locked;
+use crate::strategy::Protocol;
+use crate::transaction::ObjectLocks;
 use crate::unit_log::reserve::Growth;
 use sardonyx_lock::{
-    Asker, Denied, EXCLUSIVE, Granted, LockSpace, Mode, Modes, Owner, PAGES, Quantity, Reserved,
-    Resource, SHARED, Token,
+    Asker, Denied, EXCLUSIVE, Granted, LockSpace, Mode, Modes, PAGES, Quantity, Reserved, Resource,
+    SHARED, Token,
 };
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::page::PageId;
@@ -30,11 +30,19 @@ use std::sync::Arc;
 /// What a subtransaction works with; kept and used again.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
-    pub held: HeldPages,
+    pub held: PageLocks,
     pub changes: Changes,
     pub ranges: Vec<Changed>,
     /// Reservations made, to be taken back if it fails.
     pub reserved: Vec<(&'static LockSpace, u64, i64)>,
+}
+
+impl Workspace {
+    /// What was changed, each byte once, by page and place.
+    pub fn changed(&mut self) -> &[Changed] {
+        self.changes.ranges(&mut self.ranges);
+        &self.ranges
+    }
 }
 
 /// What it waits for before it is executed again.
@@ -62,17 +70,19 @@ pub(crate) enum Purpose {
 /// One execution of an operation.
 pub(crate) struct Subtransaction<'d> {
     shared: &'d Shared,
-    strategy: Strategy,
+    protocol: &'d dyn Protocol,
     purpose: Purpose,
     /// The transaction's number.
     transaction: u64,
-    /// Whose the locks on objects are, and how it waits.
+    /// The holder has the locks on objects; the waiter, which is the subtransaction or, with a single
+    /// level, its transaction, those on pages.
     asker: Asker,
-    /// Whose the locks on pages are: its own, or in S1 its transaction's.
-    page_owner: Owner,
-    locked: &'d Locked,
+    /// Whether it asks for locks on objects. A single-level transaction has its pages to itself; a
+    /// compensation has the locks that it needs already.
+    locks_objects: bool,
+    locked: &'d ObjectLocks,
     areas: RefCell<Arc<Areas>>,
-    held: RefCell<HeldPages>,
+    held: RefCell<PageLocks>,
     workspace: Workspace,
     begin: Mark,
     inverse_pages: u64,
@@ -82,21 +92,20 @@ pub(crate) struct Subtransaction<'d> {
 impl<'d> Subtransaction<'d> {
     pub fn new(
         shared: &'d Shared,
-        strategy: Strategy,
+        protocol: &'d dyn Protocol,
         purpose: Purpose,
         transaction: u64,
         asker: Asker,
-        locked: &'d Locked,
+        locked: &'d ObjectLocks,
         mut workspace: Workspace,
     ) -> Self {
-        let single = strategy == Strategy::SingleLevel;
         Subtransaction {
             shared,
-            strategy,
+            protocol,
             purpose,
             transaction,
             asker,
-            page_owner: if single { asker.holder } else { asker.waiter },
+            locks_objects: purpose == Purpose::Operation && asker.waiter != asker.holder,
             locked,
             areas: RefCell::new(shared.areas()),
             held: RefCell::new(std::mem::take(&mut workspace.held)),
@@ -122,19 +131,30 @@ impl<'d> Subtransaction<'d> {
         !self.workspace.changes.is_empty()
     }
 
-    /// What it has changed since the workspace was new.
-    pub fn workspace(&mut self) -> &mut Workspace {
-        let Workspace {
-            changes, ranges, ..
-        } = &mut self.workspace;
-        changes.ranges(ranges);
-        &mut self.workspace
+    /// Whether it changed something, and nothing was changed since the workspace was new before.
+    pub fn is_first_to_change(&self) -> bool {
+        self.begin == Mark::default() && self.has_changed()
+    }
+
+    /// What was changed since the workspace was new.
+    pub fn changed(&mut self) -> &[Changed] {
+        self.workspace.changed()
+    }
+
+    /// The transaction's number.
+    pub fn transaction(&self) -> u64 {
+        self.transaction
+    }
+
+    /// Whether the locks on its pages are its own, and not its transaction's.
+    fn has_own_pages(&self) -> bool {
+        self.asker.waiter != self.asker.holder
     }
 
     /// The pages that it holds and has not changed.
     pub fn only_read(&self) -> Vec<PageId> {
         let held = self.held.borrow();
-        let pages = held.iter().filter(|(_, how)| *how != Held::Writing);
+        let pages = held.iter().filter(|(_, how)| *how != PageLock::Writing);
         pages.map(|(page, _)| page).collect()
     }
 
@@ -148,14 +168,11 @@ impl<'d> Subtransaction<'d> {
                 // reference that was given out outlives the operation's execution.
                 unsafe { frames.bytes_mut(page, start..start + old.len()) }.copy_from_slice(old);
             });
-        if matches!(self.strategy, Strategy::PersistenceSpheres { .. }) {
-            let held = self.held.borrow();
-            let writing = held.iter().filter(|(_, how)| *how == Held::Writing);
-            let mut writing = writing.map(|(page, _)| page).peekable();
-            if writing.peek().is_some() {
-                self.shared.stage().writing_undone(writing);
-            }
-        }
+        let held = self.held.borrow();
+        let writing = held.iter().filter(|(_, how)| *how == PageLock::Writing);
+        self.protocol
+            .undone(self.shared, &mut writing.map(|(page, _)| page));
+        drop(held);
         let locks = &self.shared.locks;
         for (space, object, change) in self.workspace.reserved.drain(..) {
             // What was admitted is no `i64::MIN`, or its opposite is one step off for a moment.
@@ -169,9 +186,9 @@ impl<'d> Subtransaction<'d> {
         let mut workspace = self.workspace;
         workspace.held = self.held.into_inner();
         workspace.reserved.clear();
-        if self.strategy != Strategy::SingleLevel {
+        if self.asker.waiter != self.asker.holder {
             let locks = &self.shared.locks;
-            locks.release(self.page_owner, workspace.held.resources());
+            locks.release(self.asker.waiter, workspace.held.resources());
             workspace.held.clear();
             workspace.changes.clear();
         }
@@ -197,7 +214,7 @@ impl<'d> Subtransaction<'d> {
 
     /// Locks a page.
     #[inline]
-    fn hold(&self, page: PageId, how: Held) -> Result<Held, Stop> {
+    fn hold(&self, page: PageId, how: PageLock) -> Result<PageLock, Stop> {
         let mut held = self.held.borrow_mut();
         let before = held.get(page);
         if let Some(before) = before
@@ -209,23 +226,26 @@ impl<'d> Subtransaction<'d> {
             return Err(self.stop(verdict));
         }
         self.check_process()?;
-        let mode = if how == Held::Shared {
+        let mode = if how == PageLock::Shared {
             SHARED
         } else {
             EXCLUSIVE
         };
-        if before != Some(Held::Exclusive) {
+        if before != Some(PageLock::Exclusive) {
             if before.is_none() && self.areas.borrow().check(page).is_err() {
                 self.areas_now().check(page)?;
             }
             let asker = Asker {
-                holder: self.page_owner,
+                holder: self.asker.waiter,
                 ..self.asker
             };
             match self.shared.locks.request(asker, &PAGES, page.0, mode) {
                 Ok(_) => {}
-                Err(Denied::Restart) => return Err(self.stop(Verdict::Restart(Await::Nothing))),
-                Err(Denied::Deadlock) => return Err(self.stop(Verdict::Deadlock)),
+                // With a single level only the transaction's end lets others go on.
+                Err(Denied::Restart) if self.has_own_pages() => {
+                    return Err(self.stop(Verdict::Restart(Await::Nothing)));
+                }
+                Err(_) => return Err(self.stop(Verdict::Deadlock)),
             }
         }
         held.set(page, how);
@@ -272,14 +292,14 @@ impl Pages for Subtransaction<'_> {
 
     fn inverse_may_take(&mut self, pages: u64) {
         // Compensation is never compensated; a single level keeps before-images.
-        if self.purpose == Purpose::Operation && self.strategy != Strategy::SingleLevel {
+        if self.locks_objects {
             self.inverse_pages += pages;
         }
     }
 
     #[inline]
     fn read(&self, page: PageId) -> Result<&Page, Stop> {
-        self.hold(page, Held::Shared)?;
+        self.hold(page, PageLock::Shared)?;
         // SAFETY: right of a reader: the page is locked until this subtransaction ends. It writes
         // itself only through `&mut self`, when the reference is gone.
         Ok(unsafe { self.shared.frames.page(page) })
@@ -287,7 +307,7 @@ impl Pages for Subtransaction<'_> {
 
     #[inline]
     fn read_to_write(&self, page: PageId) -> Result<&Page, Stop> {
-        self.hold(page, Held::Exclusive)?;
+        self.hold(page, PageLock::Exclusive)?;
         // SAFETY: as in `read`.
         Ok(unsafe { self.shared.frames.page(page) })
     }
@@ -295,17 +315,14 @@ impl Pages for Subtransaction<'_> {
     fn write(&mut self, page: PageId, range: Range<usize>) -> Result<&mut [u8], Stop> {
         let range = checked(range)?;
         if range.is_empty() {
-            self.hold(page, Held::Exclusive)?;
+            self.hold(page, PageLock::Exclusive)?;
             return Ok(&mut []);
         }
-        let known = self.held.get_mut().get(page) == Some(Held::Writing);
+        let known = self.held.get_mut().get(page) == Some(PageLock::Writing);
         if !known {
-            self.hold(page, Held::Exclusive)?;
-            if matches!(self.strategy, Strategy::PersistenceSpheres { .. }) {
-                self.check_process()?;
-                self.shared.stage().begin_to_write(page);
-            }
-            self.held.get_mut().set(page, Held::Writing);
+            self.hold(page, PageLock::Exclusive)?;
+            self.protocol.begin_to_write(self.shared, page)?;
+            self.held.get_mut().set(page, PageLock::Writing);
         }
         if self.workspace.changes.bytes() + range.len() > self.bytes_max() {
             let reason = format!(
@@ -328,9 +345,7 @@ impl Pages for Subtransaction<'_> {
             space.name(),
             mode.0
         );
-        // A single-level transaction has its pages to itself; a compensation has the locks that it
-        // needs already.
-        if self.strategy == Strategy::SingleLevel || self.purpose == Purpose::Compensation {
+        if !self.locks_objects {
             return Ok(());
         }
         self.check_process()?;
@@ -347,7 +362,7 @@ impl Pages for Subtransaction<'_> {
     }
 
     fn held(&self, space: &'static LockSpace, object: u64) -> Option<Modes> {
-        if self.strategy == Strategy::SingleLevel || self.purpose == Purpose::Compensation {
+        if !self.locks_objects {
             // Nothing is protected by such a lock, or everything is already.
             return Some(Modes::NONE);
         }
@@ -381,7 +396,7 @@ impl Pages for Subtransaction<'_> {
             object,
         };
         let locks = &self.shared.locks;
-        if self.strategy == Strategy::SingleLevel {
+        if !self.has_own_pages() {
             let sum = value.checked_add(change);
             return match sum {
                 Some(sum) if (low..=high).contains(&sum) => Ok(()),

@@ -4,7 +4,7 @@
 //! of its operations, in the reverse order of their ends, each executed as a compensating
 //! subtransaction. Operations may be called from several threads at once ([`Transaction::scope`]).
 //!
-//! Source: paper 003, sections 1 and 2.
+//! Source: DASDBS paper, sections 1 and 2.
 
 mod calling;
 mod compensation;
@@ -13,9 +13,10 @@ use crate::changes::Mark;
 use crate::error::{CallError, CommitError, DatabaseError};
 use crate::nesting::is_executing;
 use crate::operation::Operation;
-use crate::shared::Shared;
+use crate::shared::{HeldUnitLog, Shared};
 use crate::sphere::SubtransactionNumber;
-use crate::strategy::{Release, Strategy};
+use crate::strategy::ordered::Ordered;
+use crate::strategy::{Protocol, Release};
 use crate::subtransaction::{Await, Purpose, Subtransaction, Workspace};
 use sardonyx_base::sync::atomic::{AtomicBool, Ordering};
 use sardonyx_base::sync::{Mutex, MutexGuard, thread};
@@ -25,12 +26,12 @@ use std::sync::Arc;
 
 /// What a transaction has locked at L1.
 #[derive(Debug, Default)]
-pub(crate) struct Locked {
+pub(crate) struct ObjectLocks {
     objects: Mutex<Vec<Resource>>,
     reservations: Mutex<Vec<Resource>>,
 }
 
-impl Locked {
+impl ObjectLocks {
     pub fn objects(&self) -> MutexGuard<'_, Vec<Resource>> {
         self.objects.lock()
     }
@@ -42,27 +43,31 @@ impl Locked {
 
 /// A completed operation that would have to be compensated.
 #[derive(Clone, Debug)]
-struct Done {
-    sequence: u64,
-    operation: u32,
-    bytes: Arc<[u8]>,
+pub(crate) struct Completed {
+    /// Its place in the order of all operations' ends.
+    pub sequence: u64,
+    /// The number of its inverse's name.
+    pub operation: u32,
+    /// Its inverse.
+    pub bytes: Arc<[u8]>,
     /// Pages that are reserved for undoing it.
-    pages: u64,
+    pub pages: u64,
     /// Its place among the spheres (S2/PS).
-    sphere: Option<SubtransactionNumber>,
+    pub sphere: Option<SubtransactionNumber>,
 }
 
-/// What happens to a transaction as a whole.
+/// What a transaction has done so far.
 #[derive(Debug, Default)]
-struct Course {
-    /// In the order of their ends.
-    done: Vec<Done>,
+pub(crate) struct Progress {
+    /// Operations with inverses, in the order of their ends.
+    pub completed: Vec<Completed>,
     /// Completed subtransactions that need no compensation, or no more (S2/PS).
-    settled: Vec<SubtransactionNumber>,
+    pub settled: Vec<SubtransactionNumber>,
     /// Compensations (S2/PS).
-    compensations: Vec<SubtransactionNumber>,
-    /// Workspaces that no subtransaction uses.
-    workspaces: Vec<Workspace>,
+    pub compensations: Vec<SubtransactionNumber>,
+    /// Workspaces that no subtransaction uses. With a single level, the transaction's: its pages and
+    /// its changes so far.
+    pub workspaces: Vec<Workspace>,
     /// Numbers of subtransactions that are not running, and the next new one.
     free_numbers: Vec<u16>,
     next_number: u16,
@@ -70,32 +75,32 @@ struct Course {
 
 /// A running transaction. Dropping it aborts it.
 pub struct Transaction<'d> {
-    database: &'d Shared,
-    strategy: Strategy,
+    pub(crate) database: &'d Shared,
+    protocol: &'d dyn Protocol,
     /// From 1.
     number: u64,
     owner: Owner,
     age: u64,
-    locked: Locked,
-    course: Mutex<Course>,
-    /// S1: the pages and changes of the whole transaction.
-    single: Mutex<Workspace>,
+    locked: ObjectLocks,
+    progress: Mutex<Progress>,
+    /// With a single level, siblings share the transaction's pages, so they take turns.
+    turn: Mutex<()>,
     doomed: AtomicBool,
     finished: bool,
 }
 
 impl<'d> Transaction<'d> {
-    pub(crate) fn new(database: &'d Shared, strategy: Strategy, age: Option<u64>) -> Self {
+    pub(crate) fn new(database: &'d Shared, protocol: &'d dyn Protocol, age: Option<u64>) -> Self {
         let number = database.next_transaction();
         Transaction {
             database,
-            strategy,
+            protocol,
             number,
             owner: Owner::transaction(number),
             age: age.unwrap_or(number),
-            locked: Locked::default(),
-            course: Mutex::default(),
-            single: Mutex::default(),
+            locked: ObjectLocks::default(),
+            progress: Mutex::default(),
+            turn: Mutex::default(),
             doomed: AtomicBool::new(false),
             finished: false,
         }
@@ -103,17 +108,17 @@ impl<'d> Transaction<'d> {
 
     /// A transaction that had not ended when the database was last open.
     pub(crate) fn loser(database: &'d Shared, entries: Vec<(u64, u32, Vec<u8>)>) -> Self {
-        let transaction = Transaction::new(database, Strategy::OrderedLog, None);
-        let done = entries
+        let transaction = Transaction::new(database, &Ordered, None);
+        let completed = entries
             .into_iter()
-            .map(|(sequence, operation, bytes)| Done {
+            .map(|(sequence, operation, bytes)| Completed {
                 sequence,
                 operation,
                 bytes: bytes.into(),
                 pages: 0,
                 sphere: None,
             });
-        transaction.course.lock().done.extend(done);
+        transaction.progress().completed.extend(completed);
         transaction
     }
 
@@ -149,17 +154,16 @@ impl<'d> Transaction<'d> {
             return Err(CallError::Deadlock);
         }
         self.database.check().map_err(DatabaseError::from)?;
-        if self.strategy == Strategy::SingleLevel {
-            return self.call_in_single_level(operation);
-        }
-        let number = self.course.lock().take_number();
-        let asker = self.asker(self.owner.subtransaction(number), false);
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            self.call_in_two_levels(operation, asker)
-        }));
+        let number = match self.protocol.has_two_levels() {
+            true => Some(self.progress().take_number()),
+            false => None,
+        };
+        let waiter = number.map_or(self.owner, |number| self.owner.subtransaction(number));
+        let asker = self.asker(waiter, false);
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.execute(operation, asker)));
         // The operation may have forked, and this be the child.
         self.database.check_process()?;
-        self.course.lock().free_numbers.push(number);
+        self.progress().free_numbers.extend(number);
         let outcome = outcome.unwrap_or_else(|panic| resume_unwind(panic));
         if matches!(outcome, Err(CallError::Deadlock)) {
             self.database.counters.add(|c| &c.deadlocks, 1);
@@ -212,11 +216,21 @@ impl<'d> Transaction<'d> {
         asker: Asker,
         workspace: Workspace,
     ) -> Subtransaction<'_> {
-        let (strategy, locked) = (self.strategy, &self.locked);
+        let (protocol, locked) = (self.protocol, &self.locked);
         let (database, number) = (self.database, self.number);
         Subtransaction::new(
-            database, strategy, purpose, number, asker, locked, workspace,
+            database, protocol, purpose, number, asker, locked, workspace,
         )
+    }
+
+    /// What it has done so far.
+    pub(crate) fn progress(&self) -> MutexGuard<'_, Progress> {
+        self.progress.lock()
+    }
+
+    /// The log, in its turn.
+    pub(crate) fn unit_log(&self) -> HeldUnitLog<'d> {
+        self.database.stage()
     }
 
     /// Commits: when this returns, the transaction is on stable storage.
@@ -238,23 +252,7 @@ impl<'d> Transaction<'d> {
             return Err(DatabaseError::from(error).into());
         }
         let mut stage = database.stage();
-        let ended = match self.strategy {
-            Strategy::SingleLevel => {
-                let mut single = self.single.lock();
-                let Workspace {
-                    changes, ranges, ..
-                } = &mut *single;
-                changes.ranges(ranges);
-                stage
-                    .check_size(ranges)
-                    .and_then(|()| stage.end_of_transaction(self.number, ranges))
-            }
-            Strategy::PersistenceSpheres { .. } => {
-                let spheres = self.spheres();
-                stage.end_in_spheres(self.number, spheres, true)
-            }
-            _ => stage.end_of_transaction(self.number, &[]),
-        };
+        let ended = self.protocol.end_of_transaction(&self, &mut stage, true);
         let (group, wrote) = match ended {
             Ok(ended) => ended,
             Err(error) => {
@@ -306,19 +304,8 @@ impl<'d> Transaction<'d> {
         self.finished = true;
         // A forked child has nothing to undo: what it sees is its parent's.
         self.database.check_process()?;
-        if self.strategy == Strategy::SingleLevel {
-            let mut single = self.single.lock();
-            single.changes.undo_to(Mark::default(), |page, start, old| {
-                // SAFETY: right of a writer: what was changed is locked exclusively until the
-                // transaction's end, and no operation of it is running.
-                let bytes = unsafe {
-                    self.database
-                        .frames
-                        .bytes_mut(page, start..start + old.len())
-                };
-                bytes.copy_from_slice(old);
-            });
-        } else if let Err(error) = self.compensate_all() {
+        self.restore_pages();
+        if let Err(error) = self.compensate_all() {
             if self.database.check().is_err() {
                 // Nobody should wait for ever; whoever sees what is left here cannot commit.
                 self.release();
@@ -331,32 +318,38 @@ impl<'d> Transaction<'d> {
         Ok(())
     }
 
-    /// All its completed subtransactions, written or not.
-    fn spheres(&self) -> Vec<SubtransactionNumber> {
-        let course = self.course.lock();
-        let done = course.done.iter().filter_map(|done| done.sphere);
-        let others = course.settled.iter().chain(&course.compensations);
-        done.chain(others.copied()).collect()
+    /// Puts back what stood in the pages that are its own, with a single level.
+    fn restore_pages(&self) {
+        let mut progress = self.progress();
+        for workspace in &mut progress.workspaces {
+            workspace
+                .changes
+                .undo_to(Mark::default(), |page, start, old| {
+                    let frames = &self.database.frames;
+                    // SAFETY: right of a writer: what was changed is locked exclusively until the
+                    // transaction's end, and no operation of it is running.
+                    let bytes = unsafe { frames.bytes_mut(page, start..start + old.len()) };
+                    bytes.copy_from_slice(old);
+                });
+        }
     }
 
     /// Gives back its locks.
     fn release(&self) {
         let locks = &self.database.locks;
-        if self.strategy == Strategy::SingleLevel {
-            let mut single = self.single.lock();
-            locks.release(self.owner, single.held.resources());
-            single.held.clear();
-            single.changes.clear();
-            return;
-        }
         let mut reservations = self.locked.reservations();
         locks.release_reservations(self.owner, reservations.drain(..));
         drop(reservations);
         locks.release(self.owner, self.locked.objects().drain(..));
+        if !self.protocol.has_two_levels() {
+            for workspace in self.progress().workspaces.drain(..) {
+                locks.release(self.owner, workspace.held.resources());
+            }
+        }
     }
 }
 
-impl Course {
+impl Progress {
     fn take_number(&mut self) -> u16 {
         self.free_numbers.pop().unwrap_or_else(|| {
             self.next_number = self

@@ -16,7 +16,7 @@
 //! endless loop: every offset is checked where it is used, levels go down by one at each step, and
 //! the keys of a scan have to ascend.
 //!
-//! Source: paper 003, section 2 (locks on index keys, subtransactions that change several pages).
+//! Source: DASDBS paper, section 2 (locks on index keys, subtransactions that change several pages).
 
 mod change;
 mod check;

@@ -1,14 +1,11 @@
-//! Calling an operation: its locks on objects, its execution, as often as it takes, and its end, at
-//! which what it did goes to the log or into a sphere while its pages are locked.
+//! Calling an operation: its locks on objects, its execution, as often as it takes, and its end, of
+//! which the strategy makes what it does ([`crate::strategy::Protocol`]) while the pages are locked.
 
-use super::{Done, Transaction};
-use crate::error::CallError;
+use super::Transaction;
+use crate::error::{CallError, DatabaseError};
 use crate::nesting::executing;
-use crate::operation::{INVERSE_BYTES_MAX, LockRequests, Operation};
-use crate::strategy::Strategy;
+use crate::operation::{INVERSE_BYTES_MAX, Inverse, LockRequests, Operation};
 use crate::subtransaction::{Await, Purpose, Subtransaction, Verdict};
-use crate::unit_log::spheres::{Member, MemberKind};
-use sardonyx_base::sync::atomic::Ordering;
 use sardonyx_base::user_code::discard;
 use sardonyx_lock::Asker;
 use sardonyx_storage::log::LogError;
@@ -18,41 +15,47 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 impl Transaction<'_> {
-    pub(super) fn call_in_two_levels<O: Operation>(
+    /// Executes an operation, as often as it takes.
+    pub(super) fn execute<O: Operation>(
         &self,
         operation: &O,
         asker: Asker,
     ) -> Result<O::Output, CallError<O::Error>> {
-        let mut requests = LockRequests::default();
-        operation.locks(&mut requests);
-        for (space, object, mode) in requests.iter() {
-            let wait = Await::Lock(space, object, mode);
-            // Holding no page, it can only be told to abort.
-            self.wait(asker, wait).map_err(|_| CallError::Deadlock)?;
-        }
+        let two_levels = self.protocol.has_two_levels();
+        let turn = if two_levels {
+            let mut requests = LockRequests::default();
+            operation.locks(&mut requests);
+            for (space, object, mode) in requests.iter() {
+                let wait = Await::Lock(space, object, mode);
+                // Holding no page, it can only be told to abort.
+                self.wait(asker, wait).map_err(|_| CallError::Deadlock)?;
+            }
+            None
+        } else {
+            Some(self.turn.lock())
+        };
         loop {
-            let workspace = self.course.lock().workspaces.pop().unwrap_or_default();
+            let workspace = self.progress().workspaces.pop().unwrap_or_default();
             let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
             // Its inverse is the user's code, too, and may panic.
             let outcome = catch_unwind(AssertUnwindSafe(|| {
                 executing(|| {
                     let output = operation.execute(&mut subtransaction)?;
                     let inverse = match subtransaction.verdict() {
-                        None => operation.inverse(&output),
-                        Some(_) => None,
+                        None if two_levels => operation.inverse(&output),
+                        _ => None,
                     };
                     Ok((output, inverse))
                 })
             }));
             if let Err(forked) = self.database.check_process() {
                 // The operation forked, and this is the child: the pages' locks are the parent's.
-                std::mem::forget(subtransaction);
+                std::mem::forget((subtransaction, turn));
                 return Err(forked.into());
             }
             let ended = match (subtransaction.verdict(), outcome) {
                 (None, Ok(Ok((output, inverse)))) => {
-                    let inverse = inverse.as_ref().map(|i| (i.name(), i.bytes()));
-                    match self.end_of_subtransaction(&mut subtransaction, inverse) {
+                    match self.end_of_operation(&mut subtransaction, inverse.as_ref()) {
                         Ok(Ok(())) => Ended::Well(output),
                         Ok(Err(error)) => {
                             discard(output);
@@ -77,7 +80,7 @@ impl Transaction<'_> {
                 subtransaction.undo();
             }
             let workspace = subtransaction.end();
-            self.course.lock().workspaces.push(workspace);
+            self.progress().workspaces.push(workspace);
             match ended {
                 Ended::Well(output) => {
                     self.database.counters.add(|c| &c.subtransactions, 1);
@@ -98,137 +101,37 @@ impl Transaction<'_> {
         }
     }
 
-    /// EOS: what the subtransaction did goes to the log, or into a sphere, while its pages are
-    /// locked. The inner error is the log's, after that.
-    fn end_of_subtransaction<E: std::error::Error + 'static>(
+    /// EOS: what becomes of what it did is the strategy's, while its pages are locked. The inner error
+    /// is the log's, after that.
+    fn end_of_operation<E: std::error::Error + 'static>(
         &self,
         subtransaction: &mut Subtransaction<'_>,
-        inverse: Option<(&'static str, &[u8])>,
+        inverse: Option<&Inverse>,
     ) -> Result<Result<(), LogError>, CallError<E>> {
-        let database = self.database;
-        if subtransaction.workspace().ranges.is_empty() {
+        if !subtransaction.has_changed() {
             return Ok(Ok(()));
         }
         let inverse = match inverse {
             None => None,
-            Some((name, bytes)) => {
-                let number = database.operations.number(name);
+            Some(inverse) => {
+                let (name, bytes) = (inverse.name(), inverse.bytes());
+                let number = self.database.operations.number(name);
                 let number = number.ok_or(CallError::Unregistered { name })?;
-                check_size("inverse", bytes.len(), INVERSE_BYTES_MAX)?;
+                check_inverse(bytes.len())?;
                 Some((number, Arc::<[u8]>::from(bytes)))
             }
         };
-        let read = match self.strategy {
-            Strategy::PersistenceSpheres { .. } => subtransaction.only_read(),
-            _ => Vec::new(),
-        };
-        // Where there is nothing to undo, nothing is reserved for it.
-        let pages = inverse
-            .as_ref()
-            .map_or(0, |_| subtransaction.inverse_pages());
-        let changed = &subtransaction.workspace().ranges;
-        let mut stage = database.stage();
-        let bytes = stage.log_bytes(changed) + inverse.as_ref().map_or(0, |(_, bytes)| bytes.len());
-        check_size("change", bytes, stage.change_bytes_max())?;
-        let forced = self.strategy == Strategy::ForcedSubtransactions;
-        let mut group = None;
-        let (sequence, sphere) = match self.strategy {
-            Strategy::PersistenceSpheres { pages_max } => {
-                let sequence = stage.sequences(1)?;
-                let kind = MemberKind::Operation {
-                    sequence,
-                    inverse: inverse.clone(),
-                };
-                let member = Member {
-                    transaction: self.number,
-                    kind,
-                };
-                let sphere =
-                    stage.complete_in_sphere(changed, &read, &[], member, pages, pages_max)?;
-                (sequence, Some(sphere))
-            }
-            _ => {
-                let inverse = inverse
-                    .as_ref()
-                    .map(|(number, bytes)| (*number, &bytes[..]));
-                let ended =
-                    stage.end_of_subtransaction(self.number, changed, inverse, pages, forced)?;
-                group = Some(ended.1);
-                (ended.0, None)
-            }
-        };
-        // While the stage is held, so that they are in the order of their ends.
-        let mut course = self.course.lock();
-        match (inverse, sphere) {
-            (Some((operation, bytes)), sphere) => course.done.push(Done {
-                sequence,
-                operation,
+        let ended = self
+            .protocol
+            .end_of_operation(self, subtransaction, inverse);
+        ended.map_err(|error| match error {
+            DatabaseError::TooLarge { bytes, limit } => CallError::TooLarge {
+                what: "change",
                 bytes,
-                pages,
-                sphere,
-            }),
-            (None, Some(sphere)) => course.settled.push(sphere),
-            (None, None) => {}
-        }
-        drop(course);
-        if let (true, Some(group)) = (forced, group) {
-            return Ok(database.force(stage, group));
-        }
-        Ok(Ok(()))
-    }
-
-    pub(super) fn call_in_single_level<O: Operation>(
-        &self,
-        operation: &O,
-    ) -> Result<O::Output, CallError<O::Error>> {
-        // Siblings share the transaction's pages, so they take turns.
-        let mut single = self.single.lock();
-        let first = single.changes.is_empty();
-        let asker = self.asker(self.owner, false);
-        let workspace = std::mem::take(&mut *single);
-        let mut subtransaction = self.subtransaction(Purpose::Operation, asker, workspace);
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            executing(|| operation.execute(&mut subtransaction))
-        }));
-        if let Err(forked) = self.database.check_process() {
-            std::mem::forget((subtransaction, single));
-            return Err(forked.into());
-        }
-        let verdict = subtransaction.verdict();
-        let mut well = verdict.is_none() && matches!(outcome, Ok(Ok(_)));
-        let mut refused = None;
-        if well && first && subtransaction.has_changed() {
-            // All of it is logged when it commits; for that there must be room (I14).
-            refused = self.database.stage().admit_work().err();
-            well = refused.is_none();
-        }
-        if !well {
-            subtransaction.undo();
-        }
-        *single = subtransaction.end();
-        drop(single);
-        let counters = &self.database.counters;
-        if verdict.is_some() {
-            // Its pages are locked until its end: only that lets others go on.
-            counters.add(|c| &c.deadlocks, 1);
-            self.doomed.store(true, Ordering::Release);
-            return Err(CallError::Deadlock);
-        }
-        if let Some(error) = refused {
-            counters.add(|c| &c.failed, 1);
-            return Err(error.into());
-        }
-        match outcome {
-            Ok(Ok(output)) => {
-                counters.add(|c| &c.subtransactions, 1);
-                Ok(output)
-            }
-            Ok(Err(error)) => {
-                counters.add(|c| &c.failed, 1);
-                Err(CallError::Failed(error))
-            }
-            Err(panic) => resume_unwind(panic),
-        }
+                limit,
+            },
+            error => error.into(),
+        })
     }
 }
 
@@ -242,13 +145,14 @@ enum Ended<T, E: std::error::Error + 'static> {
     Doomed(Verdict),
 }
 
-fn check_size<E: std::error::Error + 'static>(
-    what: &'static str,
-    bytes: usize,
-    limit: usize,
-) -> Result<(), CallError<E>> {
+fn check_inverse<E: std::error::Error + 'static>(bytes: usize) -> Result<(), CallError<E>> {
+    let limit = INVERSE_BYTES_MAX;
     if bytes + RECORD_HEAD_BYTES <= limit {
         return Ok(());
     }
-    Err(CallError::TooLarge { what, bytes, limit })
+    Err(CallError::TooLarge {
+        what: "inverse",
+        bytes,
+        limit,
+    })
 }

@@ -13,7 +13,7 @@
 //! - `entry`: the bytes of entries;
 //! - `area`: the slots, one for each running transaction that has an entry in the log.
 //!
-//! Source: paper 003, section 2 (Figures 2 to 4), and section 5: "combining the L1 log and the L0
+//! Source: DASDBS paper, section 2 (Figures 2 to 4), and section 5: "combining the L1 log and the L0
 //! log into a single physical file".
 
 pub(crate) mod area;

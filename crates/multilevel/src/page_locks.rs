@@ -9,7 +9,7 @@ const LOOKED_THROUGH_MAX: usize = 16;
 
 /// How a page is held.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Held {
+pub(crate) enum PageLock {
     /// Locked shared.
     Shared,
     /// Locked exclusively, nothing changed yet.
@@ -20,13 +20,13 @@ pub(crate) enum Held {
 
 /// The pages, in the order in which they were first locked.
 #[derive(Debug, Default)]
-pub(crate) struct HeldPages {
-    pages: Vec<(PageId, Held)>,
+pub(crate) struct PageLocks {
+    pages: Vec<(PageId, PageLock)>,
     /// By page its place in `pages`, once they are many.
     places: IntegerMap<u64, usize>,
 }
 
-impl HeldPages {
+impl PageLocks {
     #[inline]
     fn place(&self, page: PageId) -> Option<usize> {
         if self.pages.len() <= LOOKED_THROUGH_MAX {
@@ -38,13 +38,13 @@ impl HeldPages {
 
     /// How a page is held.
     #[inline]
-    pub fn get(&self, page: PageId) -> Option<Held> {
+    pub fn get(&self, page: PageId) -> Option<PageLock> {
         self.place(page).map(|place| self.pages[place].1)
     }
 
     /// Holds a page, or holds it in another way.
     #[inline]
-    pub fn set(&mut self, page: PageId, how: Held) {
+    pub fn set(&mut self, page: PageId, how: PageLock) {
         if let Some(place) = self.place(page) {
             self.pages[place].1 = how;
             return;
@@ -59,7 +59,7 @@ impl HeldPages {
     }
 
     /// All pages.
-    pub fn iter(&self) -> impl Iterator<Item = (PageId, Held)> {
+    pub fn iter(&self) -> impl Iterator<Item = (PageId, PageLock)> {
         self.pages.iter().copied()
     }
 
