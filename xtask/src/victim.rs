@@ -149,7 +149,7 @@ impl Victim {
         let opened = self.setting.open(&self.path)?;
         let database = &opened.database;
         let schema = Schema::of(database)?;
-        if database.read(|view| view.count(schema.branches)) == 0 {
+        if database.read(|view| view.count(schema.branches))? == 0 {
             load(database, &schema, &scale(), |_| {})?;
         }
         if self.recover_only {

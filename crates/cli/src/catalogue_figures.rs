@@ -2,11 +2,12 @@
 
 use crate::output::table::{Sheet, Table};
 use crate::output::units;
-use sardonyx::TableError;
-use sardonyx::storage::page::PAGE_SIZE;
-use sardonyx::storage::store::PageStore;
-use sardonyx::table::catalogue::{Catalogue, Definition, Kind};
-use sardonyx::table::unfinished;
+
+use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::store::PageStore;
+use sardonyx_table::TableError;
+use sardonyx_table::catalogue::{Catalogue, Definition, Kind};
+use sardonyx_table::unfinished;
 use serde::Serialize;
 
 /// Tables, journals and areas, and whether multi-level transactions have not ended.

@@ -8,9 +8,9 @@ use crate::output::units;
 use crate::recovery_figures::RecoveryFigures;
 use crate::target::{Target, dry_run};
 use anyhow::Context;
-use sardonyx::storage::store::PageStore;
-use sardonyx::storage::verify::{self, Severity, Verification, verify_with};
 use sardonyx_mapped::heap::{Heap, Report as HeapReport};
+use sardonyx_storage::store::PageStore;
+use sardonyx_storage::verify::{self, Severity, Verification, verify_with};
 use serde::Serialize;
 use std::io::Write;
 

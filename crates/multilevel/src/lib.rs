@@ -21,7 +21,9 @@ mod error;
 mod frames;
 #[cfg(feature = "harness")]
 pub mod harness;
+mod home;
 pub mod index;
+mod kinds;
 mod nesting;
 pub mod operation;
 mod options;

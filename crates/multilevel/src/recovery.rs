@@ -68,6 +68,7 @@ pub(crate) fn open_undo_area(
     let mut stage = UnitLog {
         frames: Arc::new(Frames::new(store)),
         filling,
+        closed: false,
         commit: engine.commit().clone(),
         checkpoint: engine.checkpoint().clone(),
         counters,

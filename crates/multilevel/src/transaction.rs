@@ -11,6 +11,7 @@ mod compensation;
 
 use crate::changes::Mark;
 use crate::error::{CallError, CommitError, DatabaseError};
+use crate::home::Home;
 use crate::nesting::is_executing;
 use crate::operation::Operation;
 use crate::shared::{HeldUnitLog, Shared};
@@ -75,8 +76,8 @@ pub(crate) struct Progress {
 
 /// A running transaction. Dropping it aborts it.
 pub struct Transaction<'d> {
-    pub(crate) database: &'d Shared,
-    protocol: &'d dyn Protocol,
+    pub(crate) database: Home<'d, Shared>,
+    protocol: Home<'d, dyn Protocol>,
     /// From 1.
     number: u64,
     owner: Owner,
@@ -90,7 +91,11 @@ pub struct Transaction<'d> {
 }
 
 impl<'d> Transaction<'d> {
-    pub(crate) fn new(database: &'d Shared, protocol: &'d dyn Protocol, age: Option<u64>) -> Self {
+    pub(crate) fn new(
+        database: Home<'d, Shared>,
+        protocol: Home<'d, dyn Protocol>,
+        age: Option<u64>,
+    ) -> Self {
         let number = database.next_transaction();
         Transaction {
             database,
@@ -108,7 +113,7 @@ impl<'d> Transaction<'d> {
 
     /// A transaction that had not ended when the database was last open.
     pub(crate) fn loser(database: &'d Shared, entries: Vec<(u64, u32, Vec<u8>)>) -> Self {
-        let transaction = Transaction::new(database, &Ordered, None);
+        let transaction = Transaction::new(database.into(), Home::Borrowed(&Ordered), None);
         let completed = entries
             .into_iter()
             .map(|(sequence, operation, bytes)| Completed {
@@ -216,8 +221,8 @@ impl<'d> Transaction<'d> {
         asker: Asker,
         workspace: Workspace,
     ) -> Subtransaction<'_> {
-        let (protocol, locked) = (self.protocol, &self.locked);
-        let (database, number) = (self.database, self.number);
+        let (protocol, locked) = (&*self.protocol, &self.locked);
+        let (database, number) = (&*self.database, self.number);
         Subtransaction::new(
             database, protocol, purpose, number, asker, locked, workspace,
         )
@@ -229,7 +234,7 @@ impl<'d> Transaction<'d> {
     }
 
     /// The log, in its turn.
-    pub(crate) fn unit_log(&self) -> HeldUnitLog<'d> {
+    pub(crate) fn unit_log(&self) -> HeldUnitLog<'_> {
         self.database.stage()
     }
 
@@ -246,7 +251,7 @@ impl<'d> Transaction<'d> {
             self.abort_now()?;
             return Err(CommitError::Deadlock);
         }
-        let database = self.database;
+        let database = &*self.database;
         if let Err(error) = database.check() {
             self.abort_now()?;
             return Err(DatabaseError::from(error).into());

@@ -26,6 +26,7 @@ use crate::unit_log::reserve::{Growth, PageReserve};
 use crate::unit_log::spheres::Unwritten;
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::checkpoint::CheckpointStage;
+use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::seal::GroupBuilder;
@@ -43,6 +44,8 @@ const SEQUENCES_RESERVED: u64 = 1 << 40;
 pub(crate) struct UnitLog {
     pub frames: Arc<Frames>,
     pub filling: OpenGroup,
+    /// Nothing is appended any more.
+    pub closed: bool,
     pub commit: Arc<LogWriter>,
     pub checkpoint: Arc<CheckpointStage>,
     pub counters: Arc<Counters>,
@@ -102,6 +105,9 @@ impl UnitLog {
 
     #[inline]
     fn admit_as(&mut self, admission: Admission) -> Result<(), DatabaseError> {
+        if self.closed {
+            return Err(LogError::Closed.into());
+        }
         Ok(self.filling.admit_or_wait(admission, &self.checkpoint)?)
     }
 

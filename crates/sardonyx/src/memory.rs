@@ -5,17 +5,24 @@ use crate::{Durability, Error, Options, Statistics};
 use sardonyx_mapped::{RunError, Segment};
 use std::path::Path;
 
-pub use sardonyx_mapped::heap::{Heap, Root};
-pub use sardonyx_mapped::memory::PlainMemory;
-pub use sardonyx_mapped::mechanism::{Access, MechanismKind};
-pub use sardonyx_mapped::place::{P, Slice};
-pub use sardonyx_mapped::resident::Resident;
+pub use resident::*;
+pub use sardonyx_derive::ResidentInMemory as Resident;
 /// A range of bytes that grows: what a transaction and a snapshot are, and [`PlainMemory`].
 pub use sardonyx_mapped::Memory as MemoryRange;
+pub use sardonyx_mapped::heap::{Heap, Root};
+pub use sardonyx_mapped::mechanism::{Access, MechanismKind};
+pub use sardonyx_mapped::memory::PlainMemory;
+pub use sardonyx_mapped::place::{P, Slice};
 pub use sardonyx_mapped::{
     Begin, MemoryAccess, Savepoint, Session, SlowReader, Snapshot, Statistics as MemoryStatistics,
     StoppedProcess, Transaction,
 };
+
+/// Where the derive finds the trait.
+#[doc(hidden)]
+pub mod resident {
+    pub use sardonyx_mapped::resident::Resident;
+}
 
 /// A database that is open as memory: transactions are ordinary loads and stores, and several processes
 /// share it, without a server. Cloning it makes another handle.
@@ -25,7 +32,6 @@ pub use sardonyx_mapped::{
 /// use sardonyx::Memory;
 ///
 /// #[derive(Clone, Copy, Resident)]
-/// #[resident(crate = sardonyx::memory)]
 /// #[repr(C)]
 /// struct Account {
 ///     id: u64,
@@ -154,7 +160,7 @@ impl Memory {
     /// # memory.run(|tx| Ok(tx.grow_to(8192)?))?;
     /// # let counter: P<u64> = P::from_offset(4096);
     /// let mut session = memory.begin()?;
-    /// session.with_running(|tx| tx.write(counter, &7))??;
+    /// session.with_running(|tx| tx.write(counter, 7))??;
     /// let position = session.commit()?;
     /// memory.ticket(position).wait()?; // on stable storage
     /// # assert_eq!(memory.snapshot()?.read(counter)?, 7);

@@ -211,6 +211,18 @@ impl Options {
         Tables::open_with(disk, self)
     }
 
+    /// An older name.
+    #[doc(hidden)]
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Tables, Error> {
+        self.open_tables(path)
+    }
+
+    /// An older name.
+    #[doc(hidden)]
+    pub fn open_on(self, disk: Arc<dyn Disk>) -> Result<Tables, Error> {
+        self.open_tables_on(disk)
+    }
+
     /// A thread that the system cannot start would be noticed in the middle of opening.
     fn check_shape(&self) -> Result<(), OpenError> {
         let Shape::Pipelined {
@@ -293,7 +305,10 @@ mod memory {
 
         /// Who is told when a snapshot keeps many old versions. Called by the writer, in its commit: it
         /// must be quick and must not use the memory.
-        pub fn on_slow_reader(mut self, told: impl Fn(&SlowReader) + Send + Sync + 'static) -> Self {
+        pub fn on_slow_reader(
+            mut self,
+            told: impl Fn(&SlowReader) + Send + Sync + 'static,
+        ) -> Self {
             self.memory = self.memory.on_slow_reader(told);
             self
         }
@@ -376,7 +391,9 @@ mod operations {
         /// program, or was in the one that had the database before, has to be; those of the ready types
         /// are.
         pub fn register<O: Recorded>(mut self) -> Self {
-            self.operations.registered.push(|options| options.register::<O>());
+            self.operations
+                .registered
+                .push(|options| options.register::<O>());
             self
         }
 

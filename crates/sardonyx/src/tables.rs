@@ -1,5 +1,6 @@
 //! Tables: transactions one at a time, on typed records.
 
+use crate::error::Typed;
 use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Options, Statistics};
 use sardonyx_base::sync::futex::Mutex;
@@ -29,15 +30,6 @@ pub struct Tables {
     recovery: RecoveryReport,
     rebuild: RebuildReport,
     procedures: Mutex<HashSet<String>>,
-}
-
-/// An error of the program's own type, or the engine's, converted to it.
-struct Typed<E>(E);
-
-impl<E: From<Error>> From<SerialError> for Typed<E> {
-    fn from(error: SerialError) -> Self {
-        Typed(E::from(error.into()))
-    }
 }
 
 impl Tables {
@@ -250,7 +242,7 @@ impl Tables {
 
     /// Takes a checkpoint and waits for it, so that the next recovery starts from here.
     pub fn checkpoint(&self) -> Result<(), Error> {
-        Ok(self.kernel.take_checkpoint()?)
+        Ok(self.kernel.checkpoint()?)
     }
 
     /// Whether a checkpoint is being written right now.

@@ -86,7 +86,9 @@ impl<T> Future for Ticket<T> {
             #[cfg(feature = "memory")]
             Source::Memory(ticket, value) => Pin::new(ticket).poll(context).map(|durable| {
                 durable?;
-                Ok(value.take().expect("a ticket is not polled after it was ready"))
+                Ok(value
+                    .take()
+                    .expect("a ticket is not polled after it was ready"))
             }),
         }
     }

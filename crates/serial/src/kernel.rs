@@ -465,7 +465,7 @@ impl Kernel {
     }
 
     /// Takes a checkpoint of everything that is durable now, and waits for it.
-    pub fn take_checkpoint(&self) -> Result<(), SerialError> {
+    pub fn checkpoint(&self) -> Result<(), SerialError> {
         self.flush()?;
         let open = self.open.lock();
         if open.is_none() {

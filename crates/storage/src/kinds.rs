@@ -23,7 +23,7 @@ impl RoomError for DiskError {
 impl RoomError for StoreError {
     fn kind(&self) -> Kind {
         match self {
-            StoreError::Memory { .. } => Error::System,
+            StoreError::Memory { .. } | StoreError::AddressSpace { .. } => Error::System,
             StoreError::Full { .. } => Error::Full,
         }
     }

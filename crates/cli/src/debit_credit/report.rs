@@ -3,7 +3,6 @@
 use super::Configuration;
 use super::plan::Plan;
 use crate::recovery_figures::RecoveryFigures;
-use sardonyx::storage::checkpoint::CheckpointTotals;
 use sardonyx::{Durability, GroupPolicy, Statistics};
 use sardonyx_lab::debit_credit::model::Sums;
 use sardonyx_lab::debit_credit::proof::Proof;
@@ -12,6 +11,7 @@ use sardonyx_lab::debit_credit::run::{Mode, Outcome, Slice, Until};
 use sardonyx_lab::floor::{BarePipeline, SyncLatency};
 use sardonyx_lab::responses::Summary;
 use sardonyx_standby::Lag;
+use sardonyx_storage::checkpoint::CheckpointTotals;
 use serde::Serialize;
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 use crate::output::Output;
 use crate::output::table::Sheet;
 use crate::output::units;
-use sardonyx::storage::manifest::Manifest;
+use sardonyx_storage::manifest::Manifest;
 use serde::Serialize;
 use std::io::Write;
 
