@@ -2,12 +2,15 @@
 //! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
 //! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
 //! `torture-power` cuts the power below the file system under all of these; `torture-damage` damages
-//! files; `explore` crashes the simulated disk for as many seeds as you give.
+//! files; `explore` crashes the simulated disk for as many seeds as you give. And short checks that CI
+//! runs, too: `check-docs`.
 
 mod abuse;
+mod check_docs;
 mod complex_torture;
 mod damage_torture;
 mod explore;
+mod fuzz;
 mod judge;
 mod mapped_torture;
 mod multilevel_operations;
@@ -52,8 +55,12 @@ enum Command {
     /// Abuses the library's face by sequences drawn from seeds: forks, panics, calls inside transactions,
     /// extremes; a hang is a failure.
     Abuse(abuse::Abuse),
+    /// Checks the documents: tables, relative links and anchors, names of files and of invariants' tests.
+    CheckDocs(check_docs::CheckDocs),
     /// Crashes random transactions on the simulated disk.
     Explore(explore::Explore),
+    /// Gives arbitrary bytes to every decoder of bytes from a disk, a network or a user.
+    Fuzz(fuzz::Fuzz),
     /// The process that torture kills.
     #[command(hide = true)]
     Victim(victim::Victim),
@@ -82,7 +89,9 @@ fn main() -> anyhow::Result<()> {
         Command::Torture(torture) => torture.run(),
         Command::TortureDamage(torture) => torture.run(),
         Command::Abuse(abuse) => abuse.run(),
+        Command::CheckDocs(check) => check.run(),
         Command::Explore(explore) => explore.run(),
+        Command::Fuzz(fuzz) => fuzz.run(),
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),
         Command::MappedVictim(victim) => victim.run(),

@@ -2,12 +2,10 @@
 
 use crate::output::table::{Sheet, Table};
 use crate::output::units;
-
+use sardonyx_storage::catalogue::unfinished;
+use sardonyx_storage::catalogue::{Catalogue, CatalogueError, Definition, Kind};
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::TableError;
-use sardonyx_table::catalogue::{Catalogue, Definition, Kind};
-use sardonyx_table::unfinished;
 use serde::Serialize;
 
 /// Tables, journals and areas, and whether multi-level transactions have not ended.
@@ -67,7 +65,7 @@ impl CatalogueFigures {
     ///
     /// # Errors
     /// If the catalogue is not sound.
-    pub fn of_store(store: &mut PageStore) -> Result<Option<Self>, TableError> {
+    pub fn of_store(store: &mut PageStore) -> Result<Option<Self>, CatalogueError> {
         if !Catalogue::is_in(store.bytes()) {
             return Ok(None);
         }
@@ -78,7 +76,7 @@ impl CatalogueFigures {
     /// What to say of unfinished transactions, if there are any.
     pub fn warning(&self) -> Option<String> {
         let transactions = self.unfinished_transactions;
-        let error = TableError::Unfinished { transactions };
+        let error = CatalogueError::Unfinished { transactions };
         (transactions > 0).then(|| error.to_string())
     }
 

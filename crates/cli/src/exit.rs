@@ -12,6 +12,7 @@ use sardonyx_simulation::load::LoadError;
 use sardonyx_simulation::parameters::read::ParameterError;
 use sardonyx_simulation::search::SearchError;
 use sardonyx_simulation::sweep::SweepError;
+use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::disk::DiskError;
 use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::journal::JournalError;
@@ -136,6 +137,9 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(SegmentError::Open(error)) = cause.downcast_ref::<SegmentError>() {
         return Some(of_open(error));
     }
+    if let Some(error) = cause.downcast_ref::<CatalogueError>() {
+        return Some(of_catalogue(error));
+    }
     if let Some(error) = cause.downcast_ref::<TableError>() {
         return Some(of_table(error));
     }
@@ -184,7 +188,8 @@ fn of_database(error: &Error) -> Exit {
         .or_else(|| error.downcast_ref().map(of_recovery))
         .or_else(|| error.downcast_ref().map(of_journal))
         .or_else(|| error.downcast_ref().map(of_log))
-        .or_else(|| error.downcast_ref().map(of_table));
+        .or_else(|| error.downcast_ref().map(of_table))
+        .or_else(|| error.downcast_ref().map(of_catalogue));
     of_its_cause.unwrap_or(Exit::Failed)
 }
 
@@ -202,7 +207,15 @@ fn of_open(error: &OpenError) -> Exit {
 
 fn of_table(error: &TableError) -> Exit {
     match error {
-        TableError::Catalogue { .. } | TableError::DamagedTable { .. } => Exit::Found,
+        TableError::Catalogue(error) => of_catalogue(error),
+        TableError::DamagedTable { .. } => Exit::Found,
+        _ => Exit::Failed,
+    }
+}
+
+fn of_catalogue(error: &CatalogueError) -> Exit {
+    match error {
+        CatalogueError::Damaged { .. } => Exit::Found,
         _ => Exit::Failed,
     }
 }

@@ -3,10 +3,10 @@
 
 use sardonyx::{Database, Error, record};
 use sardonyx_mapped::{self as mapped, Memory};
+use sardonyx_storage::catalogue::unfinished;
+use sardonyx_storage::catalogue::{Catalogue, UNDO_AREA};
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::catalogue::{Catalogue, UNDO_AREA};
-use sardonyx_table::unfinished;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

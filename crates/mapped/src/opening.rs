@@ -11,6 +11,7 @@ use crate::process_state::{DurableLog, Policies, ProcessState};
 use crate::shared::region::{Region, RegionSize};
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::{Condvar, Mutex};
+use sardonyx_storage::catalogue::unfinished;
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::{OpenError, StorageOptions};
 use sardonyx_storage::manifest::Manifest;
@@ -19,7 +20,6 @@ use sardonyx_storage::shared::{
     Custodian, FirstOpening, LogLeader, SharedLock, SharedLogError, SharedLogState, SharedMemory,
     join, lock_opening, open_first, record_end,
 };
-use sardonyx_table::unfinished;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -4,8 +4,8 @@
 
 use crate::pages::{Area, Stop};
 use crate::undo::UNDO_AREA;
+use sardonyx_storage::catalogue::{Catalogue, Extent, Kind};
 use sardonyx_storage::page::PageId;
-use sardonyx_table::catalogue::{Catalogue, Extent, Kind};
 
 /// The areas at one moment. Areas only grow, so an older one is right in what it has.
 #[derive(Debug, Default)]

@@ -3,10 +3,10 @@
 use crate::pages::Stop;
 use crate::undo::UndoDamage;
 use sardonyx_base::process::{FORKED, Forked};
+use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::engine;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
-use sardonyx_table::TableError;
 use std::error::Error;
 
 /// Why a database cannot be opened, or the engine cannot go on.
@@ -16,9 +16,9 @@ pub enum DatabaseError {
     /// The storage cannot be opened.
     #[error(transparent)]
     Open(#[from] engine::OpenError),
-    /// The catalogue is damaged, or there is no room in it.
+    /// The catalogue is damaged, says otherwise, or has no room.
     #[error(transparent)]
-    Table(#[from] TableError),
+    Catalogue(#[from] CatalogueError),
     /// The undo area is damaged.
     #[error(transparent)]
     Undo(#[from] UndoDamage),
@@ -216,8 +216,8 @@ impl From<StoreError> for Stop {
     }
 }
 
-impl From<TableError> for Stop {
-    fn from(error: TableError) -> Stop {
+impl From<CatalogueError> for Stop {
+    fn from(error: CatalogueError) -> Stop {
         let reason = error.to_string();
         Stop::Full { reason }
     }

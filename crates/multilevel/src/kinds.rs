@@ -52,7 +52,7 @@ impl RoomError for DatabaseError {
     fn kind(&self) -> Kind {
         match self {
             DatabaseError::Open(error) => error.kind(),
-            DatabaseError::Table(error) => error.kind(),
+            DatabaseError::Catalogue(error) => error.kind(),
             DatabaseError::Undo(error) => error.kind(),
             DatabaseError::Log(error) => error.kind(),
             DatabaseError::Store(error) => error.kind(),
@@ -73,7 +73,7 @@ impl RoomError for DatabaseError {
     fn into_error(self) -> Error {
         match self {
             DatabaseError::Open(error) => error.into(),
-            DatabaseError::Table(error) => error.into(),
+            DatabaseError::Catalogue(error) => error.into(),
             DatabaseError::Undo(error) => error.into(),
             DatabaseError::Log(error) => error.into(),
             DatabaseError::Store(error) => error.into(),

@@ -19,6 +19,9 @@ pub mod counter;
 mod database;
 mod error;
 mod frames;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 #[cfg(feature = "harness")]
 pub mod harness;
 mod home;

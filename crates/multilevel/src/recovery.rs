@@ -29,11 +29,11 @@ use crate::unit_log::UnitLog;
 use crate::unit_log::reserve::{Growth, PageReserve};
 use crate::unit_log::spheres::Unwritten;
 use sardonyx_base::hash::IntegerMap;
+use sardonyx_storage::catalogue::{Catalogue, Extent};
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::page::PageId;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::catalogue::{Catalogue, Extent};
 use std::sync::Arc;
 
 /// What the undo pass did.

@@ -25,6 +25,7 @@ use crate::undo::format::Header;
 use crate::unit_log::reserve::{Growth, PageReserve};
 use crate::unit_log::spheres::Unwritten;
 use sardonyx_base::hash::IntegerMap;
+use sardonyx_storage::catalogue::{Catalogue, Write};
 use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::log::open_group::OpenGroup;
@@ -33,7 +34,6 @@ use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::log::writer::LogWriter;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
-use sardonyx_table::catalogue::{Catalogue, Write};
 use std::sync::Arc;
 
 /// Sequence numbers are reserved in the database so many at a time.

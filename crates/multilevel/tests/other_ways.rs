@@ -5,10 +5,10 @@ mod common;
 
 use common::{Add, open, options, ways};
 use sardonyx_multilevel::Strategy;
+use sardonyx_storage::catalogue::{CatalogueError, Kind, UNDO_AREA};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
-use sardonyx_table::catalogue::{Kind, UNDO_AREA};
 use sardonyx_table::{TableError, TableSpace};
 use std::sync::Arc;
 
@@ -53,7 +53,10 @@ fn unfinished_transactions_are_refused_until_they_are_undone() {
         let disk = disk.restart(Faults::default());
         for _ in 0..2 {
             let refused = as_tables(&disk).map(|_| ()).unwrap_err();
-            let two = matches!(refused, TableError::Unfinished { transactions: 2 });
+            let two = matches!(
+                refused,
+                TableError::Catalogue(CatalogueError::Unfinished { transactions: 2 })
+            );
             assert!(two, "{way:?}: {refused}");
         }
         let (database, _) = open(way, &disk).unwrap();

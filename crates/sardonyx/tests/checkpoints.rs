@@ -83,6 +83,30 @@ fn i6_a_checkpoint_on_demand_leaves_nothing_to_redo_and_frees_the_log() {
 }
 
 #[test]
+fn a_program_that_writes_a_little_and_closes_leaves_little_to_redo_to_the_next() {
+    const MUCH_BYTES: u64 = 32 << 10;
+    in_every_shape(|shape| {
+        let mut disk = SimulatedDisk::new(1, Faults::default());
+        let options = || options(shape).checkpoint_interval_bytes(8 * MUCH_BYTES);
+        let mut written = 0;
+        for life in 0..26 {
+            let opened = Opened::on(&disk, options()).expect("opens");
+            let recovery = opened.database.recovery();
+            let redone = recovery.redo_end.lsn.0 - recovery.redo_start.lsn.0;
+            // Three lives write more than that: what a close leaves, the next one adds to.
+            assert!(redone < MUCH_BYTES, "{shape:?}, life {life}: {redone}");
+            for n in 0..4 {
+                opened.put(life * 4 + n, n).expect("durable");
+            }
+            written = recovery.redo_end.lsn.0;
+            opened.database.close().expect("closes");
+            disk = disk.restart(Faults::default());
+        }
+        assert!(written > 8 * MUCH_BYTES, "it was more than an interval");
+    });
+}
+
+#[test]
 fn checkpoints_on_demand_and_transactions_of_several_threads() {
     in_every_threaded_shape(|shape| {
         let disk = SimulatedDisk::new(1, Faults::default());

@@ -5,6 +5,7 @@ mod common;
 
 use common::{Item, Note, Opened, SHAPES, in_every_shape, options};
 use sardonyx::{Database, Error, GroupLimits, JournalRow, Options, Shape, Table, record, zerocopy};
+use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::OpenError;
 use sardonyx_table::TableError;
@@ -265,7 +266,10 @@ fn another_layout_and_a_foreign_handle_are_refused() {
                 panic!("{error}")
             };
             assert!(
-                matches!(*table, TableError::LayoutDiffers { .. }),
+                matches!(
+                    *table,
+                    TableError::Catalogue(CatalogueError::LayoutDiffers { .. })
+                ),
                 "{error}"
             );
         };

@@ -7,11 +7,10 @@ use common::in_every_shape;
 use sardonyx::{Database, Error, Options, Shape, record};
 use sardonyx_mapped::heap::HeapError;
 use sardonyx_mapped::{self as mapped, Heap, Memory, MemoryAccess, P};
+use sardonyx_storage::catalogue::unfinished;
+use sardonyx_storage::catalogue::{Catalogue, CatalogueError, UNDO_AREA};
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::TableError;
-use sardonyx_table::catalogue::{Catalogue, UNDO_AREA};
-use sardonyx_table::unfinished;
 use std::path::Path;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -152,7 +151,7 @@ fn what_may_still_be_undone_is_read_by_no_other_way() {
             let refused = open(shape, directory.path()).map(|_| ()).unwrap_err();
             assert!(matches!(
                 refused.downcast_ref(),
-                Some(TableError::Unfinished { transactions: 2 })
+                Some(CatalogueError::Unfinished { transactions: 2 })
             ));
             let said =
                 "2 unfinished multi-level transactions: open it with the multi-level way first";

@@ -81,6 +81,9 @@ mod error;
 #[cfg(test)]
 mod exploration;
 mod fetch;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod leftovers;
 mod options;
 mod primary;

@@ -1,7 +1,7 @@
 //! The standby's storage: an ordinary database's directory with the primary's identity, whose log is
 //! appended to with the groups that the primary sends, and whose checkpointers are fed from there.
 //!
-//! A group is written as it was received, but for [`GroupHeader::durable_number`]: that speaks of
+//! A group is written as it was received, but for its `durable_number`: that speaks of
 //! the disk that the group is on, so here it says what *this* disk had durably. So any number of
 //! groups can be written with one sync, and a crash between them is the log's end and not damage
 //! (I4).
@@ -19,17 +19,16 @@ use crate::protocol::{Hello, Progress, Refusal};
 use bytes::Bytes;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_base::sync::thread::JoinHandle;
-use sardonyx_storage::checkpoint::{CheckpointError, CheckpointInterval, CheckpointStage};
+use sardonyx_storage::checkpoint::{CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::{OpenError, create_database};
 use sardonyx_storage::log::feed::Feed;
-use sardonyx_storage::log::group::GroupHeader;
 use sardonyx_storage::log::pool::{BufferPool, DurableGroup};
 use sardonyx_storage::log::reader::group_before;
 use sardonyx_storage::log::seal::SealedGroup;
 use sardonyx_storage::log::segment::{LogPin, Segments};
-use sardonyx_storage::log::supply::SegmentSupply;
-use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
+use sardonyx_storage::log::supply::{Admission, SegmentSupply};
+use sardonyx_storage::log::{LogError, LogPosition, Lsn};
 use sardonyx_storage::manifest::{Manifest, ManifestError};
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
 use sardonyx_storage::supervisor::{Supervisor, join};
@@ -120,8 +119,7 @@ impl Store {
         let segments = Segments::open(disk.clone(), layout, needed_from, segments_max)?;
         let segments = Arc::new(segments);
         let room = Arc::new(SegmentSupply::new(segments.clone(), options.threaded));
-        room.advance(end.lsn);
-        segments.prepare_for_opening(end.lsn, 0)?;
+        room.prepare_for_opening(end, 0)?;
         let checkpointers = recovered.checkpointers;
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let log_bytes = segments_max * layout.segment_bytes;
@@ -192,8 +190,8 @@ impl Store {
         if !self.threaded {
             return;
         }
-        let room = self.room.clone();
-        self.spawn("standby-log-room".into(), move || room.run());
+        let (room, stage) = (self.room.clone(), self.stage.clone());
+        self.spawn("standby-log-supply".into(), move || room.run(&*stage));
         for stripe in 0..self.stage.stripes() {
             let stage = self.stage.clone();
             self.spawn(format!("standby-checkpoint-{stripe}"), move || {
@@ -296,15 +294,18 @@ impl Store {
         outcome.map(|()| writing.end.position)
     }
 
+    /// Waits until a group may be written at `lsn`, which follows the durable log.
     fn wait_for_room(&self, lsn: Lsn) -> Result<(), StandbyError> {
-        let durable = self.log_end().position;
-        let make_room = || {
-            let full = |error: Arc<CheckpointError>| LogError::Full {
-                reason: error.to_string().into(),
-            };
-            self.stage.free_some(durable).map_err(full)
+        let at = LogPosition {
+            lsn,
+            ..self.log_end().position
         };
-        Ok(self.room.wait_for_room(lsn, make_room)?)
+        let drive = || {
+            self.stage.work_off();
+            Ok(())
+        };
+        let (whole, stage) = (Admission::Whole, &*self.stage);
+        Ok(self.room.wait_for_room(whole, at, stage, drive)?)
     }
 
     /// The group of these bytes, if it follows here.
@@ -319,7 +320,7 @@ impl Store {
                 return Err(StandbyError::NoGroup { bytes, expected });
             }
         };
-        match check_chain(group.header(), next, self.manifest.log_layout()) {
+        match group.check_follows(self.manifest.log_layout(), next) {
             Ok(()) => Ok(group),
             Err(reason) => {
                 let (number, expected) = (group.header().number, next.group);
@@ -357,7 +358,7 @@ impl Store {
             Some(pin) => pin.advance(last.lsn),
             None => writing.pin = self.segments.pin(last.lsn),
         }
-        self.room.advance(writing.end.position.lsn);
+        self.room.advance(writing.end.position);
         for group in ready.drain(..) {
             let group = Arc::new(DurableGroup::new(group, self.pool.clone()));
             self.feeds.iter().for_each(|feed| feed.push(group.clone()));
@@ -464,37 +465,6 @@ fn record_end(
         ..manifest.clone()
     };
     manifest.write(disk)
-}
-
-/// Whether a group may stand at the end of a log; else why not.
-fn check_chain(
-    header: &GroupHeader,
-    next: LogPosition,
-    layout: LogLayout,
-) -> Result<(), &'static str> {
-    if header.identity != layout.identity {
-        return Err("it is of another database");
-    }
-    if header.number != next.group {
-        return Err("it is not the next one");
-    }
-    if header.first_transaction != next.transactions {
-        return Err("it counts other transactions before it");
-    }
-    if header.incarnation < next.incarnation {
-        return Err("it is of an earlier incarnation than the group before it");
-    }
-    let on_disk = header.bytes_on_disk() as u64;
-    let offset = layout.offset_in_segment(next.lsn);
-    let place = if offset + on_disk <= layout.segment_bytes {
-        next.lsn
-    } else {
-        layout.segment_start(layout.segment_of(next.lsn) + 1)
-    };
-    if header.lsn != place || on_disk > layout.segment_bytes {
-        return Err("its place is not the log's end");
-    }
-    Ok(())
 }
 
 fn check_limits(manifest: &Manifest, options: &StandbyOptions) -> Result<(), StandbyError> {

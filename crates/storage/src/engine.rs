@@ -34,6 +34,9 @@ use std::sync::Arc;
 /// The advisory lock's file.
 pub const LOCK_FILE: &str = "LOCK";
 
+/// For how long a close works at a checkpoint, unless it is told otherwise.
+pub const CLOSING_CHECKPOINT: std::time::Duration = std::time::Duration::from_secs(10);
+
 /// How to open a database's storage. The first four are fixed when the database is made.
 #[derive(Clone, Debug)]
 pub struct StorageOptions {
@@ -65,6 +68,9 @@ pub struct StorageOptions {
     pub limits: GroupLimits,
     /// Whether logging and checkpointing have threads of their own.
     pub threaded: bool,
+    /// For how long a close may finish a checkpoint, or take one if there is much to redo; zero for
+    /// none.
+    pub closing_checkpoint: std::time::Duration,
     /// Threads for recovery.
     pub workers: usize,
     /// Where the checkpoints are taken.
@@ -87,6 +93,7 @@ impl Default for StorageOptions {
             policy: GroupPolicy::Adaptive,
             limits: GroupLimits::default(),
             threaded: true,
+            closing_checkpoint: CLOSING_CHECKPOINT,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             checkpoint: CheckpointPlace::Local,
         }
@@ -265,14 +272,15 @@ impl Engine {
             let (commit, source) = (self.commit.clone(), source.clone());
             self.spawn(format!("logging-{n}"), move || commit.run(&*source));
         }
-        let room = self.commit.room().clone();
-        self.spawn("log-room", move || room.run());
+        let (room, checkpoint) = (self.commit.room().clone(), self.checkpoint.clone());
+        self.spawn("log-supply", move || room.run(&*checkpoint));
         for stripe in 0..self.checkpoint.stripes() {
             let checkpoint = self.checkpoint.clone();
             self.spawn(format!("checkpoint-{stripe}"), move || {
                 checkpoint.run(stripe)
             });
         }
+        self.checkpoint.settle_after_opening(self.commit.durable());
         if let CheckpointPlace::Standby(standby) = &self.options.checkpoint {
             let standby = standby.clone();
             let (disk, manifest) = (self.disk.clone(), self.manifest.clone());
@@ -324,11 +332,14 @@ impl Engine {
         std::mem::forget((self.commit.clone(), self.checkpoint.clone()));
     }
 
-    /// Records the durable log's end in the manifest, so that the next opening notices if log before it
-    /// is lost: for closing in order. If that fails nothing is lost but this: the end that was recorded
+    /// Ends the log in order: leaves little to redo ([`CheckpointStage::settle`]), and records the
+    /// durable log's end in the manifest, so that the next opening notices if log before it is lost. If
+    /// that fails nothing is lost but this: the end that was recorded
     /// at the opening stays.
     pub fn record_end(&mut self) {
         let log_end = self.commit.durable();
+        self.checkpoint
+            .settle(log_end, self.options.closing_checkpoint);
         let manifest = Manifest {
             log_end,
             ..self.manifest.clone()
@@ -401,8 +412,7 @@ impl Parts {
             segments_max,
         )?);
         let room = Arc::new(SegmentSupply::new(segments.clone(), options.threaded));
-        room.advance(end.lsn);
-        segments.prepare_for_opening(end.lsn, options.segments_prepared(layout))?;
+        room.prepare_for_opening(end, options.segments_prepared(layout))?;
         let feeds: Vec<_> = checkpointers
             .iter()
             .map(|_| Arc::new(Feed::default()))

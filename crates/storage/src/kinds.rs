@@ -1,5 +1,6 @@
 //! What a user can do about an error of this room: the kind of each.
 
+use crate::catalogue::CatalogueError;
 use crate::checkpoint::{CheckpointError, RemoteError};
 use crate::disk::DiskError;
 use crate::engine::OpenError;
@@ -156,6 +157,16 @@ impl RoomError for SharedLogError {
         match self {
             SharedLogError::Log(error) => error.into(),
             error => error.kind()(error.into()),
+        }
+    }
+}
+
+impl RoomError for CatalogueError {
+    fn kind(&self) -> Kind {
+        match self {
+            CatalogueError::Limit { .. } => Error::Limit,
+            CatalogueError::Damaged { .. } => Error::Damaged,
+            _ => Error::Refused,
         }
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Source: Li & Naughton, *Multiprocessor Main Memory Transaction Processing*, section 2.
 
+pub mod catalogue;
 pub mod checkpoint;
 pub mod disk;
 pub mod engine;

@@ -1,5 +1,6 @@
-//! Everything that is read back from a disk: what was written reads back, and arbitrary bytes, or
-//! valid bytes with changes, give a value or an error but never a panic (I4).
+//! Everything that is read back from a disk: values of every kind read back as they were written, and
+//! a change of the bytes is noticed (I4). Arbitrary bytes, and changes behind a right checksum, are the
+//! fuzz targets' (`fuzz/`).
 
 use proptest::collection::vec;
 use proptest::prelude::*;

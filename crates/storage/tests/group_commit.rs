@@ -12,7 +12,7 @@ use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::{SealedGroup, Sequencer};
 use sardonyx_storage::log::segment::Segments;
-use sardonyx_storage::log::supply::SegmentSupply;
+use sardonyx_storage::log::supply::{Admission, FreesLog, SegmentSupply};
 use sardonyx_storage::log::writer::{GroupSource, LogWriter};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::page::Address;
@@ -29,6 +29,18 @@ const LAYOUT: LogLayout = LogLayout {
 struct Stage {
     filling: Mutex<OpenGroup>,
     commit: Arc<LogWriter>,
+}
+
+/// Nobody takes checkpoints.
+struct NoCheckpoints;
+
+impl FreesLog for NoCheckpoints {
+    fn want(&self, _: LogPosition) -> bool {
+        false
+    }
+    fn obstacle(&self) -> Option<Arc<str>> {
+        None
+    }
 }
 
 impl GroupSource for Stage {
@@ -71,9 +83,11 @@ impl Stage {
             let mut filling = self.filling.lock();
             while let Err(refusal) = filling.admit() {
                 match refusal {
-                    sardonyx_storage::log::open_group::Refusal::NoRoom(at) => {
+                    sardonyx_storage::log::open_group::Refusal::NoRoom(_) => {
                         filling.hand_over();
-                        self.commit.room().wait_for_room(at, || Ok(false))?;
+                        let (whole, at) = (Admission::Whole, filling.next());
+                        let room = self.commit.room();
+                        room.wait_for_room(whole, at, &NoCheckpoints, || Ok(()))?;
                     }
                     sardonyx_storage::log::open_group::Refusal::Log(error) => return Err(error),
                 }
@@ -94,7 +108,7 @@ impl Stage {
             for _ in 0..2 {
                 scope.spawn(|| self.commit.run(&**self));
             }
-            scope.spawn(|| self.commit.room().run());
+            scope.spawn(|| self.commit.room().run(&NoCheckpoints));
             let outcome = body();
             self.commit.close();
             self.commit.room().close();

@@ -16,7 +16,7 @@ use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::seal::{SealedGroup, Sequencer};
 use sardonyx_storage::log::segment::Segments;
-use sardonyx_storage::log::supply::SegmentSupply;
+use sardonyx_storage::log::supply::{Admission, FreesLog, SegmentSupply};
 use sardonyx_storage::log::writer::{GroupSource, LogWriter};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::page::Address;
@@ -71,6 +71,18 @@ const USUAL: Scenario = Scenario {
     },
 };
 
+/// The log's consumer frees what it has seen, asked or not.
+struct Consumer;
+
+impl FreesLog for Consumer {
+    fn want(&self, _: LogPosition) -> bool {
+        true
+    }
+    fn obstacle(&self) -> Option<Arc<str>> {
+        None
+    }
+}
+
 impl Stage {
     fn new(scenario: Scenario) -> Arc<Stage> {
         let simulated = SimulatedDisk::new(1, scenario.faults);
@@ -107,15 +119,20 @@ impl Stage {
         })
     }
 
+    fn wait_for_room(&self, at: LogPosition) -> Result<(), LogError> {
+        let room = self.commit.room();
+        room.wait_for_room(Admission::Whole, at, &Consumer, || Ok(()))
+    }
+
     /// Runs one transaction. Returns its group.
     fn execute(&self) -> Result<u64, LogError> {
         let group = {
             let mut filling = self.filling.lock();
             while let Err(refusal) = filling.admit() {
                 match refusal {
-                    Refusal::NoRoom(at) => {
+                    Refusal::NoRoom(_) => {
                         filling.hand_over();
-                        self.commit.room().wait_for_room(at, || Ok(false))?;
+                        self.wait_for_room(filling.next())?;
                     }
                     Refusal::Log(error) => return Err(error),
                 }
@@ -163,10 +180,10 @@ impl Stage {
                     "the feed keeps the log's order"
                 );
                 next += 1;
-                let lsn = group.header().lsn;
+                let position = group.header().position_before();
                 drop(group);
-                self.commit.segments().free_before(lsn);
-                self.commit.room().freed();
+                self.commit.segments().free_before(position.lsn);
+                self.commit.room().freed(position);
             }
             if closed {
                 return next - 1;
@@ -186,7 +203,7 @@ impl Stage {
             for _ in 0..self.commit.limits().depth {
                 threads.push(self.start(|stage| stage.commit.run(stage)));
             }
-            threads.push(self.start(|stage| stage.commit.room().run()));
+            threads.push(self.start(|stage| stage.commit.room().run(&Consumer)));
         }
         let stage = self.clone();
         let consumer = thread::spawn(move || stage.consume());
@@ -301,10 +318,9 @@ fn large_transactions(scenario: Scenario, count: usize, told: fn(Result<(), LogE
                                     Ok(filling.transaction_ended())
                                 }
                                 Err(Refusal::Log(error)) => Err(error),
-                                Err(Refusal::NoRoom(at)) => {
+                                Err(Refusal::NoRoom(_)) => {
                                     filling.hand_over();
-                                    let room = stage.commit.room();
-                                    told(room.wait_for_room(at, || Ok(false)));
+                                    told(stage.wait_for_room(filling.next()));
                                     continue;
                                 }
                             }

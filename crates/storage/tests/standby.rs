@@ -3,14 +3,15 @@
 
 use sardonyx_base::sync::futex::{Condvar, Mutex};
 use sardonyx_storage::checkpoint::{
-    CheckpointError, CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress,
-    ShippedLog,
+    CheckpointError, CheckpointPlace, CheckpointStage, Image, RemoteCheckpointer, RemoteError,
+    RemoteProgress, ShippedLog,
 };
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{Engine, OpenError, StorageOptions};
-use sardonyx_storage::log::open_group::{OpenGroup, Refusal};
+use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_storage::log::seal::SealedGroup;
+use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::log::writer::{GroupSource, LogWriter};
 use sardonyx_storage::log::{LogError, LogPosition};
 use sardonyx_storage::manifest::Manifest;
@@ -66,6 +67,7 @@ impl ByHand {
 struct Stage {
     filling: Mutex<OpenGroup>,
     commit: Arc<LogWriter>,
+    checkpoint: Arc<CheckpointStage>,
 }
 
 impl GroupSource for Stage {
@@ -79,15 +81,7 @@ impl Stage {
     fn commit_one(&self, number: u64) -> Result<LogPosition, LogError> {
         let group = {
             let mut filling = self.filling.lock();
-            while let Err(refusal) = filling.admit() {
-                match refusal {
-                    Refusal::NoRoom(at) => {
-                        filling.hand_over();
-                        self.commit.room().wait_for_room(at, || Ok(false))?;
-                    }
-                    Refusal::Log(error) => return Err(error),
-                }
-            }
+            filling.admit_or_wait(Admission::Whole, &self.checkpoint)?;
             filling
                 .builder()
                 .push_write(Address(0), &number.to_le_bytes());
@@ -134,7 +128,12 @@ fn open(disk: &SimulatedDisk) -> Result<World, OpenError> {
     let mut engine = opened.engine;
     let commit = engine.commit().clone();
     let filling = Mutex::new(opened.filling);
-    let stage = Arc::new(Stage { filling, commit });
+    let checkpoint = engine.checkpoint().clone();
+    let stage = Arc::new(Stage {
+        filling,
+        commit,
+        checkpoint,
+    });
     engine.start(stage.clone());
     Ok(World {
         standby,

@@ -1,6 +1,7 @@
 //! What can go wrong with a table.
 
 use sardonyx_base::error::{Error, Kind, RoomError};
+use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::store::StoreError;
 
 /// A failed operation on a table or journal.
@@ -27,16 +28,6 @@ pub enum TableError {
         /// The table.
         table: String,
     },
-    /// A table, journal or area of this name has another layout.
-    #[error("{name:?} is declared as {found}, but the program declares it as {declared}")]
-    LayoutDiffers {
-        /// The name.
-        name: String,
-        /// What the database has.
-        found: String,
-        /// What the program has.
-        declared: String,
-    },
     /// A handle is used with a database that has no such table, journal or area.
     #[error(
         "there is no such table, journal or area under number {number}: the handle belongs to \
@@ -45,41 +36,6 @@ pub enum TableError {
     UnknownHandle {
         /// The handle's number.
         number: u16,
-    },
-    /// A name, size or count is beyond its limit.
-    #[error("{what} is {value}, the limit is {limit}")]
-    Limit {
-        /// What is limited.
-        what: &'static str,
-        /// Its value.
-        value: u64,
-        /// The limit.
-        limit: u64,
-    },
-    /// A record's size cannot be stored.
-    #[error("records of {size} bytes in {name:?} cannot be stored: {requirement}")]
-    RecordSize {
-        /// The table.
-        name: String,
-        /// The record's size in bytes.
-        size: usize,
-        /// What it should be.
-        requirement: &'static str,
-    },
-    /// A table's primary key is empty or does not lie within its records.
-    #[error(
-        "the key of table {name:?} cannot be stored: {key_bytes} bytes at {key_offset} in records \
-         of {record_bytes} bytes; it must have at least one byte and lie within the record"
-    )]
-    KeyPlace {
-        /// The table.
-        name: String,
-        /// Where the key starts, in bytes.
-        key_offset: usize,
-        /// The key's length in bytes.
-        key_bytes: usize,
-        /// The record's length in bytes.
-        record_bytes: usize,
     },
     /// The transaction's redo records exceed the limit. The operation did nothing; abort, and use
     /// several transactions.
@@ -93,28 +49,12 @@ pub enum TableError {
         /// The limit.
         limit: usize,
     },
-    /// The pages have completed operations of transactions that may still be undone.
-    #[error(
-        "the database has {transactions} unfinished multi-level transactions: open it with the \
-         multi-level way first, which undoes them"
-    )]
-    Unfinished {
-        /// How many.
-        transactions: u64,
-    },
+    /// The catalogue is damaged, says otherwise, or has no room.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
     /// No memory for more pages.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The pages do not hold a sound catalogue.
-    #[error("the catalogue is damaged at page {page}, offset {offset}: {reason}")]
-    Catalogue {
-        /// The page.
-        page: u64,
-        /// The offset in the page.
-        offset: usize,
-        /// What is wrong there.
-        reason: String,
-    },
     /// The pages of a table do not hold sound records.
     #[error("table {table:?} is damaged at page {page}, offset {offset}: {reason}")]
     DamagedTable {
@@ -135,14 +75,18 @@ impl RoomError for TableError {
             TableError::DuplicateKey { .. } => Error::Duplicate,
             TableError::KeyChanged { .. }
             | TableError::StaleRow { .. }
-            | TableError::LayoutDiffers { .. }
-            | TableError::UnknownHandle { .. }
-            | TableError::RecordSize { .. }
-            | TableError::KeyPlace { .. }
-            | TableError::Unfinished { .. } => Error::Refused,
-            TableError::Limit { .. } | TableError::TransactionTooLarge { .. } => Error::Limit,
+            | TableError::UnknownHandle { .. } => Error::Refused,
+            TableError::TransactionTooLarge { .. } => Error::Limit,
+            TableError::Catalogue(error) => error.kind(),
             TableError::Store(error) => error.kind(),
-            TableError::Catalogue { .. } | TableError::DamagedTable { .. } => Error::Damaged,
+            TableError::DamagedTable { .. } => Error::Damaged,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            TableError::Catalogue(error) => error.into(),
+            error => error.kind()(error.into()),
         }
     }
 }

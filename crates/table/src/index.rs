@@ -10,6 +10,7 @@
 //! (40 bits: 8 TiB). Zero is an empty place. The key itself stands only in the record, so whoever
 //! looks up compares it there; the tag makes comparing a wrong record rare (1 in 16 million).
 
+use sardonyx_storage::catalogue::ADDRESS_END;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::prefetch::prefetch;
 use zerocopy::IntoBytes;
@@ -25,8 +26,7 @@ pub(crate) const SHARD_PLACES_MIN: usize = 16;
 /// prefixes than there are shards.
 const DEPTH_SKEW_MAX: u64 = 64;
 
-/// Addresses at or above this cannot be indexed.
-pub const ADDRESS_END: u64 = 1 << (ADDRESS_BITS + 3);
+const _: () = assert!(ADDRESS_END == 1 << (ADDRESS_BITS + 3));
 
 /// The index of one table.
 #[derive(Debug)]

@@ -9,14 +9,13 @@
 //! A bit of the bitmap says that a record is there; bit `i % 64` of word `i / 64`. The table's word
 //! holds the table's number plus one, so that a page of zeroes belongs to no table.
 
-use crate::error::TableError;
+use sardonyx_storage::catalogue::{CatalogueError, RECORD_BYTES_MAX, check_record_bytes};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 
 /// Bytes of the word at a table page's end.
 const TABLE_WORD_BYTES: usize = 8;
 
-/// The largest record, in bytes: one record, one word of bitmap, the table's word.
-pub const RECORD_BYTES_MAX: usize = PAGE_SIZE - 8 - TABLE_WORD_BYTES;
+const _: () = assert!(RECORD_BYTES_MAX == PAGE_SIZE - 8 - TABLE_WORD_BYTES);
 
 /// The place of records in a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,16 +32,10 @@ impl PageLayout {
     /// The layout for records of so many bytes.
     ///
     /// # Errors
-    /// [`TableError::RecordSize`] unless the size is a multiple of 8 from 8 to
+    /// [`CatalogueError::RecordSize`] unless the size is a multiple of 8 from 8 to
     /// [`RECORD_BYTES_MAX`].
-    pub fn new(name: &str, size: usize) -> Result<Self, TableError> {
-        if size < 8 || !size.is_multiple_of(8) || size > RECORD_BYTES_MAX {
-            return Err(TableError::RecordSize {
-                name: name.to_string(),
-                size,
-                requirement: "the size must be a multiple of 8 from 8 to 4080",
-            });
-        }
+    pub fn new(name: &str, size: usize) -> Result<Self, CatalogueError> {
+        check_record_bytes(name, size)?;
         let fits = |records: usize| {
             records * size + records.div_ceil(64) * 8 + TABLE_WORD_BYTES <= PAGE_SIZE
         };

@@ -1,19 +1,16 @@
-//! Tables: fixed-size typed records in pages, a primary-key hash index, a free list, journals, the
-//! catalogue that lists them, and the transaction that changes them.
+//! Tables: fixed-size typed records in pages, a primary-key hash index, a free list, journals, and
+//! the transaction that changes them. Which there are is in the catalogue, [`sardonyx_storage::catalogue`].
 //!
 //! - [`Record`] and [`record!`]: what a record is; [`Field`] and [`field!`]: one of its fields;
 //! - [`layout`]: how records lie in a page;
 //! - [`hash`]: the hash of a key, by a secret of the opening;
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
-//! - [`catalogue`]: which tables and areas there are and which pages they have;
-//! - [`unfinished`]: whether the multi-level way has left transactions to be undone;
 //! - [`TableSpace`]: all of it on one page store;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
 //! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
 
 mod build;
-pub mod catalogue;
 mod error;
 pub mod hash;
 pub mod index;
@@ -24,7 +21,6 @@ mod space;
 mod table;
 mod transaction;
 mod undo;
-pub mod unfinished;
 
 pub use error::TableError;
 pub use hash::KeyHash;

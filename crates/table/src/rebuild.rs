@@ -4,11 +4,11 @@
 //! are read for the free places; then the index is built, of a size that is now known.
 
 use crate::build::{SecondRecord, build_index};
-use crate::catalogue::Catalogue;
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::layout::{PageLayout, word_at};
 use crate::table::{Fresh, TableState, page_bytes};
+use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
 use std::time::{Duration, Instant};

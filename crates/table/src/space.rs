@@ -2,15 +2,14 @@
 //!
 //! Owned exclusively by whoever runs transactions; that is all the concurrency control there is.
 
-use crate::catalogue::{Catalogue, Definition, Kind, fingerprint};
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::rebuild::{RebuildReport, rebuild};
 use crate::record::{Journal, JournalRow, Record, Row, Table};
-use crate::table::TableState;
+use crate::table::{TableState, fingerprint};
 use crate::transaction::Transaction;
 use crate::undo::Undo;
-use crate::unfinished;
+use sardonyx_storage::catalogue::{Catalogue, Definition, Kind, unfinished};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::prefetch::prefetch;
@@ -53,7 +52,7 @@ impl TableSpace {
     /// threads. An empty store is a fresh database.
     ///
     /// # Errors
-    /// [`TableError::Catalogue`] if the pages are not sound; [`TableError::Unfinished`] if they have
+    /// [`TableError::Catalogue`] if the pages are not sound, or (`Unfinished`) if they have
     /// what multi-level transactions did and may still be undone.
     pub fn open(store: PageStore, workers: usize) -> Result<(Self, RebuildReport), TableError> {
         Self::open_with(store, workers, KeyHash::random())
@@ -138,7 +137,7 @@ impl TableSpace {
     /// The handle of a record type's table, if it is declared.
     ///
     /// # Errors
-    /// [`TableError::LayoutDiffers`] if it is declared with another layout.
+    /// [`TableError::Catalogue`] (`LayoutDiffers`) if it is declared with another layout.
     pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, TableError> {
         Ok(self
             .catalogue
@@ -149,7 +148,7 @@ impl TableSpace {
     /// The handle of a row type's journal, if it is declared.
     ///
     /// # Errors
-    /// [`TableError::LayoutDiffers`] if it is declared with another layout.
+    /// [`TableError::Catalogue`] (`LayoutDiffers`) if it is declared with another layout.
     pub fn journal<J: JournalRow>(&self) -> Result<Option<Journal<J>>, TableError> {
         Ok(self
             .catalogue

@@ -1,10 +1,10 @@
 //! One table in memory: its layout, extents, free places and index.
 
-use crate::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::layout::PageLayout;
+use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
 use std::cmp::Ordering;
@@ -83,7 +83,12 @@ impl TableState {
             return Ok(None);
         };
         Ok(Some(TableState {
-            fingerprint: definition.fingerprint(),
+            fingerprint: fingerprint(
+                &definition.name,
+                definition.record_bytes,
+                key_offset,
+                key_bytes,
+            ),
             key_offset,
             key_bytes,
             hash,
@@ -220,4 +225,25 @@ pub(crate) fn remove_from_index(state: &mut TableState, bytes: &[u8], address: A
         .index
         .remove(key.hash(bytes, address), address, |at| key.hash(bytes, at));
     debug_assert!(removed, "every record is indexed");
+}
+
+/// Tells tables of different names or layouts apart, in one comparison; for record types at compile
+/// time (FNV-1a of 64 bits).
+pub(crate) const fn fingerprint(
+    name: &str,
+    record_bytes: usize,
+    key_offset: usize,
+    key_bytes: usize,
+) -> u64 {
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let mut state = 0xcbf2_9ce4_8422_2325;
+    let name = name.as_bytes();
+    let mut at = 0;
+    while at < name.len() {
+        state = (state ^ name[at] as u64).wrapping_mul(PRIME);
+        at += 1;
+    }
+    state = (state ^ record_bytes as u64).wrapping_mul(PRIME);
+    state = (state ^ key_offset as u64).wrapping_mul(PRIME);
+    (state ^ key_bytes as u64).wrapping_mul(PRIME)
 }

@@ -6,9 +6,6 @@
 //!
 //! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2.
 
-use crate::catalogue::{
-    CATALOGUE_PAGES, Catalogue, Definition, ExtentBytes, Kind, check_definitions,
-};
 use crate::error::TableError;
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
@@ -16,6 +13,7 @@ use crate::space::{TableSpace, View, definition_of_journal, definition_of_table,
 use crate::table::{Place, TableState, insert_into_index, remove_from_index};
 use crate::undo::{Step, undo_step};
 use sardonyx_base::error::Error;
+use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::Address;
@@ -275,23 +273,15 @@ impl<'a> Transaction<'a> {
             return Ok(number);
         }
         definition.check()?;
-        let number = self.space.catalogue.definitions.len();
-        check_definitions(number)?;
         self.check_room(OVERHEAD_BYTES)?;
+        let state = TableState::new(&definition, self.space.hash)?;
         let pages = self.space.catalogue.pages.max(CATALOGUE_PAGES);
         self.space.store.grow_to(pages)?;
-        self.space
-            .tables
-            .push(TableState::new(&definition, self.space.hash)?);
-        self.write(
-            Catalogue::definition_address(number),
-            definition.encode().as_bytes(),
-        );
-        self.space.catalogue.pages = pages;
-        self.space.catalogue.definitions.push(definition);
-        self.write_root();
+        let (number, writes) = self.space.catalogue.declare(definition)?;
+        self.space.tables.push(state);
+        self.write_catalogue(&writes);
         self.space.undo.push(Step::Defined);
-        Ok(number as u16)
+        Ok(number)
     }
 
     /// Gives a table its next extent.
@@ -304,20 +294,17 @@ impl<'a> Transaction<'a> {
         let pages = usual.min(there_is.max(1));
         let extent = self.space.catalogue.place_of_extent(pages)?;
         self.space.store.grow_to(extent.end())?;
-        let number = self.space.catalogue.extents.len();
-        let entry = ExtentBytes::of_table(table, extent);
-        self.write(Catalogue::extent_address(number), entry.as_bytes());
-        self.space.catalogue.extents.push((table, extent));
-        self.space.catalogue.pages = extent.end();
-        self.write_root();
+        let (extent, writes) = self.space.catalogue.extend_table(table, pages)?;
+        self.write_catalogue(&writes);
         self.parts(table).1.extents.push(extent);
         self.space.undo.push(Step::Extended { table });
         Ok(())
     }
 
-    fn write_root(&mut self) {
-        let root = self.space.catalogue.root();
-        self.write(Catalogue::ROOT, root.as_bytes());
+    fn write_catalogue(&mut self, writes: &[CatalogueWrite]) {
+        for CatalogueWrite { address, bytes } in writes {
+            self.write(*address, bytes);
+        }
     }
 
     /// Every change of bytes: keeps the before-image, stores, logs. Inlined, so that for a field its

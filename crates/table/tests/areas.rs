@@ -5,13 +5,13 @@
 mod support;
 
 use proptest::prelude::*;
+use sardonyx_storage::catalogue::{
+    CATALOGUE_PAGES, Catalogue, CatalogueError, DEFINITIONS_MAX, EXTENT_PAGES_MAX, EXTENTS_MAX,
+    Kind, NAME_BYTES_MAX, UNDO_AREA, Write, unfinished,
+};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::catalogue::{
-    CATALOGUE_PAGES, Catalogue, DEFINITIONS_MAX, EXTENT_PAGES_MAX, EXTENTS_MAX, Kind,
-    NAME_BYTES_MAX, UNDO_AREA, Write,
-};
-use sardonyx_table::{TableError, TableSpace, unfinished};
+use sardonyx_table::{TableError, TableSpace};
 use std::collections::BTreeMap;
 use support::{Large, STORE_BYTES, Sample, Small, World, in_detail};
 
@@ -96,8 +96,8 @@ fn an_extent_is_at_most_a_gibibyte_unless_more_is_asked_for() {
 /// What is refused, and that it has changed nothing.
 fn refused<T>(
     catalogue: &mut Catalogue,
-    run: impl FnOnce(&mut Catalogue) -> Result<T, TableError>,
-) -> TableError {
+    run: impl FnOnce(&mut Catalogue) -> Result<T, CatalogueError>,
+) -> CatalogueError {
     let before = format!("{catalogue:?}");
     let error = run(catalogue).err().expect("refused");
     assert_eq!(before, format!("{catalogue:?}"));
@@ -112,25 +112,31 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let catalogue = &mut pages.catalogue;
     for name in ["small", "events"] {
         let error = refused(catalogue, |c| c.declare_area(name));
-        assert!(matches!(error, TableError::LayoutDiffers { .. }), "{error}");
+        assert!(
+            matches!(error, CatalogueError::LayoutDiffers { .. }),
+            "{error}"
+        );
         let error = refused(catalogue, |c| c.area(name));
-        assert!(matches!(error, TableError::LayoutDiffers { .. }), "{error}");
+        assert!(
+            matches!(error, CatalogueError::LayoutDiffers { .. }),
+            "{error}"
+        );
     }
     let error = refused(catalogue, |c| {
         c.declare_area(&"n".repeat(NAME_BYTES_MAX + 1))
     });
     assert!(
-        matches!(error, TableError::Limit { value: 49, .. }),
+        matches!(error, CatalogueError::Limit { value: 49, .. }),
         "{error}"
     );
     for number in [tables.small.number(), 4, 5, u16::MAX] {
         let error = refused(catalogue, |c| c.extend(number, 1));
-        assert!(matches!(error, TableError::UnknownHandle { .. }), "{error}");
+        assert!(matches!(error, CatalogueError::NoArea { .. }), "{error}");
     }
     let (number, _) = catalogue.declare_area("area").expect("declare");
     for pages in [u64::MAX, u64::MAX / PAGE_SIZE as u64, 1 << 31] {
         let error = refused(catalogue, |c| c.extend(number, pages));
-        assert!(matches!(error, TableError::Limit { .. }), "{error}");
+        assert!(matches!(error, CatalogueError::Limit { .. }), "{error}");
     }
     while catalogue.definitions.len() < DEFINITIONS_MAX {
         let name = catalogue.definitions.len().to_string();
@@ -140,7 +146,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     assert!(
         matches!(
             error,
-            TableError::Limit {
+            CatalogueError::Limit {
                 value: 257,
                 limit: 256,
                 ..
@@ -156,7 +162,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     assert!(
         matches!(
             error,
-            TableError::Limit {
+            CatalogueError::Limit {
                 value: 2049,
                 limit: 2048,
                 ..
@@ -175,7 +181,10 @@ fn a_table_of_the_name_of_an_area_is_refused() {
     (world.space, _) = TableSpace::open(pages.store, 1).expect("open");
     let result = in_detail(world.commit(|tx| tx.declare_table::<Small>()));
     assert!(
-        matches!(result, Err(TableError::LayoutDiffers { .. })),
+        matches!(
+            result,
+            Err(TableError::Catalogue(CatalogueError::LayoutDiffers { .. }))
+        ),
         "{result:?}"
     );
 }
@@ -204,7 +213,7 @@ fn every_bit_of_an_areas_extents_is_checked() {
             pages.store.bytes_mut()[at] ^= 1 << bit;
             let read = Catalogue::read(&mut pages.store);
             assert!(
-                matches!(read, Err(TableError::Catalogue { .. })),
+                matches!(read, Err(CatalogueError::Damaged { .. })),
                 "byte {at}, bit {bit}"
             );
             pages.store.bytes_mut()[at] ^= 1 << bit;
@@ -254,10 +263,12 @@ fn open_with_unfinished(pages: Pages, expected: u64) -> Pages {
     store.bytes_mut().copy_from_slice(pages.store.bytes());
     let any = unfinished::refuse_in_any(&mut store);
     let opened = TableSpace::open(store, 2).map(|_| ());
-    for result in [any, opened] {
+    for result in [any.map_err(TableError::from), opened] {
         match result {
             Ok(()) => assert_eq!(expected, 0),
-            Err(TableError::Unfinished { transactions }) => assert_eq!(transactions, expected),
+            Err(TableError::Catalogue(CatalogueError::Unfinished { transactions })) => {
+                assert_eq!(transactions, expected)
+            }
             Err(other) => panic!("{other:?}"),
         }
     }
@@ -306,7 +317,7 @@ fn pages_without_tables_have_no_unfinished_transactions_and_damaged_ones_cannot_
     pages.store.bytes_mut()[16] ^= 1;
     let result = unfinished::refuse_in_any(&mut pages.store);
     assert!(
-        matches!(result, Err(TableError::Catalogue { .. })),
+        matches!(result, Err(CatalogueError::Damaged { .. })),
         "{result:?}"
     );
     // Bytes of something else.

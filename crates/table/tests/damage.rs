@@ -6,9 +6,9 @@
 mod support;
 
 use proptest::prelude::*;
+use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Catalogue, CatalogueError, Write};
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::catalogue::{CATALOGUE_PAGES, Catalogue, Write};
 use sardonyx_table::{TableError, TableSpace};
 use std::sync::LazyLock;
 use support::{
@@ -87,7 +87,9 @@ fn use_table<R: Sample>(world: &mut World) {
     let mut tx = world.space.begin(&mut world.log);
     let table = match in_detail(tx.declare_table::<R>()) {
         Ok(table) => table,
-        Err(TableError::LayoutDiffers { .. } | TableError::Limit { .. }) => return,
+        Err(TableError::Catalogue(
+            CatalogueError::LayoutDiffers { .. } | CatalogueError::Limit { .. },
+        )) => return,
         Err(other) => panic!("{other:?}"),
     };
     tx.commit();
@@ -213,7 +215,10 @@ fn every_bit_of_the_root_and_the_extents_is_checked() {
             let error = damaged(&[(at, 1 << bit)], 1);
             let typed = matches!(
                 error,
-                Some(TableError::Catalogue { .. } | TableError::DamagedTable { .. })
+                Some(
+                    TableError::Catalogue(CatalogueError::Damaged { .. })
+                        | TableError::DamagedTable { .. }
+                )
             );
             assert!(typed, "byte {at}, bit {bit}: {error:?}");
         }
@@ -226,7 +231,13 @@ fn a_lost_root_is_not_taken_for_an_empty_database() {
     store.bytes_mut()[..PAGE_SIZE].fill(0);
     let error = open_and_use(store, 1);
     assert!(
-        matches!(error, Some(TableError::Catalogue { page: 0, .. })),
+        matches!(
+            error,
+            Some(TableError::Catalogue(CatalogueError::Damaged {
+                page: 0,
+                ..
+            }))
+        ),
         "{error:?}"
     );
     // Nothing at all is one.

@@ -4,9 +4,11 @@
 mod support;
 
 use sardonyx_base::error::Error;
+use sardonyx_storage::catalogue::{
+    CATALOGUE_PAGES, CatalogueError, DEFINITIONS_MAX, NAME_BYTES_MAX,
+};
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::StoreError;
-use sardonyx_table::catalogue::{CATALOGUE_PAGES, DEFINITIONS_MAX, NAME_BYTES_MAX};
 use sardonyx_table::{Journal, JournalRow, Record, TableError, TableSpace, record};
 use support::{Event, Large, STORE_BYTES, Sample, Small, Tables, World, in_detail};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -37,7 +39,11 @@ record!(Uneven { table: "uneven", key: key: [u8; 4] });
 fn records_of_impossible_sizes_are_not_declared() {
     fn size_refused<R: Record>(world: &mut World) -> usize {
         match in_detail(world.commit(|tx| tx.declare_table::<R>())) {
-            Err(TableError::RecordSize { name, size, .. }) if name == R::NAME => size,
+            Err(TableError::Catalogue(CatalogueError::RecordSize { name, size, .. }))
+                if name == R::NAME =>
+            {
+                size
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -70,12 +76,12 @@ impl Record for KeyFarOutside {
 fn keys_that_are_empty_or_outside_of_their_records_are_not_declared() {
     fn refused<R: Record>(world: &mut World) -> (usize, usize, usize) {
         match in_detail(world.commit(|tx| tx.declare_table::<R>())) {
-            Err(TableError::KeyPlace {
+            Err(TableError::Catalogue(CatalogueError::KeyPlace {
                 key_offset,
                 key_bytes,
                 record_bytes,
                 ..
-            }) => (key_offset, key_bytes, record_bytes),
+            })) => (key_offset, key_bytes, record_bytes),
             other => panic!("{other:?}"),
         }
     }
@@ -99,7 +105,7 @@ fn a_name_has_a_longest_length() {
     let mut world = World::with_memory(STORE_BYTES);
     world.commit(|tx| tx.declare_table::<Named>().expect("just short enough"));
     match in_detail(world.commit(|tx| tx.declare_table::<LongNamed>())) {
-        Err(TableError::Limit { value, limit, .. }) => {
+        Err(TableError::Catalogue(CatalogueError::Limit { value, limit, .. })) => {
             assert_eq!((value, limit), (49, NAME_BYTES_MAX as u64));
         }
         other => panic!("{other:?}"),
@@ -150,7 +156,7 @@ fn there_are_only_so_many_tables_and_journals() {
     for _ in 0..2 {
         assert_eq!(world.space.definitions().len(), DEFINITIONS_MAX);
         match in_detail(world.commit(|tx| tx.declare_journal::<Event>().map(Journal::number))) {
-            Err(TableError::Limit { value, limit, .. }) => {
+            Err(TableError::Catalogue(CatalogueError::Limit { value, limit, .. })) => {
                 assert_eq!((value, limit), (257, DEFINITIONS_MAX as u64));
             }
             other => panic!("{other:?}"),
@@ -192,11 +198,11 @@ impl JournalRow for RowSmall {
 fn a_table_declared_with_another_layout_is_refused() {
     fn differs<T, E: Into<Error>>(result: Result<T, E>) {
         match in_detail(result.map(|_| ()).map_err(E::into)) {
-            Err(TableError::LayoutDiffers {
+            Err(TableError::Catalogue(CatalogueError::LayoutDiffers {
                 name,
                 found,
                 declared,
-            }) => {
+            })) => {
                 assert_eq!(name, "small");
                 assert_ne!(found, declared);
             }

@@ -3,8 +3,8 @@
 
 mod support;
 
+use sardonyx_storage::catalogue::CATALOGUE_PAGES;
 use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_table::catalogue::CATALOGUE_PAGES;
 use sardonyx_table::{Table, TableError, TableSpace};
 use support::{Account, Large, Sample, Small, World, hash, store_of};
 

@@ -39,7 +39,7 @@ pub(super) const CLASSES_MAX: usize = 32;
 
 pub(super) const MAGIC: [u8; 8] = *b"SDXSEGMT";
 pub(super) const VERSION: u32 = 1;
-/// The first bytes of a database of tables, which `table::catalogue` writes.
+/// The first bytes of a database of tables, which `storage::catalogue` writes.
 pub(super) const TABLES_MAGIC: [u8; 8] = *b"SdxTable";
 
 /// The header's bytes.

@@ -35,8 +35,8 @@ use layout::{
     commons, page_place,
 };
 use map::Entry;
+use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::store::PageStore;
-use sardonyx_table::catalogue::Catalogue;
 
 /// A heap: the proof that a memory's header was checked, and the arena to allocate from. It holds
 /// nothing else, so it may be copied, sent, and used in every transaction on the same segment.

@@ -7,10 +7,10 @@ use sardonyx_multilevel::undo::UNDO_AREA;
 use sardonyx_multilevel::{
     Database, DatabaseError, PAGE_SIZE, PageId, PageLog, Recorded, Strategy,
 };
+use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::page::Address;
-use sardonyx_table::catalogue::Catalogue;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

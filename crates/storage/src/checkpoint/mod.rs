@@ -3,13 +3,14 @@
 //! transaction and can live in another thread, process or host.
 //!
 //! - [`shadow`]: DB' of one stripe;
-//! - [`ring`]: which slot of the backup file a block goes to, so that the newest durable version of
+//! - [`slot_map`]: which slot of the backup file a block goes to, so that the newest durable version of
 //!   a block is never overwritten before its next one is durable;
 //! - [`slot`]: a slot's header, and how a version of a block says from where the log must be applied
 //!   to it;
 //! - [`checkpointer`]: the two phases, update and writeout, as a state machine without threads;
 //! - [`CheckpointInterval`]: how far apart checkpoints are, and how their blocks are spread;
 //! - [`CheckpointStage`]: the checkpointers of all stripes, on threads or pumped;
+//! - `settle`: checkpoints that an orderly end takes;
 //! - [`standby`]: checkpoints taken at a standby instead (the paper's configuration C).
 //!
 //! **Better than the source.** In the paper the log accumulates in a queue while DB' is written
@@ -29,6 +30,7 @@ pub mod checkpointer;
 mod error;
 mod install;
 mod interval;
+mod settle;
 pub mod shadow;
 pub mod slot;
 pub mod slot_map;

@@ -20,7 +20,7 @@ use super::{CheckpointError, Checkpointer, Progress, RemoteProgress};
 use crate::log::feed::Feed;
 use crate::log::pool::DurableGroup;
 use crate::log::segment::Segments;
-use crate::log::supply::SegmentSupply;
+use crate::log::supply::{FreesLog, SegmentSupply};
 use crate::log::{LogError, LogPosition};
 use sardonyx_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex};
@@ -296,24 +296,10 @@ impl CheckpointStage {
         self.tell_who_needs_room();
     }
 
-    /// Why nothing is freed, if nothing is, goes to those who wait for the log or for a checkpoint.
+    /// Whether and why nothing is freed has changed, for those who wait for the log or for a checkpoint.
     fn tell_who_needs_room(&self) {
-        let status = self.status.lock();
-        let failed = status.iter().find_map(|status| status.failure.as_ref());
-        let waits = status.iter().find_map(|status| status.waiting.as_ref());
-        let reason = match (failed, waits) {
-            (Some(error), _) => Some(format!(
-                "nothing can be freed, because checkpointing stopped: {error}"
-            )),
-            (None, Some(Waiting { cause, .. })) => Some(format!(
-                "nothing is freed while the checkpoint waits for room on the disk ({cause}); free \
-                 disk space and try again"
-            )),
-            (None, None) => None,
-        };
-        drop(status);
         self.changed.notify_all();
-        self.room.refuse_when_full(reason.map(Arc::from));
+        self.room.look_again();
     }
 
     /// Whether what found no room is not to be tried again yet.
@@ -431,14 +417,12 @@ impl CheckpointStage {
             attempts_failed: before.attempts_failed,
             ..of_now
         };
-        let needed_from = status
-            .iter()
-            .map(|s| s.needed_from)
-            .min()
-            .expect("there is a stripe");
+        let needed_from = status.iter().map(|s| s.needed_from).min();
+        let needed_from = needed_from.expect("there is a stripe");
+        let complete_from = status.iter().map(|s| s.complete_from).min();
         drop(status);
         self.segments.free_before(needed_from.lsn);
-        self.room.freed();
+        self.room.freed(complete_from.expect("there is a stripe"));
         self.changed.notify_all();
     }
 
@@ -458,6 +442,51 @@ impl CheckpointStage {
         if let Some(standby) = self.wanted.lock().take() {
             wake(standby);
         }
+    }
+
+    /// Where the checkpoint began that a stripe is writing, if it is writing one.
+    pub(super) fn writing_from(&self, stripe: usize) -> Option<LogPosition> {
+        let state = self.stripes[stripe].lock();
+        state.checkpointer.is_writing().then_some(state.began_at)
+    }
+
+    /// Asks one stripe for a checkpoint that has everything before `position`.
+    pub(super) fn want_of(&self, stripe: usize, position: LogPosition) {
+        {
+            let status = &mut self.status.lock()[stripe];
+            status.wanted = status.wanted.max(Some(position));
+        }
+        self.feeds[stripe].nudge();
+    }
+
+    /// Whether nothing more comes of what is wanted: it is there, or there is no room for it, or
+    /// checkpointing stopped.
+    pub(super) fn is_settled(&self) -> bool {
+        self.status.lock().iter().all(Status::is_settled)
+    }
+
+    /// Waits until a checkpoint is complete, or waits for room, or stopped; or until that time.
+    pub(super) fn wait_for_change(&self, until: Option<Instant>) {
+        let mut status = self.status.lock();
+        if status.iter().all(Status::is_settled) {
+            return;
+        }
+        match until {
+            Some(until) => {
+                self.changed.wait_until(&mut status, until);
+            }
+            None => self.changed.wait(&mut status),
+        }
+    }
+
+    /// Whether stripes have threads of their own.
+    pub(super) fn is_threaded(&self) -> bool {
+        self.threaded
+    }
+
+    /// How far apart checkpoints are.
+    pub(super) fn interval(&self) -> CheckpointInterval {
+        self.interval
     }
 
     /// Takes a checkpoint that has everything before `position`, and waits for it. Without threads,
@@ -498,31 +527,18 @@ impl CheckpointStage {
         }
     }
 
-    /// Without threads: takes a checkpoint, and returns whether it freed some segment of the log.
-    /// With threads, or at a standby: asks for one that has everything before `position`, and
-    /// returns at once whether the log's [`SegmentSupply`] will hear of it in any case: that it is complete,
-    /// or why it is not.
-    ///
-    /// # Errors
-    /// As [`CheckpointStage::take`].
-    pub fn free_some(&self, position: LogPosition) -> Result<bool, Arc<CheckpointError>> {
-        self.check_process()?;
-        if self.threaded || self.is_at_standby() {
-            self.want(position);
-            return Ok(!self.is_at_standby());
+    /// Without threads: does what there is to do on every stripe, also where another client is at it, and
+    /// for which the caller waits.
+    pub fn work_off(&self) {
+        if self.check_process().is_err() {
+            return;
         }
-        let (before, _) = self.segments.count();
-        // All that is durable, not only what somebody has come to apply: a checkpoint that another
-        // client began long ago frees too little.
         for (number, stripe) in self.stripes.iter().enumerate() {
             let mut state = stripe.lock();
             self.feeds[number].take(&mut state.waiting);
-            // A failure is kept in the status, where the next line finds it.
+            // A failure is kept in the status, and refuses transactions once the log is full.
             let _ = self.work(number, &mut state, true);
         }
-        let position = self.stripes[0].lock().checkpointer.position();
-        self.take(position)?;
-        Ok(self.segments.count().0 < before)
     }
 
     /// A thread of the engine died: whoever waits for a checkpoint is told, since it may never come.
@@ -658,7 +674,44 @@ impl CheckpointStage {
     }
 }
 
+impl FreesLog for CheckpointStage {
+    fn want(&self, position: LogPosition) -> bool {
+        if self.check_process().is_err() {
+            return false;
+        }
+        CheckpointStage::want(self, position);
+        // One that is there already was told of.
+        let status = self.status.lock();
+        status.iter().any(|status| status.wanted.is_some())
+    }
+
+    fn obstacle(&self) -> Option<Arc<str>> {
+        let status = self.status.lock();
+        let failed = status.iter().find_map(|status| status.failure.as_ref());
+        let waits = status.iter().find_map(|status| status.waiting.as_ref());
+        let reason = match (failed.map(|error| &**error), waits) {
+            (Some(CheckpointError::StandbyAway { reason }), _) => format!(
+                "only the standby can free it, and that is away: {reason}; transactions go on when it \
+                 is back"
+            ),
+            (Some(error), _) => {
+                format!("nothing can be freed, because checkpointing stopped: {error}")
+            }
+            // What to do comes first: the text may be cut off.
+            (None, Some(Waiting { cause, .. })) => {
+                format!("free disk space and try again (the checkpoint waits: {cause})")
+            }
+            (None, None) => return None,
+        };
+        Some(reason.into())
+    }
+}
+
 impl Status {
+    fn is_settled(&self) -> bool {
+        self.wanted.is_none() || self.failure.is_some() || self.waiting.is_some()
+    }
+
     fn of(checkpointer: &Checkpointer) -> Self {
         let statistics = checkpointer.statistics();
         Status {

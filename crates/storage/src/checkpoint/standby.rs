@@ -307,7 +307,7 @@ impl ShippedLog {
         for status in self.stage.status.lock().iter_mut() {
             status.failure = None;
         }
-        self.stage.room.refuse_when_full(None);
+        self.stage.room.look_again();
     }
 
     /// The standby is away. When the log is full, transactions are refused for this reason.
@@ -339,9 +339,8 @@ impl ShippedLog {
         drop(status);
         // Not the group before, by which the standby's history is checked when it comes back.
         let keep_from = Lsn(needed_from.lsn.0.saturating_sub(1));
-        if stage.segments.free_before(keep_from) > 0 {
-            stage.room.freed();
-        }
+        stage.segments.free_before(keep_from);
+        stage.room.freed(progress.complete_from);
         stage.changed.notify_all();
     }
 }
@@ -390,15 +389,11 @@ impl CheckpointStage {
     }
 
     fn standby_away(&self, reason: Arc<str>) {
-        let refusal = format!(
-            "only the standby can free it, and that is away: {reason}; transactions go on when it \
-             is back"
-        );
-        self.room.refuse_when_full(Some(refusal.into()));
         let error = Arc::new(CheckpointError::StandbyAway { reason });
         for status in self.status.lock().iter_mut() {
             status.failure = Some(error.clone());
         }
         self.changed.notify_all();
+        self.room.look_again();
     }
 }

@@ -131,6 +131,14 @@ impl LogError {
 }
 
 impl LogError {
+    /// Why there is no room, and what to do, in as few words as there are.
+    pub(crate) fn want_of_room(&self) -> String {
+        match self {
+            LogError::Full { reason } => reason.to_string(),
+            error => error.to_string(),
+        }
+    }
+
     /// The calling thread has died of a panic with this message.
     #[cold]
     pub fn thread_died(message: &str) -> LogError {

@@ -96,4 +96,15 @@ impl LogLayout {
     pub fn segment_start(&self, segment: u64) -> Lsn {
         Lsn(segment * self.segment_bytes)
     }
+
+    /// Where a group of so many bytes on disk goes, if the log before it ends at `end`: there, or to the
+    /// next segment's start if it does not fit. The caller sees to it that it fits into a segment.
+    #[inline]
+    pub fn place(&self, end: Lsn, on_disk: u64) -> Lsn {
+        if self.offset_in_segment(end) + on_disk <= self.segment_bytes {
+            end
+        } else {
+            self.segment_start(self.segment_of(end) + 1)
+        }
+    }
 }

@@ -113,19 +113,18 @@ impl OpenGroup {
         checkpoint: &CheckpointStage,
     ) -> Result<(), LogError> {
         loop {
-            let at = match refusal {
-                Refusal::Log(error) => return Err(error),
-                Refusal::NoRoom(at) => at,
-            };
+            if let Refusal::Log(error) = refusal {
+                return Err(error);
+            }
             // What waits in the group must not wait for room as well.
             self.hand_over();
             let (next, last, commit) = (self.next(), self.last_group(), &self.commit);
-            commit.room().wait_for_room_for(admission, at, || {
+            let room = commit.room();
+            room.wait_for_room(admission, next, checkpoint, || {
                 // A checkpoint has only what is durable; another client may be writing the rest.
                 commit.wait(last, &NothingFilling)?;
-                checkpoint.free_some(next).map_err(|error| LogError::Full {
-                    reason: error.to_string().into(),
-                })
+                checkpoint.work_off();
+                Ok(())
             })?;
             // The group handed over moved the log's place on, maybe into a segment of its own.
             refusal = match self.admit_as(admission) {

@@ -166,7 +166,7 @@ impl LogReader {
             if self.segment_exists(self.layout.segment_of(next))?
                 && let Ok(header) = self.group_at(next)?
                 && header.number == self.position.group
-                && offset + header.bytes_on_disk() as u64 > self.layout.segment_bytes
+                && self.layout.place(here, header.bytes_on_disk() as u64) == next
             {
                 return Ok(Some(header));
             }

@@ -1,5 +1,7 @@
 //! The commit group in memory: being filled by the execution stage ([`GroupBuilder`]), then numbered
-//! and placed ([`Sequencer`]), then on its way to the disk ([`SealedGroup`]).
+//! and placed ([`Sequencer`]), then on its way to the disk ([`SealedGroup`]). Every group of every log is
+//! placed and encoded here: those of one process, those that a leader writes for several, and, as they
+//! were received, those of a standby.
 //!
 //! Source: Li & Naughton, section 2, "Transaction Execution" (the log buffer) and "Logging".
 
@@ -85,6 +87,24 @@ impl GroupBuilder {
         true
     }
 
+    /// Appends records that are encoded already: of whole transactions, so many of them.
+    ///
+    /// # Panics
+    /// In debug builds, if they are not.
+    pub fn push_encoded(&mut self, records: &[&[u8]], transactions: u32) {
+        let bytes = records.iter().map(|piece| piece.len()).sum();
+        self.buffer.reserve(group_bytes_on_disk(bytes));
+        records
+            .iter()
+            .for_each(|piece| self.buffer.extend_from_slice(piece));
+        debug_assert_eq!(
+            whole_transactions(&self.buffer[self.transaction_start..]),
+            Some(transactions)
+        );
+        self.transaction_start = self.buffer.len();
+        self.transactions += transactions;
+    }
+
     /// Cuts off the running transaction's records.
     pub fn abort_transaction(&mut self) {
         self.buffer.truncate(self.transaction_start);
@@ -112,6 +132,17 @@ impl GroupBuilder {
     }
 }
 
+/// The transactions in these records; `None` if they are not whole.
+fn whole_transactions(payload: &[u8]) -> Option<u32> {
+    let mut transactions = 0;
+    let mut whole = true;
+    for record in record::Records::new(payload) {
+        whole = record.ok()?.ends_transaction;
+        transactions += u32::from(whole);
+    }
+    whole.then_some(transactions)
+}
+
 /// Numbers groups and gives them their places.
 #[derive(Debug)]
 pub struct Sequencer {
@@ -137,6 +168,16 @@ impl Sequencer {
         }
     }
 
+    /// Goes on at the end of a log that others of the same incarnation have written to.
+    pub fn resume(layout: LogLayout, incarnation: u32, next: LogPosition) -> Self {
+        debug_assert!(incarnation >= next.incarnation, "a later one's log");
+        Sequencer {
+            layout,
+            incarnation,
+            next,
+        }
+    }
+
     /// The place of the next group (or the segment after it, if it does not fit there).
     #[inline]
     pub fn next(&self) -> LogPosition {
@@ -152,14 +193,10 @@ impl Sequencer {
             on_disk as u64 <= self.layout.segment_bytes,
             "a group fits into a segment"
         );
-        let mut lsn = self.next.lsn;
-        if self.layout.offset_in_segment(lsn) + on_disk as u64 > self.layout.segment_bytes {
-            lsn = self.layout.segment_start(self.layout.segment_of(lsn) + 1);
-        }
         let header = GroupHeader {
             identity: self.layout.identity,
             number: self.next.group,
-            lsn,
+            lsn: self.layout.place(self.next.lsn, on_disk as u64),
             durable_number: 0,
             first_transaction: self.next.transactions,
             payload_bytes: payload_bytes as u32,
@@ -206,6 +243,31 @@ impl SealedGroup {
         } else {
             Err(buffer)
         }
+    }
+
+    /// Why a group that was received cannot stand next in a log, if it cannot.
+    ///
+    /// # Errors
+    /// What contradicts.
+    pub fn check_follows(&self, layout: LogLayout, next: LogPosition) -> Result<(), &'static str> {
+        let header = &self.header;
+        if header.identity != layout.identity {
+            return Err("it is of another database");
+        }
+        if header.number != next.group {
+            return Err("it is not the next one");
+        }
+        if header.first_transaction != next.transactions {
+            return Err("it counts other transactions before it");
+        }
+        if header.incarnation < next.incarnation {
+            return Err("it is of an earlier incarnation than the group before it");
+        }
+        let on_disk = header.bytes_on_disk() as u64;
+        if header.lsn != layout.place(next.lsn, on_disk) || on_disk > layout.segment_bytes {
+            return Err("its place is not the log's end");
+        }
+        Ok(())
     }
 
     /// The header.

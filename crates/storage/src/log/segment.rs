@@ -156,7 +156,7 @@ impl Segments {
         } else if files.live.len() as u64 >= self.segments_max {
             return Ok(Prepared::NoRoom);
         } else {
-            // OpenGroup a file takes long, and whoever writes a group asks for its file meanwhile.
+            // Filling a file takes long, and whoever writes a group asks for its file meanwhile.
             drop(files);
             self.create(&name)?;
         }
@@ -166,28 +166,6 @@ impl Segments {
         self.prepared_end
             .store(self.layout.segment_start(next + 1).0, Ordering::Release);
         Ok(Prepared::Yes)
-    }
-
-    /// Prepares segments for a log that is going to be written at `at`: so many files, and in any case
-    /// the segment after. Where the disk has no room for them, transactions are refused later, but the
-    /// database is opened: something may yet be freed.
-    ///
-    /// # Errors
-    /// The disk's, but not want of room.
-    pub fn prepare_for_opening(&self, at: Lsn, files: u64) -> Result<(), LogError> {
-        let needed = self.layout.segment_start(self.layout.segment_of(at) + 2);
-        while self.count().1 < files || self.prepared_end() < needed {
-            match self.prepare_next() {
-                Ok(Prepared::Yes) => {}
-                Ok(Prepared::NoRoom) => break,
-                Err(error) if error.is_want_of_room() => {
-                    tracing::warn!(%error, "no room for more log");
-                    break;
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
     }
 
     fn create(&self, name: &str) -> Result<(), LogError> {

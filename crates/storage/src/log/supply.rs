@@ -1,22 +1,27 @@
-//! Room for the log: keeps the next segment prepared, ahead of the writers.
+//! The supply of segments: keeps the next ones prepared, ahead of the writers.
 //!
 //! A transaction is admitted only when the segment *after* the one being written is there; so what
 //! was admitted can always be logged, and a full disk or a full log refuses new transactions
-//! instead of stranding executed ones (I10). Preparing happens on a thread of its own, or, when
-//! running without threads, on the caller's.
+//! instead of stranding executed ones (I10).
 //!
 //! Where transactions have ends that need log of their own after work that was admitted (an inverse, a
 //! commit), work is admitted only with one segment more ([`SegmentSupply::keep_for_ends`]): that one is for the
 //! ends of what runs (I14).
 //!
+//! All of it is [`SegmentSupply::step`]: prepare a segment if there is need of one. A thread of the
+//! database's repeats it ([`SegmentSupply::run`]), or whoever waits for room does, or, where several
+//! processes share the log, the process that drives the work of all, which also tells the others what
+//! came of it.
+//!
 //! A full disk is like a log at its limit: a checkpoint may free segments, and they are used again
-//! without new room. Only when one was taken and freed none are transactions refused; the next one
-//! tries again.
+//! without new room. It is asked for once for a place of the log, since a second one would free no more.
+//! Only when it has freed none, or cannot be taken ([`FreesLog::obstacle`]), transactions are refused; the
+//! next one tries again. After any other failure, a sync's above all, nothing is tried again (I7).
 
 use super::segment::{Prepared, Segments};
-use super::{LogError, Lsn};
+use super::{LogError, LogPosition, Lsn};
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
-use sardonyx_base::sync::{Condvar, Mutex};
+use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 
 /// Keeps segments prepared.
@@ -24,13 +29,23 @@ use std::sync::Arc;
 pub struct SegmentSupply {
     segments: Arc<Segments>,
     state: Mutex<State>,
-    /// Signalled when more is wanted, or when segments were freed.
+    /// Signalled when there is something to do.
     wanted: Condvar,
     /// Signalled when more was prepared, or could not be.
     settled: Condvar,
     threaded: bool,
     /// Segments to be prepared beyond the one being written.
     ahead: AtomicU64,
+}
+
+/// What frees log that nobody needs any more: the checkpoints.
+pub trait FreesLog: Send + Sync {
+    /// Asks for a checkpoint that has everything before `position`. Returns whether the supply will be
+    /// told what comes of it, by [`SegmentSupply::freed`] or [`SegmentSupply::look_again`].
+    fn want(&self, position: LogPosition) -> bool;
+
+    /// Why nothing can be freed now, and what to do.
+    fn obstacle(&self) -> Option<Arc<str>>;
 }
 
 /// What is to be admitted.
@@ -53,23 +68,37 @@ impl Admission {
     }
 }
 
-#[derive(Debug, Default)]
+/// What a step of the supply did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Supplied {
+    /// Enough is prepared.
+    Enough,
+    /// One more is prepared; there may be need of another.
+    OneMore,
+    /// None could be, but nobody needs it yet, or a checkpoint will free some.
+    Waits,
+    /// None could be, and transactions are refused: see [`SegmentSupply::refusal`].
+    Refused,
+}
+
+#[derive(Debug)]
 struct State {
-    /// The log is being written here.
-    writing_at: Lsn,
-    /// The last attempt to prepare failed.
-    failed: Option<LogError>,
-    /// Why waiting would not help once the log is at its limit.
-    refused: Option<Arc<str>>,
+    /// The log is being written here, or is going to be by someone who waits for room.
+    at: LogPosition,
+    /// Up to here somebody waits for segments.
+    waited_for: Lsn,
+    /// Something happened since the last step.
+    signalled: bool,
+    /// The last attempt found no room; it was to prepare segments up to here.
+    failed_for: Option<Lsn>,
+    /// A checkpoint was asked for that has everything before this group.
+    asked: Option<u64>,
+    /// What checkpoints have everything before this group of was freed.
+    freed: u64,
+    /// Why transactions are refused that have no room.
+    refusal: Option<LogError>,
     /// The log is poisoned: there will never be room.
     poisoned: Option<LogError>,
-    /// All segments hold needed log: only a checkpoint can free some.
-    at_limit: bool,
-    /// How often a checkpoint was complete, so that none is missed while preparing.
-    frees: u64,
-    /// A checkpoint was asked for because the disk is full and the log was being written here: a
-    /// second one would free no more.
-    asked_at: Option<Lsn>,
     closed: bool,
 }
 
@@ -77,21 +106,48 @@ impl State {
     /// Preparing may be tried again if there was no room for it. After any other failure, a sync's above
     /// all, it is not (I7).
     fn forget_want_of_room(&mut self) {
-        self.failed.take_if(|error| error.is_want_of_room());
+        self.refusal.take_if(|error| error.is_want_of_room());
+    }
+
+    fn reach(&mut self, at: LogPosition) {
+        if (at.group, at.lsn) > (self.at.group, self.at.lsn) {
+            self.at = at;
+        }
+    }
+
+    /// Whether a checkpoint that was asked for is not complete yet.
+    fn is_freeing(&self) -> bool {
+        self.asked.is_some_and(|asked| asked > self.freed)
     }
 }
 
 impl SegmentSupply {
     /// `threaded`: [`SegmentSupply::run`] is going to run on a thread.
     pub fn new(segments: Arc<Segments>, threaded: bool) -> Self {
+        let state = State {
+            at: LogPosition::START,
+            waited_for: Lsn(0),
+            signalled: false,
+            failed_for: None,
+            asked: None,
+            freed: 0,
+            refusal: None,
+            poisoned: None,
+            closed: false,
+        };
         SegmentSupply {
             segments,
-            state: Mutex::new(State::default()),
+            state: Mutex::new(state),
             wanted: Condvar::new(),
             settled: Condvar::new(),
             threaded,
             ahead: AtomicU64::new(2),
         }
+    }
+
+    /// The log's files.
+    pub fn segments(&self) -> &Arc<Segments> {
+        &self.segments
     }
 
     /// From now on there is a segment more, which only [`Admission::Whole`] may use.
@@ -112,8 +168,16 @@ impl SegmentSupply {
         self.segments.prepared_end() >= self.needed_end(at, admission.ahead())
     }
 
-    fn wanted_end(&self, at: Lsn) -> Lsn {
-        self.needed_end(at, self.ahead.load(Ordering::Relaxed))
+    fn wanted_end(&self, state: &State) -> Lsn {
+        let ahead = self.ahead.load(Ordering::Relaxed);
+        self.needed_end(state.at.lsn, ahead).max(state.waited_for)
+    }
+
+    /// Whether transactions have no room where the log is being written.
+    fn keeps_out(&self, state: &State) -> bool {
+        let ahead = self.ahead.load(Ordering::Relaxed) - 1;
+        let needed = self.needed_end(state.at.lsn, ahead).max(state.waited_for);
+        self.segments.prepared_end() < needed
     }
 
     #[inline]
@@ -122,124 +186,209 @@ impl SegmentSupply {
         layout.segment_start(layout.segment_of(at) + 1 + ahead)
     }
 
+    /// Prepares segments before the first transaction of a log that ends at `at`: so many files, and in any
+    /// case the segment after the one that is written. Where the disk has no room for them, transactions are
+    /// refused later, but the database is opened: something may yet be freed.
+    ///
+    /// # Errors
+    /// The disk's, but not want of room.
+    pub fn prepare_for_opening(&self, at: LogPosition, files: u64) -> Result<(), LogError> {
+        self.advance(at);
+        while self.segments.count().1 < files || !self.has_room(at.lsn) {
+            match self.segments.prepare_next() {
+                Ok(Prepared::Yes) => {}
+                Ok(Prepared::NoRoom) => break,
+                Err(error) if error.is_want_of_room() => {
+                    tracing::warn!(%error, "no room for more log");
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
     /// Says where the log is being written, so that preparing goes on ahead of it.
-    pub fn advance(&self, at: Lsn) {
+    pub fn advance(&self, at: LogPosition) {
         let mut state = self.state.lock();
-        state.writing_at = state.writing_at.max(at);
-        drop(state);
-        if self.segments.prepared_end() < self.wanted_end(at) {
-            self.wanted.notify_one();
+        state.reach(at);
+        let wanted = self.wanted_end(&state);
+        // What found no room just now is tried again when something was freed, or somebody waits.
+        if self.segments.prepared_end() < wanted && state.failed_for != Some(wanted) {
+            self.signal(state);
         }
     }
 
-    /// Waits until a transaction may be admitted. `make_room` is called when all segments hold
-    /// needed log, or the disk is full. Without threads it takes a checkpoint, and says whether that
-    /// freed any; with threads it asks for one, and says whether [`SegmentSupply::freed`] or
-    /// [`SegmentSupply::refuse_when_full`] will be called in any case.
+    fn signal(&self, mut state: MutexGuard<'_, State>) {
+        state.signalled = true;
+        drop(state);
+        self.wanted.notify_one();
+    }
+
+    /// Prepares a segment if there is need of one. If there is no room for it, and transactions are
+    /// kept out thereby, asks for a checkpoint that frees some; if that is of no use, refuses them.
+    pub fn step(&self, by: &dyn FreesLog) -> Supplied {
+        let mut state = self.state.lock();
+        let signalled = std::mem::take(&mut state.signalled);
+        if let Some(error) = &state.refusal
+            && !error.is_want_of_room()
+        {
+            return Supplied::Refused;
+        }
+        let wanted = self.wanted_end(&state);
+        if self.segments.prepared_end() >= wanted {
+            state.refusal = None;
+            return Supplied::Enough;
+        }
+        // Looked at before the attempt: what is freed meanwhile may be what it lacks.
+        let (at, freed) = (state.at, state.freed);
+        let tried = state.failed_for == Some(wanted) && state.is_freeing() && !signalled;
+        drop(state);
+        let error = match tried {
+            true => self.at_limit(),
+            false => match self.segments.prepare_next() {
+                Ok(Prepared::Yes) => {
+                    let mut state = self.state.lock();
+                    (state.refusal, state.failed_for) = (None, None);
+                    drop(state);
+                    self.settled.notify_all();
+                    return Supplied::OneMore;
+                }
+                Ok(Prepared::NoRoom) => self.at_limit(),
+                Err(error) => full(error),
+            },
+        };
+        if !error.is_want_of_room() {
+            return self.refuse(self.state.lock(), error);
+        }
+        self.make_room(by, (at, freed), wanted, error)
+    }
+
+    /// A segment found no room, which `error` says.
+    fn make_room(
+        &self,
+        by: &dyn FreesLog,
+        (at, freed): (LogPosition, u64),
+        wanted: Lsn,
+        error: LogError,
+    ) -> Supplied {
+        let mut state = self.state.lock();
+        state.failed_for = Some(wanted);
+        if !self.keeps_out(&state) {
+            return Supplied::Waits;
+        }
+        // The next checkpoint may not be due yet, and nothing that would make it so can be written
+        // before it is complete.
+        if state
+            .asked
+            .is_none_or(|asked| asked < at.group && asked <= freed)
+        {
+            state.asked = Some(at.group);
+            drop(state);
+            let told = by.want(at);
+            state = self.state.lock();
+            if !told {
+                // There is nothing to wait for: the next step decides.
+                state.freed = state.freed.max(at.group);
+                state.failed_for = None;
+                self.signal(state);
+                return Supplied::Waits;
+            }
+        }
+        let useless = state.asked.is_some_and(|asked| asked <= freed);
+        drop(state);
+        let obstacle = by.obstacle();
+        let mut state = self.state.lock();
+        match obstacle {
+            Some(reason) => self.refuse(state, LogError::Full { reason }),
+            None if useless => self.refuse(state, error),
+            None => {
+                state.refusal = None;
+                Supplied::Waits
+            }
+        }
+    }
+
+    fn refuse(&self, mut state: MutexGuard<'_, State>, error: LogError) -> Supplied {
+        if state.refusal.is_none() {
+            tracing::warn!(%error, "no room for more log");
+        }
+        state.refusal = Some(error);
+        drop(state);
+        self.settled.notify_all();
+        Supplied::Refused
+    }
+
+    /// Waits until this may be admitted. Without threads the caller does the work: the steps of the
+    /// supply, and, while those wait for a checkpoint, `drive`, which makes durable what is filled and takes
+    /// a step of checkpointing.
     ///
     /// # Errors
     /// [`LogError::Full`] if the disk is full or the log is at its limit and stays there;
-    /// nothing is lost then, and a later attempt may succeed.
+    /// nothing is lost then, and a later attempt may succeed. What `drive` gives.
+    #[cold]
     pub fn wait_for_room(
         &self,
-        at: Lsn,
-        make_room: impl FnMut() -> Result<bool, LogError>,
-    ) -> Result<(), LogError> {
-        self.wait_for_room_for(Admission::Whole, at, make_room)
-    }
-
-    /// Like [`SegmentSupply::wait_for_room`].
-    ///
-    /// # Errors
-    /// As there.
-    #[cold]
-    pub fn wait_for_room_for(
-        &self,
         admission: Admission,
-        at: Lsn,
-        mut make_room: impl FnMut() -> Result<bool, LogError>,
+        at: LogPosition,
+        by: &dyn FreesLog,
+        drive: impl FnMut() -> Result<(), LogError>,
     ) -> Result<(), LogError> {
-        if !self.threaded {
-            while !self.has_room_for(admission, at) {
-                match self.segments.prepare_next().map_err(full) {
-                    Ok(Prepared::Yes) => continue,
-                    Ok(Prepared::NoRoom) => {}
-                    Err(error @ LogError::Full { .. }) => {
-                        let asked_at = self.state.lock().asked_at.replace(at);
-                        if asked_at == Some(at) {
-                            return Err(error);
-                        }
-                    }
-                    Err(error) => return Err(error),
-                }
-                // If it freed none, another client's checkpoint may have, just before.
-                if !make_room()?
-                    && let Prepared::NoRoom = self.segments.prepare_next().map_err(full)?
-                {
-                    return Err(self.at_limit());
-                }
-            }
-            return Ok(());
-        }
-        let mut asked = false;
         let mut state = self.state.lock();
-        state.writing_at = state.writing_at.max(at);
+        state.reach(at);
+        let needed = self.needed_end(at.lsn, admission.ahead());
+        state.waited_for = state.waited_for.max(needed);
         state.forget_want_of_room();
+        self.signal(state);
+        if !self.threaded {
+            return self.make_room_here(admission, at.lsn, by, drive);
+        }
+        let mut state = self.state.lock();
         loop {
             if let Some(error) = &state.poisoned {
                 return Err(error.clone());
             }
-            if self.has_room_for(admission, at) {
+            if self.has_room_for(admission, at.lsn) {
                 return Ok(());
             }
-            if let Some(error) = state.failed.clone() {
-                let full = matches!(error, LogError::Full { .. });
-                if !full || state.asked_at.replace(at) == Some(at) {
-                    return Err(error);
-                }
-                let frees = state.frees;
-                drop(state);
-                let told = make_room()?;
-                state = self.state.lock();
-                while told
-                    && state.frees == frees
-                    && state.refused.is_none()
-                    && state.poisoned.is_none()
-                    && !state.closed
-                {
-                    self.settled.wait(&mut state);
-                }
-                state.forget_want_of_room();
-                continue;
-            }
-            if let Some(reason) = &state.refused
-                && state.at_limit
-            {
-                return Err(LogError::Full {
-                    reason: reason.clone(),
-                });
+            if let Some(error) = &state.refusal {
+                return Err(error.clone());
             }
             if state.closed {
                 return Err(LogError::Closed);
             }
-            if state.at_limit && !asked {
-                // The next checkpoint may not be due yet, and nothing that would make it so can be
-                // written before it is complete.
-                asked = true;
-                drop(state);
-                make_room()?;
-                state = self.state.lock();
-                continue;
-            }
-            self.wanted.notify_one();
             self.settled.wait(&mut state);
         }
     }
 
-    fn at_limit(&self) -> LogError {
-        if let Some(reason) = self.state.lock().refused.clone() {
-            return LogError::Full { reason };
+    fn make_room_here(
+        &self,
+        admission: Admission,
+        at: Lsn,
+        by: &dyn FreesLog,
+        mut drive: impl FnMut() -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        let mut driven = false;
+        while !self.has_room_for(admission, at) {
+            if let Some(error) = self.state.lock().poisoned.clone() {
+                return Err(error);
+            }
+            match (self.step(by), self.refusal()) {
+                // What found no room is tried again by nobody else.
+                (Supplied::Refused, Some(error)) if driven || !error.is_want_of_room() => {
+                    return Err(error);
+                }
+                (Supplied::Refused | Supplied::Waits, _) => {
+                    drive()?;
+                    driven = true;
+                }
+                (Supplied::OneMore | Supplied::Enough, _) => {}
+            }
         }
+        Ok(())
+    }
+
+    fn at_limit(&self) -> LogError {
         LogError::Full {
             reason: format!(
                 "all {} segments of {} bytes hold log that is still needed; raise the log's limit",
@@ -250,25 +399,26 @@ impl SegmentSupply {
         }
     }
 
-    /// Segments were freed, or a checkpoint is complete.
-    pub fn freed(&self) {
+    /// Why transactions are refused that have no room, if they are.
+    pub fn refusal(&self) -> Option<LogError> {
+        self.state.lock().refusal.clone()
+    }
+
+    /// What the checkpoints have everything before `position` of is freed.
+    pub fn freed(&self, position: LogPosition) {
         if !self.segments.process().is_current() {
             return;
         }
         let mut state = self.state.lock();
-        state.frees += 1;
-        state.at_limit = false;
+        state.freed = state.freed.max(position.group);
+        state.failed_for = None;
         state.forget_want_of_room();
-        drop(state);
-        self.wanted.notify_one();
-        self.settled.notify_all();
+        self.signal(state);
     }
 
-    /// From now on, a full log is an error at once rather than a wait: whoever should free it (a
-    /// standby) is away. `None` takes that back.
-    pub fn refuse_when_full(&self, reason: Option<Arc<str>>) {
-        self.state.lock().refused = reason;
-        self.settled.notify_all();
+    /// What [`FreesLog::obstacle`] says has changed.
+    pub fn look_again(&self) {
+        self.signal(self.state.lock());
     }
 
     /// The log is poisoned (I7): whoever waits for room is told, because nothing more is written
@@ -285,47 +435,26 @@ impl SegmentSupply {
         self.settled.notify_all();
     }
 
-    /// Prepares segments until closed. The body of a thread.
-    pub fn run(&self) {
+    /// Takes steps until closed. The body of a thread.
+    pub fn run(&self, by: &dyn FreesLog) {
         let mut state = self.state.lock();
         while !state.closed {
-            let wanted_end = self.wanted_end(state.writing_at);
-            if self.segments.prepared_end() >= wanted_end || state.failed.is_some() {
-                self.wanted.wait(&mut state);
-                continue;
-            }
-            let frees = state.frees;
             drop(state);
-            let outcome = self.segments.prepare_next();
+            let did = self.step(by);
             state = self.state.lock();
-            match outcome {
-                Ok(Prepared::Yes) => state.at_limit = false,
-                Ok(Prepared::NoRoom) => {
-                    // Told once: who waits for room wakes us, and we would wake each other for ever.
-                    if !std::mem::replace(&mut state.at_limit, true) {
-                        self.settled.notify_all();
-                    }
-                    // Only a checkpoint can free some; `freed` wakes us.
-                    if !state.closed && state.frees == frees {
-                        self.wanted.wait(&mut state);
-                    }
-                    continue;
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "cannot prepare a log segment");
-                    state.failed = Some(full(error));
-                }
+            while did != Supplied::OneMore && !state.signalled && !state.closed {
+                self.wanted.wait(&mut state);
             }
-            self.settled.notify_all();
         }
     }
 }
 
-/// A full disk means a full log: nothing is broken, and nothing was lost.
+/// A full disk means a full log: nothing is broken, and nothing was lost. What to do comes first: other
+/// processes are told of it in a few words.
 fn full(error: LogError) -> LogError {
     match &error {
         LogError::Disk(disk) if disk.may_be_tried_again() => LogError::Full {
-            reason: format!("{disk}; free disk space and try again").into(),
+            reason: format!("free disk space and try again ({disk})").into(),
         },
         _ => error,
     }

@@ -446,7 +446,7 @@ impl LogWriter {
         });
         let before = self.durable_below.swap(durable.group, Ordering::AcqRel);
         drop(prefix);
-        self.room.advance(durable.lsn);
+        self.room.advance(durable);
         self.waiting.wake(before..durable.group);
     }
 

@@ -16,12 +16,12 @@
 //! Invariants: I6 and I9 (two custodians never write the backup: the lock goes only when the last
 //! thread of the process that holds it is gone), I10.
 
-use super::custody::{Custody, CustodyError};
+use super::custody::{Custody, CustodyError, Preparing};
 use super::opening::CUSTODIAN_FILE;
-use super::preparing::{Preparation, Preparing};
 use super::{SharedLogError, SharedLogState};
 use crate::disk::{Disk, DiskLock};
 use crate::engine::StorageOptions;
+use crate::log::supply::Supplied;
 use crate::manifest::Manifest;
 use crate::supervisor::{Supervisor, join};
 use sardonyx_base::sync::futex::Mutex;
@@ -201,7 +201,7 @@ impl Office {
             None => Custody::take_over(&self.disk, &self.manifest, &self.options, state)?,
         };
         custody.start();
-        let preparing = custody.preparing().clone();
+        let preparing = custody.preparing();
         let done = AtomicBool::new(false);
         let died = Mutex::new(None);
         let outcome = std::thread::scope(|scope| {
@@ -263,9 +263,9 @@ impl Office {
         let mut seen = state.changes();
         while !done.load(Ordering::SeqCst) {
             match preparing.step(state) {
-                Preparation::OneMore => {}
-                Preparation::Enough => seen = state.wait(seen, IDLE),
-                Preparation::Refused => seen = state.wait(seen, FLUSH_EVERY),
+                Supplied::OneMore => {}
+                Supplied::Enough => seen = state.wait(seen, IDLE),
+                Supplied::Waits | Supplied::Refused => seen = state.wait(seen, FLUSH_EVERY),
             }
         }
     }

@@ -12,7 +12,6 @@
 //! Source: Li & Naughton, section 2, "Checkpointing"; section 3, configuration C, where the
 //! checkpointer has the log from elsewhere, too.
 
-use super::preparing::{Preparation, Preparing};
 use super::state::SharedLogState;
 use crate::checkpoint::{CheckpointError, CheckpointStage, Checkpointer};
 use crate::disk::{Disk, DiskError};
@@ -23,7 +22,7 @@ use crate::log::pool::{BufferPool, DurableGroup};
 use crate::log::reader::LogReader;
 use crate::log::seal::SealedGroup;
 use crate::log::segment::Segments;
-use crate::log::supply::SegmentSupply;
+use crate::log::supply::{SegmentSupply, Supplied};
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
 use crate::recovery::{RecoveryError, RecoveryOptions, recover_until};
@@ -97,8 +96,7 @@ const PATIENCE_PART: u64 = 64;
 pub struct Custody {
     disk: Arc<dyn Disk>,
     layout: LogLayout,
-    segments: Arc<Segments>,
-    preparing: Arc<Preparing>,
+    supply: Arc<SegmentSupply>,
     stage: Arc<CheckpointStage>,
     feeds: Vec<Arc<Feed>>,
     pool: Arc<BufferPool>,
@@ -152,15 +150,14 @@ impl Custody {
         let segments_max = options.segments_max(layout);
         let segments = Segments::open(disk.clone(), layout, needed_from, segments_max)?;
         let segments = Arc::new(segments);
-        // The stage says to it what is freed; nobody waits there.
-        let room = Arc::new(SegmentSupply::new(segments.clone(), false));
+        let supply = Arc::new(SegmentSupply::new(segments.clone(), options.threaded));
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let threaded = options.threaded;
         let stage = Arc::new(CheckpointStage::new(
             checkpointers,
             feeds.clone(),
-            segments.clone(),
-            room,
+            segments,
+            supply.clone(),
             options.checkpoint_interval(layout),
             threaded,
         ));
@@ -168,8 +165,7 @@ impl Custody {
         Ok(Custody {
             disk: disk.clone(),
             layout,
-            preparing: Arc::new(Preparing::new(segments.clone(), stage.clone())),
-            segments,
+            supply,
             stage,
             feeds,
             pool: Arc::new(BufferPool::new(BUFFER_BYTES, buffers_max, || {})),
@@ -185,12 +181,12 @@ impl Custody {
     /// Prepares so many segments, and at least one more than is being written, before the first
     /// transaction.
     pub(super) fn prepare(&self, segments: u64) -> Result<(), LogError> {
-        self.segments.prepare_for_opening(self.fed.lsn, segments)
+        self.supply.prepare_for_opening(self.fed, segments)
     }
 
     /// The LSN up to which segments are prepared.
     pub fn prepared_end(&self) -> Lsn {
-        self.segments.prepared_end()
+        self.supply.segments().prepared_end()
     }
 
     /// Up to where the last complete checkpoint has everything.
@@ -208,8 +204,12 @@ impl Custody {
         self.serving.is_some()
     }
 
-    pub(super) fn preparing(&self) -> &Arc<Preparing> {
-        &self.preparing
+    /// What keeps the segments prepared, for a thread of its own.
+    pub(super) fn preparing(&self) -> Preparing {
+        Preparing {
+            supply: self.supply.clone(),
+            stage: self.stage.clone(),
+        }
     }
 
     /// Starts the checkpointing threads, one for each stripe, if the options say so.
@@ -249,7 +249,7 @@ impl Custody {
         };
         if !self.threaded {
             self.stage.pump();
-            busy |= self.preparing.step(state) == Preparation::OneMore;
+            busy |= self.preparing().step(state) == Supplied::OneMore;
             busy |= self.stage.is_writing();
         }
         if let Some(error) = self.stage.failure() {
@@ -311,6 +311,30 @@ impl Custody {
     pub(super) fn close(&mut self) {
         self.stage.close();
         join(self.threads.drain(..));
+    }
+}
+
+/// Prepares segments for all processes, and tells them what came of it.
+pub(super) struct Preparing {
+    supply: Arc<SegmentSupply>,
+    stage: Arc<CheckpointStage>,
+}
+
+impl Preparing {
+    /// A step of the supply.
+    pub(super) fn step(&self, state: &SharedLogState) -> Supplied {
+        let prepared_end = || self.supply.segments().prepared_end();
+        state.publish_prepared_end(prepared_end());
+        self.supply.advance(state.end().position);
+        let did = self.supply.step(&*self.stage);
+        state.publish_prepared_end(prepared_end());
+        let (before, now) = (state.refusal(), self.supply.refusal());
+        state.refuse(now.as_ref().map(LogError::want_of_room).as_deref());
+        // Told once: whoever waits for room may poke us, and we would wake each other for ever.
+        if did == Supplied::OneMore || (before.is_none() && now.is_some()) {
+            state.notify();
+        }
+        did
     }
 }
 

@@ -22,7 +22,8 @@
 use super::SharedLogError;
 use super::state::{SharedEnd, SharedLogState};
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskFile};
-use crate::log::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader, group_bytes_on_disk};
+use crate::log::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, group_bytes_on_disk};
+use crate::log::seal::{GroupBuilder, SealedGroup, Sequencer};
 use crate::log::segment::segment_file;
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
@@ -42,8 +43,8 @@ pub struct LogLeader {
     disk: Arc<dyn Disk>,
     layout: LogLayout,
     incarnation: u32,
-    /// The group, header and padding included.
-    buffer: AlignedBuffer,
+    /// The last group's, for the next one.
+    buffer: Option<AlignedBuffer>,
     /// The file of the segment that was last written to.
     file: Option<(u64, Box<dyn DiskFile>)>,
 }
@@ -56,7 +57,7 @@ impl LogLeader {
             disk,
             layout: manifest.log_layout(),
             incarnation,
-            buffer: AlignedBuffer::with_capacity(BUFFER_BYTES),
+            buffer: None,
             file: None,
         }
     }
@@ -67,8 +68,9 @@ impl LogLeader {
     }
 
     /// The most bytes of records that one group can have, and so the most that one transaction may
-    /// have: a little less than a segment, so that a group never fills one. All that is published and not yet durable should not be more, either, or what was
-    /// admitted might find no room ([`SharedLogState::admits`]).
+    /// have: a little less than a segment, so that a group never fills one. The published but not yet
+    /// durable records must also stay below this, or an admitted transaction might find no room
+    /// ([`SharedLogState::admits`]).
     pub fn transaction_bytes_max(&self) -> usize {
         let segment = usize::try_from(self.layout.segment_bytes).unwrap_or(usize::MAX);
         segment.min(u32::MAX as usize) - GROUP_ALIGNMENT - GROUP_HEADER_BYTES
@@ -98,28 +100,27 @@ impl LogLeader {
         state.check()?;
         self.check_incarnation(state)?;
         let payload_bytes = records.iter().map(|piece| piece.len()).sum();
+        self.check_length(payload_bytes)?;
         let next = state.end().position;
-        let lsn = self.place_of(next.lsn, payload_bytes)?;
         // The segment of the log's end is always there, also when the group ends with its own:
         // recovery looks for it.
         let on_disk = group_bytes_on_disk(payload_bytes) as u64;
+        let lsn = self.layout.place(next.lsn, on_disk);
         if state.prepared_end().0 <= lsn.0 + on_disk {
             return Err(state.refusal().unwrap_or(SharedLogError::NoRoom));
         }
-        let segment = self.layout.segment_of(lsn);
-        let header = self.build(next, lsn, transactions, records, payload_bytes);
-        if let Some(elsewhere) = state.placed(next.group).filter(|placed| *placed != lsn) {
-            self.open(self.layout.segment_of(elsewhere))?;
-            self.poison_on_error(state, |leader| leader.erase(elsewhere))?;
-        }
-        self.open(segment)?;
-        state.place(next.group, lsn);
-        self.poison_on_error(state, |leader| leader.write(lsn))?;
-        let position = header.next_position();
+        let buffer = self.buffer.take();
+        let buffer = buffer.unwrap_or_else(|| AlignedBuffer::with_capacity(BUFFER_BYTES));
+        let mut builder = GroupBuilder::from_buffer(buffer);
+        builder.push_encoded(records, transactions);
+        let mut group = Sequencer::resume(self.layout, self.incarnation, next).seal(builder);
+        group.finish(next.group - 1);
+        let written = self.write(state, &group);
+        let position = group.header().next_position();
+        let buffer = group.into_buffer();
+        self.buffer = (buffer.capacity() <= BUFFER_BYTES_KEPT).then_some(buffer);
+        written?;
         state.publish(SharedEnd { position, tail });
-        if self.buffer.capacity() > BUFFER_BYTES_KEPT {
-            self.buffer = AlignedBuffer::with_capacity(BUFFER_BYTES);
-        }
         Ok(position)
     }
 
@@ -138,8 +139,9 @@ impl LogLeader {
 
     /// Where the buffer stands, and how large it is.
     #[cfg(test)]
-    pub(super) fn buffer_place(&self) -> (*const u8, usize) {
-        (self.buffer.as_ptr(), self.buffer.capacity())
+    pub(super) fn buffer_place(&self) -> Option<(*const u8, usize)> {
+        let buffer = self.buffer.as_ref()?;
+        Some((buffer.as_ptr(), buffer.capacity()))
     }
 
     fn check_incarnation(&self, state: &SharedLogState) -> Result<(), SharedLogError> {
@@ -150,55 +152,27 @@ impl LogLeader {
         Err(SharedLogError::OtherIncarnation { expected, found })
     }
 
-    /// Where a group goes: to the log's end, or to the next segment if it does not fit there.
-    fn place_of(&self, end: Lsn, payload_bytes: usize) -> Result<Lsn, SharedLogError> {
+    fn check_length(&self, payload_bytes: usize) -> Result<(), SharedLogError> {
         let bytes_max = self.transaction_bytes_max();
-        if payload_bytes > bytes_max {
-            return Err(SharedLogError::TooLarge {
-                bytes: payload_bytes,
-                bytes_max,
-            });
+        if payload_bytes <= bytes_max {
+            return Ok(());
         }
-        let on_disk = group_bytes_on_disk(payload_bytes) as u64;
-        if self.layout.offset_in_segment(end) + on_disk <= self.layout.segment_bytes {
-            return Ok(end);
-        }
-        let segment = self.layout.segment_of(end);
-        Ok(self.layout.segment_start(segment + 1))
+        Err(SharedLogError::TooLarge {
+            bytes: payload_bytes,
+            bytes_max,
+        })
     }
 
-    /// Puts the group together in the buffer.
-    fn build(
-        &mut self,
-        next: LogPosition,
-        lsn: Lsn,
-        transactions: u32,
-        records: &[&[u8]],
-        payload_bytes: usize,
-    ) -> GroupHeader {
-        let buffer = &mut self.buffer;
-        buffer.clear();
-        buffer.reserve(group_bytes_on_disk(payload_bytes));
-        buffer.extend_zeroed(GROUP_HEADER_BYTES);
-        records
-            .iter()
-            .for_each(|piece| buffer.extend_from_slice(piece));
-        let payload = &buffer[GROUP_HEADER_BYTES..];
-        debug_assert_eq!(whole_transactions(payload), Some(transactions));
-        let header = GroupHeader {
-            identity: self.layout.identity,
-            number: next.group,
-            lsn,
-            durable_number: next.group - 1,
-            first_transaction: next.transactions,
-            payload_bytes: payload_bytes as u32,
-            transactions,
-            incarnation: self.incarnation,
-            payload_checksum: crc32c::crc32c(payload),
-        };
-        buffer.extend_zeroed(header.bytes_on_disk());
-        header.encode(buffer.first_chunk_mut().expect("a group has a header"));
-        header
+    /// Writes a group to its place, and sees to it that it stands nowhere else.
+    fn write(&mut self, state: &SharedLogState, group: &SealedGroup) -> Result<(), SharedLogError> {
+        let (number, lsn) = (group.header().number, group.header().lsn);
+        if let Some(elsewhere) = state.placed(number).filter(|placed| *placed != lsn) {
+            self.open(self.layout.segment_of(elsewhere))?;
+            self.poison_on_error(state, |leader| leader.erase(elsewhere))?;
+        }
+        self.open(self.layout.segment_of(lsn))?;
+        state.place(number, lsn);
+        self.poison_on_error(state, |leader| leader.write_durable(lsn, group.bytes()))
     }
 
     /// Opens a segment's file unless it is the one that is open.
@@ -218,10 +192,6 @@ impl LogLeader {
         }
         self.file = Some((segment, file));
         Ok(())
-    }
-
-    fn write(&self, lsn: Lsn) -> Result<(), SharedLogError> {
-        self.write_durable(lsn, &self.buffer)
     }
 
     /// Makes the group at a place no group.
@@ -248,15 +218,4 @@ impl LogLeader {
         state.poison(&error.to_string());
         state.check()
     }
-}
-
-/// The transactions in these records; `None` if they are not whole.
-fn whole_transactions(payload: &[u8]) -> Option<u32> {
-    let mut transactions = 0;
-    let mut whole = true;
-    for record in crate::log::record::Records::new(payload) {
-        whole = record.ok()?.ends_transaction;
-        transactions += u32::from(whole);
-    }
-    whole.then_some(transactions)
 }

@@ -62,7 +62,6 @@ mod leader;
 #[cfg(test)]
 mod mortal;
 mod opening;
-mod preparing;
 mod state;
 mod text;
 #[cfg(test)]

@@ -11,9 +11,9 @@ use super::{Custody, LogLeader, SharedLock, SharedLogError, SharedLogState, join
 use crate::disk::{Disk, Faults, SimulatedDisk};
 use crate::engine::{Engine, StorageOptions};
 use crate::journal::JournalReader;
-use crate::log::open_group::Refusal;
 use crate::log::policy::GroupLimits;
 use crate::log::seal::GroupBuilder;
+use crate::log::supply::Admission;
 use crate::manifest::Manifest;
 use crate::page::{Address, PAGE_SIZE};
 use crate::recovery::{RecoveryOptions, recover};
@@ -445,12 +445,7 @@ impl World {
         self.check_recovered(transactions, opened.store.bytes());
         let (commit, stage) = (opened.engine.commit(), opened.engine.checkpoint());
         for _ in 0..groups {
-            if let Err(Refusal::NoRoom(at)) = filling.admit() {
-                let position = filling.next();
-                let room = commit.room();
-                room.wait_for_room(at, || Ok(stage.free_some(position).unwrap()))
-                    .unwrap();
-            }
+            filling.admit_or_wait(Admission::Whole, stage).unwrap();
             self.submit();
             let change = self.changes.last().expect("submitted");
             change.push_to(filling.builder());

@@ -352,5 +352,9 @@ pub fn apply(pages: &mut Vec<u8>, payload: &[u8]) {
 
 /// What a transaction said, as the table's own error.
 pub fn in_detail<T>(said: Result<T, Error>) -> Result<T, TableError> {
-    said.map_err(|error| error.downcast().expect("a table's error"))
+    let of_catalogue = |error: Error| error.downcast().map(TableError::Catalogue);
+    said.map_err(|error| {
+        let error = error.downcast().or_else(of_catalogue);
+        error.expect("a table's error")
+    })
 }

@@ -1,6 +1,7 @@
 //! The catalogue: which tables, journals and areas there are, and which pages each table and area
 //! has. It stands in the first pages of the store and is changed by transactions like any other
-//! bytes.
+//! bytes, whichever way runs them: the functions that change it (`change`) return what is to be stored
+//! and logged as [`Write`]s.
 //!
 //! | pages | what |
 //! | --- | --- |
@@ -10,18 +11,17 @@
 //!
 //! A table's extents grow with it: each new one has as many pages as the table has so far, between
 //! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], so that a table of terabytes still has few. Areas
-//! grow likewise; see [`Write`] for who changes the catalogue then.
+//! grow likewise.
 
-mod area;
+mod change;
+mod error;
+pub mod unfinished;
 
-pub(crate) use area::check_definitions;
-pub use area::{UNDO_AREA, Write};
+pub use change::{UNDO_AREA, Write};
+pub use error::CatalogueError;
 
-use crate::error::TableError;
-use crate::index::ADDRESS_END;
-use crate::layout::PageLayout;
-use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
-use sardonyx_storage::store::PageStore;
+use crate::page::{Address, PAGE_SIZE, PageId};
+use crate::store::PageStore;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The most tables, journals and areas together.
@@ -34,6 +34,11 @@ pub const EXTENTS_MAX: usize = 2048;
 pub const EXTENT_PAGES_MIN: u64 = 16;
 /// Pages of an extent at most (1 GiB), unless more are asked for an area at once.
 pub const EXTENT_PAGES_MAX: u64 = 1 << 18;
+/// The largest record of a table, in bytes: beside it a page has a word of 8 bytes that says which records
+/// are there, and one with the table's number.
+pub const RECORD_BYTES_MAX: usize = PAGE_SIZE - 16;
+/// Pages at or above this address cannot belong to a table: its index has 43 bits for one.
+pub const ADDRESS_END: u64 = 1 << 43;
 /// Pages that the catalogue takes.
 pub const CATALOGUE_PAGES: u64 = 25;
 
@@ -51,7 +56,7 @@ const KIND_AREA: u8 = 3;
 /// The root's bytes.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub(crate) struct RootBytes {
+struct RootBytes {
     magic: [u8; 8],
     version: u32,
     definitions: u32,
@@ -63,7 +68,7 @@ pub(crate) struct RootBytes {
 /// A definition's bytes.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub(crate) struct DefinitionBytes {
+struct DefinitionBytes {
     name: [u8; NAME_BYTES_MAX],
     name_bytes: u8,
     kind: u8,
@@ -77,7 +82,7 @@ pub(crate) struct DefinitionBytes {
 /// An extent's bytes.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
-pub(crate) struct ExtentBytes {
+struct ExtentBytes {
     /// The number of its table or area.
     of: u32,
     /// 0 if that is a table: its pages name it too. All bits of the number inverted if it is an area:
@@ -136,13 +141,16 @@ impl Extent {
 
 impl Definition {
     /// Whether a database can have it.
-    pub fn check(&self) -> Result<(), TableError> {
+    ///
+    /// # Errors
+    /// [`CatalogueError::Limit`], [`CatalogueError::RecordSize`], [`CatalogueError::KeyPlace`].
+    pub fn check(&self) -> Result<(), CatalogueError> {
         let limit = |what, value: usize, limit: usize| {
             let (value, limit) = (value as u64, limit as u64);
             if value <= limit {
                 Ok(())
             } else {
-                Err(TableError::Limit { what, value, limit })
+                Err(CatalogueError::Limit { what, value, limit })
             }
         };
         limit(
@@ -155,10 +163,10 @@ impl Definition {
                 key_offset,
                 key_bytes,
             } => {
-                PageLayout::new(&self.name, self.record_bytes)?;
+                check_record_bytes(&self.name, self.record_bytes)?;
                 let end = key_offset.checked_add(key_bytes);
                 if key_bytes == 0 || end.is_none_or(|end| end > self.record_bytes) {
-                    return Err(TableError::KeyPlace {
+                    return Err(CatalogueError::KeyPlace {
                         name: self.name.clone(),
                         key_offset,
                         key_bytes,
@@ -167,31 +175,19 @@ impl Definition {
                 }
                 Ok(())
             }
-            Kind::Journal if self.record_bytes == 0 => Err(TableError::RecordSize {
+            Kind::Journal if self.record_bytes == 0 => Err(CatalogueError::RecordSize {
                 name: self.name.clone(),
                 size: 0,
                 requirement: "a row has at least one byte",
             }),
             Kind::Journal => limit("the length of a row in bytes", self.record_bytes, PAGE_SIZE),
-            Kind::Area if self.record_bytes != 0 => Err(TableError::RecordSize {
+            Kind::Area if self.record_bytes != 0 => Err(CatalogueError::RecordSize {
                 name: self.name.clone(),
                 size: self.record_bytes,
                 requirement: "an area has pages, not records",
             }),
             Kind::Area => Ok(()),
         }
-    }
-
-    /// Tells tables of different names or layouts apart, in one comparison.
-    pub(crate) fn fingerprint(&self) -> u64 {
-        let (key_offset, key_bytes) = match self.kind {
-            Kind::Table {
-                key_offset,
-                key_bytes,
-            } => (key_offset, key_bytes),
-            Kind::Journal | Kind::Area => (0, 0),
-        };
-        fingerprint(&self.name, self.record_bytes, key_offset, key_bytes)
     }
 
     /// What it looks like, for error messages.
@@ -209,7 +205,7 @@ impl Definition {
         }
     }
 
-    pub(crate) fn encode(&self) -> DefinitionBytes {
+    fn encode(&self) -> DefinitionBytes {
         let mut name = [0; NAME_BYTES_MAX];
         name[..self.name.len()].copy_from_slice(self.name.as_bytes());
         let (kind, key_offset, key_bytes) = match self.kind {
@@ -233,24 +229,19 @@ impl Definition {
     }
 }
 
-/// [`Definition::fingerprint`], for record types at compile time (FNV-1a of 64 bits).
-pub(crate) const fn fingerprint(
-    name: &str,
-    record_bytes: usize,
-    key_offset: usize,
-    key_bytes: usize,
-) -> u64 {
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    let mut state = 0xcbf2_9ce4_8422_2325;
-    let name = name.as_bytes();
-    let mut at = 0;
-    while at < name.len() {
-        state = (state ^ name[at] as u64).wrapping_mul(PRIME);
-        at += 1;
+/// Whether a table may have records of so many bytes.
+///
+/// # Errors
+/// [`CatalogueError::RecordSize`] unless it is a multiple of 8 from 8 to [`RECORD_BYTES_MAX`].
+pub fn check_record_bytes(name: &str, size: usize) -> Result<(), CatalogueError> {
+    if size >= 8 && size.is_multiple_of(8) && size <= RECORD_BYTES_MAX {
+        return Ok(());
     }
-    state = (state ^ record_bytes as u64).wrapping_mul(PRIME);
-    state = (state ^ key_offset as u64).wrapping_mul(PRIME);
-    (state ^ key_bytes as u64).wrapping_mul(PRIME)
+    Err(CatalogueError::RecordSize {
+        name: name.to_string(),
+        size,
+        requirement: "the size must be a multiple of 8 from 8 to 4080",
+    })
 }
 
 impl DefinitionBytes {
@@ -283,7 +274,7 @@ impl DefinitionBytes {
 }
 
 impl ExtentBytes {
-    pub(crate) fn of_table(number: u16, extent: Extent) -> Self {
+    fn of_table(number: u16, extent: Extent) -> Self {
         ExtentBytes {
             of: number.into(),
             check: 0,
@@ -314,9 +305,9 @@ pub struct Catalogue {
 
 impl Catalogue {
     /// Where the root stands.
-    pub(crate) const ROOT: Address = Address(0);
+    const ROOT: Address = Address(0);
 
-    pub(crate) fn root(&self) -> RootBytes {
+    fn root(&self) -> RootBytes {
         RootBytes {
             magic: MAGIC,
             version: VERSION,
@@ -327,12 +318,12 @@ impl Catalogue {
         }
     }
 
-    pub(crate) fn definition_address(number: usize) -> Address {
+    fn definition_address(number: usize) -> Address {
         let first = PageId(FIRST_DEFINITION_PAGE).address().0;
         Address(first + (number * size_of::<DefinitionBytes>()) as u64)
     }
 
-    pub(crate) fn extent_address(number: usize) -> Address {
+    fn extent_address(number: usize) -> Address {
         let first = PageId(FIRST_EXTENT_PAGE).address().0;
         Address(first + (number * size_of::<ExtentBytes>()) as u64)
     }
@@ -350,7 +341,10 @@ impl Catalogue {
     /// Reads the catalogue of a store. A store without pages, or whose catalogue is all zeroes, has
     /// an empty one. The store is grown to the pages that are allocated: those never written are
     /// not in the log.
-    pub fn read(store: &mut PageStore) -> Result<Catalogue, TableError> {
+    ///
+    /// # Errors
+    /// [`CatalogueError::Damaged`], or that there is no memory for the pages.
+    pub fn read(store: &mut PageStore) -> Result<Catalogue, CatalogueError> {
         if store.pages() == 0 {
             return Ok(Catalogue::default());
         }
@@ -394,7 +388,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    fn read_definitions(&mut self, bytes: &[u8], count: usize) -> Result<(), TableError> {
+    fn read_definitions(&mut self, bytes: &[u8], count: usize) -> Result<(), CatalogueError> {
         for number in 0..count {
             let at = Self::definition_address(number);
             let entry: DefinitionBytes = read_entry(bytes, at);
@@ -414,7 +408,7 @@ impl Catalogue {
         Ok(())
     }
 
-    fn read_extents(&mut self, bytes: &[u8], count: usize) -> Result<(), TableError> {
+    fn read_extents(&mut self, bytes: &[u8], count: usize) -> Result<(), CatalogueError> {
         for number in 0..count {
             let at = Self::extent_address(number);
             self.push_read_extent(read_entry(bytes, at))
@@ -470,8 +464,8 @@ fn is_empty<T>(bytes: &[u8], at: Address) -> bool {
         .all(|&byte| byte == 0)
 }
 
-fn damaged(at: Address, reason: String) -> TableError {
-    TableError::Catalogue {
+fn damaged(at: Address, reason: String) -> CatalogueError {
+    CatalogueError::Damaged {
         page: at.page().0,
         offset: at.offset_in_page(),
         reason,

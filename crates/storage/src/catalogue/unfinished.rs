@@ -6,14 +6,11 @@
 //! transaction; the format itself is `multilevel::undo`'s.
 //!
 //! Invariant: no single-level reader sees a page with completed operations of unfinished transactions
-//! (paper 003, section 2: such a page is not clean).
+//! (DASDBS paper, section 2: such a page is not clean).
 
-use crate::catalogue::{Catalogue, UNDO_AREA};
-use crate::error::TableError;
-use crate::layout::word_at;
-use crate::table::page_bytes;
-use sardonyx_storage::page::PageId;
-use sardonyx_storage::store::PageStore;
+use super::{Catalogue, CatalogueError, UNDO_AREA};
+use crate::page::PAGE_SIZE;
+use crate::store::PageStore;
 
 /// Pages at the undo area's beginning that belong to no transaction.
 pub const HEADER_PAGES: usize = 9;
@@ -27,11 +24,12 @@ pub const CONTINUATION: u64 = u64::MAX;
 /// How many multi-level transactions have not ended. `pages` are those of the catalogue's store.
 ///
 /// ```
-/// use sardonyx_table::{TableSpace, unfinished};
+/// use sardonyx_storage::catalogue::{Catalogue, unfinished};
 /// use sardonyx_storage::store::PageStore;
 ///
-/// let (space, _) = TableSpace::open(PageStore::reserve(1 << 20)?, 1)?;
-/// assert_eq!(unfinished::count(space.pages(), space.catalogue()), 0);
+/// let mut store = PageStore::reserve(1 << 20)?;
+/// let catalogue = Catalogue::read(&mut store)?;
+/// assert_eq!(unfinished::count(store.bytes(), &catalogue), 0);
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 pub fn count(pages: &[u8], catalogue: &Catalogue) -> u64 {
@@ -43,20 +41,25 @@ pub fn count(pages: &[u8], catalogue: &Catalogue) -> u64 {
         .extents_of(area)
         .flat_map(|extent| extent.first_page.0..extent.end())
         .skip(HEADER_PAGES)
-        .map(|page| word_at(page_bytes(pages, PageId(page)), 0));
+        .map(|page| first_word(pages, page));
     begins
         .filter(|begin| ![UNUSED, CONTINUATION].contains(begin))
         .count() as u64
 }
 
+fn first_word(pages: &[u8], page: u64) -> u64 {
+    let bytes = &pages[page as usize * PAGE_SIZE..][..8];
+    u64::from_le_bytes(bytes.try_into().expect("8 bytes"))
+}
+
 /// Refuses a database in which there are any.
 ///
 /// # Errors
-/// [`TableError::Unfinished`].
-pub fn refuse(pages: &[u8], catalogue: &Catalogue) -> Result<(), TableError> {
+/// [`CatalogueError::Unfinished`].
+pub fn refuse(pages: &[u8], catalogue: &Catalogue) -> Result<(), CatalogueError> {
     match count(pages, catalogue) {
         0 => Ok(()),
-        transactions => Err(TableError::Unfinished { transactions }),
+        transactions => Err(CatalogueError::Unfinished { transactions }),
     }
 }
 
@@ -64,9 +67,9 @@ pub fn refuse(pages: &[u8], catalogue: &Catalogue) -> Result<(), TableError> {
 /// no multi-level transactions either.
 ///
 /// # Errors
-/// [`TableError::Unfinished`]; [`TableError::Catalogue`] if there are tables and areas, but it cannot
+/// [`CatalogueError::Unfinished`]; [`CatalogueError::Damaged`] if there are tables and areas, but it cannot
 /// be said which.
-pub fn refuse_in_any(store: &mut PageStore) -> Result<(), TableError> {
+pub fn refuse_in_any(store: &mut PageStore) -> Result<(), CatalogueError> {
     if !Catalogue::is_in(store.bytes()) {
         return Ok(());
     }

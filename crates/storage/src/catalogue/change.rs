@@ -1,22 +1,19 @@
-//! Areas: named sets of pages that grow by extents, beside the tables and in the same catalogue.
+//! Changing the catalogue: declaring tables, journals and areas, and giving them pages.
 //!
-//! What stands in an area's pages is its owner's business: the multi-level way of running
-//! transactions keeps everything in areas. It has no exclusive access to the database, so it does not
-//! change the catalogue by a [`Transaction`](crate::Transaction); the functions here change the
-//! catalogue in memory and return the bytes to be stored and logged, as [`Write`]s.
+//! The functions here change the catalogue in memory and return the bytes to be stored and logged, as
+//! [`Write`]s: the serial way does that in its transaction, with their before-images, the multi-level
+//! way in a unit of its own.
 //!
 //! Invariants: nothing is changed by a call that fails; the writes that a call returns make, on the
 //! pages, exactly the catalogue in memory, and are whole or not at all there if they are one
-//! transaction of the log (I2). Nothing is ever taken back: an area stays declared, and keeps its
-//! pages, even if whoever asked for them aborts.
+//! transaction of the log (I2).
 
+use super::{ADDRESS_END, CatalogueError};
 use super::{
     CATALOGUE_PAGES, Catalogue, DEFINITIONS_MAX, Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN,
     EXTENTS_MAX, Extent, ExtentBytes, Kind,
 };
-use crate::error::TableError;
-use crate::index::ADDRESS_END;
-use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+use crate::page::{Address, PAGE_SIZE, PageId};
 use zerocopy::{Immutable, IntoBytes};
 
 /// The area in which the multi-level way keeps how to undo its running transactions.
@@ -43,8 +40,8 @@ impl Catalogue {
     /// The number of an area, if it is declared.
     ///
     /// # Errors
-    /// [`TableError::LayoutDiffers`] if a table or journal has the name.
-    pub fn area(&self, name: &str) -> Result<Option<u16>, TableError> {
+    /// [`CatalogueError::LayoutDiffers`] if a table or journal has the name.
+    pub fn area(&self, name: &str) -> Result<Option<u16>, CatalogueError> {
         self.number_of(&definition(name))
     }
 
@@ -53,16 +50,30 @@ impl Catalogue {
     /// [`CATALOGUE_PAGES`].
     ///
     /// # Errors
-    /// [`TableError::LayoutDiffers`] if a table or journal has the name, [`TableError::Limit`] if it
+    /// [`CatalogueError::LayoutDiffers`] if a table or journal has the name, [`CatalogueError::Limit`] if it
     /// is too long or there is no room for a definition. The catalogue is then as before.
-    pub fn declare_area(&mut self, name: &str) -> Result<(u16, Vec<Write>), TableError> {
+    pub fn declare_area(&mut self, name: &str) -> Result<(u16, Vec<Write>), CatalogueError> {
         let definition = definition(name);
-        if let Some(number) = self.number_of(&definition)? {
-            return Ok((number, Vec::new()));
+        match self.number_of(&definition)? {
+            Some(number) => Ok((number, Vec::new())),
+            None => self.declare(definition),
         }
+    }
+
+    /// Declares what is not declared yet: its number, and what to write. It has no pages yet. The store
+    /// must have all [`Catalogue::pages`] before the writes are stored: at least [`CATALOGUE_PAGES`].
+    ///
+    /// # Errors
+    /// [`CatalogueError::LayoutDiffers`] if something has its name, or one of [`Definition::check`], or
+    /// [`CatalogueError::Limit`] if there is no room for a definition. The catalogue is then as before.
+    pub fn declare(&mut self, definition: Definition) -> Result<(u16, Vec<Write>), CatalogueError> {
         definition.check()?;
+        if let Some(found) = self.definitions.iter().find(|d| d.name == definition.name) {
+            return Err(differs(found, &definition));
+        }
         let number = self.definitions.len();
-        check_definitions(number)?;
+        let what = "the number of tables, journals and areas";
+        check_limit(what, number as u64 + 1, DEFINITIONS_MAX as u64)?;
         let entry = definition.encode();
         self.definitions.push(definition);
         self.pages = self.pages.max(CATALOGUE_PAGES);
@@ -77,7 +88,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// As [`Catalogue::extend`].
-    pub fn next_extent(&self, number: u16, pages_at_least: u64) -> Result<Extent, TableError> {
+    pub fn next_extent(&self, number: u16, pages_at_least: u64) -> Result<Extent, CatalogueError> {
         self.next_extent_within(number, pages_at_least, u64::MAX)
     }
 
@@ -86,10 +97,10 @@ impl Catalogue {
         number: u16,
         pages_at_least: u64,
         pages_max: u64,
-    ) -> Result<Extent, TableError> {
+    ) -> Result<Extent, CatalogueError> {
         match self.definitions.get(usize::from(number)).map(|d| d.kind) {
             Some(Kind::Area) => {}
-            _ => return Err(TableError::UnknownHandle { number }),
+            _ => return Err(CatalogueError::NoArea { number }),
         }
         let so_far: u64 = self.extents_of(number).map(|extent| extent.pages).sum();
         let usual = so_far.clamp(EXTENT_PAGES_MIN, EXTENT_PAGES_MAX);
@@ -103,12 +114,12 @@ impl Catalogue {
     /// [`Catalogue::pages`] before they are used.
     ///
     /// # Errors
-    /// [`TableError::UnknownHandle`] if it is no area, [`TableError::Limit`] if there is no room for
+    /// [`CatalogueError::NoArea`] if it is no area, [`CatalogueError::Limit`] if there is no room for
     /// another extent or the pages cannot be addressed. The catalogue is then as before.
     ///
     /// ```
     /// use sardonyx_storage::store::PageStore;
-    /// use sardonyx_table::catalogue::Catalogue;
+    /// use sardonyx_storage::catalogue::Catalogue;
     ///
     /// let mut store = PageStore::reserve(1 << 20)?;
     /// let mut catalogue = Catalogue::read(&mut store)?;
@@ -131,7 +142,7 @@ impl Catalogue {
         &mut self,
         number: u16,
         pages_at_least: u64,
-    ) -> Result<(Extent, Vec<Write>), TableError> {
+    ) -> Result<(Extent, Vec<Write>), CatalogueError> {
         self.extend_within(number, pages_at_least, u64::MAX)
     }
 
@@ -146,14 +157,38 @@ impl Catalogue {
         number: u16,
         pages_at_least: u64,
         pages_max: u64,
-    ) -> Result<(Extent, Vec<Write>), TableError> {
+    ) -> Result<(Extent, Vec<Write>), CatalogueError> {
         let extent = self.next_extent_within(number, pages_at_least, pages_max)?;
-        let at = Self::extent_address(self.extents.len());
         let entry = ExtentBytes::of_area(number, extent);
+        let writes = self.push_extent(number, extent, &entry);
+        Ok((extent, writes))
+    }
+
+    /// Gives a table its next extent, of so many pages, and what to write. As [`Catalogue::extend`].
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoTable`] if it is no table, or as [`Catalogue::place_of_extent`]. The catalogue
+    /// is then as before.
+    pub fn extend_table(
+        &mut self,
+        number: u16,
+        pages: u64,
+    ) -> Result<(Extent, Vec<Write>), CatalogueError> {
+        match self.definitions.get(usize::from(number)).map(|d| d.kind) {
+            Some(Kind::Table { .. }) => {}
+            _ => return Err(CatalogueError::NoTable { number }),
+        }
+        let extent = self.place_of_extent(pages)?;
+        let entry = ExtentBytes::of_table(number, extent);
+        let writes = self.push_extent(number, extent, &entry);
+        Ok((extent, writes))
+    }
+
+    fn push_extent(&mut self, number: u16, extent: Extent, entry: &ExtentBytes) -> Vec<Write> {
+        let at = Self::extent_address(self.extents.len());
         self.extents.push((number, extent));
         self.pages = extent.end();
-        let writes = vec![Write::new(at, &entry), Write::new(Self::ROOT, &self.root())];
-        Ok((extent, writes))
+        vec![Write::new(at, entry), Write::new(Self::ROOT, &self.root())]
     }
 
     /// The extents of a table or area, in the order of their pages.
@@ -165,19 +200,15 @@ impl Catalogue {
     /// The number of a definition that is declared already.
     ///
     /// # Errors
-    /// [`TableError::LayoutDiffers`] if another one has its name.
-    pub(crate) fn number_of(&self, declared: &Definition) -> Result<Option<u16>, TableError> {
+    /// [`CatalogueError::LayoutDiffers`] if another one has its name.
+    pub fn number_of(&self, declared: &Definition) -> Result<Option<u16>, CatalogueError> {
         let mut found = self.definitions.iter();
         let Some(number) = found.position(|found| found.name == declared.name) else {
             return Ok(None);
         };
         let found = &self.definitions[number];
         if found != declared {
-            return Err(TableError::LayoutDiffers {
-                name: declared.name.clone(),
-                found: found.describe(),
-                declared: declared.describe(),
-            });
+            return Err(differs(found, declared));
         }
         Ok(Some(number as u16))
     }
@@ -185,8 +216,8 @@ impl Catalogue {
     /// The next extent, whoever gets it.
     ///
     /// # Errors
-    /// [`TableError::Limit`].
-    pub(crate) fn place_of_extent(&self, pages: u64) -> Result<Extent, TableError> {
+    /// [`CatalogueError::Limit`].
+    pub fn place_of_extent(&self, pages: u64) -> Result<Extent, CatalogueError> {
         check_limit(
             "the number of extents",
             self.extents.len() as u64 + 1,
@@ -211,15 +242,17 @@ fn definition(name: &str) -> Definition {
     }
 }
 
-/// Whether there is room for a definition with this number.
-pub(crate) fn check_definitions(number: usize) -> Result<(), TableError> {
-    let what = "the number of tables, journals and areas";
-    check_limit(what, number as u64 + 1, DEFINITIONS_MAX as u64)
+fn differs(found: &Definition, declared: &Definition) -> CatalogueError {
+    CatalogueError::LayoutDiffers {
+        name: declared.name.clone(),
+        found: found.describe(),
+        declared: declared.describe(),
+    }
 }
 
-fn check_limit(what: &'static str, value: u64, limit: u64) -> Result<(), TableError> {
+fn check_limit(what: &'static str, value: u64, limit: u64) -> Result<(), CatalogueError> {
     if value <= limit {
         return Ok(());
     }
-    Err(TableError::Limit { what, value, limit })
+    Err(CatalogueError::Limit { what, value, limit })
 }

@@ -1,0 +1,88 @@
+//! What can be wrong with the catalogue, or with what is to be declared in it.
+
+use crate::store::StoreError;
+
+/// Why the catalogue cannot be read or changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CatalogueError {
+    /// A table, journal or area of this name has another layout.
+    #[error("{name:?} is declared as {found}, but the program declares it as {declared}")]
+    LayoutDiffers {
+        /// The name.
+        name: String,
+        /// What the database has.
+        found: String,
+        /// What the program has.
+        declared: String,
+    },
+    /// No area has this number.
+    #[error("there is no area under number {number}: the handle belongs to another database")]
+    NoArea {
+        /// The handle's number.
+        number: u16,
+    },
+    /// No table has this number.
+    #[error("there is no table under number {number}: the handle belongs to another database")]
+    NoTable {
+        /// The handle's number.
+        number: u16,
+    },
+    /// A name, size or count is beyond its limit.
+    #[error("{what} is {value}, the limit is {limit}")]
+    Limit {
+        /// What is limited.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// A record's size cannot be stored.
+    #[error("records of {size} bytes in {name:?} cannot be stored: {requirement}")]
+    RecordSize {
+        /// The table.
+        name: String,
+        /// The record's size in bytes.
+        size: usize,
+        /// What it should be.
+        requirement: &'static str,
+    },
+    /// A table's primary key is empty or does not lie within its records.
+    #[error(
+        "the key of table {name:?} cannot be stored: {key_bytes} bytes at {key_offset} in records \
+         of {record_bytes} bytes; it must have at least one byte and lie within the record"
+    )]
+    KeyPlace {
+        /// The table.
+        name: String,
+        /// Where the key starts, in bytes.
+        key_offset: usize,
+        /// The key's length in bytes.
+        key_bytes: usize,
+        /// The record's length in bytes.
+        record_bytes: usize,
+    },
+    /// The pages have completed operations of transactions that may still be undone.
+    #[error(
+        "the database has {transactions} unfinished multi-level transactions: open it with the \
+         multi-level way first, which undoes them"
+    )]
+    Unfinished {
+        /// How many.
+        transactions: u64,
+    },
+    /// The pages do not hold a sound catalogue.
+    #[error("the catalogue is damaged at page {page}, offset {offset}: {reason}")]
+    Damaged {
+        /// The page.
+        page: u64,
+        /// The offset in the page.
+        offset: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// No memory for more pages.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

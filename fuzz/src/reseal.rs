@@ -1,0 +1,98 @@
+//! Making checksums right again after bytes were changed, so that what stands behind them is reached.
+//!
+//! Groups, slots and chunks begin at multiples of 4096 bytes and with four letters of their own; their
+//! fields are those of docs/format.md.
+
+/// Makes right the checksums of every commit group, backup slot and journal chunk in a file.
+pub fn file(bytes: &mut [u8]) {
+    for start in (0..bytes.len()).step_by(4096) {
+        let unit = &mut bytes[start..];
+        match unit.first_chunk() {
+            Some(b"SdxG") => group(unit),
+            Some(b"SdxB") => slot(unit),
+            Some(b"SdxJ") => chunk(unit),
+            _ => {}
+        }
+    }
+}
+
+/// A commit group: 64 bytes of head, then its records.
+pub fn group(bytes: &mut [u8]) {
+    content(bytes, 64, 48, 60);
+    head(bytes, 64);
+}
+
+/// A backup slot: 4096 bytes of head, then the block.
+pub fn slot(bytes: &mut [u8]) {
+    content(bytes, 4096, 20, 160);
+    head(bytes, 4096);
+}
+
+/// A chunk of the journals' archive: 128 bytes of head, then its sections.
+pub fn chunk(bytes: &mut [u8]) {
+    content(bytes, 128, 96, 100);
+    head(bytes, 128);
+}
+
+/// A frame between a primary and its standby: a checksum of all that follows it.
+pub fn frame(bytes: &mut [u8]) {
+    if let Some((checksum, rest)) = bytes.split_first_chunk_mut::<4>() {
+        *checksum = crc32c::crc32c(rest).to_le_bytes();
+    }
+}
+
+/// A manifest: text whose last line is the checksum of the lines before it.
+pub fn manifest(bytes: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(bytes);
+    let lines = text.split_inclusive('\n');
+    let before: String = lines.filter(|line| !line.starts_with("checksum")).collect();
+    let checksum = crc32c::crc32c(before.as_bytes());
+    format!("{before}checksum = {checksum:08x}\n").into_bytes()
+}
+
+/// A binary trace: magic and version, then frames of length, checksum (of number and payload), payload.
+pub fn trace(bytes: &mut [u8]) {
+    let mut at = 12;
+    for number in 0u64.. {
+        let Some(head) = bytes.get(at..at + 8) else {
+            return;
+        };
+        let length = word(head, 0) as usize;
+        let Some(payload) = bytes.get(at + 8..at + 8 + length) else {
+            return;
+        };
+        let sum = crc32c::crc32c_append(crc32c::crc32c(&number.to_le_bytes()), payload);
+        bytes[at + 4..at + 8].copy_from_slice(&sum.to_le_bytes());
+        at += 8 + length;
+        if length == 0 {
+            return;
+        }
+    }
+}
+
+/// The checksum of what follows a head, at `sum_at`; its length stands at `length_at`.
+fn content(bytes: &mut [u8], head: usize, length_at: usize, sum_at: usize) {
+    if bytes.len() < head {
+        return;
+    }
+    let length = word(bytes, length_at) as usize;
+    if let Some(content) = bytes[head..].get(..length) {
+        let sum = crc32c::crc32c(content);
+        bytes[sum_at..sum_at + 4].copy_from_slice(&sum.to_le_bytes());
+    }
+}
+
+/// The checksum of a head, in its second word.
+fn head(bytes: &mut [u8], length: usize) {
+    if let Some(head) = bytes.get_mut(..length) {
+        head[4..8].fill(0);
+        let sum = crc32c::crc32c(head);
+        head[4..8].copy_from_slice(&sum.to_le_bytes());
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> u32 {
+    let mut word = [0; 4];
+    word.copy_from_slice(&bytes[at..at + 4]);
+    u32::from_le_bytes(word)
+}

@@ -1,0 +1,24 @@
+//! The list of targets; each in the file of what it belongs to.
+
+mod directory;
+mod log;
+mod pages;
+mod storage;
+mod streams;
+
+use crate::Target;
+
+pub(crate) const ALL: &[Target] = &[
+    log::RECORD,
+    log::GROUP,
+    log::SEGMENT,
+    storage::MANIFEST,
+    storage::SLOT,
+    storage::CHUNK,
+    pages::CATALOGUE,
+    pages::UNDO,
+    streams::STANDBY,
+    streams::TRACE,
+    directory::TABLES,
+    directory::OPERATIONS,
+];

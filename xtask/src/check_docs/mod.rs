@@ -1,0 +1,127 @@
+//! `check-docs`: the documents' tables, links, and the names of files and tests in them.
+//!
+//! A document that names a file, a heading or an invariant's test promises that it is there. This
+//! check keeps that promise without a network: every `.md` file of the repository, and every mention
+//! of `docs/….md` in a Rust comment. It finds
+//! - tables that a blank line cuts in two, and rows with another number of columns than their header;
+//! - relative links to files that are not there, and anchors that no heading has;
+//! - paths in `code` that name a file of the repository which is not there (CHANGELOG tells history
+//!   and may name what is gone);
+//! - names of invariants' tests (`i7_…`) that no test has.
+
+mod links;
+mod names;
+mod page;
+mod tables;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use page::Page;
+
+#[derive(clap::Args)]
+pub struct CheckDocs {
+    /// The repository's directory.
+    #[arg(long, default_value = ".")]
+    root: PathBuf,
+}
+
+/// One fault of a document.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    /// Relative to the repository's directory.
+    file: PathBuf,
+    /// From 1.
+    line: usize,
+    what: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file.display(), self.line, self.what)
+    }
+}
+
+impl CheckDocs {
+    pub fn run(self) -> anyhow::Result<()> {
+        let (pages, findings) = check(&self.root)?;
+        for finding in &findings {
+            println!("{finding}");
+        }
+        if !findings.is_empty() {
+            bail!("{} faults in the documents", findings.len());
+        }
+        println!("{pages} documents: tables, links, names of files and tests are sound");
+        Ok(())
+    }
+}
+
+/// Checks the repository at `root`; the number of documents, and what is wrong with them.
+fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
+    let files = files(root)?;
+    let mut pages = HashMap::new();
+    let mut sources = Vec::new();
+    for file in files {
+        let kind = file.extension().and_then(|extension| extension.to_str());
+        if !matches!(kind, Some("md" | "rs")) {
+            continue;
+        }
+        let text = std::fs::read_to_string(root.join(&file))
+            .with_context(|| format!("reading {}", file.display()))?;
+        match kind {
+            Some("md") => _ = pages.insert(file, Page::parse(&text)),
+            _ => sources.push((file, text)),
+        }
+    }
+    let tests = names::tests(&sources);
+    let mut findings = Vec::new();
+    for (file, page) in &pages {
+        let mut report = |line, what| {
+            findings.push(Finding {
+                file: file.clone(),
+                line,
+                what,
+            });
+        };
+        tables::check(page, &mut report);
+        links::check(root, file, page, &pages, &mut report);
+        if !file.ends_with("CHANGELOG.md") {
+            names::check(root, page, &tests, &mut report);
+        }
+    }
+    for (file, text) in &sources {
+        links::check_source(root, file, text, &pages, &mut findings);
+    }
+    findings.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
+    Ok((pages.len(), findings))
+}
+
+/// All files below `root`, relative to it, without what is built or hidden.
+fn files(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = vec![PathBuf::new()];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(root.join(&folder))
+            .with_context(|| format!("reading {}", root.join(&folder).display()))?;
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name();
+            if name.to_str().is_none_or(|name| name.starts_with('.')) || name == "target" {
+                continue;
+            }
+            let path = folder.join(name);
+            match entry.file_type()? {
+                kind if kind.is_dir() => folders.push(path),
+                kind if kind.is_file() => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Each fault, planted in a small repository, is found where it is; a sound one has none.
+
+use std::path::Path;
+
+use super::check;
+
+const SOUND: &str = "\
+# A page
+
+See [the other](docs/other.md#second-heading-of-it), [below](#its-end) and
+[a link that
+goes on](docs/other.md). Not a link: `[x](nowhere.md)`.
+
+| a | b |
+| --- | ---: |
+| `x \\| y` | 2 |
+
+```
+| no | table
+```
+
+Files: `crates/one/src/lib.rs`, `crates/*/src/l*.rs`, `target/release/x`, `a/b`, `i1_it_holds`.
+
+## Its end
+";
+
+/// What `check` finds in a repository with one page, `text`, and the files around it.
+fn found(text: &str) -> Vec<String> {
+    let root = tempfile::tempdir().expect("a directory");
+    let write = |path: &str, text: &str| {
+        let path = root.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new(""))).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    };
+    write("PAGE.md", text);
+    write("docs/other.md", "# Other\n\n## Second *heading* of `it`\n");
+    write("crates/one/src/lib.rs", "#[test]\nfn i1_it_holds() {}\n");
+    write("target/broken.md", "[x](nowhere)\n");
+    let (pages, findings) = check(root.path()).expect("read");
+    assert_eq!(pages, 2);
+    findings.iter().map(ToString::to_string).collect()
+}
+
+/// The one fault after `old` became `new`.
+fn planted(old: &str, new: &str) -> String {
+    assert!(SOUND.contains(old));
+    let found = found(&SOUND.replacen(old, new, 1));
+    assert_eq!(found.len(), 1, "{found:?}");
+    found[0].clone()
+}
+
+#[test]
+fn a_sound_page_has_no_faults() {
+    assert_eq!(found(SOUND), Vec::<String>::new());
+}
+
+#[test]
+fn a_table_that_a_blank_line_cuts_is_found() {
+    let fault = planted("| `x", "\n| `x");
+    assert!(fault.starts_with("PAGE.md:10: a table's row"), "{fault}");
+}
+
+#[test]
+fn a_row_with_a_column_too_many_is_found() {
+    let fault = planted("x \\| y", "x | y");
+    assert_eq!(fault, "PAGE.md:9: a row of 3 columns in a table of 2");
+    let fault = planted("| 2 |", "|");
+    assert_eq!(fault, "PAGE.md:9: a row of 1 columns in a table of 2");
+}
+
+#[test]
+fn links_and_anchors_that_lead_nowhere_are_found() {
+    let fault = planted("(docs/other.md).", "(docs/gone.md).");
+    assert!(
+        fault.starts_with("PAGE.md:5: the link to docs/gone.md"),
+        "{fault}"
+    );
+    let fault = planted("#second-heading-of-it", "#third");
+    assert!(fault.starts_with("PAGE.md:3: the link"), "{fault}");
+    let fault = planted("## Its end", "## Its beginning");
+    assert!(
+        fault.starts_with("PAGE.md:3: the link to #its-end"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn files_and_tests_that_are_not_there_are_found() {
+    let fault = planted("one/src/lib.rs", "one/src/gone.rs");
+    assert!(
+        fault.ends_with("crates/one/src/gone.rs is not there"),
+        "{fault}"
+    );
+    let fault = planted("src/l*.rs", "src/m*.rs");
+    assert!(
+        fault.ends_with("crates/*/src/m*.rs is not there"),
+        "{fault}"
+    );
+    let fault = planted("i1_it_holds", "i1_it_held");
+    assert!(fault.ends_with("no test is called i1_it_held"), "{fault}");
+}
+
+#[test]
+fn a_rust_comment_that_names_a_document_is_checked() {
+    let root = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(root.path().join("docs")).expect("a folder");
+    std::fs::write(root.path().join("docs/a.md"), "# A b\n").expect("a file");
+    let text = "//! See docs/a.md#a-b.\n// and docs/b.md\nconst A: &str = \"docs/c.md\";\n";
+    std::fs::write(root.path().join("x.rs"), text).expect("a file");
+    let (_, findings) = check(root.path()).expect("read");
+    assert_eq!(findings.len(), 1);
+    assert_eq!(findings[0].line, 2);
+}
