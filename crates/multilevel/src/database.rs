@@ -196,10 +196,11 @@ impl Database {
 
     /// Begins a transaction that does not borrow the database: it can be kept beside it, sent to another
     /// thread, and held by a task. When the database is closed it can only be aborted or dropped, and is
-    /// undone when the database is opened again.
-    pub fn begin_owned(&self) -> Transaction<'static> {
+    /// undone when the database is opened again. With an age it takes the place of one that was aborted
+    /// to end a deadlock, as [`Database::begin_again`].
+    pub fn begin_owned(&self, age: Option<u64>) -> Transaction<'static> {
         let database = Home::Shared(self.shared.clone());
-        Transaction::new(database, Home::Shared(self.protocol.clone()), None)
+        Transaction::new(database, Home::Shared(self.protocol.clone()), age)
     }
 
     /// Runs a transaction and returns when it is on stable storage. It is aborted, and run again, as

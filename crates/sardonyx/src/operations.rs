@@ -13,9 +13,8 @@ use std::sync::Arc;
 #[cfg(feature = "harness")]
 pub use sardonyx_multilevel::harness;
 pub use sardonyx_multilevel::{
-    Area, CallError, Change, Inverse, LockRequests, LockSpace, Mode, Operation, PAGE_SIZE, PageId,
-    PageLog, Pages, PlainPages, Recorded, Release, Statistics as OperationStatistics, Stop,
-    Strategy, Transaction, Undone,
+    Area, Change, Inverse, LockRequests, LockSpace, Mode, Operation, PAGE_SIZE, PageId, PageLog,
+    Pages, PlainPages, Recorded, Release, Statistics as OperationStatistics, Stop, Strategy, Undone,
 };
 /// Bounded counters whose changes commute (escrow).
 pub mod counter {
@@ -38,13 +37,13 @@ pub mod index {
 /// #   let path = directory.path().join("stock.sdx");
 ///     let shop = Operations::open(&path)?;
 ///     let stock = Counter::new(shop.area("stock", 1)?, 0);
-///     shop.run(|tx| Ok(tx.call(&Set::within(stock, 10, 0, 1000))?))?;
+///     shop.run(|tx| tx.call(&Set::within(stock, 10, 0, 1000)))?;
 ///     let (one, other) = (shop.begin(), shop.begin());
 ///     one.call(&Add::to(stock, -3))?;
 ///     other.call(&Add::to(stock, -7))?; // does not wait: 10 covers both, whether they commit or abort
 ///     one.commit()?; // on stable storage
 ///     other.abort()?; // undone by its inverse
-///     assert_eq!(shop.run(|tx| Ok(tx.call(&Get(stock))?))?, 7);
+///     assert_eq!(shop.run(|tx| tx.call(&Get(stock)))?, 7);
 ///     shop.close()
 /// }
 /// ```
@@ -117,9 +116,10 @@ impl Operations {
     /// With the closure's panic, after everything it did was undone.
     pub fn run<T>(
         &self,
-        body: impl FnMut(&Transaction<'_>) -> Result<T, Error>,
+        mut body: impl FnMut(&Transaction<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.database.run(body)
+        self.database
+            .run(|transaction| body(&Transaction(Its::Lent(transaction))))
     }
 
     /// Like [`Operations::run`], for a closure with an error type of its own, which the engine's errors are
@@ -130,7 +130,7 @@ impl Operations {
     ) -> Result<T, E> {
         let outcome = self
             .database
-            .run(|transaction| body(transaction).map_err(Typed));
+            .run(|transaction| body(&Transaction(Its::Lent(transaction))).map_err(Typed));
         outcome.map_err(|Typed(error)| error)
     }
 
@@ -149,7 +149,14 @@ impl Operations {
     /// is_send::<Visitor>();
     /// ```
     pub fn begin(&self) -> Transaction<'static> {
-        self.database.begin_owned()
+        Transaction(Its::Own(self.database.begin_owned(None)))
+    }
+
+    /// Begins a transaction in place of one that was aborted because it was chosen to end a deadlock
+    /// ([`Error::Conflict`]), as old as that was ([`Transaction::age`]): so it becomes the oldest some day
+    /// and is not chosen again.
+    pub fn begin_again(&self, age: u64) -> Transaction<'static> {
+        Transaction(Its::Own(self.database.begin_owned(Some(age))))
     }
 
     /// Writes everything that has been appended to the log, and waits for it.
@@ -201,5 +208,95 @@ impl Operations {
     /// it then. [`Error::Forked`] in a child of the process that opened it, where nothing is done.
     pub fn close(&self) -> Result<(), Error> {
         Ok(self.database.close()?)
+    }
+}
+
+/// A running transaction: a series of operations, committed or aborted together. Dropping it aborts it.
+#[derive(Debug)]
+pub struct Transaction<'a>(Its<'a>);
+
+#[derive(Debug)]
+enum Its<'a> {
+    /// By [`Operations::run`], which ends it.
+    Lent(&'a sardonyx_multilevel::Transaction<'a>),
+    Own(sardonyx_multilevel::Transaction<'static>),
+}
+
+impl Transaction<'_> {
+    fn inner(&self) -> &sardonyx_multilevel::Transaction<'_> {
+        match &self.0 {
+            Its::Lent(transaction) => transaction,
+            Its::Own(transaction) => transaction,
+        }
+    }
+
+    /// Executes an operation.
+    ///
+    /// # Errors
+    /// The operation's own, as [`Error::downcast_ref`] finds it: the operation is undone, and the
+    /// transaction can go on and may call it again. [`Error::Conflict`] if the transaction was chosen to
+    /// end a deadlock: it has to be aborted, and may be run again ([`Operations::run`] does both).
+    /// [`Error::Nested`] within an operation. [`Error::Closed`].
+    ///
+    /// # Panics
+    /// With the operation's panic, after undoing the operation.
+    pub fn call<O: Operation>(&self, operation: &O) -> Result<O::Output, Error>
+    where
+        O::Error: Send + Sync,
+    {
+        Ok(self.inner().call(operation)?)
+    }
+
+    /// Runs operations of this transaction in parallel: like [`std::thread::scope`], whose threads may call
+    /// operations. They are isolated from each other by locks on pages only, since they share the
+    /// transaction's locks on objects: what they do has to make sense in any order.
+    pub fn scope<'env, F, T>(&'env self, body: F) -> T
+    where
+        F: for<'scope> FnOnce(&'scope std::thread::Scope<'scope, 'env>) -> T,
+    {
+        std::thread::scope(body)
+    }
+
+    /// A number that no other transaction of this opening has, from 1.
+    pub fn number(&self) -> u64 {
+        self.inner().number()
+    }
+
+    /// Its age, to run it again with: [`Operations::begin_again`].
+    pub fn age(&self) -> u64 {
+        self.inner().age()
+    }
+
+    /// Whether it was chosen to end a deadlock, so that all that is left is to abort it.
+    pub fn is_doomed(&self) -> bool {
+        self.inner().is_doomed()
+    }
+}
+
+impl Transaction<'static> {
+    /// Commits: when this returns, the transaction is on stable storage.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if it was chosen to end a deadlock; [`Error::Closed`]; [`Error::Full`]: it has
+    /// been aborted then. [`Error::Poisoned`] if the log failed: whether it is committed is known when the
+    /// database is opened again.
+    pub fn commit(self) -> Result<(), Error> {
+        match self.0 {
+            Its::Own(transaction) => Ok(transaction.commit()?),
+            // Only lent as a reference.
+            Its::Lent(_) => Ok(()),
+        }
+    }
+
+    /// Aborts: everything it did is undone when this returns.
+    ///
+    /// # Errors
+    /// If an inverse fails, the transaction stays unfinished, with its locks; if the log does, or the
+    /// database is closed, without them. It is undone when the database is opened again.
+    pub fn abort(self) -> Result<(), Error> {
+        match self.0 {
+            Its::Own(transaction) => Ok(transaction.abort()?),
+            Its::Lent(_) => Ok(()),
+        }
     }
 }

@@ -229,7 +229,7 @@ fn operations_are_closed_through_a_shared_reference_and_their_transactions_undon
         };
         let shop = open();
         let stock = Counter::new(shop.area("stock", 1).unwrap(), 0);
-        shop.run(|tx| Ok(tx.call(&Set::within(stock, 10, 0, 100))?))
+        shop.run(|tx| tx.call(&Set::within(stock, 10, 0, 100)))
             .unwrap();
         // A visitor's session: beside the database, and sent from thread to thread.
         let visitor = (shop.clone(), shop.begin());
@@ -251,15 +251,15 @@ fn operations_are_closed_through_a_shared_reference_and_their_transactions_undon
         };
         closed(
             "call",
-            basket.call(&Add::to(stock, -4)).map_err(Error::from),
+            basket.call(&Add::to(stock, -4)),
         );
-        closed("commit", basket.commit().map_err(Error::from));
-        closed("run", shop.run(|tx| Ok(tx.call(&Add::to(stock, -4))?)));
+        closed("commit", basket.commit());
+        closed("run", shop.run(|tx| tx.call(&Add::to(stock, -4))));
         closed("flush", shop.flush());
         closed("checkpoint", shop.checkpoint());
         closed("area", shop.area("more", 1).map(drop));
         let shop = open();
-        assert_eq!(shop.run(|tx| Ok(tx.call(&Get(stock))?)).unwrap(), 9);
+        assert_eq!(shop.run(|tx| tx.call(&Get(stock))).unwrap(), 9);
         shop.close().unwrap();
     }
 }
