@@ -5,7 +5,7 @@ use crate::memory::{GrowError, PlaceError};
 use crate::segment::RunError;
 use sardonyx_base::error::{Error, Kind, RoomError};
 use sardonyx_storage::engine::OpenError;
-use sardonyx_storage::shared::SharedLogError;
+use sardonyx_storage::log::SharedLogError;
 use std::io;
 
 /// Why a segment cannot be opened, grown or used.

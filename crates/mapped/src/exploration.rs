@@ -10,9 +10,10 @@ use crate::shared::region::{Region, RegionSize};
 use sardonyx_base::random::Random;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::StorageOptions;
+use sardonyx_storage::engine::{Driver, lock_opening, open_first};
+use sardonyx_storage::log::LogLeader;
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::shared::{Custody, LogLeader, lock_opening, open_first};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -113,13 +114,13 @@ impl World {
         };
         let shared = ProcessState::new(region.clone(), Some(Box::new(log)), policies);
         let shared = Arc::new(shared);
-        let mut custody = first.custody;
+        let mut driver = first.driver;
         let mut sessions = [0, 1].map(|_| {
             Session::new(shared.clone(), MechanismKind::Explicit, false).expect("a session")
         });
         for _ in 0..transactions {
             self.transact(&shared, &mut sessions)?;
-            self.tend(&mut custody, &region)?;
+            self.tend(&mut driver, &region)?;
         }
         Ok(())
     }
@@ -172,14 +173,14 @@ impl World {
         Ok(())
     }
 
-    /// What the custodian does.
-    fn tend(&mut self, custody: &mut Custody, region: &Region) -> Result<(), Crashed> {
+    /// What the driver does.
+    fn tend(&mut self, driver: &mut Driver, region: &Region) -> Result<(), Crashed> {
         let log = &region.control().log;
         if self.random.chance(5, 100) {
             log.want_checkpoint();
         }
         loop {
-            match custody.tick(log) {
+            match driver.step(log) {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
                 Err(error) => {

@@ -18,8 +18,7 @@ use crate::shared::ring::Frames;
 use crate::shared::stopped::{ASK_EVERY, StoppedProcess, Waiting};
 use rustix::thread::futex;
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_storage::log::{LogLayout, LogPosition};
-use sardonyx_storage::shared::{LogLeader, SharedLogError};
+use sardonyx_storage::log::{LogLayout, LogLeader, LogPosition, SharedLogError};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -42,8 +41,8 @@ const LOOK_AFTER: Duration = Duration::from_millis(5);
 /// What a leader holds.
 const WRITER_LOCK: &str = "the log's writer lock";
 
-/// What a custodian holds.
-const CUSTODY: &str = "the custody of the log, without which it has no more room";
+/// What a driver has to do.
+const DRIVING: &str = "the background work of the log, without which it has no more room";
 
 /// The log of a segment that several processes share.
 #[derive(Debug)]
@@ -134,7 +133,7 @@ impl SharedLog {
     fn check_room(&self, error: SharedLogError, control: &Control) -> Result<(), SegmentError> {
         match error {
             SharedLogError::NoRoom => {
-                // The custodian is preparing a segment, or freeing one.
+                // The driver is preparing a segment, or freeing one.
                 let seen = control.log.changes();
                 control.log.notify();
                 control.log.wait(seen + 1, LOOK_AFTER);
@@ -200,7 +199,7 @@ impl DurableLog for SharedLog {
 
     fn admit(&self, region: &Region, records: usize) -> Result<(), SegmentError> {
         let control = region.control();
-        let mut stopped = Waiting::new(region.patience(), CUSTODY);
+        let mut stopped = Waiting::new(region.patience(), DRIVING);
         loop {
             control.log.check().map_err(log_error)?;
             let tail = control.tail.load(Ordering::SeqCst);
@@ -220,7 +219,7 @@ impl DurableLog for SharedLog {
             control.log.notify();
             control.log.wait(seen + 1, LOOK_AFTER);
             stopped
-                .look(|| control.log.custodian())
+                .look(|| control.log.driver())
                 .map_err(StoppedProcess::error)?;
         }
     }
@@ -231,13 +230,13 @@ impl DurableLog for SharedLog {
 
     fn checkpoint(&self, region: &Region) -> Result<(), SegmentError> {
         let log = &region.control().log;
-        let mut stopped = Waiting::new(region.patience(), CUSTODY);
+        let mut stopped = Waiting::new(region.patience(), DRIVING);
         let request = log.want_checkpoint();
         let mut seen = log.changes();
         while !log.checkpoint(request).map_err(log_error)? {
             seen = log.wait(seen, ASK_EVERY);
             stopped
-                .look(|| log.custodian())
+                .look(|| log.driver())
                 .map_err(StoppedProcess::error)?;
         }
         Ok(())
@@ -291,11 +290,10 @@ mod tests {
     use crate::shared::region::RegionSize;
     use crate::shared::ring;
     use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
-    use sardonyx_storage::engine::{Engine, StorageOptions};
+    use sardonyx_storage::engine::{Engine, StorageOptions, lock_opening, open_first};
     use sardonyx_storage::log::policy::GroupLimits;
     use sardonyx_storage::log::record::{append_write, mark_end};
     use sardonyx_storage::page::Address;
-    use sardonyx_storage::shared::{lock_opening, open_first};
     use std::sync::Arc;
 
     fn options() -> StorageOptions {

@@ -13,13 +13,12 @@ use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::{Condvar, Mutex};
 use sardonyx_storage::catalogue::unfinished;
 use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::engine::{Driver, Election, FirstOpening, SharedLock, SharedMemory};
 use sardonyx_storage::engine::{OpenError, StorageOptions};
+use sardonyx_storage::engine::{join, lock_opening, open_first, record_end};
+use sardonyx_storage::log::{LogLeader, LogState, SharedLogError};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::shared::{
-    Custodian, FirstOpening, LogLeader, SharedLock, SharedLogError, SharedLogState, SharedMemory,
-    join, lock_opening, open_first, record_end,
-};
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -171,12 +170,12 @@ impl Opening<'_> {
         first.initialise(&region.control().log);
         let FirstOpening {
             manifest,
-            custody,
+            driver,
             lock,
             ..
         } = first;
         let lock = lock.share()?;
-        let durable = Durable::start(disk, &region, &manifest, self.storage, Some(custody), lock);
+        let durable = Durable::start(disk, &region, &manifest, self.storage, Some(driver), lock);
         Ok((region, durable))
     }
 
@@ -219,7 +218,7 @@ impl Opening<'_> {
 /// The durable part of a state.
 struct Durable {
     /// Stopped first: it uses the rest.
-    custodian: Option<Custodian>,
+    driver: Option<Election>,
     log: Arc<SharedLog>,
     region: Arc<Region>,
     disk: Arc<dyn Disk>,
@@ -240,7 +239,7 @@ impl Durable {
         region: &Arc<Region>,
         manifest: &Manifest,
         options: &StorageOptions,
-        custody: Option<sardonyx_storage::shared::Custody>,
+        driver: Option<Driver>,
         lock: SharedLock,
     ) -> Self {
         let leader = LogLeader::new(disk.clone(), manifest, manifest.incarnation);
@@ -249,9 +248,9 @@ impl Durable {
             region: region.clone(),
             log: log.clone(),
         });
-        let custodian = Custodian::start(disk.clone(), manifest.clone(), options, shared, custody);
+        let driver = Election::start(disk.clone(), manifest.clone(), options, shared, driver);
         Durable {
-            custodian: Some(custodian),
+            driver: Some(driver),
             log,
             region: region.clone(),
             disk: disk.clone(),
@@ -279,8 +278,8 @@ impl Durable {
 impl Drop for Durable {
     fn drop(&mut self) {
         if self.region.was_forked() {
-            // The custodian's thread and the locks are the parent's.
-            std::mem::forget(self.custodian.take());
+            // The driver's thread and the locks are the parent's.
+            std::mem::forget(self.driver.take());
             return;
         }
         // What is published is made durable while there is still someone who makes room for it.
@@ -288,7 +287,7 @@ impl Drop for Durable {
         if let Err(error) = self.log.wait(&self.region, tail) {
             tracing::error!(%error, "what was committed last may not be durable");
         }
-        drop(self.custodian.take());
+        drop(self.driver.take());
         if let Err(error) = self.close() {
             tracing::error!(%error, "the database was not closed in order; it will be recovered");
         }
@@ -319,14 +318,14 @@ impl DurableLog for Durable {
     }
 }
 
-/// What is published, as the custodian sees it.
+/// What is published, as the driver sees it.
 struct Published {
     region: Arc<Region>,
     log: Arc<SharedLog>,
 }
 
 impl SharedMemory for Published {
-    fn log_state(&self) -> &SharedLogState {
+    fn log_state(&self) -> &LogState {
         &self.region.control().log
     }
 

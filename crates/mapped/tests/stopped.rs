@@ -31,7 +31,7 @@ fn child() {
             planted::stop_at(Step::ALL[role[2].parse::<usize>().unwrap()], 2);
             steps(durable().open(&role[1]).unwrap(), &role);
         }
-        "custodian" => {
+        "driver" => {
             let segment = durable().open(&role[1]).unwrap();
             segment.run(|tx| tx.grow_to(PAGES * PAGE)).unwrap();
             say("open");
@@ -223,7 +223,7 @@ fn i13_a_log_that_gets_no_room_since_the_custodian_is_stopped_is_said() {
     let directory = tempfile::tempdir().unwrap();
     let told = Arc::new(AtomicU32::new(0));
     let path = directory.path().display().to_string();
-    let mut command = common::command(&["custodian", &path]);
+    let mut command = common::command(&["driver", &path]);
     let command = command.stdin(std::process::Stdio::piped());
     let mut child = command
         .stdout(std::process::Stdio::piped())
@@ -240,9 +240,12 @@ fn i13_a_log_that_gets_no_room_since_the_custodian_is_stopped_is_said() {
     let error = (0..4096).find_map(|round| transfer(&segment, round).err());
     let error = error.expect("the log has no end");
     assert_eq!(named(&error), (child.id(), 'T'));
-    assert!(error.to_string().contains("custody"), "{error}");
+    assert!(error.to_string().contains("background work"), "{error}");
     let checkpoint = segment.checkpoint().unwrap_err();
-    assert!(checkpoint.to_string().contains("custody"), "{checkpoint}");
+    assert!(
+        checkpoint.to_string().contains("background work"),
+        "{checkpoint}"
+    );
     // A death sets the others free.
     child.kill().unwrap();
     child.wait().unwrap();

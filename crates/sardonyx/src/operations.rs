@@ -14,7 +14,8 @@ use std::sync::Arc;
 pub use sardonyx_multilevel::harness;
 pub use sardonyx_multilevel::{
     Area, Change, Inverse, LockRequests, LockSpace, Mode, Operation, PAGE_SIZE, PageId, PageLog,
-    Pages, PlainPages, Recorded, Release, Statistics as OperationStatistics, Stop, Strategy, Undone,
+    Pages, PlainPages, Recorded, Release, Statistics as OperationStatistics, Stop, Strategy,
+    Undone,
 };
 /// Bounded counters whose changes commute (escrow).
 pub mod counter {

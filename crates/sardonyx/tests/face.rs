@@ -249,10 +249,7 @@ fn operations_are_closed_through_a_shared_reference_and_their_transactions_undon
                 "{what}: {outcome:?}"
             );
         };
-        closed(
-            "call",
-            basket.call(&Add::to(stock, -4)),
-        );
+        closed("call", basket.call(&Add::to(stock, -4)));
         closed("commit", basket.commit());
         closed("run", shop.run(|tx| tx.call(&Add::to(stock, -4))));
         closed("flush", shop.flush());

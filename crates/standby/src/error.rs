@@ -4,7 +4,7 @@ use crate::protocol::Refusal;
 use sardonyx_base::process::FORKED;
 use sardonyx_storage::checkpoint::CheckpointError;
 use sardonyx_storage::disk::DiskError;
-use sardonyx_storage::engine::OpenError;
+use sardonyx_storage::engine::{AppendError, OpenError};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::manifest::ManifestError;
 use sardonyx_storage::recovery::RecoveryError;
@@ -80,4 +80,27 @@ pub enum StandbyError {
         /// The first failure.
         cause: Arc<str>,
     },
+}
+
+impl From<AppendError> for StandbyError {
+    fn from(error: AppendError) -> Self {
+        match error {
+            AppendError::Log(error) => StandbyError::Log(error),
+            AppendError::Chain {
+                number,
+                expected,
+                reason,
+            } => StandbyError::Chain {
+                number,
+                expected,
+                reason,
+            },
+            AppendError::NoGroup { bytes, expected } => StandbyError::NoGroup { bytes, expected },
+            AppendError::Superseded => StandbyError::Superseded,
+            AppendError::Poisoned { cause } => StandbyError::Poisoned { cause },
+            error => StandbyError::Poisoned {
+                cause: error.to_string().into(),
+            },
+        }
+    }
 }

@@ -8,11 +8,12 @@
 use crate::error::StandbyError;
 use crate::options::StandbyOptions;
 use crate::protocol::{Hello, Purpose};
-use crate::store::{BATCH_GROUPS_MAX, Store};
+use crate::store::Store;
 use bytes::Bytes;
 use sardonyx::{Database, Error, GroupLimits, Options, Shape, record};
 use sardonyx_base::random::Random;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::engine::BATCH_GROUPS_MAX;
 use sardonyx_storage::log::group::GroupHeader;
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::{LogError, LogPosition};

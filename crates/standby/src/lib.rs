@@ -84,7 +84,6 @@ mod fetch;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
-mod leftovers;
 mod options;
 mod primary;
 mod protocol;

@@ -1,6 +1,7 @@
 //! How a standby works. The database's own shape (segments, blocks, stripes, journals) is the
 //! primary's.
 
+use sardonyx_storage::engine::StorageOptions;
 use std::time::Duration;
 
 /// How a standby works.
@@ -32,6 +33,20 @@ impl StandbyOptions {
     /// The defaults.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// How its storage is opened.
+    pub(crate) fn storage(&self) -> StorageOptions {
+        // More than half of the log would leave no room for what comes while one is written.
+        let longest = self.log_bytes_max / 2;
+        StorageOptions {
+            log_bytes_max: self.log_bytes_max,
+            checkpoint_interval_bytes: self.checkpoint_interval_bytes.map(|it| it.min(longest)),
+            memory_bytes_max: self.memory_bytes_max,
+            workers: self.workers,
+            threaded: self.threaded,
+            ..StorageOptions::default()
+        }
     }
 
     /// The most bytes of log on the standby's disk (default 2 GiB); at least four segments of the

@@ -7,8 +7,9 @@ use crate::protocol::{
     Refusal, group_frame_bytes_max,
 };
 use crate::server::Shared;
-use crate::store::{BATCH_GROUPS_MAX, Store};
+use crate::store::Store;
 use bytes::Bytes;
+use sardonyx_storage::engine::BATCH_GROUPS_MAX;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};

@@ -7,7 +7,6 @@ use crate::protocol::{Frame, Hello, Message, Progress, ProtocolError, Purpose, R
 use bytes::Bytes;
 use sardonyx_storage::checkpoint::{RemoteError, RemoteProgress, ShippedLog};
 use sardonyx_storage::log::LogPosition;
-use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::manifest::Manifest;
 use std::future::poll_fn;
 use std::task::Poll;
@@ -160,17 +159,15 @@ async fn send_log<S: AsyncWrite>(
     from: LogPosition,
     sender: &mut Sender<S>,
 ) -> RemoteError {
-    let mut reader = match log.reader(from) {
-        Ok(reader) => reader,
-        Err(error) => return standby.unreachable(error),
-    };
+    let mut follower = log.follow(from);
     let mut asked = None;
     loop {
-        reader.set_until(log.durable());
+        let durable = log.durable();
         loop {
-            match next_group(&mut reader) {
+            match follower.next_group(durable) {
                 Ok(None) => break,
-                Ok(Some(group)) => {
+                Ok(Some((_, bytes))) => {
+                    let group = Bytes::copy_from_slice(bytes);
                     if let Err(error) = sender.feed(&Frame::Group(group)).await {
                         return standby.unreachable(error);
                     }
@@ -181,7 +178,7 @@ async fn send_log<S: AsyncWrite>(
         if let Err(error) = sender.flush().await {
             return standby.unreachable(error);
         }
-        match something_to_send(log, reader.position().group, asked).await {
+        match something_to_send(log, follower.position().group, asked).await {
             ToSend::Group => {}
             ToSend::Checkpoint(position) => {
                 asked = Some(position);
@@ -192,15 +189,6 @@ async fn send_log<S: AsyncWrite>(
             }
         }
     }
-}
-
-fn next_group(reader: &mut LogReader) -> Result<Option<Bytes>, sardonyx_storage::log::LogError> {
-    let Some((header, _)) = reader.next_group()? else {
-        return Ok(None);
-    };
-    Ok(Some(Bytes::copy_from_slice(
-        reader.last_group_bytes(&header),
-    )))
 }
 
 enum ToSend {

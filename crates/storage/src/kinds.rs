@@ -6,9 +6,9 @@ use crate::disk::DiskError;
 use crate::engine::OpenError;
 use crate::journal::JournalError;
 use crate::log::LogError;
+use crate::log::SharedLogError;
 use crate::manifest::ManifestError;
 use crate::recovery::RecoveryError;
-use crate::shared::SharedLogError;
 use crate::store::StoreError;
 use sardonyx_base::error::{Error, Kind, RoomError};
 

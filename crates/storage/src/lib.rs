@@ -11,6 +11,8 @@ pub mod checkpoint;
 pub mod disk;
 pub mod engine;
 pub mod engine_view;
+#[cfg(test)]
+mod exploration;
 pub mod inspect;
 pub mod journal;
 mod kinds;
@@ -21,7 +23,6 @@ mod position;
 pub mod prefetch;
 pub mod recovery;
 pub mod reserve;
-pub mod shared;
 pub mod store;
 pub mod supervisor;
 pub mod verify;

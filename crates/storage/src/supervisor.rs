@@ -149,6 +149,52 @@ impl Supervisor {
     }
 }
 
+/// The threads of an open database that run now: all are started here.
+#[derive(Debug)]
+pub struct Threads {
+    supervisor: Arc<Supervisor>,
+    started: Vec<JoinHandle<()>>,
+}
+
+impl Threads {
+    /// None yet.
+    pub fn new(supervisor: Arc<Supervisor>) -> Threads {
+        Threads {
+            supervisor,
+            started: Vec::new(),
+        }
+    }
+
+    /// What starts them.
+    pub fn supervisor(&self) -> &Arc<Supervisor> {
+        &self.supervisor
+    }
+
+    /// Starts one.
+    ///
+    /// # Panics
+    /// If the system cannot start it.
+    pub fn spawn(&mut self, name: impl Into<String>, body: impl FnOnce() + Send + 'static) {
+        self.started.push(self.supervisor.spawn(name, body));
+    }
+
+    /// Waits until they have ended, for which they were told to, and drops `held`, of which nobody else is
+    /// to have hold before. On one of them that is done by a thread of its own.
+    pub fn end<T: Send + 'static>(&mut self, held: T) {
+        let own = self.supervisor.is_own_thread();
+        let ended = (std::mem::take(&mut self.started), held);
+        self.supervisor.end(ended, own, |(threads, held)| {
+            join(threads);
+            drop(held);
+        });
+    }
+
+    /// In a forked child: they are not there.
+    pub fn forget(&mut self) {
+        self.started.drain(..).for_each(std::mem::forget);
+    }
+}
+
 /// Waits for the end of threads that a supervisor started.
 pub fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
     for thread in threads {

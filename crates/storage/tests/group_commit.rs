@@ -5,7 +5,7 @@
 
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock, RealDisk};
-use sardonyx_storage::log::feed::Feed;
+use sardonyx_storage::log::follow::Feed;
 use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::log::reader::LogReader;

@@ -1,18 +1,17 @@
-//! Several processes on one database, on the real disk and with the custodian's real threads. The
+//! Several processes on one database, on the real disk and with the driver's real threads. The
 //! processes are played by threads of this one: advisory locks belong to openings of a file, not to
 //! processes, so they exclude each other as processes would.
 
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::engine::{Driver, Election, FirstOpening, SharedLock, SharedMemory};
 use sardonyx_storage::engine::{Engine, OpenError, StorageOptions};
+use sardonyx_storage::engine::{join, lock_opening, open_first};
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_storage::log::seal::GroupBuilder;
+use sardonyx_storage::log::{LogLeader, LogState, SharedLogError};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
-use sardonyx_storage::shared::{
-    Custodian, Custody, FirstOpening, LogLeader, SharedLock, SharedLogError, SharedLogState,
-    SharedMemory, join, lock_opening, open_first,
-};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +20,7 @@ const LONG: Duration = Duration::from_secs(120);
 
 /// What would lie in shared memory.
 struct Memory {
-    state: SharedLogState,
+    state: LogState,
     /// Held by whoever writes the log; the writer lock.
     writer: Mutex<()>,
     /// The records of every transaction, in the order of their commits.
@@ -57,7 +56,7 @@ fn options() -> StorageOptions {
 }
 
 impl SharedMemory for Process {
-    fn log_state(&self) -> &SharedLogState {
+    fn log_state(&self) -> &LogState {
         &self.memory.state
     }
 
@@ -67,13 +66,13 @@ impl SharedMemory for Process {
 }
 
 impl Process {
-    fn first(disk: &Arc<dyn Disk>) -> (Arc<Process>, Custody, Vec<u8>) {
+    fn first(disk: &Arc<dyn Disk>) -> (Arc<Process>, Driver, Vec<u8>) {
         let opening = lock_opening(disk).unwrap();
         let first = open_first(disk, &options())
             .unwrap()
             .expect("nobody has it");
         let memory = Memory {
-            state: SharedLogState::zeroed(),
+            state: LogState::zeroed(),
             writer: Mutex::new(()),
             ring: Mutex::default(),
         };
@@ -81,14 +80,14 @@ impl Process {
         let pages = first.store.bytes().to_vec();
         let FirstOpening {
             manifest,
-            custody,
+            driver,
             lock,
             ..
         } = first;
         let lock = lock.share().unwrap();
         drop(opening);
         let process = Self::new(Arc::new(memory), disk, manifest, lock);
-        (process, custody, pages)
+        (process, driver, pages)
     }
 
     fn joining(disk: &Arc<dyn Disk>, memory: &Arc<Memory>) -> Arc<Process> {
@@ -115,9 +114,9 @@ impl Process {
         })
     }
 
-    fn custodian(self: &Arc<Self>, custody: Option<Custody>) -> Custodian {
+    fn candidate(self: &Arc<Self>, driver: Option<Driver>) -> Election {
         let (disk, manifest) = (self.disk.clone(), self.manifest.clone());
-        Custodian::start(disk, manifest, &options(), self.clone(), custody)
+        Election::start(disk, manifest, &options(), self.clone(), driver)
     }
 
     /// Commits without waiting for the disk. Returns the tail that makes it durable.
@@ -205,11 +204,11 @@ fn disk() -> (tempfile::TempDir, Arc<dyn Disk>) {
 fn i9_processes_commit_and_hand_custody_on_and_the_database_opens_alone_and_shared() {
     const ROUNDS: u64 = 60;
     let (_directory, disk) = disk();
-    let (first, custody, _) = Process::first(&disk);
+    let (first, driver, _) = Process::first(&disk);
     let memory = first.memory.clone();
     let others: Vec<_> = (0..2).map(|_| Process::joining(&disk, &memory)).collect();
-    let mut custodians = vec![first.custodian(Some(custody))];
-    custodians.extend(others.iter().map(|process| process.custodian(None)));
+    let mut candidates = vec![first.candidate(Some(driver))];
+    candidates.extend(others.iter().map(|process| process.candidate(None)));
     let refused = Engine::open(disk.clone(), options()).unwrap_err();
     assert!(matches!(refused, OpenError::Locked { .. }), "{refused}");
     std::thread::scope(|scope| {
@@ -218,34 +217,34 @@ fn i9_processes_commit_and_hand_custody_on_and_the_database_opens_alone_and_shar
             .zip(0..)
             .map(|(process, thread)| scope.spawn(move || run(process, thread, ROUNDS)))
             .collect();
-        // The custodians go one after the other while transactions come; the last one stays.
-        for custodian in custodians.drain(..2) {
+        // The drivers go one after the other while transactions come; the last one stays.
+        for election in candidates.drain(..2) {
             memory.state.take_checkpoint().unwrap();
-            custodian.stop();
+            election.stop();
         }
         memory.state.take_checkpoint().unwrap();
         threads
             .into_iter()
             .for_each(|thread| thread.join().unwrap());
     });
-    assert!(memory.state.custodians() > 1);
+    assert!(memory.state.drivers() > 1);
     memory.state.take_checkpoint().unwrap();
     assert!(memory.state.complete_from() > 1);
     // More log than there is room for on disk: segments were used again.
     let log_bytes = memory.state.end().position.lsn.0;
     assert!(log_bytes > options().log_bytes_max, "{log_bytes}");
     first.leader.lock().write_end_mark(&memory.state).unwrap();
-    drop((custodians, first, others, memory));
+    drop((candidates, first, others, memory));
 
     let opened = Engine::open(disk.clone(), options()).unwrap();
     check(opened.store.bytes(), 3, ROUNDS);
     drop(opened);
-    let (process, custody, pages) = Process::first(&disk);
+    let (process, driver, pages) = Process::first(&disk);
     check(&pages, 3, ROUNDS);
-    let custodian = process.custodian(Some(custody));
+    let election = process.candidate(Some(driver));
     run(&process, 1, 8);
     process.memory.state.take_checkpoint().unwrap();
-    custodian.stop();
+    election.stop();
     drop(process);
     let opened = Engine::open(disk, options()).unwrap();
     assert_eq!(
@@ -257,34 +256,34 @@ fn i9_processes_commit_and_hand_custody_on_and_the_database_opens_alone_and_shar
 #[test]
 fn what_nobody_waits_for_is_made_durable_by_the_custodian() {
     let (_directory, disk) = disk();
-    let (process, custody, _) = Process::first(&disk);
-    let custodian = process.custodian(Some(custody));
+    let (process, driver, _) = Process::first(&disk);
+    let election = process.candidate(Some(driver));
     let tail = process.publish(0, &[1; 100]);
     let state = &process.memory.state;
     let mut seen = state.changes();
     while state.durable_tail() < tail {
         seen = state.wait(seen, Duration::from_millis(1));
     }
-    custodian.stop();
+    election.stop();
 }
 
 #[test]
 fn i6_custody_that_another_had_meanwhile_is_recovered_anew() {
     let (_directory, disk) = disk();
-    let (first, custody, _) = Process::first(&disk);
+    let (first, driver, _) = Process::first(&disk);
     let memory = first.memory.clone();
     let other = Process::joining(&disk, &memory);
-    // The other one is faster: it writes the backup and frees the log that the first one's custody
+    // The other one is faster: it writes the backup and frees the log that the first one's driver
     // would need, and uses the slots that it thinks are free.
-    let custodian = other.custodian(None);
+    let election = other.candidate(None);
     run(&other, 0, 80);
     memory.state.take_checkpoint().unwrap();
-    custodian.stop();
-    let custodian = first.custodian(Some(custody));
+    election.stop();
+    let election = first.candidate(Some(driver));
     run(&first, 1, 40);
     memory.state.take_checkpoint().unwrap();
     assert!(memory.state.failure().is_none());
-    custodian.stop();
+    election.stop();
     drop((first, other, memory));
     let opened = Engine::open(disk, options()).unwrap();
     check(&opened.store.bytes()[..4 * PAGE_SIZE], 1, 80);
@@ -292,11 +291,11 @@ fn i6_custody_that_another_had_meanwhile_is_recovered_anew() {
     assert_eq!(second[..8], 36u64.to_le_bytes());
 }
 
-/// A process whose custodian dies of a panic.
+/// A process whose driver dies of a panic.
 struct Deadly(Arc<Process>);
 
 impl SharedMemory for Deadly {
-    fn log_state(&self) -> &SharedLogState {
+    fn log_state(&self) -> &LogState {
         &self.0.memory.state
     }
 
@@ -308,9 +307,9 @@ impl SharedMemory for Deadly {
 #[test]
 fn i9_a_custodian_that_panics_has_failed_and_another_process_takes_over() {
     let (_directory, disk) = disk();
-    let (first, custody, _) = Process::first(&disk);
+    let (first, driver, _) = Process::first(&disk);
     let (manifest, deadly) = (first.manifest.clone(), Arc::new(Deadly(first.clone())));
-    let dying = Custodian::start(disk.clone(), manifest, &options(), deadly, Some(custody));
+    let dying = Election::start(disk.clone(), manifest, &options(), deadly, Some(driver));
     let state = &first.memory.state;
     // Whoever asks is told, and does not wait for ever.
     let error = loop {
@@ -318,18 +317,18 @@ fn i9_a_custodian_that_panics_has_failed_and_another_process_takes_over() {
             break error;
         }
     };
-    let SharedLogError::Custodian { reason } = &error else {
+    let SharedLogError::Driver { reason } = &error else {
         panic!("{error:?}")
     };
     assert!(
-        reason.contains("custodian") && reason.contains("planted"),
+        reason.contains("driver") && reason.contains("planted"),
         "{reason}"
     );
     let second = Process::joining(&disk, &first.memory);
-    let custodian = second.custodian(None);
+    let election = second.candidate(None);
     while state.take_checkpoint().is_err() {
         std::thread::yield_now();
     }
     dying.stop();
-    custodian.stop();
+    election.stop();
 }

@@ -10,7 +10,7 @@
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::thread::{self, JoinHandle};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
-use sardonyx_storage::log::feed::Feed;
+use sardonyx_storage::log::follow::Feed;
 use sardonyx_storage::log::open_group::{OpenGroup, Refusal};
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::log::reader::LogReader;

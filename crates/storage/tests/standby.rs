@@ -207,8 +207,9 @@ fn i6_reports_free_the_log_but_not_the_group_that_tells_the_history() {
         ends[9],
         "never backwards"
     );
-    let mut reader = log.reader(ends[9]).unwrap();
-    assert_eq!(reader.next_group().unwrap().unwrap().0.number, 10);
+    let mut follower = log.follow(ends[9]);
+    let next = follower.next_group(log.durable()).unwrap();
+    assert_eq!(next.unwrap().0.number, 10);
 }
 
 #[test]

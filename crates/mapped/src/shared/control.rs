@@ -15,8 +15,8 @@
 //!   algorithm: a session that registers later sees them and registers anew.
 
 use super::robust::RobustLock;
+use sardonyx_storage::log::LogState;
 use sardonyx_storage::page::PAGE_SIZE;
-use sardonyx_storage::shared::SharedLogState;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Marks a shared memory of this layout.
@@ -79,7 +79,7 @@ pub struct Control {
     /// The slots whose transactions were in the last group, a bit for each.
     pub last_writers: [AtomicU64; SLOTS / 64],
     /// What the processes know of the log.
-    pub log: Line<SharedLogState>,
+    pub log: Line<LogState>,
     /// Counted up when a session is to copy what keeps versions: the wardens wait for it.
     pub alarm: Line<AtomicU32>,
     /// Pages that the segment has.

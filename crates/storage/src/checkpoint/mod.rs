@@ -10,8 +10,9 @@
 //! - [`checkpointer`]: the two phases, update and writeout, as a state machine without threads;
 //! - [`CheckpointInterval`]: how far apart checkpoints are, and how their blocks are spread;
 //! - [`CheckpointStage`]: the checkpointers of all stripes, on threads or pumped;
+//! - `ledger`: how far they are, what is wanted, and why none can be taken, wherever they are taken;
 //! - `settle`: checkpoints that an orderly end takes;
-//! - [`standby`]: checkpoints taken at a standby instead (the paper's configuration C).
+//! - [`remote`]: checkpoints taken at a standby instead (the TPK paper's configuration C).
 //!
 //! **Better than the source.** In the paper the log accumulates in a queue while DB' is written
 //! out. Here every block carries its own log position, so groups are applied between two block
@@ -30,19 +31,21 @@ pub mod checkpointer;
 mod error;
 mod install;
 mod interval;
+mod ledger;
+pub mod remote;
 mod settle;
 pub mod shadow;
 pub mod slot;
 pub mod slot_map;
 mod stage;
-pub mod standby;
 
 pub use checkpointer::{CheckpointStatistics, Checkpointer, Progress};
 pub use error::CheckpointError;
 pub use interval::CheckpointInterval;
-pub use stage::{CheckpointStage, CheckpointTotals, Waiting};
-pub use standby::ShippedLog;
-pub use standby::{CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress};
+pub use ledger::{CheckpointTotals, Waiting};
+pub use remote::ShippedLog;
+pub use remote::{CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress};
+pub use stage::CheckpointStage;
 
 pub(crate) use backup::BackupFile;
 pub(crate) use install::{InstallError, Whole, install};

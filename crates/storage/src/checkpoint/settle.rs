@@ -22,7 +22,7 @@ impl CheckpointStage {
     /// much to redo, for at most `within`. `end`: the end of the durable log. At a standby, which goes
     /// on by itself, there is nothing to do.
     pub fn settle(&self, end: LogPosition, within: Duration) {
-        if self.is_at_standby() || within.is_zero() || !self.segments.process().is_current() {
+        if self.is_at_standby() || within.is_zero() || self.failure().is_some() {
             return;
         }
         let started = Instant::now();
@@ -32,14 +32,10 @@ impl CheckpointStage {
         // A time further away than there is never comes.
         let until = started.checked_add(within);
         let over = || until.is_some_and(|until| Instant::now() >= until);
-        while !self.is_settled() {
+        while !self.is_settled(until) {
             if over() {
                 tracing::info!(?within, "closing leaves a checkpoint unfinished");
                 return;
-            }
-            match self.is_threaded() {
-                true => self.wait_for_change(until),
-                false => self.pump(),
             }
         }
         tracing::debug!(took = ?started.elapsed(), "a checkpoint was finished before closing");

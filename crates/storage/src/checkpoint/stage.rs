@@ -16,19 +16,18 @@
 //! Source: Li & Naughton, section 2, "Checkpointing" and "Performance" (several threads).
 
 use super::interval::CheckpointInterval;
+use super::ledger::{CheckpointTotals, Entry, Ledger, Waiting};
 use super::{CheckpointError, Checkpointer, Progress, RemoteProgress};
-use crate::log::feed::Feed;
+use crate::log::follow::Feed;
 use crate::log::pool::DurableGroup;
-use crate::log::segment::Segments;
 use crate::log::supply::{FreesLog, SegmentSupply};
 use crate::log::{LogError, LogPosition};
+use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use sardonyx_base::sync::{Condvar, Mutex};
-use sardonyx_base::user_code::{message_of, wake};
+use sardonyx_base::user_code::message_of;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::task::Waker;
 use std::time::{Duration, Instant};
 
 /// How long a stripe with a thread of its own waits before it tries again what found no room. A
@@ -38,16 +37,11 @@ const TRY_AGAIN_AFTER: Duration = Duration::from_millis(200);
 /// The checkpointers of a database.
 #[derive(Debug)]
 pub struct CheckpointStage {
+    /// None if the checkpoints are taken at a standby.
     stripes: Vec<Mutex<Stripe>>,
     feeds: Vec<Arc<Feed>>,
-    pub(super) segments: Arc<Segments>,
-    pub(super) room: Arc<SegmentSupply>,
     interval: CheckpointInterval,
-    /// One for each stripe; a single one if the checkpoints are taken at a standby.
-    pub(super) status: Mutex<Vec<Status>>,
-    pub(super) changed: Condvar,
-    /// Woken when a checkpoint is wanted of a standby.
-    pub(super) wanted: Mutex<Option<Waker>>,
+    ledger: Arc<Ledger>,
     /// Stripes that are writing a checkpoint.
     writing: AtomicUsize,
     threaded: bool,
@@ -78,86 +72,40 @@ enum Next {
     TryAgainAt(Instant),
 }
 
-/// What others see of a stripe.
-#[derive(Debug, Clone)]
-pub(super) struct Status {
-    pub needed_from: LogPosition,
-    /// The group up to which the last complete checkpoint has everything.
-    pub complete_from: LogPosition,
-    pub complete: u64,
-    pub blocks: u64,
-    pub bytes: u64,
-    /// A checkpoint is wanted that has everything before this place.
-    pub wanted: Option<LogPosition>,
-    pub failure: Option<Arc<CheckpointError>>,
-    /// It waits for room on the disk.
-    pub waiting: Option<Waiting>,
-    /// Attempts to write that found no room.
-    pub attempts_failed: u64,
-    /// Somebody wants it to be tried again at once.
-    pub try_now: bool,
-}
-
-/// That a checkpoint waits for room on the disk; it goes on by itself when there is some.
-#[derive(Clone, Debug)]
-pub struct Waiting {
-    /// Since when.
-    pub since: Instant,
-    /// What the last attempt found.
-    pub cause: Arc<CheckpointError>,
-}
-
-/// What the checkpointing stage did since the database was opened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct CheckpointTotals {
-    /// Checkpoints that all stripes have completed.
-    pub checkpoints: u64,
-    /// Blocks written.
-    pub blocks: u64,
-    /// Bytes written to the backup.
-    pub bytes: u64,
-    /// Time from the beginning to the end of the writeouts, summed over stripes.
-    pub writeout_time: Duration,
-    /// For how long a checkpoint has been waiting for room on the disk: while it does, no log is
-    /// freed. [`CheckpointStage::waiting`] says why.
-    pub waiting_for_room: Option<Duration>,
-    /// Whether checkpointing stopped for good: [`CheckpointStage::failure`] says why.
-    pub stopped: bool,
-}
-
 impl CheckpointStage {
     /// A stage of these checkpointers; `feeds` are theirs, in the same order. `threaded`:
     /// [`CheckpointStage::run`] is going to run on a thread for each.
     pub fn new(
         checkpointers: Vec<Checkpointer>,
         feeds: Vec<Arc<Feed>>,
-        segments: Arc<Segments>,
-        room: Arc<SegmentSupply>,
+        supply: Arc<SegmentSupply>,
         interval: CheckpointInterval,
         threaded: bool,
     ) -> Self {
         assert_eq!(checkpointers.len(), feeds.len(), "a feed for each stripe");
-        let status = checkpointers.iter().map(Status::of).collect();
-        Self::with_status(
-            checkpointers,
-            feeds,
-            segments,
-            room,
-            interval,
-            threaded,
-            status,
-        )
+        let ledger = Ledger::of_stripes(checkpointers.iter().map(Entry::of).collect(), supply);
+        Self::with_ledger(ledger, checkpointers, feeds, interval, threaded)
     }
 
-    pub(super) fn with_status(
+    /// The stage of a database whose checkpoints are taken at a standby: nothing runs here; the
+    /// log is needed from `needed_from` until the standby says otherwise.
+    pub fn at_standby(needed_from: LogPosition, supply: Arc<SegmentSupply>) -> Self {
+        let ledger = Ledger::of_standby(needed_from, supply);
+        ledger.standby_is_away("it was not connected yet".into());
+        // There is nothing to begin here.
+        let never = CheckpointInterval {
+            bytes: u64::MAX,
+            transactions: u64::MAX,
+        };
+        Self::with_ledger(ledger, Vec::new(), Vec::new(), never, true)
+    }
+
+    fn with_ledger(
+        ledger: Ledger,
         checkpointers: Vec<Checkpointer>,
         feeds: Vec<Arc<Feed>>,
-        segments: Arc<Segments>,
-        room: Arc<SegmentSupply>,
         interval: CheckpointInterval,
         threaded: bool,
-        status: Vec<Status>,
     ) -> Self {
         let stripe = |checkpointer: Checkpointer| Stripe {
             waiting: VecDeque::new(),
@@ -172,17 +120,23 @@ impl CheckpointStage {
                 .map(|c| Mutex::new(stripe(c)))
                 .collect(),
             feeds,
-            segments,
-            room,
             interval,
-            status: Mutex::new(status),
-            changed: Condvar::new(),
-            wanted: Mutex::new(None),
+            ledger: Arc::new(ledger),
             writing: AtomicUsize::new(0),
             threaded,
             busy_nanoseconds: AtomicU64::new(0),
             writing_nanoseconds: AtomicU64::new(0),
         }
+    }
+
+    /// Whether the checkpoints, and the journal's archive, are at a standby.
+    pub fn is_at_standby(&self) -> bool {
+        self.ledger.is_remote()
+    }
+
+    /// What is known of the checkpoints.
+    pub(super) fn ledger(&self) -> &Arc<Ledger> {
+        &self.ledger
     }
 
     /// The number of stripes, and so of threads.
@@ -220,7 +174,7 @@ impl CheckpointStage {
 
     /// Does what there is to do on every stripe, without waiting. For running without threads.
     pub fn pump(&self) {
-        if !self.segments.process().is_current() {
+        if self.ledger.check_process().is_err() {
             return;
         }
         for (number, stripe) in self.stripes.iter().enumerate() {
@@ -242,7 +196,7 @@ impl CheckpointStage {
         let outcome = catch_unwind(AssertUnwindSafe(|| self.try_work(number, state, quiet)));
         let outcome = outcome.unwrap_or_else(|payload| {
             #[cfg(test)]
-            let payload = crate::shared::unless_killed(payload);
+            let payload = crate::exploration::mortal::unless_killed(payload);
             Err(state.checkpointer.panicked(&message_of(payload)))
         });
         self.busy_nanoseconds
@@ -256,10 +210,7 @@ impl CheckpointStage {
                 tracing::error!(%error, stripe = number, "checkpointing stopped");
                 state.waiting.clear();
                 self.feeds[number].abandon();
-                self.status.lock()[number]
-                    .failure
-                    .get_or_insert(Arc::new(error));
-                self.tell_who_needs_room();
+                self.ledger.failed(number, error);
                 Err(())
             }
             Ok(()) => Ok(()),
@@ -270,36 +221,14 @@ impl CheckpointStage {
     #[cold]
     fn found_no_room(&self, number: usize, state: &mut Stripe, error: CheckpointError) {
         state.try_again_at = Some(Instant::now() + TRY_AGAIN_AFTER);
-        let mut status = self.status.lock();
-        let status_of_mine = &mut status[number];
-        status_of_mine.attempts_failed += 1;
-        let before = status_of_mine.waiting.take();
-        if before.is_none() {
-            tracing::warn!(%error, stripe = number, "the checkpoint waits for room on the disk");
-        }
-        status_of_mine.waiting = Some(Waiting {
-            since: before.map_or_else(Instant::now, |before| before.since),
-            cause: Arc::new(error),
-        });
-        drop(status);
-        self.tell_who_needs_room();
+        self.ledger.found_no_room(number, error);
     }
 
     /// A step that had found no room has been done.
     #[cold]
     fn found_room(&self, number: usize, state: &mut Stripe) {
         state.try_again_at = None;
-        if let Some(waited) = self.status.lock()[number].waiting.take() {
-            let waited = waited.since.elapsed();
-            tracing::info!(?waited, stripe = number, "the checkpoint goes on");
-        }
-        self.tell_who_needs_room();
-    }
-
-    /// Whether and why nothing is freed has changed, for those who wait for the log or for a checkpoint.
-    fn tell_who_needs_room(&self) {
-        self.changed.notify_all();
-        self.room.look_again();
+        self.ledger.found_room(number);
     }
 
     /// Whether what found no room is not to be tried again yet.
@@ -307,7 +236,7 @@ impl CheckpointStage {
         let Some(at) = state.try_again_at else {
             return false;
         };
-        let try_now = std::mem::take(&mut self.status.lock()[number].try_now);
+        let try_now = self.ledger.take_try_now(number);
         // Without a thread every call is an attempt.
         self.threaded && !try_now && Instant::now() < at
     }
@@ -363,7 +292,7 @@ impl CheckpointStage {
                 self.writing_nanoseconds
                     .fetch_add(nanoseconds, Ordering::Relaxed);
             }
-            self.completed(number, &state.checkpointer);
+            self.ledger.completed(number, &state.checkpointer);
         }
         Ok(())
     }
@@ -390,7 +319,7 @@ impl CheckpointStage {
     /// before a place which DB' has reached.
     fn checkpoint_is_due(&self, number: usize, state: &Stripe) -> bool {
         let position = state.checkpointer.position();
-        let wanted = self.status.lock()[number].wanted;
+        let wanted = self.ledger.wanted_of(number);
         self.interval.is_over(state.began_at, position)
             || wanted.is_some_and(|wanted| wanted.group <= position.group)
     }
@@ -402,46 +331,13 @@ impl CheckpointStage {
         let now = state.checkpointer.position();
         self.interval
             .block_is_due(state.began_at, now, written, blocks)
-            || self.status.lock()[number].wanted.is_some()
-    }
-
-    /// A stripe's checkpoint is complete: the log that no stripe needs is freed (I6).
-    fn completed(&self, number: usize, checkpointer: &Checkpointer) {
-        let mut status = self.status.lock();
-        let before = status[number].clone();
-        let of_now = Status::of(checkpointer);
-        status[number] = Status {
-            wanted: before
-                .wanted
-                .filter(|wanted| wanted.group > of_now.complete_from.group),
-            attempts_failed: before.attempts_failed,
-            ..of_now
-        };
-        let needed_from = status.iter().map(|s| s.needed_from).min();
-        let needed_from = needed_from.expect("there is a stripe");
-        let complete_from = status.iter().map(|s| s.complete_from).min();
-        drop(status);
-        self.segments.free_before(needed_from.lsn);
-        self.room.freed(complete_from.expect("there is a stripe"));
-        self.changed.notify_all();
+            || self.ledger.wanted_of(number).is_some()
     }
 
     /// Asks for a checkpoint that has everything before `position`, as soon as that is durable.
     pub fn want(&self, position: LogPosition) {
-        let at_standby = self.is_at_standby();
-        let mut status = self.status.lock();
-        for stripe in status.iter_mut() {
-            // A standby that has it already is not asked again, and so would not answer.
-            if !at_standby || stripe.complete_from.group < position.group {
-                stripe.wanted = stripe.wanted.max(Some(position));
-                stripe.try_now = true;
-            }
-        }
-        drop(status);
+        self.ledger.want(position);
         self.feeds.iter().for_each(|feed| feed.nudge());
-        if let Some(standby) = self.wanted.lock().take() {
-            wake(standby);
-        }
     }
 
     /// Where the checkpoint began that a stripe is writing, if it is writing one.
@@ -452,36 +348,17 @@ impl CheckpointStage {
 
     /// Asks one stripe for a checkpoint that has everything before `position`.
     pub(super) fn want_of(&self, stripe: usize, position: LogPosition) {
-        {
-            let status = &mut self.status.lock()[stripe];
-            status.wanted = status.wanted.max(Some(position));
-        }
+        self.ledger.want_of(stripe, position);
         self.feeds[stripe].nudge();
     }
 
-    /// Whether nothing more comes of what is wanted: it is there, or there is no room for it, or
-    /// checkpointing stopped.
-    pub(super) fn is_settled(&self) -> bool {
-        self.status.lock().iter().all(Status::is_settled)
-    }
-
-    /// Waits until a checkpoint is complete, or waits for room, or stopped; or until that time.
-    pub(super) fn wait_for_change(&self, until: Option<Instant>) {
-        let mut status = self.status.lock();
-        if status.iter().all(Status::is_settled) {
-            return;
+    /// Whether nothing more comes soon of what is wanted; if not, takes a step, or waits for the threads,
+    /// until that time at the latest.
+    pub(super) fn is_settled(&self, until: Option<Instant>) -> bool {
+        if !self.threaded {
+            self.pump();
         }
-        match until {
-            Some(until) => {
-                self.changed.wait_until(&mut status, until);
-            }
-            None => self.changed.wait(&mut status),
-        }
-    }
-
-    /// Whether stripes have threads of their own.
-    pub(super) fn is_threaded(&self) -> bool {
-        self.threaded
+        self.ledger.is_settled(self.threaded, until)
     }
 
     /// How far apart checkpoints are.
@@ -496,9 +373,8 @@ impl CheckpointStage {
     /// What stopped a stripe; [`CheckpointError::Waiting`] if the disk has no room for it: then it is
     /// taken as soon as there is some.
     pub fn take(&self, position: LogPosition) -> Result<(), Arc<CheckpointError>> {
-        self.check_process()?;
-        let failed = |status: &Status| status.attempts_failed;
-        let before: Vec<u64> = self.status.lock().iter().map(failed).collect();
+        self.ledger.check_process()?;
+        let before = self.ledger.attempts();
         self.want(position);
         // At a standby there is nothing to pump here.
         let waits = self.threaded || self.stripes.is_empty();
@@ -506,23 +382,8 @@ impl CheckpointStage {
             if !waits {
                 self.pump();
             }
-            let mut status = self.status.lock();
-            if let Some(error) = status.iter().find_map(|s| s.failure.clone()) {
-                return Err(error);
-            }
-            if status.iter().all(|s| s.wanted.is_none()) {
-                return Ok(());
-            }
-            let mut tried = status.iter().zip(&before);
-            let found_no_room = tried.find_map(|(status, &before)| match &status.waiting {
-                Some(waiting) if status.attempts_failed > before => Some(waiting.cause.clone()),
-                _ => None,
-            });
-            if let Some(cause) = found_no_room {
-                return Err(Arc::new(CheckpointError::Waiting { cause }));
-            }
-            if waits {
-                self.changed.wait(&mut status);
+            if let Some(outcome) = self.ledger.outcome(&before, waits) {
+                return outcome;
             }
         }
     }
@@ -530,7 +391,7 @@ impl CheckpointStage {
     /// Without threads: does what there is to do on every stripe, also where another client is at it, and
     /// for which the caller waits.
     pub fn work_off(&self) {
-        if self.check_process().is_err() {
+        if self.ledger.check_process().is_err() {
             return;
         }
         for (number, stripe) in self.stripes.iter().enumerate() {
@@ -543,52 +404,30 @@ impl CheckpointStage {
 
     /// A thread of the engine died: whoever waits for a checkpoint is told, since it may never come.
     pub fn give_up(&self, reason: &LogError) {
-        if self.check_process().is_err() {
-            return;
+        if self.ledger.check_process().is_ok() {
+            self.ledger.give_up(reason);
         }
-        let error = Arc::new(CheckpointError::Poisoned {
-            cause: reason.to_string(),
-        });
-        for status in self.status.lock().iter_mut() {
-            status.failure.get_or_insert(error.clone());
-        }
-        self.changed.notify_all();
-    }
-
-    /// Before any lock is taken: a forked child has locks that are never given back.
-    fn check_process(&self) -> Result<(), Arc<CheckpointError>> {
-        let check = self.segments.process().check();
-        check.map_err(|forked| Arc::new(forked.into()))
     }
 
     /// Why checkpointing stopped, if it did.
     pub fn failure(&self) -> Option<Arc<CheckpointError>> {
-        self.status.lock().iter().find_map(|s| s.failure.clone())
+        self.ledger.failure()
     }
 
     /// Whether a checkpoint waits for room on the disk, and since when: the stripe that has waited
     /// longest. It goes on by itself.
     pub fn waiting(&self) -> Option<Waiting> {
-        let status = self.status.lock();
-        let waiting = status.iter().filter_map(|status| status.waiting.clone());
-        waiting.min_by_key(|waiting| waiting.since)
+        self.ledger.waiting()
     }
 
     /// From where the log is needed.
     pub fn log_needed_from(&self) -> LogPosition {
-        let status = self.status.lock();
-        status
-            .iter()
-            .map(|s| s.needed_from)
-            .min()
-            .unwrap_or(LogPosition::START)
+        self.ledger.log_needed_from()
     }
 
     /// Up to where every stripe's last complete checkpoint has everything.
     pub fn complete_from(&self) -> LogPosition {
-        let status = self.status.lock();
-        let complete_from = status.iter().map(|s| s.complete_from).min();
-        complete_from.unwrap_or(LogPosition::START)
+        self.ledger.complete_from()
     }
 
     /// Bytes of DB', the checkpointers' own copy of the pages; 0 if that is at a standby.
@@ -653,19 +492,8 @@ impl CheckpointStage {
 
     /// What was done since the database was opened.
     pub fn totals(&self) -> CheckpointTotals {
-        let status = self.status.lock();
-        CheckpointTotals {
-            checkpoints: status.iter().map(|s| s.complete).min().unwrap_or(0),
-            blocks: status.iter().map(|s| s.blocks).sum(),
-            bytes: status.iter().map(|s| s.bytes).sum(),
-            writeout_time: Duration::from_nanos(self.writing_nanoseconds.load(Ordering::Relaxed)),
-            waiting_for_room: status
-                .iter()
-                .filter_map(|s| s.waiting.as_ref())
-                .map(|waiting| waiting.since.elapsed())
-                .max(),
-            stopped: status.iter().any(|s| s.failure.is_some()),
-        }
+        let nanoseconds = self.writing_nanoseconds.load(Ordering::Relaxed);
+        self.ledger.totals(Duration::from_nanos(nanoseconds))
     }
 
     /// No more groups will come; [`CheckpointStage::run`] ends when what waits is applied.
@@ -676,55 +504,15 @@ impl CheckpointStage {
 
 impl FreesLog for CheckpointStage {
     fn want(&self, position: LogPosition) -> bool {
-        if self.check_process().is_err() {
+        if self.ledger.check_process().is_err() {
             return false;
         }
         CheckpointStage::want(self, position);
         // One that is there already was told of.
-        let status = self.status.lock();
-        status.iter().any(|status| status.wanted.is_some())
+        self.ledger.is_wanted()
     }
 
     fn obstacle(&self) -> Option<Arc<str>> {
-        let status = self.status.lock();
-        let failed = status.iter().find_map(|status| status.failure.as_ref());
-        let waits = status.iter().find_map(|status| status.waiting.as_ref());
-        let reason = match (failed.map(|error| &**error), waits) {
-            (Some(CheckpointError::StandbyAway { reason }), _) => format!(
-                "only the standby can free it, and that is away: {reason}; transactions go on when it \
-                 is back"
-            ),
-            (Some(error), _) => {
-                format!("nothing can be freed, because checkpointing stopped: {error}")
-            }
-            // What to do comes first: the text may be cut off.
-            (None, Some(Waiting { cause, .. })) => {
-                format!("free disk space and try again (the checkpoint waits: {cause})")
-            }
-            (None, None) => return None,
-        };
-        Some(reason.into())
-    }
-}
-
-impl Status {
-    fn is_settled(&self) -> bool {
-        self.wanted.is_none() || self.failure.is_some() || self.waiting.is_some()
-    }
-
-    fn of(checkpointer: &Checkpointer) -> Self {
-        let statistics = checkpointer.statistics();
-        Status {
-            needed_from: checkpointer.log_needed_from(),
-            complete_from: checkpointer.last_complete().redo_start,
-            complete: statistics.checkpoints,
-            blocks: statistics.blocks,
-            bytes: statistics.bytes,
-            wanted: None,
-            failure: None,
-            waiting: None,
-            attempts_failed: 0,
-            try_now: false,
-        }
+        self.ledger.obstacle()
     }
 }

@@ -12,15 +12,18 @@
 //! - `waiting`: who waits for a group;
 //! - [`pool`]: a bounded number of group buffers;
 //! - [`supply`]: segments prepared ahead of the writers;
-//! - [`feed`]: durable groups on their way to a checkpointer;
+//! - [`follow`]: durable groups on their way to a consumer, from memory or from disk;
+//! - [`LogState`]: what several parties know of one log, as atomics in private or shared memory;
+//! - [`LogLeader`]: writes groups for all processes of a shared log;
 //! - [`reader`]: reading it back, and telling the log's end from corruption.
 //!
 //! Source: Li & Naughton, section 2, "Logging".
 
 pub mod durable;
 mod error;
-pub mod feed;
+pub mod follow;
 pub mod group;
+mod leader;
 pub mod open_group;
 pub mod policy;
 pub mod pool;
@@ -28,12 +31,19 @@ pub mod reader;
 pub mod record;
 pub mod seal;
 pub mod segment;
+mod shared_error;
+mod state;
 pub mod statistics;
 pub mod supply;
+mod text;
 mod waiting;
 pub mod writer;
 
 pub use error::LogError;
+pub use leader::LogLeader;
+pub use shared_error::SharedLogError;
+pub use state::{LogState, SharedEnd};
+pub use text::TEXT_BYTES_MAX;
 
 /// A log sequence number: the byte position in the whole log since the database was created.
 /// Segment `lsn / segment_bytes`, offset `lsn % segment_bytes`; always a multiple of

@@ -25,7 +25,7 @@
 //! Source: Li & Naughton, section 2, "Logging".
 
 use super::durable::DurablePrefix;
-use super::feed::Feed;
+use super::follow::Feed;
 use super::policy::{GroupLimits, GroupPolicy};
 use super::pool::{BufferPool, DurableGroup};
 use super::seal::SealedGroup;

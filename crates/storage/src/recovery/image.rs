@@ -154,8 +154,8 @@ fn run(
 
 #[cfg(test)]
 mod tests {
-    use super::super::exploration::World;
     use super::*;
+    use crate::exploration::lives::World;
     use crate::log::segment::segment_file;
 
     /// What a standby with everything before here would send.

@@ -11,19 +11,13 @@
 //!
 //! Source: Li & Naughton, section 2, "Recovery".
 
-#[cfg(test)]
-mod damage;
 mod error;
-#[cfg(test)]
-mod exploration;
 mod image;
 mod load;
 mod redo;
 mod report;
 mod segments;
 mod stable;
-#[cfg(test)]
-mod succession;
 
 pub use error::RecoveryError;
 pub use image::{recover_from_image, recover_locally};

@@ -18,9 +18,9 @@ pub enum SharedLogError {
         /// The first failure; cut off after [`super::TEXT_BYTES_MAX`] bytes.
         reason: String,
     },
-    /// The group's segment is not prepared yet. Nothing was written; the custodian is at it. Let go
+    /// The group's segment is not prepared yet. Nothing was written; the driver is at it. Let go
     /// of the writer lock, wait, and try again.
-    #[error("the log's next segment is not prepared yet: wait for the custodian and try again")]
+    #[error("the log's next segment is not prepared yet: wait for the driver and try again")]
     NoRoom,
     /// The group's segment cannot be prepared (I10). Nothing was written, and a later attempt may
     /// succeed.
@@ -53,7 +53,7 @@ pub enum SharedLogError {
         "checkpointing stopped in the process that did it ({reason}); nothing is lost: close the \
          database in every process and open it again when the cause is gone"
     )]
-    Custodian {
+    Driver {
         /// Why; cut off after [`super::TEXT_BYTES_MAX`] bytes.
         reason: String,
     },

@@ -10,13 +10,13 @@
 //!
 //! Source: Li & Naughton, section 3, configuration C.
 
-use super::stage::{CheckpointStage, Status};
-use super::{CheckpointError, CheckpointInterval};
+use super::CheckpointStage;
+use super::ledger::Ledger;
 use crate::disk::Disk;
+use crate::log::follow::Follower;
 use crate::log::group::GroupHeader;
-use crate::log::reader::{LogReader, group_before};
-use crate::log::segment::{LOG_DIRECTORY, Segments, segment_of_file};
-use crate::log::supply::SegmentSupply;
+use crate::log::reader::group_before;
+use crate::log::segment::{LOG_DIRECTORY, segment_of_file};
 use crate::log::writer::LogWriter;
 use crate::log::{LogError, LogPosition, Lsn};
 use crate::manifest::Manifest;
@@ -162,7 +162,7 @@ pub struct ShippedLog {
     disk: Arc<dyn Disk>,
     manifest: Manifest,
     commit: Arc<LogWriter>,
-    stage: Arc<CheckpointStage>,
+    ledger: Arc<Ledger>,
     closing: Arc<Closing>,
 }
 
@@ -178,13 +178,13 @@ impl ShippedLog {
         disk: Arc<dyn Disk>,
         manifest: Manifest,
         commit: Arc<LogWriter>,
-        stage: Arc<CheckpointStage>,
+        stage: &CheckpointStage,
     ) -> Self {
         ShippedLog {
             disk,
             manifest,
             commit,
-            stage,
+            ledger: stage.ledger().clone(),
             closing: Arc::default(),
         }
     }
@@ -221,12 +221,9 @@ impl ShippedLog {
         self.commit.durable()
     }
 
-    /// Reads the durable log from a position on; [`LogReader::set_until`] moves the end. The log is
-    /// kept from the last reported need on.
-    pub fn reader(&self, from: LogPosition) -> Result<LogReader, LogError> {
-        let mut reader = LogReader::open(&self.disk, self.manifest.log_layout(), from)?;
-        reader.set_until(self.durable());
-        Ok(reader)
+    /// Reads the durable log from a position on. It is kept from the last reported need on.
+    pub fn follow(&self, from: LogPosition) -> Follower {
+        Follower::new(self.disk.clone(), self.manifest.log_layout(), from)
     }
 
     /// The group that ends at a position, if the log here has one.
@@ -291,109 +288,21 @@ impl ShippedLog {
 
     /// The checkpoint that is wanted of the standby; the waker is woken when another is.
     pub fn wanted(&self, waker: &Waker) -> Option<LogPosition> {
-        // Cloned and dropped without our lock: it is not our code.
-        let waker = waker.clone();
-        let before = self.stage.wanted.lock().replace(waker);
-        drop(before);
-        self.stage
-            .status
-            .lock()
-            .first()
-            .and_then(|status| status.wanted)
+        self.ledger.wanted_of_standby(waker)
     }
 
     /// The standby is connected and has been heard.
     pub fn connected(&self) {
-        for status in self.stage.status.lock().iter_mut() {
-            status.failure = None;
-        }
-        self.stage.room.look_again();
+        self.ledger.standby_is_there();
     }
 
     /// The standby is away. When the log is full, transactions are refused for this reason.
     pub fn disconnected(&self, reason: &str) {
-        self.stage.standby_away(reason.into());
+        self.ledger.standby_is_away(reason.into());
     }
 
     /// Takes a standby's report, and frees the log that it does not need (I6).
     pub fn report(&self, progress: RemoteProgress) {
-        let stage = &*self.stage;
-        let mut status = stage.status.lock();
-        let Some(status_of_standby) = status.first_mut() else {
-            return;
-        };
-        let wanted = status_of_standby.wanted;
-        *status_of_standby = Status {
-            needed_from: progress.needed_from.max(status_of_standby.needed_from),
-            complete_from: progress.complete_from,
-            complete: progress.checkpoints,
-            blocks: progress.blocks,
-            bytes: progress.bytes,
-            wanted: wanted.filter(|wanted| wanted.group > progress.complete_from.group),
-            failure: status_of_standby.failure.take(),
-            waiting: None,
-            attempts_failed: 0,
-            try_now: false,
-        };
-        let needed_from = status_of_standby.needed_from;
-        drop(status);
-        // Not the group before, by which the standby's history is checked when it comes back.
-        let keep_from = Lsn(needed_from.lsn.0.saturating_sub(1));
-        stage.segments.free_before(keep_from);
-        stage.room.freed(progress.complete_from);
-        stage.changed.notify_all();
-    }
-}
-
-impl CheckpointStage {
-    /// The stage of a database whose checkpoints are taken at a standby: nothing runs here; the
-    /// log is needed from `needed_from` until the standby says otherwise.
-    pub fn at_standby(
-        needed_from: LogPosition,
-        segments: Arc<Segments>,
-        room: Arc<SegmentSupply>,
-    ) -> Self {
-        let status = Status {
-            needed_from,
-            complete_from: LogPosition::START,
-            complete: 0,
-            blocks: 0,
-            bytes: 0,
-            wanted: None,
-            failure: None,
-            waiting: None,
-            attempts_failed: 0,
-            try_now: false,
-        };
-        // There is nothing to begin here.
-        let never = CheckpointInterval {
-            bytes: u64::MAX,
-            transactions: u64::MAX,
-        };
-        let stage = Self::with_status(
-            Vec::new(),
-            Vec::new(),
-            segments,
-            room,
-            never,
-            true,
-            vec![status],
-        );
-        stage.standby_away("it was not connected yet".into());
-        stage
-    }
-
-    /// Whether the checkpoints, and the journal's archive, are at a standby.
-    pub fn is_at_standby(&self) -> bool {
-        self.stripes() == 0
-    }
-
-    fn standby_away(&self, reason: Arc<str>) {
-        let error = Arc::new(CheckpointError::StandbyAway { reason });
-        for status in self.status.lock().iter_mut() {
-            status.failure = Some(error.clone());
-        }
-        self.changed.notify_all();
-        self.room.look_again();
+        self.ledger.report(progress);
     }
 }

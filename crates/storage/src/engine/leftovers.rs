@@ -5,17 +5,17 @@
 //! primary's incarnations; if its directory was opened as a database in between, leftovers of that
 //! may have a later incarnation. So they are overwritten before anything is appended.
 
-use sardonyx_storage::disk::{Access, AlignedBuffer, Create, Disk};
-use sardonyx_storage::log::group::{GROUP_ALIGNMENT, GroupHeader};
-use sardonyx_storage::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
-use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
+use crate::disk::{Access, AlignedBuffer, Create, Disk};
+use crate::log::group::{GROUP_ALIGNMENT, GroupHeader};
+use crate::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
+use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 
 /// Bytes read at once.
 const READ_BYTES: usize = 1 << 20;
 
 /// Overwrites the header of every group that stands at its place behind the log's end, durably.
 /// Returns how many there were.
-pub(crate) fn clear_leftovers(
+pub(super) fn clear_leftovers(
     disk: &dyn Disk,
     layout: LogLayout,
     end: LogPosition,

@@ -2,7 +2,7 @@
 //! any of its operations, or gives up because a sync failed; the next one finds what the system's
 //! cache shows, goes on and acknowledges; and then the cut takes all that nobody made stable.
 
-use super::exploration::World;
+use super::lives::World;
 use crate::disk::Faults;
 use sardonyx_base::random::Random;
 

@@ -1,11 +1,12 @@
 //! What a shared log refuses, and what it says of damage: nothing is written by what is refused, and
 //! every error of the disk names a file and an offset.
 
-use super::world::{Process, World};
-use super::{Custody, LogLeader, SharedLogError};
+use super::shared_world::{Process, World};
 use crate::disk::{Disk, Faults};
+use crate::engine::Driver;
 use crate::log::seal::GroupBuilder;
 use crate::log::segment::segment_file;
+use crate::log::{LogLeader, SharedLogError};
 use crate::page::{Address, PAGE_SIZE};
 use std::sync::Arc;
 
@@ -71,13 +72,11 @@ fn i10_a_full_disk_refuses_with_the_reason_and_goes_on_when_there_is_room() {
         ..Faults::default()
     });
     let mut life = world.open_safely().unwrap();
-    let Process {
-        leader, custody, ..
-    } = &mut life.processes[0];
-    let custody = custody.as_mut().unwrap();
+    let Process { leader, driver, .. } = &mut life.processes[0];
+    let driver = driver.as_mut().unwrap();
     let mut written = 0;
     let error = loop {
-        custody.tick(&life.state).unwrap();
+        driver.step(&life.state).unwrap();
         match leader.write_group(&life.state, 1, &[&pages(2)], written + 1) {
             Ok(_) => written += 1,
             Err(SharedLogError::NoRoom) => {}
@@ -91,7 +90,9 @@ fn i10_a_full_disk_refuses_with_the_reason_and_goes_on_when_there_is_room() {
     drop(life);
     world.restart(Faults::default());
     let disk: Arc<dyn Disk> = Arc::new(world.simulated.clone());
-    let first = super::open_first(&disk, &world.options).unwrap().unwrap();
+    let first = crate::engine::open_first(&disk, &world.options)
+        .unwrap()
+        .unwrap();
     assert_eq!(first.end.transactions, tail);
 }
 
@@ -108,15 +109,13 @@ fn i14_a_disk_that_is_full_for_a_while_ends_no_custody() {
                 ..Faults::default()
             });
             let mut life = world.open_safely().unwrap();
-            let Process {
-                leader, custody, ..
-            } = &mut life.processes[0];
-            let custody = custody.as_mut().unwrap();
+            let Process { leader, driver, .. } = &mut life.processes[0];
+            let driver = driver.as_mut().unwrap();
             let (mut written, mut attempts) = (0, 0);
             while written < 60 || world.simulated.steps() < until {
                 attempts += 1;
                 assert!(attempts < 2000, "{}: {written} written", world.what);
-                custody.tick(&life.state).unwrap();
+                driver.step(&life.state).unwrap();
                 match leader.write_group(&life.state, 1, &[&pages(2)], written + 1) {
                     Ok(_) => written += 1,
                     Err(SharedLogError::NoRoom) => {}
@@ -132,7 +131,9 @@ fn i14_a_disk_that_is_full_for_a_while_ends_no_custody() {
             drop(life);
             world.restart(Faults::default());
             let disk: Arc<dyn Disk> = Arc::new(world.simulated.clone());
-            let first = super::open_first(&disk, &world.options).unwrap().unwrap();
+            let first = crate::engine::open_first(&disk, &world.options)
+                .unwrap()
+                .unwrap();
             assert_eq!(first.end.transactions, tail);
         }
     }
@@ -160,16 +161,16 @@ fn i4_damage_of_what_the_custodian_reads_names_the_file_and_the_offset() {
         let named = text.contains(&file) && text.contains(&format!("offset {offset}"));
         assert!(named, "{text}");
     };
-    let Process { disk, custody, .. } = &mut life.processes[0];
-    let error = custody.as_mut().unwrap().tick(&life.state).unwrap_err();
+    let Process { disk, driver, .. } = &mut life.processes[0];
+    let error = driver.as_mut().unwrap().step(&life.state).unwrap_err();
     named(error.to_string());
     assert!(!error.is_local());
-    let taken = Custody::take_over(disk, &life.manifest, &world.options, &life.state);
+    let taken = Driver::take_over(disk, &life.manifest, &world.options, &life.state);
     named(taken.unwrap_err().to_string());
     let disk = disk.clone();
     drop(life);
     named(
-        super::open_first(&disk, &world.options)
+        crate::engine::open_first(&disk, &world.options)
             .unwrap_err()
             .to_string(),
     );

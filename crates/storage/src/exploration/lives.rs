@@ -1,7 +1,6 @@
 //! Crash exploration: a small database runs on the simulated disk, crashes at a chosen step, is
 //! recovered, and is compared with a model of everything that was acknowledged; and again.
 
-use super::{Recovered, RecoveryError, RecoveryOptions, recover};
 use crate::checkpoint::{Checkpointer, Progress};
 use crate::disk::{Disk, Faults, SimulatedDisk};
 use crate::journal::{JournalReader, Retention};
@@ -10,6 +9,7 @@ use crate::log::segment::{Prepared, Segments};
 use crate::log::{LogPosition, Lsn};
 use crate::manifest::Manifest;
 use crate::page::{Address, PAGE_SIZE};
+use crate::recovery::{Recovered, RecoveryError, RecoveryOptions, recover};
 use sardonyx_base::random::Random;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ const JOURNALS: u16 = 2;
 
 /// What a group did, for the model.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Change {
+pub(crate) struct Change {
     writes: Vec<(Address, Vec<u8>)>,
     rows: Vec<(u16, Vec<u8>)>,
 }
 
 /// Everything that was submitted, in order, and how much of it was acknowledged.
 #[derive(Debug, Default)]
-pub(super) struct Model {
+pub(crate) struct Model {
     changes: Vec<Change>,
     pub acknowledged: usize,
 }
@@ -42,7 +42,7 @@ impl Model {
         pages
     }
 
-    pub(super) fn rows(&self, groups: usize) -> Vec<(u64, (u16, Vec<u8>))> {
+    pub(crate) fn rows(&self, groups: usize) -> Vec<(u64, (u16, Vec<u8>))> {
         let numbered = self.changes[..groups].iter().zip(1u64..);
         numbered
             .flat_map(|(c, group)| c.rows.iter().map(move |row| (group, row.clone())))
@@ -51,7 +51,7 @@ impl Model {
 }
 
 /// A database on a simulated disk, through any number of lives.
-pub(super) struct World {
+pub(crate) struct World {
     pub simulated: SimulatedDisk,
     pub disk: Arc<dyn Disk>,
     pub model: Model,
@@ -61,7 +61,7 @@ pub(super) struct World {
 }
 
 /// One life of the database: between an opening and a crash.
-pub(super) struct Life {
+pub(crate) struct Life {
     segments: Segments,
     sequencer: Sequencer,
     durable: u64,
@@ -72,7 +72,7 @@ pub(super) struct Life {
 
 /// The disk failed, so the machine has crashed.
 #[derive(Debug)]
-pub(super) struct Crashed;
+pub(crate) struct Crashed;
 
 impl<E: std::error::Error> From<E> for Crashed {
     fn from(_: E) -> Self {
@@ -81,7 +81,7 @@ impl<E: std::error::Error> From<E> for Crashed {
 }
 
 impl World {
-    pub(super) fn create(seed: u64, stripes: u32) -> World {
+    pub(crate) fn create(seed: u64, stripes: u32) -> World {
         let retention = if seed % 5 == 4 {
             Retention::Nothing
         } else {
@@ -95,7 +95,7 @@ impl World {
         )
     }
 
-    pub(super) fn on(
+    pub(crate) fn on(
         simulated: SimulatedDisk,
         seed: u64,
         stripes: u32,
@@ -124,29 +124,29 @@ impl World {
     }
 
     /// The machine comes up again, to crash at this step of the disk if it gets there.
-    pub(super) fn restart(&mut self, crash_at_step: Option<u64>) {
+    pub(crate) fn restart(&mut self, crash_at_step: Option<u64>) {
         self.restart_with(Faults {
             crash_at_step,
             ..Faults::default()
         });
     }
 
-    pub(super) fn restart_with(&mut self, faults: Faults) {
+    pub(crate) fn restart_with(&mut self, faults: Faults) {
         self.simulated = self.simulated.restart(faults);
         self.disk = Arc::new(self.simulated.clone());
     }
 
     /// The process was killed, or gave up; the machine goes on, and so does the next process.
-    pub(super) fn next_process(&mut self, faults: Faults) {
+    pub(crate) fn next_process(&mut self, faults: Faults) {
         self.simulated = self.simulated.next_process(faults);
         self.disk = Arc::new(self.simulated.clone());
     }
 
-    pub(super) fn manifest(&self) -> Manifest {
+    pub(crate) fn manifest(&self) -> Manifest {
         Manifest::read(&*self.disk).unwrap()
     }
 
-    pub(super) fn recover(&self, dry_run: bool) -> Result<Recovered, RecoveryError> {
+    pub(crate) fn recover(&self, dry_run: bool) -> Result<Recovered, RecoveryError> {
         let options = RecoveryOptions {
             memory_max_bytes: 1 << 24,
             workers: 2,
@@ -156,7 +156,7 @@ impl World {
     }
 
     /// What is on disk must be everything acknowledged, and nothing but what was submitted.
-    pub(super) fn check(&mut self, recovered: &Recovered, what: &str) {
+    pub(crate) fn check(&mut self, recovered: &Recovered, what: &str) {
         let groups = recovered.end.group as usize - 1;
         let acknowledged = self.model.acknowledged;
         assert!(
@@ -190,7 +190,7 @@ impl World {
     }
 
     /// Recovers, checks, and opens for a next life.
-    pub(super) fn open(&mut self, what: &str) -> Result<Life, Crashed> {
+    pub(crate) fn open(&mut self, what: &str) -> Result<Life, Crashed> {
         let Ok(recovered) = self.recover(false) else {
             return Err(Crashed);
         };
@@ -248,7 +248,7 @@ impl World {
         change
     }
 
-    pub(super) fn commit(&mut self, life: &mut Life) -> Result<(), Crashed> {
+    pub(crate) fn commit(&mut self, life: &mut Life) -> Result<(), Crashed> {
         let change = self.change();
         let mut builder = GroupBuilder::with_capacity(PAGE_SIZE);
         for (address, bytes) in &change.writes {
@@ -279,7 +279,7 @@ impl World {
     }
 
     /// Runs so many random steps.
-    pub(super) fn run(&mut self, life: &mut Life, steps: usize) -> Result<(), Crashed> {
+    pub(crate) fn run(&mut self, life: &mut Life, steps: usize) -> Result<(), Crashed> {
         for _ in 0..steps {
             let stripe = self.random.below(life.checkpointers.len() as u64) as usize;
             match self.random.below(10) {
@@ -328,12 +328,12 @@ impl Life {
 
 impl Life {
     /// The groups on their way to a checkpointer.
-    pub(super) fn waiting(&self, stripe: usize) -> &VecDeque<Arc<SealedGroup>> {
+    pub(crate) fn waiting(&self, stripe: usize) -> &VecDeque<Arc<SealedGroup>> {
         &self.waiting[stripe]
     }
 
     /// Gives all groups to all checkpointers.
-    pub(super) fn apply_all(&mut self) {
+    pub(crate) fn apply_all(&mut self) {
         for (checkpointer, waiting) in self.checkpointers.iter_mut().zip(&mut self.waiting) {
             for group in waiting.drain(..) {
                 checkpointer.apply(group.header(), group.payload()).unwrap();
@@ -343,7 +343,7 @@ impl Life {
     }
 
     /// Applies everything and completes a checkpoint of every stripe.
-    pub(super) fn checkpoint(&mut self) -> Result<(), Crashed> {
+    pub(crate) fn checkpoint(&mut self) -> Result<(), Crashed> {
         for stripe in 0..self.checkpointers.len() {
             let checkpointer = &mut self.checkpointers[stripe];
             while checkpointer.is_writing() {

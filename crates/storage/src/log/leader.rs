@@ -8,7 +8,7 @@
 //! - *The same, but the next leader has more records (or fewer), so that the group does not go
 //!   where it went before*: it did not fit into its segment any more. Then there would be two
 //!   groups of one number, and a reader would believe the wrong one and find no successor. So each
-//!   leader says before it writes where ([`SharedLogState::place`]), and the next one erases the
+//!   leader says before it writes where ([`LogState::place`]), and the next one erases the
 //!   old group's header, durably, before it writes to another place.
 //! - *All of it, and the end moved, but nobody told:* the end carries the caller's tail, so the next
 //!   leader does not take these records again.
@@ -20,7 +20,7 @@
 //! number for which it was opened, and only while the log's end is in it), I7.
 
 use super::SharedLogError;
-use super::state::{SharedEnd, SharedLogState};
+use super::state::{LogState, SharedEnd};
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskFile};
 use crate::log::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, group_bytes_on_disk};
 use crate::log::seal::{GroupBuilder, SealedGroup, Sequencer};
@@ -70,7 +70,7 @@ impl LogLeader {
     /// The most bytes of records that one group can have, and so the most that one transaction may
     /// have: a little less than a segment, so that a group never fills one. The published but not yet
     /// durable records must also stay below this, or an admitted transaction might find no room
-    /// ([`SharedLogState::admits`]).
+    /// ([`LogState::admits`]).
     pub fn transaction_bytes_max(&self) -> usize {
         let segment = usize::try_from(self.layout.segment_bytes).unwrap_or(usize::MAX);
         segment.min(u32::MAX as usize) - GROUP_ALIGNMENT - GROUP_HEADER_BYTES
@@ -82,7 +82,7 @@ impl LogLeader {
     /// these records, published together with the log's end.
     ///
     /// The caller holds the writer lock, and `records` is what follows [`SharedEnd::tail`] of
-    /// [`SharedLogState::end`], read under that lock.
+    /// [`LogState::end`], read under that lock.
     ///
     /// # Errors
     /// [`SharedLogError::NoRoom`] or [`SharedLogError::Full`] if the group's segment, or the one in
@@ -91,7 +91,7 @@ impl LogLeader {
     /// [`SharedLogError::Poisoned`] if a write failed, now or before.
     pub fn write_group(
         &mut self,
-        state: &SharedLogState,
+        state: &LogState,
         transactions: u32,
         records: &[&[u8]],
         tail: u64,
@@ -129,22 +129,19 @@ impl LogLeader {
     ///
     /// # Errors
     /// As [`LogLeader::write_group`].
-    pub fn write_end_mark(
-        &mut self,
-        state: &SharedLogState,
-    ) -> Result<LogPosition, SharedLogError> {
+    pub fn write_end_mark(&mut self, state: &LogState) -> Result<LogPosition, SharedLogError> {
         let tail = state.end().tail;
         self.write_group(state, 0, &[], tail)
     }
 
     /// Where the buffer stands, and how large it is.
     #[cfg(test)]
-    pub(super) fn buffer_place(&self) -> Option<(*const u8, usize)> {
+    pub(crate) fn buffer_place(&self) -> Option<(*const u8, usize)> {
         let buffer = self.buffer.as_ref()?;
         Some((buffer.as_ptr(), buffer.capacity()))
     }
 
-    fn check_incarnation(&self, state: &SharedLogState) -> Result<(), SharedLogError> {
+    fn check_incarnation(&self, state: &LogState) -> Result<(), SharedLogError> {
         let (expected, found) = (self.incarnation, state.incarnation());
         if expected == found {
             return Ok(());
@@ -164,7 +161,7 @@ impl LogLeader {
     }
 
     /// Writes a group to its place, and sees to it that it stands nowhere else.
-    fn write(&mut self, state: &SharedLogState, group: &SealedGroup) -> Result<(), SharedLogError> {
+    fn write(&mut self, state: &LogState, group: &SealedGroup) -> Result<(), SharedLogError> {
         let (number, lsn) = (group.header().number, group.header().lsn);
         if let Some(elsewhere) = state.placed(number).filter(|placed| *placed != lsn) {
             self.open(self.layout.segment_of(elsewhere))?;
@@ -208,7 +205,7 @@ impl LogLeader {
     /// I7: after a failed write nobody knows what is on disk.
     fn poison_on_error(
         &self,
-        state: &SharedLogState,
+        state: &LogState,
         write: impl FnOnce(&Self) -> Result<(), SharedLogError>,
     ) -> Result<(), SharedLogError> {
         let Err(error) = write(self) else {

@@ -17,7 +17,7 @@ fn end(n: u64) -> SharedEnd {
 
 #[test]
 fn i9_who_dies_while_publishing_has_published_nothing_and_the_next_goes_on() {
-    let state = SharedLogState::zeroed();
+    let state = LogState::zeroed();
     state.initialise(end(1).position, 9);
     state.publish(end(2));
     let mut good = end(2);
@@ -39,7 +39,7 @@ fn i9_who_dies_while_publishing_has_published_nothing_and_the_next_goes_on() {
 #[test]
 fn readers_without_a_lock_never_see_a_mixture_of_two_ends() {
     for publications in 0..5 {
-        let state = SharedLogState::zeroed();
+        let state = LogState::zeroed();
         state.initialise(end(1).position, 1);
         state.publish(end(2));
         let mut left = publications;
@@ -59,7 +59,7 @@ fn readers_without_a_lock_never_see_a_mixture_of_two_ends() {
 #[test]
 fn who_reads_while_another_publishes_sees_whole_ends_in_order() {
     const ENDS: u64 = 20_000;
-    let state = SharedLogState::zeroed();
+    let state = LogState::zeroed();
     state.initialise(end(0).position, 1);
     let start = std::sync::Barrier::new(2);
     std::thread::scope(|scope| {
@@ -81,7 +81,7 @@ fn who_reads_while_another_publishes_sees_whole_ends_in_order() {
 
 #[test]
 fn a_group_that_was_never_placed_has_no_place_and_half_a_placement_is_none() {
-    let state = SharedLogState::zeroed();
+    let state = LogState::zeroed();
     assert_eq!(state.placed(1), None);
     state.place(1, Lsn(4096));
     assert_eq!(state.placed(1), Some(Lsn(4096)));
@@ -92,13 +92,13 @@ fn a_group_that_was_never_placed_has_no_place_and_half_a_placement_is_none() {
 
 #[test]
 fn i7_the_first_reason_stays_and_one_who_died_before_saying_it_poisons_too() {
-    let state = SharedLogState::zeroed();
+    let state = LogState::zeroed();
     state.check().unwrap();
     state.poison("the first");
     state.poison("the second");
     let text = state.check().unwrap_err().to_string();
     assert!(text.contains("the first"), "{text}");
-    let state = SharedLogState::zeroed();
+    let state = LogState::zeroed();
     state.poisoned.store(1, Ordering::Relaxed);
     assert!(matches!(
         state.check(),
@@ -110,7 +110,7 @@ fn i7_the_first_reason_stays_and_one_who_died_before_saying_it_poisons_too() {
 
 #[test]
 fn a_notice_ends_a_wait_and_none_is_missed() {
-    let state = SharedLogState::zeroed();
+    let state = LogState::zeroed();
     let seen = state.changes();
     state.notify();
     // Already over: it would wait for an hour else.
@@ -133,8 +133,8 @@ fn waiting_for_room_ends_with_room_or_with_the_reason_why_there_is_none() {
         identity: 1,
         segment_bytes: 8192,
     };
-    let wait = |state: &SharedLogState| state.wait_for_room(layout, Duration::ZERO);
-    let state = SharedLogState::zeroed();
+    let wait = |state: &LogState| state.wait_for_room(layout, Duration::ZERO);
+    let state = LogState::zeroed();
     state.initialise(end(1).position, 1);
     assert!(matches!(wait(&state), Err(SharedLogError::NoRoom)));
     state.refuse(Some("the disk is full"));
@@ -142,13 +142,10 @@ fn waiting_for_room_ends_with_room_or_with_the_reason_why_there_is_none() {
     state.publish_prepared_end(Lsn(16384));
     wait(&state).unwrap();
     state.publish(end(2));
-    state.begin_custody();
+    state.begin_driving();
     assert!(matches!(wait(&state), Err(SharedLogError::NoRoom)));
-    state.fail_custody("it has no memory", false);
-    assert!(matches!(
-        wait(&state),
-        Err(SharedLogError::Custodian { .. })
-    ));
+    state.fail_driving("it has no memory", false);
+    assert!(matches!(wait(&state), Err(SharedLogError::Driver { .. })));
     state.poison("broken");
     assert!(matches!(wait(&state), Err(SharedLogError::Poisoned { .. })));
 }

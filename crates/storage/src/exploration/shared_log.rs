@@ -3,10 +3,11 @@
 //! each recovery.
 
 use super::mortal::{Death, Mortal};
-use super::world::World;
-use super::{SharedLogError, join, open_first};
+use super::shared_world::World;
 use crate::disk::{Disk, Faults};
 use crate::engine::{Engine, OpenError};
+use crate::engine::{join, open_first};
+use crate::log::SharedLogError;
 use crate::log::segment::{LOG_DIRECTORY, segment_of_file};
 use crate::verify::verify;
 use sardonyx_base::random::Random;
@@ -223,7 +224,7 @@ fn reopened_on_the_same_machine_until_a_cut(world: &mut World) {
 
 #[test]
 fn i7_a_failed_write_or_sync_poisons_for_all_and_reopening_keeps_what_was_acknowledged() {
-    let (mut poisoned, mut failed_custodians) = (0, 0);
+    let (mut poisoned, mut failed_drivers) = (0, 0);
     for seed in 40..44 {
         for fail_sync_at in 1.. {
             let what = format!("seed {seed}, sync {fail_sync_at} fails");
@@ -240,8 +241,8 @@ fn i7_a_failed_write_or_sync_poisons_for_all_and_reopening_keeps_what_was_acknow
                 continue;
             };
             let _ = world.run(&mut life, 50);
-            let hit = life.state.is_poisoned() || world.failed_custodians > 0;
-            failed_custodians += world.failed_custodians;
+            let hit = life.state.is_poisoned() || world.failed_drivers > 0;
+            failed_drivers += world.failed_drivers;
             if life.state.is_poisoned() {
                 poisoned += 1;
                 let tail = life.state.end();
@@ -265,7 +266,7 @@ fn i7_a_failed_write_or_sync_poisons_for_all_and_reopening_keeps_what_was_acknow
         }
     }
     assert!(poisoned > 20, "{poisoned} times poisoned only");
-    assert!(failed_custodians > 20, "{failed_custodians} failed only");
+    assert!(failed_drivers > 20, "{failed_drivers} failed only");
 }
 
 #[test]

@@ -11,11 +11,11 @@
 //! log while it is written reads to the published end), I7 (poison is for ever), I9 (no state
 //! between two stores keeps the others from going on).
 //!
-//! Source: the storage below LIBXAC's design (seed 002) is ours: see [`super`].
+//! Source: ours; the LIBXAC thesis has no such storage.
 
 use super::SharedLogError;
 use super::text::SharedText;
-use crate::log::{LogLayout, LogPosition, Lsn};
+use super::{LogLayout, LogPosition, Lsn};
 use rustix::thread::futex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
@@ -57,11 +57,11 @@ impl EndSlot {
 
 /// The log's state in shared memory.
 ///
-/// Whoever moves the end holds the *writer lock* of the caller's shared memory; the custodian's
-/// fields are changed by who holds the custodian's lock. Everything can be read by everyone.
+/// Whoever moves the end holds the *writer lock* of the caller's shared memory; the driver's
+/// fields are changed by who holds the driver's lock. Everything can be read by everyone.
 #[repr(C)]
 #[derive(Debug)]
-pub struct SharedLogState {
+pub struct LogState {
     /// Ends published so far; the newest is in slot `published % 2`.
     published: AtomicU64,
     ends: [EndSlot; 2],
@@ -71,7 +71,7 @@ pub struct SharedLogState {
     placed_group: AtomicU64,
     /// The LSN up to which segments are prepared.
     prepared_end: AtomicU64,
-    /// Of this opening of the database; 0 before [`SharedLogState::initialise`].
+    /// Of this opening of the database; 0 before [`LogState::initialise`].
     incarnation: AtomicU32,
     /// Counted up when something changed that others may wait for.
     changes: AtomicU32,
@@ -80,25 +80,25 @@ pub struct SharedLogState {
     served: AtomicU64,
     /// The group up to which the last complete checkpoint has everything.
     complete_from: AtomicU64,
-    /// How often somebody became custodian.
-    custodians: AtomicU32,
-    /// The process of the custodian; 0 if there is none, or none that said so.
-    custodian: AtomicU32,
-    /// Nobody becomes custodian any more.
-    custody_ended: AtomicU32,
+    /// How often somebody became driver.
+    drivers: AtomicU32,
+    /// The process of the driver; 0 if there is none, or none that said so.
+    driver: AtomicU32,
+    /// Nobody becomes driver any more.
+    driving_ended: AtomicU32,
     /// Set by the first failure, before its text.
     poisoned: AtomicU32,
     poison: SharedText,
-    /// Why the last custodian stopped.
+    /// Why the last driver stopped.
     failure: SharedText,
     /// Why no segment can be prepared.
     refusal: SharedText,
 }
 
-impl SharedLogState {
+impl LogState {
     /// The state before it is initialised: all zeroes, as fresh shared memory is.
     pub const fn zeroed() -> Self {
-        SharedLogState {
+        LogState {
             published: AtomicU64::new(0),
             ends: [EndSlot::zeroed(), EndSlot::zeroed()],
             placed_lsn: AtomicU64::new(0),
@@ -109,9 +109,9 @@ impl SharedLogState {
             wanted: AtomicU64::new(0),
             served: AtomicU64::new(0),
             complete_from: AtomicU64::new(0),
-            custodians: AtomicU32::new(0),
-            custodian: AtomicU32::new(0),
-            custody_ended: AtomicU32::new(0),
+            drivers: AtomicU32::new(0),
+            driver: AtomicU32::new(0),
+            driving_ended: AtomicU32::new(0),
             poisoned: AtomicU32::new(0),
             poison: SharedText::new(),
             failure: SharedText::new(),
@@ -172,7 +172,7 @@ impl SharedLogState {
     }
 
     /// Publishes the next end. The caller holds the writer lock.
-    pub(super) fn publish(&self, end: SharedEnd) {
+    pub(crate) fn publish(&self, end: SharedEnd) {
         let published = self.published.load(Ordering::Relaxed);
         // The store of `published` by whoever published last comes before the changes below.
         fence(Ordering::Release);
@@ -228,7 +228,7 @@ impl SharedLogState {
     /// finds room. To be called without any lock.
     ///
     /// # Errors
-    /// [`SharedLogError::Full`] if no segment can be prepared, [`SharedLogError::Custodian`] if
+    /// [`SharedLogError::Full`] if no segment can be prepared, [`SharedLogError::Driver`] if
     /// whoever should do it failed, [`SharedLogError::Poisoned`]; [`SharedLogError::NoRoom`] if
     /// nothing of that happened in time. Nothing is lost; try again or give up.
     #[cold]
@@ -264,7 +264,7 @@ impl SharedLogState {
         Some(SharedLogError::Full { reason })
     }
 
-    pub(super) fn refuse(&self, reason: Option<&str>) {
+    pub(crate) fn refuse(&self, reason: Option<&str>) {
         match reason {
             Some(reason) => self.refusal.set(reason),
             None => self.refusal.clear(),
@@ -304,8 +304,8 @@ impl SharedLogState {
         SharedLogError::Poisoned { reason }
     }
 
-    /// Asks the custodian for a checkpoint that has everything durable now. Returns the request's
-    /// number, for [`SharedLogState::checkpoint`].
+    /// Asks the driver for a checkpoint that has everything durable now. Returns the request's
+    /// number, for [`LogState::checkpoint`].
     pub fn want_checkpoint(&self) -> u64 {
         let number = self.wanted.fetch_add(1, Ordering::AcqRel) + 1;
         self.notify();
@@ -315,7 +315,7 @@ impl SharedLogState {
     /// Whether the checkpoint of this request is complete. If not, wait for a change and ask again.
     ///
     /// # Errors
-    /// [`SharedLogError::Custodian`] if the last custodian failed and no other has taken over yet.
+    /// [`SharedLogError::Driver`] if the last driver failed and no other has taken over yet.
     pub fn checkpoint(&self, request: u64) -> Result<bool, SharedLogError> {
         if self.served.load(Ordering::Acquire) >= request {
             return Ok(true);
@@ -329,8 +329,8 @@ impl SharedLogState {
     /// Asks for a checkpoint that has everything durable now, and waits for it.
     ///
     /// # Errors
-    /// As [`SharedLogState::checkpoint`]. It waits for ever where no process runs a
-    /// [`super::Custodian`].
+    /// As [`LogState::checkpoint`]. It waits for ever where no process runs a
+    /// [`crate::engine::Election`].
     pub fn take_checkpoint(&self) -> Result<(), SharedLogError> {
         let request = self.want_checkpoint();
         let mut seen = self.changes();
@@ -340,72 +340,72 @@ impl SharedLogState {
         Ok(())
     }
 
-    pub(super) fn wanted(&self) -> u64 {
+    pub(crate) fn wanted(&self) -> u64 {
         self.wanted.load(Ordering::Acquire)
     }
 
-    pub(super) fn served(&self) -> u64 {
+    pub(crate) fn served(&self) -> u64 {
         self.served.load(Ordering::Acquire)
     }
 
-    pub(super) fn serve(&self, request: u64) {
+    pub(crate) fn serve(&self, request: u64) {
         self.served.fetch_max(request, Ordering::AcqRel);
         self.notify();
     }
 
-    /// The group up to which the last complete checkpoint has everything, as the custodian knows.
+    /// The group up to which the last complete checkpoint has everything, as the driver knows.
     pub fn complete_from(&self) -> u64 {
         self.complete_from.load(Ordering::Acquire)
     }
 
-    pub(super) fn publish_complete_from(&self, group: u64) {
+    pub(crate) fn publish_complete_from(&self, group: u64) {
         self.complete_from.store(group, Ordering::Release);
     }
 
-    /// How often somebody became custodian.
-    pub fn custodians(&self) -> u32 {
-        self.custodians.load(Ordering::Acquire)
+    /// How often somebody became driver.
+    pub fn drivers(&self) -> u32 {
+        self.drivers.load(Ordering::Acquire)
     }
 
-    /// Somebody becomes custodian; what the one before left behind of failures is forgotten.
-    pub(super) fn begin_custody(&self) {
-        self.custodian.store(std::process::id(), Ordering::Release);
-        self.custodians.fetch_add(1, Ordering::AcqRel);
+    /// Somebody becomes driver; what the one before left behind of failures is forgotten.
+    pub(crate) fn begin_driving(&self) {
+        self.driver.store(std::process::id(), Ordering::Release);
+        self.drivers.fetch_add(1, Ordering::AcqRel);
         self.failure.clear();
         self.refusal.clear();
     }
 
-    /// The custodian's process id, so that who waits for it can find out how it is; 0 if there is none.
-    pub fn custodian(&self) -> u32 {
-        self.custodian.load(Ordering::Acquire)
+    /// The driver's process id, so that who waits for it can find out how it is; 0 if there is none.
+    pub fn driver(&self) -> u32 {
+        self.driver.load(Ordering::Acquire)
     }
 
-    /// The custodian gives its lock back.
-    pub(super) fn end_custody(&self) {
-        self.custodian.store(0, Ordering::Release);
+    /// The driver gives its lock back.
+    pub(crate) fn end_driving(&self) {
+        self.driver.store(0, Ordering::Release);
     }
 
-    /// Why the last custodian stopped, if it failed and no other has taken over.
+    /// Why the last driver stopped, if it failed and no other has taken over.
     pub fn failure(&self) -> Option<SharedLogError> {
         let reason = self.failure.get()?;
-        Some(SharedLogError::Custodian { reason })
+        Some(SharedLogError::Driver { reason })
     }
 
-    /// Says why the custodian stopped, and whether it is of use that another one tries.
-    pub(super) fn fail_custody(&self, reason: &str, for_good: bool) {
+    /// Says why the driver stopped, and whether it is of use that another one tries.
+    pub(crate) fn fail_driving(&self, reason: &str, for_good: bool) {
         if for_good {
-            self.custody_ended.store(1, Ordering::Release);
+            self.driving_ended.store(1, Ordering::Release);
         }
         self.failure.set(reason);
         self.notify();
     }
 
-    /// Whether nobody becomes custodian any more, until the database is opened anew.
-    pub fn custody_has_ended(&self) -> bool {
-        self.custody_ended.load(Ordering::Acquire) != 0
+    /// Whether nobody becomes driver any more, until the database is opened anew.
+    pub fn driving_has_ended(&self) -> bool {
+        self.driving_ended.load(Ordering::Acquire) != 0
     }
 
-    /// The number that [`SharedLogState::wait`] takes; read it before looking at what is waited for.
+    /// The number that [`LogState::wait`] takes; read it before looking at what is waited for.
     #[inline]
     pub fn changes(&self) -> u32 {
         self.changes.load(Ordering::SeqCst)
@@ -424,7 +424,7 @@ impl SharedLogState {
         self.changes()
     }
 
-    /// Tells everyone in [`SharedLogState::wait`] to look again: there is room, or need of some; a
+    /// Tells everyone in [`LogState::wait`] to look again: there is room, or need of some; a
     /// checkpoint is wanted, or complete; the log is poisoned. Not for every commit.
     pub fn notify(&self) {
         self.changes.fetch_add(1, Ordering::SeqCst);

@@ -1,4 +1,48 @@
-//! Opening a database that several processes share: who recovers it, and who comes after.
+//! Opening a database that several processes share, without a server: the first process recovers it, the
+//! others join.
+//!
+//! The processes share memory (made by whoever runs transactions, not here) in which
+//! committed transactions leave their redo records, and in which the log's state lies ([`LogState`]).
+//! **Whoever waits first writes for all:** under a robust lock it takes everything that is published and
+//! not yet durable, and writes it as one commit group ([`crate::log::LogLeader`]). If it is killed at any
+//! instruction, the next holder of the lock writes that group again. One process at a time drives the
+//! work behind the log ([`super::Driver`], [`super::Election`]).
+//!
+//! The log, the backup and the manifest are those of every database, and so are recovery and the
+//! standby: such a directory opens with [`super::Engine`], and the other way round.
+//!
+//! ```
+//! use sardonyx_storage::engine::{StorageOptions, join, lock_opening, open_first};
+//! use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+//! use sardonyx_storage::log::seal::GroupBuilder;
+//! use sardonyx_storage::page::Address;
+//! use sardonyx_storage::log::{LogLeader, LogState};
+//! use std::sync::Arc;
+//!
+//! let disk: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(1, Faults::default()));
+//! let options = StorageOptions { segment_bytes: 32 << 20, ..StorageOptions::default() };
+//!
+//! // The first process recovers, makes the shared memory, and lets the others in.
+//! let opening = lock_opening(&disk)?;
+//! let first = open_first(&disk, &options)?.expect("nobody has it open");
+//! let state = LogState::zeroed();
+//! first.initialise(&state);
+//! let (incarnation, manifest) = (first.incarnation(), first.manifest);
+//! let _lock = first.lock.share()?;
+//! drop(opening);
+//!
+//! // Another one joins, and writes for all.
+//! let (joined, _other_lock) = join(&disk)?;
+//! assert_eq!(joined.incarnation, state.incarnation());
+//! let mut leader = LogLeader::new(disk.clone(), &joined, joined.incarnation);
+//! let mut records = GroupBuilder::with_capacity(4096);
+//! records.push_write(Address(0), b"durable");
+//! records.end_transaction();
+//! let end = leader.write_group(&state, 1, &[records.payload()], 1)?;
+//! assert_eq!((state.end().position, state.durable_tail()), (end, 1));
+//! # assert_eq!((incarnation, manifest), (joined.incarnation, joined.clone()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! Three advisory locks, all of which end with their holder:
 //! - `LOCK`, the one that every way of opening takes: whoever opens alone has it exclusively, the
@@ -6,7 +50,7 @@
 //!   [`OpenError::Locked`];
 //! - `OPENING`, exclusive, held only while a process opens to share: one after the other. It is
 //!   waited for ([`lock_opening`]);
-//! - `CUSTODIAN`, see [`super::Custodian`].
+//! - `CUSTODIAN`, see [`super::Election`].
 //!
 //! They belong to an opening of the file: a child that a process forks, and that does not run another
 //! program, keeps its parent's locks alive for as long as it lives.
@@ -16,22 +60,22 @@
 //! `OPENING`; but somebody who opens alone may, and then sharing fails with [`OpenError::Locked`]; if
 //! it even had closed again by then, the manifest's incarnation tells, and that is the same error.
 
-use super::Custody;
-use super::state::SharedLogState;
+use super::driver::Driver;
+use super::opening::{self, Ready, Writers};
+use super::{LOCK_FILE, OpenError, StorageOptions};
 use crate::checkpoint::CheckpointPlace;
 use crate::disk::{Disk, DiskError, DiskLock};
-use crate::engine::{LOCK_FILE, OpenError, StorageOptions, read_or_create};
-use crate::log::LogPosition;
+use crate::log::{LogPosition, LogState};
 use crate::manifest::{Manifest, ManifestError};
-use crate::recovery::{RecoveryOptions, RecoveryReport, recover};
+use crate::recovery::RecoveryReport;
 use crate::store::PageStore;
 use std::sync::Arc;
 
 /// The lock file of those who open to share.
 pub const OPENING_FILE: &str = "OPENING";
 
-/// The lock file of the custodian.
-pub const CUSTODIAN_FILE: &str = "CUSTODIAN";
+/// The lock file of the driver: who has it is elected.
+pub const ELECTION_FILE: &str = "CUSTODIAN";
 
 /// Held while a process opens the database to share it.
 #[derive(Debug)]
@@ -64,23 +108,23 @@ pub struct FirstOpening {
     pub end: LogPosition,
     /// What recovery did.
     pub report: RecoveryReport,
-    /// The checkpointers and the log's segments, for this process's [`super::Custodian`].
-    pub custody: Custody,
+    /// What works behind the log, for this process's [`super::Election`].
+    pub driver: Driver,
     /// The lock; [`FirstLock::share`] lets the others in.
     pub lock: FirstLock,
 }
 
 impl FirstOpening {
-    /// The incarnation of this opening, for [`super::LogLeader::new`].
+    /// The incarnation of this opening, for [`crate::log::LogLeader::new`].
     pub fn incarnation(&self) -> u32 {
         self.manifest.incarnation
     }
 
     /// Writes the log's end, the incarnation, and what is prepared into fresh shared memory.
-    pub fn initialise(&self, state: &SharedLogState) {
+    pub fn initialise(&self, state: &LogState) {
         state.initialise(self.end, self.incarnation());
-        state.publish_prepared_end(self.custody.prepared_end());
-        state.publish_complete_from(self.custody.complete_from().group);
+        state.publish_prepared_end(self.driver.prepared_end());
+        state.publish_complete_from(self.driver.complete_from().group);
     }
 }
 
@@ -126,20 +170,17 @@ pub fn open_first(
         let joined = disk.lock_shared(LOCK_FILE)?;
         return joined.map(|_| None).ok_or_else(|| locked(disk));
     };
-    let mut manifest = read_or_create(disk, options)?;
-    let recovery = RecoveryOptions {
-        memory_max_bytes: options.memory_bytes_max,
-        workers: options.workers,
-        dry_run: false,
-    };
-    let recovered = recover(disk, &manifest, recovery)?;
-    // Counted up and stable before anything is appended: leftovers of this log never chain.
-    manifest.incarnation = manifest.incarnation.max(recovered.end.incarnation) + 1;
-    manifest.log_end = recovered.end;
-    manifest.write(&**disk)?;
-    let (checkpointers, end) = (recovered.checkpointers, recovered.end);
-    let custody = Custody::new(disk, &manifest, options, checkpointers, end)?;
-    custody.prepare(options.segments_prepared(manifest.log_layout()))?;
+    let ready = opening::open(disk, options, Writers::Shared)?;
+    let Ready {
+        manifest,
+        store,
+        checkpointers,
+        end,
+        report,
+        ..
+    } = ready;
+    let driver = Driver::new(disk, &manifest, options, checkpointers, end)?;
+    driver.prepare(options.segments_prepared(manifest.log_layout()))?;
     let lock = FirstLock {
         lock,
         disk: disk.clone(),
@@ -147,16 +188,16 @@ pub fn open_first(
     };
     Ok(Some(FirstOpening {
         manifest,
-        store: recovered.store,
+        store,
         end,
-        report: recovered.report,
-        custody,
+        report,
+        driver,
         lock,
     }))
 }
 
 /// Joins those who share the database. The caller holds [`lock_opening`], and compares the
-/// manifest's incarnation with [`SharedLogState::incarnation`] of the shared memory that it finds: if
+/// manifest's incarnation with [`LogState::incarnation`] of the shared memory that it finds: if
 /// they differ, the others went and somebody opened the database alone meanwhile. Then it drops the
 /// lock and begins again with [`open_first`]. If they are the same, it may go on even if the others
 /// went just now.
@@ -183,11 +224,7 @@ pub fn record_end(
     _opening: &OpeningLock,
     end: LogPosition,
 ) -> Result<(), ManifestError> {
-    let manifest = Manifest {
-        log_end: end,
-        ..Manifest::read(&**disk)?
-    };
-    manifest.write(&**disk)
+    opening::record_end(&**disk, &Manifest::read(&**disk)?, end).map(|_| ())
 }
 
 fn locked(disk: &Arc<dyn Disk>) -> OpenError {

@@ -1,5 +1,9 @@
-//! The queue from the logging stage to one consumer of the log: a checkpointer's thread. The
-//! consumer takes *all* that waits at once. It is bounded by the buffer pool.
+//! Following a log: its durable groups, in order, for a consumer. From memory, as they become durable
+//! ([`Feed`]); or read back from disk, for whoever comes later, does not share the writer's memory, or
+//! lags behind ([`Follower`]). A checkpointer has a [`Feed`]; what fills it is the writer, or a follower of
+//! the log that other processes write. What carries the log to a standby is a follower.
+//!
+//! A consumer takes *all* that waits in its feed at once. The feed is bounded by the buffer pool.
 //!
 //! Waking a thread is a system call, and on a virtual machine often an interrupt to a sleeping
 //! processor; paid on every small group it would cost a lone client a third of a fast disk's
@@ -7,9 +11,15 @@
 //! short pause, or is woken when a few wait. Only after a pause without any group does
 //! it sleep until it is woken; an idle database wakes nobody.
 //!
+//! Invariant: I2 (nothing is read beyond the durable end).
+//!
 //! Source: Li & Naughton, section 2, "Checkpointing" (the checkpoint queue).
 
+use super::group::GroupHeader;
 use super::pool::DurableGroup;
+use super::reader::LogReader;
+use super::{LogError, LogLayout, LogPosition};
+use crate::disk::Disk;
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -119,5 +129,56 @@ impl Feed {
         let mut state = self.state.lock();
         into.append(&mut state.groups);
         state.closed
+    }
+}
+
+/// Reads the durable groups of a log that is being written from disk.
+#[derive(Debug)]
+pub struct Follower {
+    disk: Arc<dyn Disk>,
+    layout: LogLayout,
+    position: LogPosition,
+    /// Opened when there is something to read.
+    reader: Option<LogReader>,
+}
+
+impl Follower {
+    /// Begins at a position.
+    pub fn new(disk: Arc<dyn Disk>, layout: LogLayout, from: LogPosition) -> Follower {
+        Follower {
+            disk,
+            layout,
+            position: from,
+            reader: None,
+        }
+    }
+
+    /// The next group before `durable`, the end of what is durable: its header, and all of it as it stands
+    /// on disk. `None`: there is none yet. Costs what it reads, not what lies behind.
+    ///
+    /// # Errors
+    /// The disk's; those of a log that is damaged, or was freed ([`LogError::MissingSegment`]).
+    pub fn next_group(
+        &mut self,
+        durable: LogPosition,
+    ) -> Result<Option<(GroupHeader, &[u8])>, LogError> {
+        if self.position.group >= durable.group {
+            return Ok(None);
+        }
+        // What fails is begun anew by the next call.
+        let mut reader = match self.reader.take() {
+            Some(reader) => reader,
+            None => LogReader::open(&self.disk, self.layout, self.position)?,
+        };
+        reader.set_until(durable);
+        let header = reader.next_group()?.map(|(header, _)| header);
+        self.position = reader.position();
+        let reader = self.reader.insert(reader);
+        Ok(header.map(|header| (header, reader.last_group_bytes(&header))))
+    }
+
+    /// The place after the last group that was read.
+    pub fn position(&self) -> LogPosition {
+        self.position
     }
 }

@@ -1,12 +1,12 @@
 //! Damaged, cut and missing files: each is an error that names the file and the place, or harmless
 //! because the database can be had without it; never a panic, never other data.
 
-use super::RecoveryError;
-use super::exploration::World;
+use super::lives::World;
 use crate::checkpoint::{CheckpointError, Progress, StripeLayout};
 use crate::disk::{DiskError, Faults, SimulatedDisk};
 use crate::journal::{JournalError, JournalReader, Retention, journal_file};
 use crate::page::PAGE_SIZE;
+use crate::recovery::RecoveryError;
 use crate::recovery::recover;
 use crate::verify::{Severity, verify};
 
@@ -412,7 +412,7 @@ fn old_archive_files_are_removed_but_never_the_newest_bytes() {
 #[test]
 fn memory_too_small_is_an_error() {
     let world = world(1);
-    let options = super::RecoveryOptions {
+    let options = crate::recovery::RecoveryOptions {
         memory_max_bytes: 4096,
         workers: 1,
         dry_run: true,

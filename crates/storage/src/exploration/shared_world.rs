@@ -7,13 +7,14 @@
 //! a row to a journal, so that one which is logged twice is noticed although redo is idempotent.
 
 use super::mortal::{Death, Killed, Mortal};
-use super::{Custody, LogLeader, SharedLock, SharedLogError, SharedLogState, join, open_first};
 use crate::disk::{Disk, Faults, SimulatedDisk};
+use crate::engine::{Driver, SharedLock, join, open_first};
 use crate::engine::{Engine, StorageOptions};
 use crate::journal::JournalReader;
 use crate::log::policy::GroupLimits;
 use crate::log::seal::GroupBuilder;
 use crate::log::supply::Admission;
+use crate::log::{LogLeader, LogState, SharedLogError};
 use crate::manifest::Manifest;
 use crate::page::{Address, PAGE_SIZE};
 use crate::recovery::{RecoveryOptions, recover};
@@ -62,7 +63,7 @@ pub(super) struct World {
     /// The disk was told to fail: errors are expected.
     pub faulty: bool,
     /// Custodians that failed.
-    pub failed_custodians: u32,
+    pub failed_drivers: u32,
     /// Whoever joins is killed within so many operations.
     pub mortal_within: Option<u64>,
     /// Processes that were killed after they joined.
@@ -73,13 +74,13 @@ pub(super) struct World {
 pub(super) struct Process {
     pub disk: Arc<dyn Disk>,
     pub leader: LogLeader,
-    pub custody: Option<Custody>,
+    pub driver: Option<Driver>,
     _lock: SharedLock,
 }
 
 /// From the first opening to the end of the last process, or of the machine.
 pub(super) struct Life {
-    pub state: Box<SharedLogState>,
+    pub state: Box<LogState>,
     pub manifest: Manifest,
     /// Transactions in the log before this life.
     base: u64,
@@ -115,7 +116,7 @@ impl World {
             pages: 1,
             what,
             faulty: false,
-            failed_custodians: 0,
+            failed_drivers: 0,
             mortal_within: None,
             killed: 0,
         }
@@ -154,13 +155,13 @@ impl World {
                 Ok(first) => first.expect("nobody has it"),
                 Err(error) => return Err(error),
             };
-            let state = Box::new(SharedLogState::zeroed());
+            let state = Box::new(LogState::zeroed());
             first.initialise(&state);
-            let custody = first.custody;
+            let driver = first.driver;
             let lock = first.lock.share()?;
-            Ok((first.manifest, first.store, first.end, state, custody, lock))
+            Ok((first.manifest, first.store, first.end, state, driver, lock))
         })?;
-        let (manifest, store, end, state, custody, lock) = match opened {
+        let (manifest, store, end, state, driver, lock) = match opened {
             Ok(opened) => opened,
             Err(error) => {
                 return Some(Err(self.over(&error)));
@@ -171,7 +172,7 @@ impl World {
         let first = Process {
             disk,
             leader,
-            custody: Some(custody),
+            driver: Some(driver),
             _lock: lock,
         };
         let base = end.transactions;
@@ -205,7 +206,7 @@ impl World {
         life.processes.push(Process {
             disk,
             leader,
-            custody: None,
+            driver: None,
             _lock: lock,
         });
         Ok(())
@@ -299,7 +300,7 @@ impl World {
     }
 
     /// A process writes what is published, all of it or (`limit`) no more than so many transactions.
-    /// Does the custodian's work while there is no room.
+    /// Does the driver's work while there is no room.
     pub(super) fn lead(
         &mut self,
         life: &mut Life,
@@ -339,7 +340,7 @@ impl World {
             self.acknowledged = life.state.end().position.transactions as usize;
             match outcome {
                 None | Some(Ok(_)) => return Ok(()),
-                Some(Err(SharedLogError::NoRoom)) if life.state.custody_has_ended() => {
+                Some(Err(SharedLogError::NoRoom)) if life.state.driving_has_ended() => {
                     return Err(Over);
                 }
                 Some(Err(SharedLogError::NoRoom)) => self.keep(life)?,
@@ -350,33 +351,33 @@ impl World {
         panic!("{}: there is never room", self.what)
     }
 
-    /// The custodian does what there is to do; if there is none, another process takes over.
+    /// The driver does what there is to do; if there is none, another process takes over.
     pub(super) fn keep(&mut self, life: &mut Life) -> Result<(), Over> {
-        if life.state.custody_has_ended() {
+        if life.state.driving_has_ended() {
             return Ok(());
         }
-        let custodian = life.processes.iter().position(|p| p.custody.is_some());
-        let custodian = custodian.unwrap_or(life.processes.len() - 1);
+        let driver = life.processes.iter().position(|p| p.driver.is_some());
+        let driver = driver.unwrap_or(life.processes.len() - 1);
         let manifest = life.manifest.clone();
         let options = self.options.clone();
-        let outcome = self.as_process(life, custodian, |process, state| {
-            let custody = match &mut process.custody {
-                Some(custody) => custody,
-                none => none.insert(Custody::take_over(
+        let outcome = self.as_process(life, driver, |process, state| {
+            let driver = match &mut process.driver {
+                Some(driver) => driver,
+                none => none.insert(Driver::take_over(
                     &process.disk,
                     &manifest,
                     &options,
                     state,
                 )?),
             };
-            custody.tick(state)
+            driver.step(state)
         });
         match outcome {
             None | Some(Ok(_)) => Ok(()),
             Some(Err(_)) if self.faulty && !self.simulated.has_crashed() => {
-                life.processes[custodian].custody = None;
-                self.failed_custodians += 1;
-                life.state.fail_custody("told to fail", true);
+                life.processes[driver].driver = None;
+                self.failed_drivers += 1;
+                life.state.fail_driving("told to fail", true);
                 Ok(())
             }
             Some(Err(error)) => Err(self.over(&error)),
@@ -396,7 +397,7 @@ impl World {
         &mut self,
         life: &mut Life,
         process: usize,
-        part: impl FnOnce(&mut Process, &SharedLogState) -> T,
+        part: impl FnOnce(&mut Process, &LogState) -> T,
     ) -> Option<T> {
         let state = &*life.state;
         let here = &mut life.processes[process];

@@ -1,0 +1,425 @@
+//! The checkpoints' ledger: how far they are, whether one is wanted, and why none can be taken. The same
+//! wherever they are taken: the stripes of a [`super::CheckpointStage`] enter here what they did, and so does
+//! what carries the log to a standby ([`super::ShippedLog`]); whoever wants a checkpoint, waits for
+//! one, or needs room in the log looks here.
+//!
+//! Invariant: I6 (the log is freed only up to what every entry allows).
+
+use super::{CheckpointError, Checkpointer, RemoteProgress};
+use crate::log::segment::Segments;
+use crate::log::supply::SegmentSupply;
+use crate::log::{LogError, LogPosition, Lsn};
+use sardonyx_base::sync::{Condvar, Mutex};
+use sardonyx_base::user_code::wake;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+/// What is known of a database's checkpoints.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    segments: Arc<Segments>,
+    supply: Arc<SegmentSupply>,
+    /// One for each stripe; a single one if the checkpoints are taken at a standby.
+    entries: Mutex<Vec<Entry>>,
+    changed: Condvar,
+    is_remote: bool,
+    /// Woken when a checkpoint is wanted of a standby.
+    asked: Mutex<Option<Waker>>,
+}
+
+/// What others see of a stripe, or of a standby.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    needed_from: LogPosition,
+    /// The group up to which the last complete checkpoint has everything.
+    complete_from: LogPosition,
+    complete: u64,
+    blocks: u64,
+    bytes: u64,
+    /// A checkpoint is wanted that has everything before this place.
+    wanted: Option<LogPosition>,
+    failure: Option<Arc<CheckpointError>>,
+    /// It waits for room on the disk.
+    waiting: Option<Waiting>,
+    /// Attempts to write that found no room.
+    attempts_failed: u64,
+    /// Somebody wants it to be tried again at once.
+    try_now: bool,
+}
+
+/// That a checkpoint waits for room on the disk; it goes on by itself when there is some.
+#[derive(Clone, Debug)]
+pub struct Waiting {
+    /// Since when.
+    pub since: Instant,
+    /// What the last attempt found.
+    pub cause: Arc<CheckpointError>,
+}
+
+/// What the checkpointing stage did since the database was opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct CheckpointTotals {
+    /// Checkpoints that all stripes have completed.
+    pub checkpoints: u64,
+    /// Blocks written.
+    pub blocks: u64,
+    /// Bytes written to the backup.
+    pub bytes: u64,
+    /// Time from the beginning to the end of the writeouts, summed over stripes.
+    pub writeout_time: Duration,
+    /// For how long a checkpoint has been waiting for room on the disk: while it does, no log is
+    /// freed. [`super::CheckpointStage::waiting`] says why.
+    pub waiting_for_room: Option<Duration>,
+    /// Whether checkpointing stopped for good: [`super::CheckpointStage::failure`] says why.
+    pub stopped: bool,
+}
+
+impl Entry {
+    fn at(needed_from: LogPosition, complete_from: LogPosition) -> Self {
+        Entry {
+            needed_from,
+            complete_from,
+            complete: 0,
+            blocks: 0,
+            bytes: 0,
+            wanted: None,
+            failure: None,
+            waiting: None,
+            attempts_failed: 0,
+            try_now: false,
+        }
+    }
+
+    /// The entry of a stripe.
+    pub fn of(checkpointer: &Checkpointer) -> Self {
+        let statistics = checkpointer.statistics();
+        Entry {
+            complete: statistics.checkpoints,
+            blocks: statistics.blocks,
+            bytes: statistics.bytes,
+            ..Self::at(
+                checkpointer.log_needed_from(),
+                checkpointer.last_complete().redo_start,
+            )
+        }
+    }
+}
+
+impl Ledger {
+    /// The ledger of stripes.
+    pub fn of_stripes(entries: Vec<Entry>, supply: Arc<SegmentSupply>) -> Self {
+        Self::new(entries, supply, false)
+    }
+
+    /// The ledger of a standby, for which the log is kept from a place on until it says otherwise.
+    pub fn of_standby(needed_from: LogPosition, supply: Arc<SegmentSupply>) -> Self {
+        let entry = Entry::at(needed_from, LogPosition::START);
+        Self::new(vec![entry], supply, true)
+    }
+
+    fn new(entries: Vec<Entry>, supply: Arc<SegmentSupply>, is_remote: bool) -> Self {
+        Ledger {
+            segments: supply.segments().clone(),
+            supply,
+            entries: Mutex::new(entries),
+            changed: Condvar::new(),
+            is_remote,
+            asked: Mutex::new(None),
+        }
+    }
+
+    /// Whether the checkpoints are taken at a standby.
+    pub fn is_remote(&self) -> bool {
+        self.is_remote
+    }
+
+    /// Before any lock is taken: a forked child has locks that are never given back.
+    pub fn check_process(&self) -> Result<(), Arc<CheckpointError>> {
+        let check = self.segments.process().check();
+        check.map_err(|forked| Arc::new(forked.into()))
+    }
+
+    /// Notes that a checkpoint is wanted that has everything before `position`, and tells a standby.
+    pub fn want(&self, position: LogPosition) {
+        for entry in self.entries.lock().iter_mut() {
+            // A standby that has it already is not asked again, and so would not answer.
+            if !self.is_remote || entry.complete_from.group < position.group {
+                entry.wanted = entry.wanted.max(Some(position));
+                entry.try_now = true;
+            }
+        }
+        if let Some(standby) = self.asked.lock().take() {
+            wake(standby);
+        }
+    }
+
+    /// Notes that a checkpoint is wanted of one stripe that has everything before `position`.
+    pub fn want_of(&self, stripe: usize, position: LogPosition) {
+        let entry = &mut self.entries.lock()[stripe];
+        entry.wanted = entry.wanted.max(Some(position));
+    }
+
+    /// Whether nothing more comes soon of what is wanted: it is there, or there is no room for it, or
+    /// checkpointing stopped. If not, waits for a change, until that time at the latest, if `wait`.
+    pub fn is_settled(&self, wait: bool, until: Option<Instant>) -> bool {
+        let mut entries = self.entries.lock();
+        let over = |e: &Entry| e.wanted.is_none() || e.failure.is_some() || e.waiting.is_some();
+        if entries.iter().all(over) {
+            return true;
+        }
+        match until {
+            _ if !wait => {}
+            Some(until) => {
+                self.changed.wait_until(&mut entries, until);
+            }
+            None => self.changed.wait(&mut entries),
+        }
+        false
+    }
+
+    /// Attempts that found no room so far, for [`Ledger::outcome`].
+    pub fn attempts(&self) -> Vec<u64> {
+        let entries = self.entries.lock();
+        entries.iter().map(|entry| entry.attempts_failed).collect()
+    }
+
+    /// What became of what was wanted, if that is known; else waits for a change, if `wait`.
+    pub fn outcome(
+        &self,
+        attempts_before: &[u64],
+        wait: bool,
+    ) -> Option<Result<(), Arc<CheckpointError>>> {
+        let mut entries = self.entries.lock();
+        if let Some(error) = entries.iter().find_map(|entry| entry.failure.clone()) {
+            return Some(Err(error));
+        }
+        if entries.iter().all(|entry| entry.wanted.is_none()) {
+            return Some(Ok(()));
+        }
+        let mut tried = entries.iter().zip(attempts_before);
+        let found_no_room = tried.find_map(|(entry, &before)| match &entry.waiting {
+            Some(waiting) if entry.attempts_failed > before => Some(waiting.cause.clone()),
+            _ => None,
+        });
+        if let Some(cause) = found_no_room {
+            return Some(Err(Arc::new(CheckpointError::Waiting { cause })));
+        }
+        if wait {
+            self.changed.wait(&mut entries);
+        }
+        None
+    }
+
+    /// Whether and why nothing is freed has changed, for those who wait for the log or for a checkpoint.
+    fn tell(&self) {
+        self.changed.notify_all();
+        self.supply.look_again();
+    }
+
+    /// The log that no entry needs is freed (I6).
+    fn free(&self, needed_from: Lsn, complete_from: LogPosition) {
+        self.segments.free_before(needed_from);
+        self.supply.freed(complete_from);
+        self.changed.notify_all();
+    }
+
+    // What a stripe does.
+
+    /// What is wanted of a stripe.
+    pub fn wanted_of(&self, stripe: usize) -> Option<LogPosition> {
+        self.entries.lock()[stripe].wanted
+    }
+
+    /// Whether somebody wanted what found no room to be tried again at once, since this was asked.
+    pub fn take_try_now(&self, stripe: usize) -> bool {
+        std::mem::take(&mut self.entries.lock()[stripe].try_now)
+    }
+
+    /// A stripe has stopped. The first reason stays.
+    pub fn failed(&self, stripe: usize, error: CheckpointError) {
+        let mut entries = self.entries.lock();
+        entries[stripe].failure.get_or_insert(Arc::new(error));
+        drop(entries);
+        self.tell();
+    }
+
+    /// A step of a stripe found no room; nothing is half done.
+    #[cold]
+    pub fn found_no_room(&self, stripe: usize, error: CheckpointError) {
+        let mut entries = self.entries.lock();
+        let entry = &mut entries[stripe];
+        entry.attempts_failed += 1;
+        let before = entry.waiting.take();
+        if before.is_none() {
+            tracing::warn!(%error, stripe, "the checkpoint waits for room on the disk");
+        }
+        entry.waiting = Some(Waiting {
+            since: before.map_or_else(Instant::now, |before| before.since),
+            cause: Arc::new(error),
+        });
+        drop(entries);
+        self.tell();
+    }
+
+    /// A step of a stripe that had found no room has been done.
+    #[cold]
+    pub fn found_room(&self, stripe: usize) {
+        if let Some(waited) = self.entries.lock()[stripe].waiting.take() {
+            let waited = waited.since.elapsed();
+            tracing::info!(?waited, stripe, "the checkpoint goes on");
+        }
+        self.tell();
+    }
+
+    /// A stripe's checkpoint is complete.
+    pub fn completed(&self, stripe: usize, checkpointer: &Checkpointer) {
+        let mut entries = self.entries.lock();
+        let before = entries[stripe].clone();
+        let of_now = Entry::of(checkpointer);
+        let complete = of_now.complete_from.group;
+        entries[stripe] = Entry {
+            wanted: before.wanted.filter(|wanted| wanted.group > complete),
+            attempts_failed: before.attempts_failed,
+            ..of_now
+        };
+        let needed_from = entries.iter().map(|entry| entry.needed_from).min();
+        let complete_from = entries.iter().map(|entry| entry.complete_from).min();
+        drop(entries);
+        if let (Some(needed_from), Some(complete_from)) = (needed_from, complete_from) {
+            self.free(needed_from.lsn, complete_from);
+        }
+    }
+
+    // What a standby says.
+
+    /// What is wanted of the standby; the waker is woken when something else is.
+    pub fn wanted_of_standby(&self, waker: &Waker) -> Option<LogPosition> {
+        // Cloned and dropped without our lock: it is not our code.
+        let waker = waker.clone();
+        let before = self.asked.lock().replace(waker);
+        drop(before);
+        self.entries.lock().first().and_then(|entry| entry.wanted)
+    }
+
+    /// The standby has been heard.
+    pub fn standby_is_there(&self) {
+        for entry in self.entries.lock().iter_mut() {
+            entry.failure = None;
+        }
+        self.supply.look_again();
+    }
+
+    /// The standby is away.
+    pub fn standby_is_away(&self, reason: Arc<str>) {
+        let error = Arc::new(CheckpointError::StandbyAway { reason });
+        for entry in self.entries.lock().iter_mut() {
+            entry.failure = Some(error.clone());
+        }
+        self.tell();
+    }
+
+    /// Takes a standby's report.
+    pub fn report(&self, progress: RemoteProgress) {
+        let mut entries = self.entries.lock();
+        let Some(entry) = entries.first_mut() else {
+            return;
+        };
+        let needed_from = progress.needed_from.max(entry.needed_from);
+        let wanted = entry.wanted;
+        *entry = Entry {
+            complete: progress.checkpoints,
+            blocks: progress.blocks,
+            bytes: progress.bytes,
+            wanted: wanted.filter(|wanted| wanted.group > progress.complete_from.group),
+            failure: entry.failure.take(),
+            ..Entry::at(needed_from, progress.complete_from)
+        };
+        drop(entries);
+        // Not the group before, by which the standby's history is checked when it comes back.
+        let keep_from = Lsn(needed_from.lsn.0.saturating_sub(1));
+        self.free(keep_from, progress.complete_from);
+    }
+
+    // What everybody asks.
+
+    /// A thread of the engine died: whoever waits for a checkpoint is told, since it may never come.
+    pub fn give_up(&self, reason: &LogError) {
+        let error = Arc::new(CheckpointError::Poisoned {
+            cause: reason.to_string(),
+        });
+        for entry in self.entries.lock().iter_mut() {
+            entry.failure.get_or_insert(error.clone());
+        }
+        self.changed.notify_all();
+    }
+
+    /// Why checkpointing stopped, if it did.
+    pub fn failure(&self) -> Option<Arc<CheckpointError>> {
+        let entries = self.entries.lock();
+        entries.iter().find_map(|entry| entry.failure.clone())
+    }
+
+    /// The entry that has waited longest for room on the disk.
+    pub fn waiting(&self) -> Option<Waiting> {
+        let entries = self.entries.lock();
+        let waiting = entries.iter().filter_map(|entry| entry.waiting.clone());
+        waiting.min_by_key(|waiting| waiting.since)
+    }
+
+    /// From where the log is needed.
+    pub fn log_needed_from(&self) -> LogPosition {
+        let entries = self.entries.lock();
+        let needed_from = entries.iter().map(|entry| entry.needed_from).min();
+        needed_from.unwrap_or(LogPosition::START)
+    }
+
+    /// Up to where every entry's last complete checkpoint has everything.
+    pub fn complete_from(&self) -> LogPosition {
+        let entries = self.entries.lock();
+        let complete_from = entries.iter().map(|entry| entry.complete_from).min();
+        complete_from.unwrap_or(LogPosition::START)
+    }
+
+    /// What was done since the database was opened.
+    pub fn totals(&self, writeout_time: Duration) -> CheckpointTotals {
+        let entries = self.entries.lock();
+        let waiting = entries.iter().filter_map(|entry| entry.waiting.as_ref());
+        CheckpointTotals {
+            checkpoints: entries.iter().map(|e| e.complete).min().unwrap_or(0),
+            blocks: entries.iter().map(|e| e.blocks).sum(),
+            bytes: entries.iter().map(|e| e.bytes).sum(),
+            writeout_time,
+            waiting_for_room: waiting.map(|waiting| waiting.since.elapsed()).max(),
+            stopped: entries.iter().any(|e| e.failure.is_some()),
+        }
+    }
+
+    /// Whether something is wanted that is not there yet.
+    pub fn is_wanted(&self) -> bool {
+        self.entries.lock().iter().any(|e| e.wanted.is_some())
+    }
+
+    /// Why nothing can be freed now, and what to do; see [`crate::log::supply::FreesLog::obstacle`].
+    pub fn obstacle(&self) -> Option<Arc<str>> {
+        let entries = self.entries.lock();
+        let failed = entries.iter().find_map(|entry| entry.failure.as_deref());
+        let waits = entries.iter().find_map(|entry| entry.waiting.as_ref());
+        let reason = match (failed, waits) {
+            (Some(CheckpointError::StandbyAway { reason }), _) => format!(
+                "only the standby can free it, and that is away: {reason}; transactions go on when it \
+                 is back"
+            ),
+            (Some(error), _) => {
+                format!("nothing can be freed, because checkpointing stopped: {error}")
+            }
+            // What to do comes first: the text may be cut off.
+            (None, Some(Waiting { cause, .. })) => {
+                format!("free disk space and try again (the checkpoint waits: {cause})")
+            }
+            (None, None) => return None,
+        };
+        Some(reason.into())
+    }
+}

@@ -1,0 +1,215 @@
+//! The election of the process that drives the work behind a shared log, with its [`Driver`]: the one that
+//! holds the driver's lock. Every process has a candidate; when the driver's process
+//! ends or is killed, its lock goes, and one of the others takes over.
+//!
+//! While a successor recovers DB', no segment is prepared; the leaders go on for as long as those last
+//! that were prepared ahead, and then wait. So `segment_bytes` bounds what can be written meanwhile.
+//!
+//! A driver that *fails* says why in the shared state. If the disk failed, there is no other
+//! until the database is opened anew, as it is for every other way: after a failed sync
+//! nobody knows what is stable of what can be read, and a successor would recover from just that.
+//! If it found no room or no descriptor, and left nothing half done, it tries again itself.
+//! If it was its own trouble (memory, or a panic), another process tries, but this one not again: so a
+//! cause that is everybody's costs each process one recovery and no more. Transactions go on until the log is
+//! full, and are then refused with that reason.
+//!
+//! Invariants: I6 and I9 (two drivers never write the backup: the lock goes only when the last
+//! thread of the process that holds it is gone), I10.
+
+use super::driver::{Driver, DriverError};
+use super::{ELECTION_FILE, StorageOptions};
+use crate::disk::{Disk, DiskLock};
+use crate::log::{LogState, SharedLogError};
+use crate::manifest::Manifest;
+use crate::supervisor::{Supervisor, Threads};
+use sardonyx_base::user_code::message_of;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often what nobody waits for is made durable, at most.
+const FLUSH_EVERY: Duration = Duration::from_millis(10);
+
+/// How long a driver sleeps that had nothing to do, unless it is woken.
+const IDLE: Duration = Duration::from_millis(100);
+
+/// How long it sleeps while a checkpoint is being taken that somebody waits for.
+const SERVING: Duration = Duration::from_millis(1);
+
+/// The memory that the processes share, as the storage sees it.
+pub trait SharedMemory: Send + Sync {
+    /// The log's state in it.
+    fn log_state(&self) -> &LogState;
+
+    /// Makes durable what is published and nobody waits for; returns at once if there is nothing.
+    /// Called every ten milliseconds while the log grows; after a quiet time it may be ten times
+    /// that, unless whoever commits without waiting calls [`LogState::notify`] once.
+    /// Must not wait for room in the log: its caller is the one who makes it.
+    ///
+    /// # Errors
+    /// Those of [`crate::log::LogLeader::write_group`]. They are not looked at: it is called again.
+    fn flush(&self) -> Result<(), SharedLogError>;
+}
+
+/// A process's candidate for driver, and the driver itself while it is.
+#[derive(Debug)]
+pub struct Election {
+    candidate: Arc<Candidate>,
+    threads: Threads,
+}
+
+/// What the threads share.
+struct Candidate {
+    disk: Arc<dyn Disk>,
+    manifest: Manifest,
+    options: StorageOptions,
+    shared: Arc<dyn SharedMemory>,
+    stopping: AtomicBool,
+}
+
+impl std::fmt::Debug for Candidate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Candidate");
+        shown.field("disk", &self.disk).finish_non_exhaustive()
+    }
+}
+
+impl Election {
+    /// Starts a candidate. `driver`: what the first opening recovered
+    /// ([`super::FirstOpening::driver`]), so that the first driver need not recover again; it is
+    /// not used if another process was driver meanwhile.
+    ///
+    /// # Panics
+    /// If the system cannot start a thread.
+    pub fn start(
+        disk: Arc<dyn Disk>,
+        manifest: Manifest,
+        options: &StorageOptions,
+        shared: Arc<dyn SharedMemory>,
+        driver: Option<Driver>,
+    ) -> Election {
+        let candidate = Arc::new(Candidate {
+            disk,
+            manifest,
+            options: options.clone(),
+            shared,
+            stopping: AtomicBool::new(false),
+        });
+        let (at_work, told) = (candidate.clone(), candidate.clone());
+        // While it is not the driver; what happens in it is told while its lock is held.
+        let supervisor = Supervisor::new(move |error| {
+            let state = told.shared.log_state();
+            state.fail_driving(&error.to_string(), false);
+        });
+        let mut threads = Threads::new(supervisor);
+        threads.spawn("driver", move || at_work.run(driver));
+        Election { candidate, threads }
+    }
+
+    /// Stops, and lets another process take over. Waits for a block of the backup that is being
+    /// written.
+    pub fn stop(mut self) {
+        self.stop_and_join();
+    }
+
+    fn stop_and_join(&mut self) {
+        self.candidate.stopping.store(true, Ordering::SeqCst);
+        self.candidate.shared.log_state().notify();
+        // The memory's last handle may go on its own thread: it ends by itself then.
+        self.threads.end(());
+    }
+}
+
+impl Drop for Election {
+    fn drop(&mut self) {
+        self.stop_and_join();
+    }
+}
+
+impl Candidate {
+    fn stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    fn run(&self, driver: Option<Driver>) {
+        let Some(lock) = self.enter() else {
+            return;
+        };
+        let state = self.shared.log_state();
+        // Somebody may have been driver between our recovery and now: then the backup is not as
+        // we know it.
+        let driver = driver.filter(|_| state.drivers() == 0);
+        state.begin_driving();
+        // If it panics, that is said while the lock is held: the next one forgets what it finds said.
+        let held = catch_unwind(AssertUnwindSafe(|| self.hold(driver)));
+        let held = held.unwrap_or_else(|payload| Err(DriverError::panicked(message_of(payload))));
+        if let Err(error) = held {
+            tracing::error!(%error, "the driver stopped");
+            state.fail_driving(&error.to_string(), !error.is_local());
+        }
+        state.end_driving();
+        drop(lock);
+        // Whoever waits for the lock looks at it from time to time; this makes it soon.
+        self.shared.log_state().notify();
+    }
+
+    /// Waits for the driver's lock; `None` if stopped meanwhile, or if there is to be no driver any more.
+    fn enter(&self) -> Option<Box<dyn DiskLock>> {
+        let state = self.shared.log_state();
+        let mut seen = state.changes();
+        while !self.stopping() && !state.driving_has_ended() {
+            match self.disk.lock(ELECTION_FILE) {
+                // It may have ended while we took the lock.
+                Ok(Some(_)) if state.driving_has_ended() => {}
+                Ok(Some(lock)) => return Some(lock),
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "cannot take the driver's lock"),
+            }
+            seen = state.wait(seen, IDLE);
+        }
+        None
+    }
+
+    fn hold(&self, driver: Option<Driver>) -> Result<(), DriverError> {
+        let state = self.shared.log_state();
+        let mut driver = match driver {
+            Some(driver) => driver,
+            None => Driver::take_over(&self.disk, &self.manifest, &self.options, state)?,
+        };
+        driver.start(&self.shared);
+        let outcome = self.drive(&mut driver);
+        // Before the lock goes: nothing of ours may write any more.
+        driver.close();
+        outcome
+    }
+
+    fn drive(&self, driver: &mut Driver) -> Result<(), DriverError> {
+        let state = self.shared.log_state();
+        let mut seen = state.changes();
+        let mut flushed = Instant::now();
+        while !self.stopping() {
+            let busy = match driver.step(state) {
+                Err(error) if error.may_be_tried_again() => {
+                    tracing::warn!(%error, "the driver tries again");
+                    false
+                }
+                stepped => stepped?,
+            };
+            if flushed.elapsed() >= FLUSH_EVERY {
+                // Whoever waits for it is told itself.
+                if let Err(error) = self.shared.flush() {
+                    tracing::debug!(%error, "nothing was flushed");
+                }
+                flushed = Instant::now();
+            }
+            let at_most = match (driver.is_serving(), busy) {
+                (true, _) => SERVING,
+                (false, true) => FLUSH_EVERY,
+                (false, false) => IDLE,
+            };
+            seen = state.wait(seen, at_most);
+        }
+        Ok(())
+    }
+}

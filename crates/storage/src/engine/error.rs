@@ -1,0 +1,81 @@
+//! Why a database cannot be opened.
+
+use crate::checkpoint::RemoteError;
+use crate::disk::DiskError;
+use crate::log::LogError;
+use crate::manifest::ManifestError;
+use crate::recovery::RecoveryError;
+
+/// Why a database cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The disk failed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The log failed.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The manifest is damaged or cannot be written.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// Recovery failed.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+    /// The standby holds the checkpoints, which are needed, but cannot be used.
+    #[error("this directory alone cannot be recovered ({local}); {source}")]
+    Standby {
+        /// Why not.
+        local: Box<RecoveryError>,
+        /// What is wrong with the standby.
+        source: RemoteError,
+    },
+    /// Another process, or this one, has it open.
+    #[error(
+        "{file} is held: the database is open already, and only memory is shared, with others that open \
+         it as memory; close it there first"
+    )]
+    Locked {
+        /// The lock file.
+        file: String,
+    },
+    /// There is a log but no manifest.
+    #[error(
+        "{file} is missing, but {evidence} holds data: this is a database whose manifest was lost; \
+         restore the manifest, or move the directory away to make a new database here"
+    )]
+    ManifestLost {
+        /// Where the manifest should be.
+        file: String,
+        /// What shows that there was one.
+        evidence: String,
+    },
+    /// An option has a value that cannot work.
+    #[error("the option {option} is {value}: {requirement}")]
+    Option {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: u64,
+        /// What it should be.
+        requirement: &'static str,
+    },
+    /// Checkpoints at a standby were asked for without threads.
+    #[error(
+        "checkpoints at a standby need a thread that carries the log there: open the database in a \
+         shape with threads"
+    )]
+    StandbyWithoutThreads,
+    /// Checkpoints at a standby were asked for of a database that several processes share.
+    #[error(
+        "a database that several processes share takes its checkpoints itself: open it alone to \
+         have them taken at a standby"
+    )]
+    StandbyWhileShared,
+    /// There is no database.
+    #[error("{file} is not there: no database to open")]
+    Absent {
+        /// Where the manifest should be.
+        file: String,
+    },
+}

@@ -1,0 +1,232 @@
+//! Opening a database, the same for every way of writing its log: the manifest, recovery, what is recorded
+//! of it, and from where the log is needed afterwards.
+//!
+//! A new database's manifest is written last, when the first log segments are there: a crash before
+//! that leaves nothing that anyone was told of.
+//!
+//! Invariants: I5 (the incarnation is counted up, and stable, before anything is appended; what a standby
+//! finds behind its log's end is cleared instead), I6.
+
+use super::leftovers::clear_leftovers;
+use super::options::check_limits;
+use super::{LOCK_FILE, OpenError, StorageOptions};
+use crate::checkpoint::{CheckpointPlace, Checkpointer};
+use crate::disk::{Disk, DiskError, DiskLock};
+use crate::log::LogPosition;
+use crate::log::group::GroupHeader;
+use crate::log::reader::group_before;
+use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file};
+use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
+use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
+use crate::recovery::{RecoveryError, RecoveryReport};
+use crate::store::PageStore;
+use sardonyx_base::random::system_random;
+use std::sync::Arc;
+
+/// Who appends to the log of an open database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Writers {
+    /// The process that opened it.
+    Alone,
+    /// All processes that have it open.
+    Shared,
+    /// A primary elsewhere, whose groups are received.
+    Primary,
+}
+
+/// A recovered database, of which nothing runs yet.
+#[derive(Debug)]
+pub(super) struct Ready {
+    pub manifest: Manifest,
+    /// The pages.
+    pub store: PageStore,
+    pub checkpointers: Vec<Checkpointer>,
+    /// Where the log ends.
+    pub end: LogPosition,
+    /// The last group of a standby's log.
+    pub last: Option<GroupHeader>,
+    /// From where the log is needed.
+    pub needed_from: LogPosition,
+    pub report: RecoveryReport,
+}
+
+/// Opens the database on a disk, or makes it. The caller holds the lock, exclusively.
+pub(super) fn open(
+    disk: &Arc<dyn Disk>,
+    options: &StorageOptions,
+    writers: Writers,
+) -> Result<Ready, OpenError> {
+    let mut manifest = match writers {
+        Writers::Alone | Writers::Shared => read_or_create(disk, options)?,
+        // Made only for a primary that has come: by `create_database`.
+        Writers::Primary => Manifest::read(&**disk)?,
+    };
+    let (recovered, mut needed_from) = recover_at(disk, &manifest, options)?;
+    let end = recovered.end;
+    if writers != Writers::Primary {
+        // Counted up and stable before anything is appended: leftovers of this log never chain.
+        manifest.incarnation = manifest.incarnation.max(end.incarnation) + 1;
+    }
+    manifest.log_end = end;
+    manifest.write(&**disk)?;
+    let mut last = None;
+    if writers == Writers::Primary {
+        clear_leftovers(&**disk, manifest.log_layout(), end)?;
+        last = group_before(&**disk, manifest.log_layout(), end)?;
+        // By the last group the primary knows this log's history.
+        needed_from = last.map_or(needed_from, |last| needed_from.min(last.position_before()));
+    }
+    Ok(Ready {
+        manifest,
+        store: recovered.store,
+        checkpointers: recovered.checkpointers,
+        end,
+        last,
+        needed_from,
+        report: recovered.report,
+    })
+}
+
+/// Recovers, and says from where the log is needed afterwards.
+fn recover_at(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    options: &StorageOptions,
+) -> Result<(Recovered, LogPosition), OpenError> {
+    let CheckpointPlace::Standby(standby) = &options.checkpoint else {
+        let recovered = recover(disk, manifest, options.recovery())?;
+        let needed_from = needed_from(&recovered.checkpointers, recovered.end);
+        return Ok((recovered, needed_from));
+    };
+    match recover_locally(disk, manifest, options.recovery()) {
+        Ok(recovered) => {
+            let needed_from = recovered.report.redo_start;
+            Ok((recovered, needed_from))
+        }
+        Err(local @ (RecoveryError::LogFreed { .. } | RecoveryError::MissingBlock { .. })) => {
+            let image = standby
+                .fetch_image(manifest, options.memory_bytes_max)
+                .map_err(|source| OpenError::Standby {
+                    local: Box::new(local),
+                    source,
+                })?;
+            Ok(recover_from_image(disk, manifest, image)?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// From where these need a log that ends at `end`.
+pub(super) fn needed_from(checkpointers: &[Checkpointer], end: LogPosition) -> LogPosition {
+    let needed = checkpointers.iter().map(Checkpointer::log_needed_from);
+    needed.min().unwrap_or(end)
+}
+
+/// Records the durable log's end in the manifest, so that the next opening notices if log before it is
+/// lost. If that fails nothing is lost but this: the end that was recorded at the opening stays.
+///
+/// # Errors
+/// Those of the manifest.
+pub(super) fn record_end(
+    disk: &dyn Disk,
+    manifest: &Manifest,
+    log_end: LogPosition,
+) -> Result<Manifest, ManifestError> {
+    let manifest = Manifest {
+        log_end,
+        ..manifest.clone()
+    };
+    manifest.write(disk)?;
+    Ok(manifest)
+}
+
+/// Takes the database's lock.
+///
+/// # Errors
+/// [`OpenError::Locked`] if another process, or this one, has it.
+pub fn take_lock(disk: &Arc<dyn Disk>) -> Result<Box<dyn DiskLock>, OpenError> {
+    disk.lock(LOCK_FILE)?.ok_or_else(|| OpenError::Locked {
+        file: disk.display_name(LOCK_FILE),
+    })
+}
+
+/// The manifest of the database on a disk, which is made if there is none. The caller holds the lock.
+fn read_or_create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
+    let manifest = match Manifest::read(&**disk) {
+        Ok(manifest) => manifest,
+        Err(ManifestError::Absent { .. }) => create(disk, options)?,
+        Err(error) => return Err(error.into()),
+    };
+    check_limits(options, manifest.segment_bytes)?;
+    Ok(manifest)
+}
+
+fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
+    let identity = options.identity.unwrap_or_else(system_random);
+    let manifest = Manifest {
+        segment_bytes: options.segment_bytes,
+        block_bytes: options.block_bytes,
+        stripes: options.stripes,
+        journal: options.journal,
+        ..Manifest::new(identity)
+    };
+    manifest.check()?;
+    check_limits(options, manifest.segment_bytes)?;
+    create_database(disk, &manifest)?;
+    Ok(manifest)
+}
+
+/// Makes a new database of this manifest: the log's first segments, then the manifest. The caller
+/// holds the lock.
+///
+/// # Errors
+/// [`OpenError::ManifestLost`] if there are data on the disk.
+pub fn create_database(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(), OpenError> {
+    manifest.check()?;
+    if let Some(evidence) = evidence_of_data(disk)? {
+        return Err(OpenError::ManifestLost {
+            file: disk.display_name(MANIFEST_FILE),
+            evidence,
+        });
+    }
+    // What an interrupted creation left may have another length.
+    for name in disk.list(LOG_DIRECTORY)? {
+        disk.remove(&format!("{LOG_DIRECTORY}/{name}"))?;
+    }
+    let layout = manifest.log_layout();
+    let segments = Segments::open(disk.clone(), layout, LogPosition::START.lsn, 2)?;
+    segments.prepare_next()?;
+    segments.prepare_next()?;
+    manifest.write(&**disk)?;
+    Ok(())
+}
+
+/// Whether there was a database here: a backup, or a first log segment with a group in it.
+fn evidence_of_data(disk: &Arc<dyn Disk>) -> Result<Option<String>, DiskError> {
+    use crate::checkpoint::BACKUP_DIRECTORY;
+    use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT};
+    if let Some(name) = disk.list(BACKUP_DIRECTORY)?.first() {
+        return Ok(Some(
+            disk.display_name(&format!("{BACKUP_DIRECTORY}/{name}")),
+        ));
+    }
+    for name in disk
+        .list(LOG_DIRECTORY)?
+        .iter()
+        .filter(|name| name.ends_with(".log"))
+    {
+        let name = format!("{LOG_DIRECTORY}/{name}");
+        let file = disk.open(&name, Access::Direct, Create::No)?;
+        let mut start = AlignedBuffer::zeroed(DIRECT_ALIGNMENT);
+        file.read_at(0, &mut start)?;
+        if GroupHeader::decode(&start).is_some() || name > segment_file(1) {
+            return Ok(Some(disk.display_name(&name)));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether there is a database on this disk.
+pub fn exists(disk: &dyn Disk) -> Result<bool, DiskError> {
+    Ok(disk.list("")?.iter().any(|name| name == MANIFEST_FILE))
+}

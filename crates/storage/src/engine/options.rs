@@ -1,0 +1,163 @@
+//! How a database's storage is opened, and which values work.
+
+use super::OpenError;
+use crate::checkpoint::{CheckpointInterval, CheckpointPlace};
+use crate::journal::Retention;
+use crate::log::LogLayout;
+use crate::log::policy::{GroupLimits, GroupPolicy, TIME_PER_GROUP_MAX};
+use crate::recovery::RecoveryOptions;
+use std::time::Duration;
+
+/// For how long a close works at a checkpoint, unless it is told otherwise.
+pub const CLOSING_CHECKPOINT: Duration = Duration::from_secs(10);
+
+/// How to open a database's storage. The first four are fixed when the database is made.
+#[derive(Clone, Debug)]
+pub struct StorageOptions {
+    /// Bytes of a log segment.
+    pub segment_bytes: u64,
+    /// Bytes of a backup block.
+    pub block_bytes: u32,
+    /// Stripes of the backup; each has a file and a checkpointing thread.
+    pub stripes: u32,
+    /// What is kept of the journals once it left the log.
+    pub journal: Retention,
+    /// The database's identity if it is made now; `None` chooses one at random.
+    pub identity: Option<u64>,
+    /// The most bytes of log on disk, rounded down to segments; at least four of them.
+    pub log_bytes_max: u64,
+    /// Bytes of log that are prepared before opening returns, so that the first transactions do not
+    /// wait for the disk to be filled with zeroes.
+    pub log_bytes_prepared: u64,
+    /// A checkpoint begins when so many bytes of log were written since the last one began; `None`
+    /// takes three eighths of `log_bytes_max`, so that two checkpoints' log fits.
+    pub checkpoint_interval_bytes: Option<u64>,
+    /// A checkpoint begins after so many transactions, too; `None` counts bytes only.
+    pub checkpoint_interval_transactions: Option<u64>,
+    /// The most bytes of pages (DB; DB' takes as much again).
+    pub memory_bytes_max: u64,
+    /// When a commit group is closed.
+    pub policy: GroupPolicy,
+    /// The bounds of group commit.
+    pub limits: GroupLimits,
+    /// Whether logging and checkpointing have threads of their own.
+    pub threaded: bool,
+    /// For how long a close may finish a checkpoint, or take one if there is much to redo; zero for
+    /// none.
+    pub closing_checkpoint: Duration,
+    /// Threads for recovery.
+    pub workers: usize,
+    /// Where the checkpoints are taken.
+    pub checkpoint: CheckpointPlace,
+}
+
+impl Default for StorageOptions {
+    fn default() -> Self {
+        StorageOptions {
+            segment_bytes: 64 << 20,
+            block_bytes: 1 << 20,
+            stripes: 1,
+            journal: Retention::All,
+            identity: None,
+            log_bytes_max: 2 << 30,
+            log_bytes_prepared: 128 << 20,
+            checkpoint_interval_bytes: None,
+            checkpoint_interval_transactions: None,
+            memory_bytes_max: 1 << 40,
+            policy: GroupPolicy::Adaptive,
+            limits: GroupLimits::default(),
+            threaded: true,
+            closing_checkpoint: CLOSING_CHECKPOINT,
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            checkpoint: CheckpointPlace::Local,
+        }
+    }
+}
+
+impl StorageOptions {
+    /// How it is recovered.
+    pub(crate) fn recovery(&self) -> RecoveryOptions {
+        RecoveryOptions {
+            memory_max_bytes: self.memory_bytes_max,
+            workers: self.workers,
+            dry_run: false,
+        }
+    }
+
+    /// How far apart checkpoints are.
+    pub(crate) fn checkpoint_interval(&self, layout: LogLayout) -> CheckpointInterval {
+        let log_bytes = self.segments_max(layout) * layout.segment_bytes;
+        CheckpointInterval {
+            bytes: self
+                .checkpoint_interval_bytes
+                .unwrap_or(CheckpointInterval::usual_bytes(log_bytes)),
+            transactions: self.checkpoint_interval_transactions.unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The most segments of the log.
+    pub(crate) fn segments_max(&self, layout: LogLayout) -> u64 {
+        self.log_bytes_max / layout.segment_bytes
+    }
+
+    /// The segments that are prepared before opening returns.
+    pub(crate) fn segments_prepared(&self, layout: LogLayout) -> u64 {
+        (self.log_bytes_prepared / layout.segment_bytes)
+            .min(self.segments_max(layout))
+            .max(2)
+    }
+}
+
+/// I10: whatever is admitted fits.
+pub(super) fn check_limits(options: &StorageOptions, segment_bytes: u64) -> Result<(), OpenError> {
+    let limits = &options.limits;
+    let check = |option, value: u64, good: bool, requirement| {
+        if good {
+            Ok(())
+        } else {
+            Err(OpenError::Option {
+                option,
+                value,
+                requirement,
+            })
+        }
+    };
+    // What a program gives may be anything, so that no sum of it may be taken for one that fits.
+    let group_most = (limits.group_bytes as u64)
+        .saturating_add(limits.transaction_bytes as u64)
+        .saturating_add(8192);
+    check(
+        "segment_bytes",
+        segment_bytes,
+        segment_bytes >= group_most,
+        "a segment must hold a full group and the largest transaction (group_bytes + \
+         transaction_bytes + 8192)",
+    )?;
+    check(
+        "log_bytes_max",
+        options.log_bytes_max,
+        options.log_bytes_max >= segment_bytes.saturating_mul(4),
+        "at least four segments",
+    )?;
+    check(
+        "depth",
+        limits.depth as u64,
+        (1..=64).contains(&limits.depth),
+        "1 to 64",
+    )?;
+    check(
+        "buffers",
+        limits.buffers as u64,
+        limits.buffers >= limits.depth + 2,
+        "at least two more than depth",
+    )?;
+    let GroupPolicy::Fixed { transactions, time } = options.policy else {
+        return Ok(());
+    };
+    check(
+        "group_policy time (in seconds)",
+        time.as_secs(),
+        transactions <= 1 || time <= TIME_PER_GROUP_MAX,
+        "at most an hour, unless each transaction closes its group: a transaction alone waits so long",
+    )
+}

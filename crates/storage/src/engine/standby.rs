@@ -1,0 +1,371 @@
+//! A standby's engine: an ordinary database's directory with the primary's identity, whose log is
+//! appended to with the groups that the primary sends, and whose checkpointers are fed from there.
+//!
+//! A group is written as it was received, but for its `durable_number`: that speaks of
+//! the disk that the group is on, so here it says what *this* disk had durably. So any number of
+//! groups can be written with one sync, and a crash between them is the log's end and not damage
+//! (I4).
+//!
+//! Invariants: I2 (a group is fed to the checkpointers, and reported, after its sync), I6 (the log
+//! here is freed by the checkpoints here, but never the last group, by which the primary knows this
+//! log's history), I7 (after a failed write or sync nothing more is written), I10 (buffers).
+//!
+//! Source: Li & Naughton, section 3, configuration C.
+
+use super::background::Background;
+use super::opening::{self, Ready, Writers};
+use super::{OpenError, StorageOptions};
+use crate::checkpoint::{CheckpointStage, RemoteProgress};
+use crate::disk::Disk;
+use crate::log::pool::BufferPool;
+use crate::log::seal::SealedGroup;
+use crate::log::segment::LogPin;
+use crate::log::supply::Admission;
+use crate::log::{LogError, LogPosition, LogState, Lsn, SharedEnd};
+use crate::manifest::Manifest;
+use crate::supervisor::{Supervisor, Threads};
+use sardonyx_base::sync::Mutex;
+use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
+
+/// The most groups that are given to [`StandbyEngine::append`] at once; fewer than there are buffers.
+pub const BATCH_GROUPS_MAX: usize = 8;
+
+/// An open standby's storage.
+#[derive(Debug)]
+pub struct StandbyEngine {
+    disk: Arc<dyn Disk>,
+    manifest: Manifest,
+    /// The log's end that the manifest records.
+    recorded: Mutex<LogPosition>,
+    background: Background,
+    pool: Arc<BufferPool>,
+    writing: Mutex<Writing>,
+    /// The end of the durable log, for those who must not wait while groups are being written. Its tail is
+    /// the history checksum of the last group.
+    state: Arc<LogState>,
+    poisoned: Arc<OnceLock<Arc<str>>>,
+    threads: Mutex<Threads>,
+}
+
+/// What whoever appends holds.
+#[derive(Debug)]
+struct Writing {
+    /// Counted up by every connection: what an older one still wants to append is refused.
+    session: u64,
+    /// Keeps the last group in the log.
+    pin: Option<LogPin>,
+}
+
+/// Where a standby's log ends, and the history checksum of the group before; 0 if there is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogEnd {
+    /// The end.
+    pub position: LogPosition,
+    /// Of the last group ([`crate::log::group::GroupHeader::history_checksum`]).
+    pub last_checksum: u32,
+}
+
+/// Why groups were not appended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AppendError {
+    /// The log failed, or is full.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A group that cannot follow the log.
+    #[error("group {number} was received where group {expected} should come: {reason}")]
+    Chain {
+        /// The number of the group that came.
+        number: u64,
+        /// The number of the group that should come.
+        expected: u64,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Bytes that are no group.
+    #[error("{bytes} bytes were received where group {expected} should come, and are no group")]
+    NoGroup {
+        /// How many bytes.
+        bytes: usize,
+        /// The number of the group that should come.
+        expected: u64,
+    },
+    /// A newer connection took over.
+    #[error("a newer connection of the primary took over")]
+    Superseded,
+    /// An earlier write or sync failed (I7).
+    #[error(
+        "the standby stopped after a failed write ({cause}): nothing it reported is lost; start it \
+         again when the cause is gone"
+    )]
+    Poisoned {
+        /// The first failure.
+        cause: Arc<str>,
+    },
+}
+
+impl StandbyEngine {
+    /// Opens a standby's directory: recovers it like a database. The caller holds the lock. Of the options
+    /// those count that are not fixed when a database is made.
+    ///
+    /// # Errors
+    /// What opening a database may give.
+    pub fn open(
+        disk: &Arc<dyn Disk>,
+        options: &StorageOptions,
+    ) -> Result<StandbyEngine, OpenError> {
+        let ready = opening::open(disk, options, Writers::Primary)?;
+        let Ready {
+            manifest,
+            checkpointers,
+            end,
+            last,
+            needed_from,
+            ..
+        } = ready;
+        let background =
+            Background::assemble(disk, &manifest, options, checkpointers, needed_from)?;
+        background.supply.prepare_for_opening(end, 0)?;
+        // Only the last group: a checkpoint must be able to free the rest of a log that is full.
+        let pinned = last.map_or(needed_from.lsn, |last| last.lsn);
+        let writing = Writing {
+            session: 0,
+            pin: background.segments.pin(pinned),
+        };
+        let state = Arc::new(LogState::zeroed());
+        state.publish(SharedEnd {
+            position: end,
+            tail: last.map_or(0, |last| last.history_checksum().into()),
+        });
+        let pool = background.pool();
+        let poisoned = Arc::new(OnceLock::<Arc<str>>::new());
+        let supervisor = {
+            let (poisoned, pool, told) = (poisoned.clone(), pool.clone(), background.clone());
+            Supervisor::new(move |error: LogError| {
+                poisoned.get_or_init(|| error.to_string().into());
+                told.stage.give_up(&error);
+                pool.stop_waiting();
+                told.supply.fail(error);
+            })
+        };
+        let mut threads = Threads::new(supervisor);
+        background.start(&mut threads);
+        Ok(StandbyEngine {
+            disk: disk.clone(),
+            recorded: Mutex::new(end),
+            manifest,
+            background,
+            pool,
+            writing: Mutex::new(writing),
+            state,
+            poisoned,
+            threads: Mutex::new(threads),
+        })
+    }
+
+    /// The database.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The checkpoints.
+    pub fn checkpoint(&self) -> &Arc<CheckpointStage> {
+        &self.background.stage
+    }
+
+    /// # Errors
+    /// [`AppendError::Poisoned`] if nothing more can be appended.
+    pub fn check(&self) -> Result<(), AppendError> {
+        match self.poisoned.get().cloned() {
+            None => Ok(()),
+            Some(cause) => Err(AppendError::Poisoned { cause }),
+        }
+    }
+
+    /// Begins a connection's work: nothing of an older one is appended from now on. Returns its
+    /// number, and where the log ends. Waits while groups are being written.
+    pub fn begin_session(&self) -> (u64, LogEnd) {
+        let mut writing = self.writing.lock();
+        writing.session += 1;
+        (writing.session, self.end())
+    }
+
+    /// Where the durable log ends.
+    pub fn end(&self) -> LogEnd {
+        let end = self.state.end();
+        LogEnd {
+            position: end.position,
+            last_checksum: end.tail as u32,
+        }
+    }
+
+    /// Appends groups, as they stand on the primary's disk, and returns when they are on stable storage.
+    /// At most [`BATCH_GROUPS_MAX`].
+    ///
+    /// # Errors
+    /// If a group does not follow, or the log is full: the groups before it are appended. If the
+    /// disk fails: nothing more is ever appended (I7).
+    pub fn append<G: AsRef<[u8]>>(
+        &self,
+        session: u64,
+        groups: &[G],
+    ) -> Result<LogPosition, AppendError> {
+        let mut writing = self.writing.lock();
+        if writing.session != session {
+            return Err(AppendError::Superseded);
+        }
+        self.check()?;
+        let mut ready = Vec::with_capacity(groups.len());
+        let mut next = self.state.end().position;
+        let mut outcome = Ok(());
+        for group in groups {
+            let group = match self.take_group(group.as_ref(), next) {
+                Ok(group) => group,
+                Err(error) => {
+                    outcome = Err(error);
+                    break;
+                }
+            };
+            let lsn = group.header().lsn;
+            if !self.background.supply.has_room(lsn) {
+                // A checkpoint frees the log only up to what it was given.
+                let written = self.write(&mut writing, &mut ready);
+                if let Err(error) = written.and_then(|()| self.wait_for_room(lsn)) {
+                    self.give_back(vec![group]);
+                    return Err(error);
+                }
+            }
+            next = group.header().next_position();
+            ready.push(group);
+        }
+        self.write(&mut writing, &mut ready)?;
+        outcome.map(|()| self.state.end().position)
+    }
+
+    /// Waits until a group may be written at `lsn`, which follows the durable log.
+    fn wait_for_room(&self, lsn: Lsn) -> Result<(), AppendError> {
+        let at = LogPosition {
+            lsn,
+            ..self.state.end().position
+        };
+        let (supply, stage) = (&self.background.supply, &*self.background.stage);
+        let drive = || {
+            stage.work_off();
+            Ok(())
+        };
+        Ok(supply.wait_for_room(Admission::Whole, at, stage, drive)?)
+    }
+
+    /// The group of these bytes, if it follows here.
+    fn take_group(&self, bytes: &[u8], next: LogPosition) -> Result<SealedGroup, AppendError> {
+        let mut buffer = self.pool.take();
+        buffer.extend_from_slice(bytes);
+        let group = match SealedGroup::from_bytes(buffer) {
+            Ok(group) => group,
+            Err(buffer) => {
+                self.pool.give(buffer);
+                let (bytes, expected) = (bytes.len(), next.group);
+                return Err(AppendError::NoGroup { bytes, expected });
+            }
+        };
+        match group.check_follows(self.manifest.log_layout(), next) {
+            Ok(()) => Ok(group),
+            Err(reason) => {
+                let (number, expected) = (group.header().number, next.group);
+                self.pool.give(group.into_buffer());
+                Err(AppendError::Chain {
+                    number,
+                    expected,
+                    reason,
+                })
+            }
+        }
+    }
+
+    /// Writes groups, syncs them, and passes them on.
+    fn write(
+        &self,
+        writing: &mut Writing,
+        ready: &mut Vec<SealedGroup>,
+    ) -> Result<(), AppendError> {
+        let Some(last) = ready.last().map(|group| *group.header()) else {
+            return Ok(());
+        };
+        if let Err(error) = self.write_to_disk(self.state.end().position.group - 1, ready) {
+            tracing::error!(%error, "the standby's log is poisoned");
+            self.poisoned.get_or_init(|| error.to_string().into());
+            self.give_back(std::mem::take(ready));
+            return Err(error.into());
+        }
+        let position = last.next_position();
+        self.state.publish(SharedEnd {
+            position,
+            tail: last.history_checksum().into(),
+        });
+        match &writing.pin {
+            Some(pin) => pin.advance(last.lsn),
+            None => writing.pin = self.background.segments.pin(last.lsn),
+        }
+        self.background.supply.advance(position);
+        for group in ready.drain(..) {
+            self.background.feed(group, &self.pool);
+        }
+        self.background.step();
+        Ok(())
+    }
+
+    fn write_to_disk(
+        &self,
+        durable_number: u64,
+        ready: &mut [SealedGroup],
+    ) -> Result<(), LogError> {
+        let segments = &self.background.segments;
+        let layout = segments.layout();
+        let mut touched = BTreeSet::new();
+        for group in ready {
+            group.finish(durable_number);
+            let lsn = group.header().lsn;
+            let segment = layout.segment_of(lsn);
+            let file = segments.file(segment)?;
+            file.write_at(layout.offset_in_segment(lsn), group.bytes())?;
+            touched.insert(segment);
+        }
+        for segment in touched {
+            segments.file(segment)?.sync()?;
+        }
+        Ok(())
+    }
+
+    fn give_back(&self, groups: Vec<SealedGroup>) {
+        for group in groups {
+            self.pool.give(group.into_buffer());
+        }
+    }
+
+    /// How far its checkpoints are.
+    pub fn progress(&self) -> RemoteProgress {
+        self.background.stage.progress()
+    }
+
+    /// Stops the threads, and records the log's end. What is in the log stays there; what waits is
+    /// still applied.
+    pub fn close(&self) {
+        self.background.close();
+        self.threads.lock().end(());
+        let (end, mut recorded) = (self.state.end().position, self.recorded.lock());
+        if end == *recorded || self.check().is_err() {
+            return;
+        }
+        match opening::record_end(&*self.disk, &self.manifest, end) {
+            Ok(_) => *recorded = end,
+            Err(error) => tracing::warn!(%error, "the log's end was not recorded"),
+        }
+    }
+}
+
+impl Drop for StandbyEngine {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
