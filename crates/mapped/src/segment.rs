@@ -9,6 +9,7 @@ use crate::shared::versions::SlowReader;
 use crate::ticket::Ticket;
 use crate::transaction::{Snapshot, Transaction};
 use sardonyx_base::sync::futex::Mutex;
+use sardonyx_storage::recovery::RecoveryReport;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -287,6 +288,11 @@ impl Segment {
     /// Whether it outlives its processes.
     pub fn is_durable(&self) -> bool {
         self.state().is_ok_and(|state| state.is_durable())
+    }
+
+    /// What recovery did, if this process was the first to open the database.
+    pub fn recovery(&self) -> Option<RecoveryReport> {
+        self.state().ok()?.recovery().cloned()
     }
 
     /// The reader that keeps most old versions, if one does.

@@ -11,6 +11,7 @@ use crate::strategy::{Protocol, Strategy};
 use crate::transaction::Transaction;
 use crate::unit_log::reserve::Growth;
 use sardonyx_base::sync::Mutex;
+use sardonyx_base::sync::atomic::Ordering;
 use sardonyx_lock::Waiting;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
@@ -337,11 +338,14 @@ impl Database {
 fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
     let outcome = mark_end(shared);
     match &outcome {
-        Ok(()) => engine.record_end(),
+        Ok(()) => {
+            engine.record_end();
+            // Transactions that are still there are told.
+            shared.closed.store(true, Ordering::Relaxed);
+            shared.commit.poison(LogError::Closed);
+        }
         Err(error) => tracing::warn!(%error, "closing the database failed"),
     }
-    // For transactions that are still there.
-    shared.commit.poison(LogError::Closed);
     engine.stop();
     outcome
 }

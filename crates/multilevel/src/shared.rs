@@ -34,6 +34,8 @@ pub(crate) struct Shared {
     pub checkpoint: Arc<CheckpointStage>,
     pub release: Release,
     threaded: bool,
+    /// The log was closed in order.
+    pub closed: AtomicBool,
     transactions: AtomicU64,
 }
 
@@ -116,6 +118,7 @@ impl Shared {
             operations,
             release,
             threaded,
+            closed: AtomicBool::new(false),
             transactions: AtomicU64::new(1),
         }
     }
@@ -143,7 +146,13 @@ impl Shared {
     /// Whether the log is sound (I7).
     #[inline]
     pub fn check(&self) -> Result<(), LogError> {
-        self.commit.check()
+        match self.commit.check() {
+            // By the close: nothing failed.
+            Err(LogError::Poisoned { .. }) if self.closed.load(Ordering::Relaxed) => {
+                Err(LogError::Closed)
+            }
+            checked => checked,
+        }
     }
 
     pub fn next_transaction(&self) -> u64 {

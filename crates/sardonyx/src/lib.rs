@@ -151,7 +151,3 @@ pub mod declared {
 /// An older name.
 #[doc(hidden)]
 pub type Database = Tables;
-#[doc(hidden)]
-pub use sardonyx_storage as storage;
-#[doc(hidden)]
-pub use sardonyx_table as table;

@@ -3,6 +3,7 @@
 use crate::ticket::Ticket;
 use crate::{Durability, Error, Options, Statistics};
 use sardonyx_mapped::{RunError, Segment};
+use sardonyx_storage::recovery::RecoveryReport;
 use std::path::Path;
 
 pub use resident::*;
@@ -224,6 +225,12 @@ impl Memory {
     /// As [`Ticket::wait`]; [`Error::Closed`].
     pub fn checkpoint(&self) -> Result<(), Error> {
         Ok(self.segment.checkpoint()?)
+    }
+
+    /// What recovery did when the database was opened, if this process was the first to open it; the others
+    /// share what that one recovered.
+    pub fn recovery(&self) -> Option<RecoveryReport> {
+        self.segment.recovery()
     }
 
     /// What this handle's transactions did.

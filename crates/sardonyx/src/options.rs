@@ -10,6 +10,7 @@ use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::manifest::MANIFEST_FILE;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Threads of one stage, at most: there are never so many processors for it.
 const STAGE_THREADS_MAX: usize = 256;
@@ -106,6 +107,13 @@ impl Options {
     /// A checkpoint begins after so many transactions, too (default: bytes of log alone count).
     pub fn checkpoint_interval_transactions(mut self, transactions: u64) -> Self {
         self.storage.checkpoint_interval_transactions = Some(transactions);
+        self
+    }
+
+    /// For how long a close may finish a checkpoint, or take one if there is much to redo (default 10 s;
+    /// zero for none), so that the next opening is quick.
+    pub fn closing_checkpoint(mut self, time: Duration) -> Self {
+        self.storage.closing_checkpoint = time;
         self
     }
 
@@ -257,7 +265,6 @@ mod memory {
     use crate::Memory;
     use crate::memory::{MechanismKind, SlowReader, StoppedProcess};
     use std::path::PathBuf;
-    use std::time::Duration;
 
     impl Options {
         /// Which mechanism finds out what transactions touch.
