@@ -1,5 +1,5 @@
-//! Tables 4.2 to 4.6 of paper 002 for this machine: LIBXAC's recipe by the page, and the steps that
-//! it and newer schemes are made of.
+//! Tables 4.2 to 4.6 of the LIBXAC thesis for this machine: LIBXAC's recipe by the page, and the
+//! steps that it and newer schemes are made of.
 //!
 //! ```text
 //! cargo run --release -p sardonyx-lab --example decomposition

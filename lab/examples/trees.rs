@@ -2,7 +2,7 @@
 //! changes.
 //!
 //! ```text
-//! cargo run --release -p sardonyx-structures --example compare -- 1000000
+//! cargo run --release -p sardonyx-lab --example trees -- 1000000
 //! ```
 //!
 //! Keys are different 64-bit numbers in a random order, values have eight bytes. The changed bytes

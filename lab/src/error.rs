@@ -21,7 +21,7 @@ pub enum ExperimentError {
     Floor(#[from] FloorError),
     /// A typed access failed.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Access(#[from] PlaceError),
     /// The segment cannot be made long enough.
     #[error(transparent)]
     Grow(#[from] GrowError),
@@ -114,6 +114,28 @@ pub enum ExperimentError {
         found: i64,
         /// How many others are wrong.
         others: u64,
+    },
+    /// Options that do not fit together, or a value that cannot work.
+    #[error("{0}")]
+    Usage(String),
+    /// There is something where a new database should be made.
+    #[error(
+        "{path} exists already (kept by --keep, or left by a run that was killed): remove it, or \
+         name another place with --directory",
+        path = path.display()
+    )]
+    Exists {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The directory for what is measured cannot be made.
+    #[error("making the directory {}: {source}", path.display())]
+    Place {
+        /// The directory.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
     },
     /// Nothing was asked for.
     #[error(

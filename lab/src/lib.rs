@@ -15,21 +15,38 @@
 //! - [`hot_object`]: many threads that increment one counter, in multi-level transactions;
 //! - [`floor`]: what bare loops and bare writes reach on this machine, to set beside all of them.
 //!
+//! [`Experiment`] is what each of them is, [`registry`] has all of them as verbs.
+//!
 //! All that is timed is checked: what a transaction read is compared with what was committed last,
 //! and what was written is read again by others. An experiment whose memory is wrong has no figure.
+//!
+//! # Adding an experiment
+//!
+//! A module with three files: `options` (the type of its options, which implements [`Experiment`]),
+//! `run` (what is measured, as a type that serialises, in a [`Report`]) and `show` (the figures as
+//! [`Findings`](sardonyx_results::Findings): grids whose columns are declared once, notes, charts);
+//! then a line in [`registry`]. Printing, JSON, CSV, SVG, exit codes and `--help` follow.
 
 pub mod complex_objects;
 pub mod concurrency;
 mod crew;
 pub mod debit_credit;
 mod error;
+pub mod experiment;
 pub mod floor;
 pub mod hot_object;
 pub mod least_squares;
 pub mod page_touch;
+mod place;
+mod progress;
+pub mod registry;
 pub mod responses;
+mod strategy;
 pub mod structures;
 pub mod tree_inserts;
+mod worker;
 
 pub use crew::Program;
 pub use error::{ExperimentError, Failure};
+pub use experiment::{About, Conditions, Experiment, Paper, Report};
+pub use registry::Experiments;

@@ -64,6 +64,8 @@ mod ordinary {
 
     use atomic::{AtomicU32, Ordering};
     use rustix::thread::futex;
+    use rustix::time::Timespec;
+    use std::time::Duration;
 
     /// A word to park on: threads sleep as long as it has the value that they saw.
     #[derive(Debug, Default)]
@@ -93,6 +95,38 @@ mod ordinary {
             let _ = futex::wake(&self.0, futex::Flags::PRIVATE, u32::MAX >> 1);
         }
     }
+
+    /// A word that counts changes, for the threads of several processes to wait for the next one. It may
+    /// lie in memory that they share; zero is a valid value.
+    #[repr(transparent)]
+    #[derive(Debug, Default)]
+    pub struct ChangesWord(AtomicU32);
+
+    impl ChangesWord {
+        /// The changes so far.
+        #[inline]
+        pub fn value(&self) -> u32 {
+            self.0.load(Ordering::SeqCst)
+        }
+
+        /// Counts a change, and wakes everyone who waits for one.
+        pub fn change(&self) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            // Not private: other processes wait at the same word.
+            let _ = futex::wake(&self.0, futex::Flags::empty(), i32::MAX as u32);
+        }
+
+        /// Waits while the value is `seen`, at most so long. May return early.
+        pub fn wait(&self, seen: u32, at_most: Duration) {
+            let timeout = Timespec {
+                tv_sec: at_most.as_secs().min(i64::MAX as u64) as i64,
+                tv_nsec: at_most.subsec_nanos().into(),
+            };
+            // A changed word, an interruption and the time's end are as good as a wake-up: the caller
+            // looks again.
+            let _ = futex::wait(&self.0, futex::Flags::empty(), seen, Some(&timeout));
+        }
+    }
 }
 
 #[cfg(shuttle)]
@@ -110,7 +144,7 @@ mod shuttled {
     }
 
     use std::ops::{Deref, DerefMut};
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     /// The mutex, scheduled by Shuttle.
     #[derive(Debug, Default)]
@@ -225,6 +259,29 @@ mod shuttled {
         pub fn wake_all(&self) {
             drop(self.sleep.lock());
             self.woken.notify_all();
+        }
+    }
+
+    /// A word that counts changes; here, of threads of one process. There is no time, so that a wait ends
+    /// by a change alone.
+    #[derive(Debug, Default)]
+    pub struct ChangesWord(ParkingWord);
+
+    impl ChangesWord {
+        /// The changes so far.
+        pub fn value(&self) -> u32 {
+            self.0.value()
+        }
+
+        /// Counts a change, and wakes everyone who waits for one.
+        pub fn change(&self) {
+            self.0.change();
+            self.0.wake_all();
+        }
+
+        /// Waits while the value is `seen`.
+        pub fn wait(&self, seen: u32, _at_most: Duration) {
+            self.0.park(seen);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the catalogue of a database lists, as it is printed by every verb that recovers.
 
-use crate::output::table::{Sheet, Table};
-use crate::output::units;
+use sardonyx_results::table::{Sheet, Table};
+use sardonyx_results::units;
 use sardonyx_storage::catalogue::unfinished;
 use sardonyx_storage::catalogue::{Catalogue, CatalogueError, Definition, Kind};
 use sardonyx_storage::page::PAGE_SIZE;

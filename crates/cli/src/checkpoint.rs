@@ -3,10 +3,10 @@
 
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::output::table::Sheet;
-use crate::output::units;
-use crate::recovery_figures::RecoveryFigures;
 use crate::target::Target;
+use sardonyx_results::recovery::RecoveryFigures;
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units;
 use serde::Serialize;
 use std::io::Write;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use std::time::Instant;
 ///
 /// Example: sardonyx checkpoint bank.sdx
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(flatten)]
     target: Target,

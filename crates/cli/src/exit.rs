@@ -77,16 +77,6 @@ pub enum UsageError {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// There is something where a new database should be made.
-    #[error(
-        "{path} exists already (kept by --keep, or left by a run that was killed): remove it, or \
-         name another place with --directory",
-        path = path.display()
-    )]
-    Exists {
-        /// The path.
-        path: PathBuf,
-    },
     /// The database has no such thing as was asked for.
     #[error("{0}")]
     NotThere(String),
@@ -171,6 +161,8 @@ fn of_experiment(error: &ExperimentError) -> Exit {
     match error {
         ExperimentError::Argument { .. }
         | ExperimentError::Nothing
+        | ExperimentError::Usage(_)
+        | ExperimentError::Exists { .. }
         | ExperimentError::ComplexObjects(_) => Exit::Usage,
         ExperimentError::Wrong { .. }
         | ExperimentError::WrongTree { .. }

@@ -6,13 +6,13 @@
 
 use crate::exit::{Exit, UsageError};
 use crate::output::Output;
-use crate::output::table::Table;
-use crate::output::units;
 use crate::target::{Target, dry_run};
 use sardonyx::zerocopy::FromBytes;
 use sardonyx::{JournalRow, TableSpace};
 use sardonyx_lab::debit_credit::run::client_and_number;
 use sardonyx_lab::debit_credit::schema::{Account, HistoryRow};
+use sardonyx_results::table::Table;
+use sardonyx_results::units;
 use sardonyx_storage::journal::JournalReader;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::recover;
@@ -29,7 +29,7 @@ use std::io::Write;
 ///   sardonyx debit-credit --accounts 10000 --seconds 1 --keep --directory bank.sdx
 ///   sardonyx history bank.sdx --account 17 --limit 10
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(flatten)]
     target: Target,

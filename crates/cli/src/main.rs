@@ -1,40 +1,35 @@
-//! `sardonyx`: the debit-credit benchmark, and a look into any database of the engine.
+//! `sardonyx`: a look into any database of the engine, the simulation, and the papers' experiments.
 //!
-//! A module for each verb, [`output`] for how results are printed, [`exit`] for what the exit codes
-//! mean. What a verb finds out is a plain value that serialises (`--json`) and that a test can check;
-//! printing comes last and decides nothing.
+//! A module for each verb of the database and of the simulation; the experiments are the crate
+//! `lab`'s. [`output`] is how results are printed, [`help`] how the verbs are grouped, [`exit`] what
+//! the exit codes mean. What a verb finds out is a plain value that serialises (`--json`) and that a
+//! test can check; printing comes last and decides nothing.
 
 mod catalogue_figures;
 mod checkpoint;
-mod checkpointer;
-mod complex_objects;
-mod concurrency;
-mod debit_credit;
 mod exit;
-mod experiment_worker;
+mod help;
 mod history;
-mod hot_object;
 mod inspect;
 mod output;
-mod page_touch;
 mod recover;
-mod recovery_figures;
 mod simulate;
+mod standby;
 mod target;
 mod trace;
-mod tree_inserts;
 mod verify;
 
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 use exit::Exit;
 use output::Output;
+use sardonyx_lab::Experiments;
 use std::process::ExitCode;
 
-/// A main-memory transaction engine: benchmark it, and look into its databases.
+/// A main-memory transaction engine: look into its databases, simulate it, benchmark it.
 ///
 /// A database is a directory (`bank.sdx/`). Sizes take KiB, MiB or GiB; times take us, ms or s.
 #[derive(Debug, Parser)]
-#[command(name = "sardonyx", version, max_term_width = 100, after_help = exit::EXIT_CODES)]
+#[command(name = "sardonyx", version, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -45,43 +40,38 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    DebitCredit(debit_credit::Arguments),
+    Inspect(inspect::Arguments),
     Verify(verify::Arguments),
     Recover(recover::Arguments),
-    Inspect(inspect::Arguments),
-    History(history::Arguments),
     Checkpoint(checkpoint::Arguments),
-    Checkpointer(checkpointer::Arguments),
+    #[command(alias = "checkpointer")]
+    Standby(standby::Arguments),
     Simulate(Box<simulate::Arguments>),
     Trace(trace::Arguments),
-    PageTouch(page_touch::Arguments),
-    Concurrency(concurrency::Arguments),
-    TreeInserts(tree_inserts::Arguments),
-    ComplexObjects(complex_objects::Arguments),
-    HotObject(hot_object::Arguments),
-    #[command(hide = true)]
-    ExperimentWorker(experiment_worker::Arguments),
+    History(history::Arguments),
+    #[command(flatten)]
+    Experiment(Experiments),
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let matches = help::command().get_matches();
+    let arguments = match Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
     let mut output = Output::to_stdout(arguments.json);
     let outcome = match &arguments.command {
-        Command::DebitCredit(verb) => verb.run(&mut output),
+        Command::Inspect(verb) => verb.run(&mut output),
         Command::Verify(verb) => verb.run(&mut output),
         Command::Recover(verb) => verb.run(&mut output),
-        Command::Inspect(verb) => verb.run(&mut output),
-        Command::History(verb) => verb.run(&mut output),
         Command::Checkpoint(verb) => verb.run(&mut output),
-        Command::Checkpointer(verb) => verb.run(&mut output),
+        Command::Standby(verb) => verb.run(&mut output),
         Command::Simulate(verb) => verb.run(&mut output),
         Command::Trace(verb) => verb.run(&mut output),
-        Command::PageTouch(verb) => verb.run(&mut output),
-        Command::Concurrency(verb) => verb.run(&mut output),
-        Command::TreeInserts(verb) => verb.run(&mut output),
-        Command::ComplexObjects(verb) => verb.run(&mut output),
-        Command::HotObject(verb) => verb.run(&mut output),
-        Command::ExperimentWorker(verb) => verb.run(),
+        Command::History(verb) => verb.run(&mut output),
+        Command::Experiment(experiment) => experiment
+            .run(arguments.json, &mut output)
+            .map(|holds| if holds { Exit::Done } else { Exit::Found }),
     };
     let outcome = outcome.and_then(|exit| Ok(output.finish().map(|()| exit)?));
     match outcome {

@@ -3,9 +3,9 @@
 use crate::catalogue_figures::CatalogueFigures;
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::output::table::Sheet;
-use crate::recovery_figures::RecoveryFigures;
 use crate::target::{Target, dry_run};
+use sardonyx_results::recovery::RecoveryFigures;
+use sardonyx_results::table::Sheet;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::recover;
 use serde::Serialize;
@@ -21,7 +21,7 @@ use std::io::Write;
 ///   sardonyx recover bank.sdx
 ///   sardonyx recover bank.sdx --dry-run --json
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(flatten)]
     target: Target,

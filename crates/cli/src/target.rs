@@ -11,7 +11,7 @@ use sardonyx_storage::engine::{LOCK_FILE, OpenError};
 use sardonyx_storage::log::segment::LOG_DIRECTORY;
 use sardonyx_storage::manifest::{MANIFEST_FILE, Manifest};
 use sardonyx_storage::recovery::RecoveryOptions;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The path of a database, as an argument.
@@ -51,7 +51,7 @@ impl Target {
         // As many segments as there are will do; nothing is going to be run.
         let options = Options::new()
             .create(false)
-            .group_limits(limits_of(manifest.segment_bytes))
+            .group_limits(GroupLimits::for_segments(manifest.segment_bytes))
             .log_bytes_max(manifest.segment_bytes.saturating_mul(8).max(2 << 30))
             .log_bytes_prepared(0);
         Ok(options.open(&self.path)?)
@@ -77,27 +77,6 @@ impl Target {
         } else {
             Err(absent("has neither a manifest nor a log nor a backup"))
         }
-    }
-}
-
-/// The directory in which files go that must be on the same disk as a database that is not there
-/// yet.
-pub fn parent_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    }
-}
-
-/// Bounds of group commit that fit into segments of this size: the defaults, unless the segments
-/// are small.
-pub fn limits_of(segment_bytes: u64) -> GroupLimits {
-    let defaults = GroupLimits::default();
-    let segment_bytes = usize::try_from(segment_bytes).unwrap_or(usize::MAX);
-    GroupLimits {
-        group_bytes: defaults.group_bytes.min(segment_bytes / 8),
-        transaction_bytes: defaults.transaction_bytes.min(segment_bytes / 2),
-        ..defaults
     }
 }
 

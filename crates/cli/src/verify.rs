@@ -3,12 +3,12 @@
 use crate::catalogue_figures::CatalogueFigures;
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::output::table::{Sheet, Table};
-use crate::output::units;
-use crate::recovery_figures::RecoveryFigures;
 use crate::target::{Target, dry_run};
 use anyhow::Context;
 use sardonyx_mapped::heap::{Heap, Report as HeapReport};
+use sardonyx_results::recovery::RecoveryFigures;
+use sardonyx_results::table::{Sheet, Table};
+use sardonyx_results::units;
 use sardonyx_storage::store::PageStore;
 use sardonyx_storage::verify::{self, Severity, Verification, verify_with};
 use serde::Serialize;
@@ -24,7 +24,7 @@ use std::io::Write;
 ///
 /// Example: sardonyx verify bank.sdx
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(flatten)]
     target: Target,

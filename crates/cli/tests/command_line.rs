@@ -101,11 +101,11 @@ fn a_standby_of_a_benchmark_is_a_database_of_its_own() {
 }
 
 #[test]
-fn a_checkpointer_says_where_it_listens_and_ends_with_its_input() {
+fn a_standby_says_where_it_listens_and_ends_with_its_input() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("standby.sdx");
     let output = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
-        .args(["checkpointer", "--json", "--listen", "127.0.0.1:0"])
+        .args(["standby", "--json", "--listen", "127.0.0.1:0"])
         .arg("--until-input-ends")
         .arg(&path)
         .stdin(std::process::Stdio::null())
@@ -123,7 +123,7 @@ fn a_checkpointer_says_where_it_listens_and_ends_with_its_input() {
             .starts_with("127.0.0.1:")
     );
     assert_eq!(lines[1]["identity"], Value::Null);
-    // A place where nobody can listen.
+    // A place where nobody can listen; the verb by its old name.
     let output = sardonyx(&[
         "checkpointer",
         "--listen",
@@ -281,9 +281,27 @@ fn wrong_usage_is_told_from_failure() {
         "inspect",
         "history",
         "checkpoint",
+        "standby",
         "checkpointer",
+        "page-touch",
+        "floor",
     ] {
         assert!(run(0, &[verb, "--help"]).contains("Exit codes"), "{verb}");
     }
+    let help = run(0, &["--help"]);
+    let at = |text: &str| {
+        help.find(text)
+            .unwrap_or_else(|| panic!("{text} in {help}"))
+    };
+    let order = [
+        "The database",
+        "  standby",
+        "The simulation",
+        "  trace",
+        "The papers",
+        "  floor",
+    ];
+    assert!(order.map(at).is_sorted(), "{help}");
+    assert!(!help.contains("checkpointer"), "{help}");
     assert!(run(0, &["--version"]).starts_with("sardonyx "));
 }

@@ -257,6 +257,29 @@ fn a_hot_object_is_what_was_acknowledged_under_each_way_of_locking() {
 }
 
 #[test]
+fn the_floor_is_an_experiment_with_every_form() {
+    let directory = tempfile::tempdir().unwrap();
+    let (here, files) = (path(directory.path(), ""), path(directory.path(), "files"));
+    let quick = [
+        "floor",
+        "--accounts",
+        "1000",
+        "--seconds",
+        "0",
+        "--writes",
+        "3",
+    ];
+    let report = json(&[&quick[..], &["--json", "--directory", &here]].concat());
+    assert!(report["bare_pipeline"]["transactions_per_second"].is_number());
+    let more = ["--directory", &here, "--output", &files];
+    let (printed, _) = run(0, &[&quick[..], &more].concat());
+    assert!(printed.contains("Durable writes"), "{printed}");
+    assert!(printed.contains("written: "), "{printed}");
+    let csv = std::fs::read_to_string(Path::new(&files).join("floor.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 4 + 6 + 2);
+}
+
+#[test]
 fn what_cannot_work_is_wrong_usage() {
     for arguments in [
         &["page-touch", "--pages", "0"][..],
@@ -270,6 +293,7 @@ fn what_cannot_work_is_wrong_usage() {
         &["hot-object", "--threads", "0"],
         &["hot-object", "--cold-records", "1"],
         &["hot-object", "--transactions", "0"],
+        &["floor", "--seconds", "-1"],
     ] {
         let (_, said) = run(2, arguments);
         assert!(!said.is_empty(), "{arguments:?}");

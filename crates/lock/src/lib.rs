@@ -1,29 +1,43 @@
-//! Lock tables: the cores without threads, clocks or I/O, and the threaded shell over them.
+//! Locks: the cores without threads, clocks or I/O, and the threaded shell over them.
 //!
 //! A lock protects an object (a page, an object of a user's schema) until its owner (a transaction,
 //! an operation) gives it back. What locks there are is given by a [`Compatibility`] matrix: shared
 //! and exclusive is one such matrix, read and increment another. The core is [`LockQueue`], the
-//! state of one object: who holds it, and who waits, first come first served. A [`LockTable`] is
-//! many of them by key. [`Reservations`] do for bounded quantities what no matrix can. A cycle among
-//! the waiting is found by [`waits_for::cycle`], over all tables at once; [`deadlock::victim`] does
-//! so for transactions with subtransactions, and chooses who is to give way.
+//! state of one object: who holds it, and who waits, first come first served. [`Reservations`] do for
+//! bounded quantities what no matrix can. [`deadlock::victim`] finds a cycle among transactions with
+//! subtransactions that wait, and chooses who is to give way.
 //!
 //! All these are state machines: a request is answered at once with [`Answer`], and what a release
 //! grants to others is returned to the caller, who tells them. The simulation and the entries of a
-//! global lock table (paper 001, section 2) are shells around them, and so is [`Locks`], the lock
-//! manager of multi-level transactions (paper 003, section 2), whose threads park.
+//! global lock table (GEM paper, section 2) are shells around them, and so is [`Locks`], the lock
+//! manager of multi-level transactions (DASDBS paper, section 2), whose threads park.
 //!
 //! ```
-//! use sardonyx_lock::{Answer, Compatibility, EXCLUSIVE, LockTable, SHARED};
+//! use sardonyx_lock::{Answer, Compatibility, EXCLUSIVE, LockQueue, SHARED};
 //!
-//! let mut table: LockTable<&str, u32> = LockTable::new(Compatibility::SHARED_EXCLUSIVE);
-//! assert_eq!(table.request(1, "page", SHARED), Answer::Granted);
-//! assert_eq!(table.request(2, "page", EXCLUSIVE), Answer::Waiting);
+//! let matrix = Compatibility::SHARED_EXCLUSIVE;
+//! let mut page: LockQueue<u32> = LockQueue::default();
+//! assert_eq!(page.request(&matrix, 1, SHARED), Answer::Granted);
+//! assert_eq!(page.request(&matrix, 2, EXCLUSIVE), Answer::Waiting);
 //! let mut granted = Vec::new();
-//! table.release_all(1, &mut granted);
-//! assert_eq!(granted, [(2, "page")]);
+//! page.release(&matrix, 1, &mut granted);
+//! assert_eq!(granted, [2]);
 //! ```
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
 #![forbid(unsafe_code)]
 
 pub mod compatibility;
@@ -36,8 +50,6 @@ pub mod queue;
 mod shard;
 pub mod space;
 pub mod statistics;
-pub mod table;
-pub mod waits_for;
 
 pub use compatibility::{Compatibility, CompatibilityError, EXCLUSIVE, Mode, Modes, SHARED};
 pub use escrow::{Admission, Quantity, Reservations};
@@ -45,5 +57,4 @@ pub use locks::{Locks, Reserved, Token, Waiting};
 pub use owner::{Asker, Denied, Granted, Owner};
 pub use queue::{Answer, Holder, LockQueue, Waiter};
 pub use space::{LockSpace, PAGES, Resource};
-pub use statistics::{LevelStatistics, LocksStatistics, Statistics};
-pub use table::LockTable;
+pub use statistics::{LevelStatistics, LocksStatistics};

@@ -1,17 +1,17 @@
-//! The lock manager of multi-level transactions: all locks, on pages and on objects, and the pending
-//! changes of bounded quantities, for many threads.
+//! The lock manager of multi-level transactions: all locks, on pages and on objects, and the
+//! pending changes of bounded quantities, for many threads.
 //!
 //! The table is divided into shards with a mutex each. A request that is granted at once, and a
 //! release that wakes nobody, take one mutex and no memory. Who has to wait parks; before, it looks
 //! for a deadlock, with all shards in which somebody waits locked in order, so what it sees is
-//! exact. It need not look if nobody else waits. There are no timers, and no deadlock stays: cycles close only when a wait
-//! begins or when a conversion passes those who wait, and then [`deadlock::victim`] is asked until
-//! there is none.
+//! exact. It need not look if nobody else waits. There are no timers, and no deadlock stays: cycles
+//! close only when a wait begins or when a conversion passes those who wait, and then
+//! [`deadlock::victim`] is asked until there is none.
 //!
 //! A victim may be parked: its request is taken out of the queue and its thread woken with
 //! [`Denied`]. When a transaction is told to abort, so are all its other waiting subtransactions.
 //!
-//! Source: paper 003, section 2 (locks of two levels in one manager).
+//! Source: DASDBS paper, section 2 (locks of two levels in one manager).
 
 use crate::compatibility::{Mode, Modes};
 use crate::deadlock::{self, Blocked, Victim};
@@ -202,9 +202,9 @@ impl Locks {
     }
 
     /// Asks for a change of a bounded quantity, for a transaction (or for that of a
-    /// subtransaction). Its end is told by [`Locks::release_reservations`]. The caller holds the quantity's
-    /// page exclusively and, if the change is granted, makes it before letting go of the page. If
-    /// the subtransaction fails after all, the page's bytes are put back together with
+    /// subtransaction). Its end is told by [`Locks::release_reservations`]. The caller holds the
+    /// quantity's page exclusively and, if the change is granted, makes it before letting go of the
+    /// page. If the subtransaction fails after all, the page's bytes are put back together with
     /// [`Locks::adjust_reservation`] by the opposite.
     pub fn try_reserve(
         &self,

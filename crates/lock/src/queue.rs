@@ -4,7 +4,7 @@
 //! it conflicts. One that conflicts with nobody before it need not wait behind them, for it delays
 //! nobody. A *conversion*, a request of an owner that already holds the object, goes before
 //! ordinary ones (they could not be granted before it ends anyway) and after earlier conversions;
-//! two conversions that wait for each other's holder are a deadlock, which `waits_for` finds.
+//! two conversions that wait for each other's holder are a deadlock, which [`crate::deadlock`] finds.
 //!
 //! Invariants, after every call: what different owners hold goes together; every waiter waits for
 //! somebody ([`LockQueue::blockers`] is not empty); no owner is twice among the holders or the

@@ -1,12 +1,13 @@
 //! The lock manager, driven by one thread for many owners, beside the lock table without threads:
 //! what one grants, the other grants; where the table would queue, the manager refuses to wait.
 
+mod oracle;
+
+use oracle::LockTable;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use sardonyx_lock::{
-    Answer, Asker, Granted, LockSpace, LockTable, Locks, Mode, Owner, PAGES, Resource,
-};
+use sardonyx_lock::{Answer, Asker, Granted, LockSpace, Locks, Mode, Owner, PAGES, Resource};
 
 /// Reading and incrementing go with their like only.
 static COUNTERS: LockSpace = LockSpace::new("counters", &[&[true, false], &[false, true]]);

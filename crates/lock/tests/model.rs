@@ -4,7 +4,10 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use sardonyx_lock::{Answer, Compatibility, LockQueue, LockTable, Mode, waits_for};
+mod oracle;
+
+use oracle::{LockTable, waits_for};
+use sardonyx_lock::{Answer, Compatibility, LockQueue, Mode};
 use std::collections::{BTreeMap, BTreeSet};
 
 type Owner = u8;

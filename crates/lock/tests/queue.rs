@@ -1,6 +1,9 @@
 //! The rules of one queue, each by the smallest case.
 
-use sardonyx_lock::{Answer, Compatibility, EXCLUSIVE, LockQueue, LockTable, Mode, SHARED};
+mod oracle;
+
+use oracle::LockTable;
+use sardonyx_lock::{Answer, Compatibility, EXCLUSIVE, LockQueue, Mode, SHARED};
 
 const MATRIX: Compatibility = Compatibility::SHARED_EXCLUSIVE;
 

@@ -8,6 +8,7 @@ use crate::process_state::ProcessState;
 use sardonyx_base::sync::futex::{Condvar, Mutex};
 use sardonyx_base::user_code::{message_of, wake};
 use sardonyx_storage::log::LogError;
+use sardonyx_storage::ticket::DurableLog;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::task::Waker;

@@ -14,6 +14,7 @@ use sardonyx_storage::engine::{Driver, lock_opening, open_first};
 use sardonyx_storage::log::LogLeader;
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::ticket::DurableLog;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -11,7 +11,7 @@
 
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
-use crate::process_state::DurableLog;
+use crate::process_state::RingLog;
 use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
 use crate::shared::ring::Frames;
@@ -144,7 +144,7 @@ impl SharedLog {
     }
 }
 
-impl DurableLog for SharedLog {
+impl RingLog for SharedLog {
     fn wait(&self, region: &Region, position: u64) -> Result<(), SegmentError> {
         let control = region.control();
         let mut looking = None;
@@ -208,7 +208,8 @@ impl DurableLog for SharedLog {
                 self.wait(region, tail)?;
                 continue;
             }
-            if control.log.admits(self.layout) {
+            let pending = waiting + records as u64;
+            if control.log.admits(self.layout, pending) {
                 return Ok(());
             }
             let log = &control.log;
@@ -216,7 +217,7 @@ impl DurableLog for SharedLog {
                 return Err(log_error(refusal));
             }
             let seen = control.log.changes();
-            control.log.notify();
+            control.log.want_room(self.layout, pending);
             control.log.wait(seen + 1, LOOK_AFTER);
             stopped
                 .look(|| control.log.driver())

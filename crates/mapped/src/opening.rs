@@ -7,7 +7,7 @@
 
 use crate::error::SegmentError;
 use crate::group::SharedLog;
-use crate::process_state::{DurableLog, Policies, ProcessState};
+use crate::process_state::{Policies, ProcessState, RingLog};
 use crate::shared::region::{Region, RegionSize};
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::{Condvar, Mutex};
@@ -301,7 +301,7 @@ impl Drop for Durable {
     }
 }
 
-impl DurableLog for Durable {
+impl RingLog for Durable {
     fn recovery(&self) -> Option<&RecoveryReport> {
         self.recovery.as_ref()
     }

@@ -12,10 +12,12 @@ use crate::shared::stopped::{StoppedCallback, StoppedProcess};
 use crate::shared::versions::{self, SlowReader};
 use crate::version_keeper::VersionKeeper;
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_storage::ticket::DurableLog;
 use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 /// What a transaction's records may take of the ring, at most: so that there is always room for one
@@ -36,8 +38,9 @@ thread_local! {
 /// What is told when a reader keeps old versions from being freed.
 pub type SlowReaderCallback = Arc<dyn Fn(&SlowReader) + Send + Sync>;
 
-/// What makes published transactions durable.
-pub(crate) trait DurableLog: Send + Sync + fmt::Debug {
+/// What writes the ring of published transactions to the log, by whichever process. Tickets ask
+/// [`ProcessState`] instead, as the [`DurableLog`] that it is.
+pub(crate) trait RingLog: Send + Sync + fmt::Debug {
     /// What recovery did, if this process did it.
     fn recovery(&self) -> Option<&RecoveryReport> {
         None
@@ -77,7 +80,7 @@ pub(crate) struct Policies {
 /// This process' part in a segment. See the [module](self).
 pub struct ProcessState {
     // Dropped first: its threads use the region.
-    log: Option<Box<dyn DurableLog>>,
+    log: Option<Box<dyn RingLog>>,
     /// The shared memory.
     pub(crate) region: Arc<Region>,
     policies: Policies,
@@ -109,7 +112,7 @@ impl fmt::Debug for ProcessState {
 impl ProcessState {
     pub(crate) fn new(
         region: Arc<Region>,
-        log: Option<Box<dyn DurableLog>>,
+        log: Option<Box<dyn RingLog>>,
         policies: Policies,
     ) -> Self {
         let told = policies.stopped_process.clone();
@@ -134,7 +137,7 @@ impl ProcessState {
     }
 
     /// Whether what was committed up to this position is durable, or never will be known to be.
-    pub(crate) fn is_durable_now(&self, position: u64) -> Option<Result<(), SegmentError>> {
+    fn is_durable_now(&self, position: u64) -> Option<Result<(), SegmentError>> {
         match &self.log {
             Some(log) => log.poll(&self.region, position),
             None => Some(Ok(())),
@@ -188,28 +191,6 @@ impl ProcessState {
             .map_or(ring, |log| ring.min(log.transaction_bytes_max()))
     }
 
-    /// Returns when what was committed up to this position is durable.
-    pub(crate) fn wait_durable(&self, position: u64) -> Result<(), SegmentError> {
-        let waited = match &self.log {
-            _ if self.region.was_forked() => Err(SegmentError::Forked),
-            Some(log) => log.wait(&self.region, position),
-            None => Ok(()),
-        };
-        waited.map_err(|error| match error {
-            SegmentError::ProcessStopped {
-                process,
-                state,
-                seconds,
-                ..
-            } => SegmentError::NotDurableYet {
-                process,
-                state,
-                seconds,
-            },
-            error => error,
-        })
-    }
-
     /// Returns when a transaction with so many bytes of records probably need not wait for the log: what can
     /// be waited for without the commit lock, should not be waited for with it.
     pub(crate) fn wait_for_log(&self, records: usize) -> Result<(), SegmentError> {
@@ -234,7 +215,7 @@ impl ProcessState {
     }
 
     /// Whether there is a log.
-    pub(crate) fn is_durable(&self) -> bool {
+    pub(crate) fn has_log(&self) -> bool {
         self.log.is_some()
     }
 
@@ -310,6 +291,58 @@ impl ProcessState {
         match self.region.was_forked() {
             true => None,
             false => versions::slowest(&self.region, usize::MAX),
+        }
+    }
+}
+
+/// A segment's log is one for all processes; its positions are bytes of the ring.
+impl DurableLog for ProcessState {
+    type Error = SegmentError;
+
+    fn is_durable(&self, position: u64) -> bool {
+        matches!(self.is_durable_now(position), Some(Ok(())))
+    }
+
+    /// Nothing is ever known of a position beyond all: asked for it, a log that is sound says so.
+    fn check(&self) -> Result<(), SegmentError> {
+        match self.is_durable_now(u64::MAX) {
+            Some(Err(error)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    fn wait_durable(&self, position: u64) -> Result<(), SegmentError> {
+        let waited = match &self.log {
+            _ if self.region.was_forked() => Err(SegmentError::Forked),
+            Some(log) => log.wait(&self.region, position),
+            None => Ok(()),
+        };
+        waited.map_err(|error| match error {
+            SegmentError::ProcessStopped {
+                process,
+                state,
+                seconds,
+                ..
+            } => SegmentError::NotDurableYet {
+                process,
+                state,
+                seconds,
+            },
+            error => error,
+        })
+    }
+
+    fn poll_durable(
+        self: &Arc<Self>,
+        position: u64,
+        waker: &Waker,
+    ) -> Poll<Result<(), SegmentError>> {
+        if let Some(outcome) = self.is_durable_now(position) {
+            return Poll::Ready(outcome);
+        }
+        match Awaiting::ask(self, position, waker) {
+            Ok(()) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error)),
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::ticket::Ticket;
 use crate::transaction::{Snapshot, Transaction};
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_storage::ticket::DurableLog;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -287,7 +288,7 @@ impl Segment {
 
     /// Whether it outlives its processes.
     pub fn is_durable(&self) -> bool {
-        self.state().is_ok_and(|state| state.is_durable())
+        self.state().is_ok_and(|state| state.has_log())
     }
 
     /// What recovery did, if this process was the first to open the database.

@@ -1,8 +1,8 @@
 //! A committed transaction's claim to durability.
 
-use crate::awaiting::Awaiting;
 use crate::error::SegmentError;
 use crate::process_state::ProcessState;
+use sardonyx_storage::ticket::Claim;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,22 +15,23 @@ use std::task::{Context, Poll};
 #[derive(Clone, Debug)]
 #[must_use = "a transaction is durable only once its ticket was waited for"]
 pub struct Ticket {
-    /// None, if the segment was closed before it was made.
-    state: Option<Arc<ProcessState>>,
-    position: Option<u64>,
+    /// None, if the segment was closed before it was made, or nothing was changed.
+    claim: Option<Claim<ProcessState>>,
+    /// Whether it was asked of a segment that was closed.
+    closed: bool,
 }
 
 impl Ticket {
     pub(crate) fn new(state: Option<Arc<ProcessState>>, position: Option<u64>) -> Self {
-        Ticket { state, position }
+        Ticket {
+            closed: state.is_none() && position.is_some(),
+            claim: state.map(|state| Claim::new(state, position)),
+        }
     }
 
     /// Whether the transaction is durable, or never will be known to be; does not wait.
     pub fn is_done(&self) -> bool {
-        match (self.position, &self.state) {
-            (Some(position), Some(state)) => state.is_durable_now(position).is_some(),
-            _ => true,
-        }
+        self.claim.as_ref().is_none_or(Claim::is_settled)
     }
 
     /// Returns when the transaction is on stable storage. At once, if it changed nothing, or if the
@@ -39,12 +40,12 @@ impl Ticket {
     /// # Errors
     /// [`SegmentError::Poisoned`] if the log failed: whether the transaction is there after a restart
     /// is not known. [`SegmentError::NotDurableYet`] if a process that is stopped writes the log for all:
-    /// wait again.
+    /// wait again. [`SegmentError::Closed`] if the segment was closed before the ticket was asked for.
     pub fn wait(&self) -> Result<(), SegmentError> {
-        match (self.position, &self.state) {
-            (Some(position), Some(state)) => state.wait_durable(position),
-            (Some(_), None) => Err(SegmentError::Closed),
-            (None, _) => Ok(()),
+        match &self.claim {
+            Some(claim) => claim.wait(),
+            None if self.closed => Err(SegmentError::Closed),
+            None => Ok(()),
         }
     }
 }
@@ -53,18 +54,10 @@ impl Future for Ticket {
     type Output = Result<(), SegmentError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(position) = self.position else {
-            return Poll::Ready(Ok(()));
-        };
-        let Some(state) = &self.state else {
-            return Poll::Ready(Err(SegmentError::Closed));
-        };
-        if let Some(outcome) = state.is_durable_now(position) {
-            return Poll::Ready(outcome);
-        }
-        match Awaiting::ask(state, position, context.waker()) {
-            Ok(()) => Poll::Pending,
-            Err(error) => Poll::Ready(Err(error)),
+        match &self.claim {
+            Some(claim) => claim.poll(context.waker()),
+            None if self.closed => Poll::Ready(Err(SegmentError::Closed)),
+            None => Poll::Ready(Ok(())),
         }
     }
 }

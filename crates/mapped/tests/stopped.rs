@@ -219,7 +219,7 @@ fn i13_a_commit_is_not_durable_yet_while_the_leader_is_stopped_and_can_be_waited
 }
 
 #[test]
-fn i13_a_log_that_gets_no_room_since_the_custodian_is_stopped_is_said() {
+fn i13_a_log_that_gets_no_room_since_the_driver_is_stopped_is_said() {
     let directory = tempfile::tempdir().unwrap();
     let told = Arc::new(AtomicU32::new(0));
     let path = directory.path().display().to_string();

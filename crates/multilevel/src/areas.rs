@@ -1,18 +1,24 @@
-//! Which pages operations may name: those of the areas that users declared, and no others. The pages
-//! of the catalogue, of tables and of the undo area are refused, so that the locks on pages are all
-//! that it takes to touch a page safely.
+//! Which pages operations may name: those of the areas that users declared, those of tables that are in
+//! use, and no others. The pages of the catalogue and of the undo area, and those of tables that were
+//! never used, are the log's owner's: they are refused, so that the locks on pages are all that it takes
+//! to touch a page safely.
 
 use crate::pages::{Area, Stop};
+use crate::records::memory::TableMemory;
 use crate::undo::UNDO_AREA;
-use sardonyx_storage::catalogue::{Catalogue, Extent, Kind};
+use sardonyx_base::hash::IntegerMap;
+use sardonyx_storage::catalogue::{Catalogue, Definition, Extent, Kind};
 use sardonyx_storage::page::PageId;
+use std::sync::Arc;
 
 /// The areas at one moment. Areas only grow, so an older one is right in what it has.
 #[derive(Debug, Default)]
 pub(crate) struct Areas {
     /// By number in the catalogue: the extents with the place of their first page in the area.
     extents: Vec<Option<Vec<(u64, Extent)>>>,
-    /// All pages of users' areas: first and one after the last, ascending.
+    /// The tables by number.
+    tables: IntegerMap<u16, Arc<TableMemory>>,
+    /// All pages of users' areas, and those of tables that are in use: first and one after the last, ascending.
     runs: Vec<(u64, u64)>,
     /// Pages of the database.
     pages: u64,
@@ -20,23 +26,33 @@ pub(crate) struct Areas {
 
 impl Areas {
     /// What the catalogue says now.
-    pub fn new(catalogue: &Catalogue) -> Areas {
-        let is_users = |name: &str, kind| kind == Kind::Area && name != UNDO_AREA;
+    pub fn new(catalogue: &Catalogue, tables: &IntegerMap<u16, Arc<TableMemory>>) -> Areas {
         let mut areas = Areas {
             pages: catalogue.pages,
+            tables: tables.clone(),
             ..Areas::default()
         };
-        for definition in &catalogue.definitions {
-            let users = is_users(&definition.name, definition.kind);
+        for Definition { name, kind, .. } in &catalogue.definitions {
+            let users = match kind {
+                Kind::Area => name != UNDO_AREA,
+                Kind::Table { .. } => true,
+                Kind::Journal => false,
+            };
             areas.extents.push(users.then(Vec::new));
         }
-        for &(number, extent) in &catalogue.extents {
+        for &(number, mut extent) in &catalogue.extents {
             let Some(extents) = &mut areas.extents[usize::from(number)] else {
                 continue;
             };
             let first = extents
                 .last()
                 .map_or(0, |(first, last): &(u64, Extent)| first + last.pages);
+            if let Some(table) = tables.get(&number) {
+                extent.pages = extent.pages.min(table.pages_used().saturating_sub(first));
+                if extent.pages == 0 {
+                    continue;
+                }
+            }
             extents.push((first, extent));
             let (from, to) = (extent.first_page.0, extent.first_page.0 + extent.pages);
             match areas.runs.last_mut() {
@@ -69,6 +85,11 @@ impl Areas {
             pages: self.pages_of(area)?,
             of: "area",
         })
+    }
+
+    /// What is in memory of a table.
+    pub fn table(&self, area: Area) -> Option<Arc<TableMemory>> {
+        self.tables.get(&area.0).cloned()
     }
 
     /// How many pages an area has.

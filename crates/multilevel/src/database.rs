@@ -4,8 +4,9 @@ use crate::error::{CommitError, DatabaseError};
 use crate::home::Home;
 use crate::options::Options;
 use crate::pages::Area;
+use crate::records::Table;
 use crate::recovery::{Undone, open_undo_area, undo_losers};
-use crate::shared::{Later, Shared};
+use crate::shared::Shared;
 use crate::statistics::{Counters, Statistics};
 use crate::strategy::{Protocol, Strategy};
 use crate::transaction::Transaction;
@@ -19,6 +20,7 @@ use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_storage::supervisor::Supervisor;
+use sardonyx_table::{Record, definition_of_table};
 use std::sync::Arc;
 
 /// A database that is open for multi-level transactions. Share it between threads by reference or in
@@ -26,38 +28,22 @@ use std::sync::Arc;
 /// ([`DatabaseError::Forked`]), and closing or dropping it does nothing.
 ///
 /// ```
-/// use sardonyx_multilevel::{Area, Database, Inverse, Operation, Options, Pages, Recorded, Stop};
+/// use sardonyx_multilevel::{Area, Inverse, Operation, Options, Pages, Stop, Values, recorded};
 ///
-/// /// Adds to a number in an area's first page.
+/// /// Adds to the first number in an area.
 /// struct Add(Area, i64);
+/// recorded!(Add { 0, 1 }, "add");
 ///
 /// impl Operation for Add {
 ///     type Output = i64;
 ///     type Error = Stop;
 ///
 ///     fn execute(&self, pages: &mut dyn Pages) -> Result<i64, Stop> {
-///         let page = pages.page(self.0, 0)?;
-///         let value = pages.write(page, 0..8)?;
-///         let sum = i64::from_le_bytes(value.try_into().expect("8 bytes")) + self.1;
-///         value.copy_from_slice(&sum.to_le_bytes());
-///         Ok(sum)
+///         Values::in_area(self.0).update(pages, 0, |sum: &mut i64| *sum += self.1)
 ///     }
 ///
 ///     fn inverse(&self, _: &i64) -> Option<Inverse> {
 ///         Some(Inverse::of(&Add(self.0, -self.1)))
-///     }
-/// }
-///
-/// impl Recorded for Add {
-///     const NAME: &str = "add";
-///     fn encode(&self, into: &mut Vec<u8>) {
-///         into.extend(self.0.0.to_le_bytes());
-///         into.extend(self.1.to_le_bytes());
-///     }
-///     fn decode(bytes: &[u8]) -> Option<Self> {
-///         let (area, amount) = bytes.split_first_chunk()?;
-///         let amount = i64::from_le_bytes(amount.try_into().ok()?);
-///         Some(Add(Area(u16::from_le_bytes(*area)), amount))
 ///     }
 /// }
 ///
@@ -101,19 +87,14 @@ impl Database {
         disk: Arc<dyn Disk>,
         options: Options,
     ) -> Result<Database, DatabaseError> {
-        let threaded = options.storage.threaded;
         let opened = Engine::open(disk, options.storage)?;
         let (mut engine, recovery) = (opened.engine, opened.report);
         let commit = engine.commit().clone();
         let counters = Arc::new(Counters::default());
-        // Before the stage is there: if the log is full, only they can make room for the first unit.
-        let source = Arc::new(Later::default());
-        if threaded {
-            engine.start(source.clone());
-        }
+        // Now: if the log is full, only they can make room for the first unit.
+        engine.start();
         let ready = open_undo_area(
             opened.store,
-            opened.filling,
             &engine,
             counters.clone(),
             options.page_log,
@@ -128,9 +109,8 @@ impl Database {
             }
         };
         let losers = std::mem::take(&mut ready.losers);
-        let shared = Shared::new(ready.stage, ready.operations, options.release, threaded);
+        let shared = Shared::new(ready.pen, ready.operations, options.release)?;
         let shared = Arc::new(shared);
-        let _ = source.0.set(shared.clone());
         let undone = undo_losers(&shared, losers);
         let undone = match undone {
             Ok(undone) => undone,
@@ -164,7 +144,7 @@ impl Database {
                 reason: format!("{name:?} is no name for an area: such names are the engine's"),
             });
         }
-        let mut stage = self.shared.stage();
+        let mut stage = self.shared.unit_log()?;
         let number = match stage.catalogue.area(name)? {
             Some(number) => number,
             None => stage.declare(name)?,
@@ -178,6 +158,23 @@ impl Database {
                 reason: stop.to_string(),
             }),
         }
+    }
+
+    /// The table of this record type, declared where absent: the same that the serial way has under its
+    /// name.
+    ///
+    /// # Errors
+    /// If something else has its name, or there is no more room.
+    pub fn table<R: Record>(&self) -> Result<Table<R>, DatabaseError> {
+        self.shared.check_process()?;
+        let definition = definition_of_table::<R>();
+        let mut stage = self.shared.unit_log()?;
+        let number = match stage.catalogue.number_of(&definition)? {
+            Some(number) => number,
+            None => stage.declare_table(definition)?,
+        };
+        self.shared.publish_areas(&stage);
+        Ok(Table::new(number))
     }
 
     /// Begins a transaction.
@@ -247,7 +244,7 @@ impl Database {
             return Err(LogError::Closed.into());
         }
         let shared = &self.shared;
-        let taken = shared.checkpoint.take(shared.commit.durable());
+        let taken = shared.pen.checkpoint().take(shared.pen.log().durable());
         taken.map_err(|error| DatabaseError::Checkpoint {
             reason: error.to_string(),
         })
@@ -259,21 +256,22 @@ impl Database {
     /// If the log failed.
     pub fn flush(&self) -> Result<(), DatabaseError> {
         self.shared.check()?;
-        self.shared.flush()
+        Ok(self.shared.pen.flush()?)
     }
 
     /// What the engine did since the database was opened; nothing, in a forked child.
     pub fn statistics(&self) -> Statistics {
         let shared = &self.shared;
-        if shared.is_forked() {
+        let Ok(stage) = shared.unit_log() else {
             return Statistics::default();
-        }
-        let spheres = shared.stage().unwritten.spheres.statistics();
+        };
+        let spheres = stage.unwritten.spheres.statistics();
+        drop(stage);
         Statistics {
             spheres,
             locks: shared.locks.statistics(),
-            log: shared.commit.statistics(),
-            checkpoint: shared.checkpoint.totals(),
+            log: shared.pen.log().statistics(),
+            checkpoint: shared.pen.checkpoint().totals(),
             ..shared.counters.read()
         }
     }
@@ -342,7 +340,7 @@ fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
             engine.record_end();
             // Transactions that are still there are told.
             shared.closed.store(true, Ordering::Relaxed);
-            shared.commit.poison(LogError::Closed);
+            shared.pen.log().poison(LogError::Closed);
         }
         Err(error) => tracing::warn!(%error, "closing the database failed"),
     }
@@ -350,22 +348,14 @@ fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
     outcome
 }
 
-/// Makes everything durable, and marks the log's end with an empty group.
 fn mark_end(shared: &Shared) -> Result<(), DatabaseError> {
-    let mut stage = shared.stage();
-    let written = stage.write_all_spheres();
+    let mut units = shared.unit_log()?;
+    let written = units.write_all_spheres();
     // Nothing is appended from now on, so the mark is the log's end.
-    stage.closed = true;
-    drop(stage);
+    units.closed = true;
+    drop(units);
     written?;
-    shared.flush()?;
-    let mut stage = shared.stage();
-    let mark = stage.filling.seal_even_if_empty();
-    stage.let_go();
-    let number = mark.header().number;
-    shared.commit.write_directly(mark);
-    shared.commit.wait(number, shared)?;
-    Ok(())
+    Ok(shared.pen.mark_end()?)
 }
 
 impl Drop for Database {

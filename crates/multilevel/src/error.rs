@@ -1,12 +1,15 @@
 //! What can go wrong with a multi-level transaction.
 
+use crate::index::IndexError;
 use crate::pages::Stop;
+use crate::records::RecordError;
 use crate::undo::UndoDamage;
 use sardonyx_base::process::{FORKED, Forked};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::engine;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
+use sardonyx_table::TableError;
 use std::error::Error;
 
 /// Why a database cannot be opened, or the engine cannot go on.
@@ -19,6 +22,9 @@ pub enum DatabaseError {
     /// The catalogue is damaged, says otherwise, or has no room.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
+    /// A table is damaged.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// The undo area is damaged.
     #[error(transparent)]
     Undo(#[from] UndoDamage),
@@ -191,6 +197,37 @@ pub enum CallError<E: Error + 'static> {
     /// The transaction was not committed ([`crate::Database::run`]).
     #[error(transparent)]
     Commit(#[from] CommitError),
+}
+
+impl<E: Error + 'static> CallError<E> {
+    /// The same with another error of the operation.
+    pub fn map<F: Error + 'static>(self, map: impl FnOnce(E) -> F) -> CallError<F> {
+        match self {
+            CallError::Failed(error) => CallError::Failed(map(error)),
+            CallError::Deadlock => CallError::Deadlock,
+            CallError::Unregistered { name } => CallError::Unregistered { name },
+            CallError::TooLarge { what, bytes, limit } => {
+                CallError::TooLarge { what, bytes, limit }
+            }
+            CallError::Nested => CallError::Nested,
+            CallError::Engine(error) => CallError::Engine(error),
+            CallError::Commit(error) => CallError::Commit(error),
+        }
+    }
+}
+
+/// So that one transaction may change records and counters.
+impl From<CallError<Stop>> for CallError<RecordError> {
+    fn from(error: CallError<Stop>) -> Self {
+        error.map(RecordError::from)
+    }
+}
+
+/// So that one transaction may change indexes and counters.
+impl From<CallError<Stop>> for CallError<IndexError> {
+    fn from(error: CallError<Stop>) -> Self {
+        error.map(IndexError::from)
+    }
 }
 
 /// Why a transaction was not committed.

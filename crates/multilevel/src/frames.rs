@@ -7,8 +7,9 @@
 //!   reference lives. Nobody writes to the page meanwhile.
 //! - **Writer.** The caller holds an exclusive page lock and no other reference into the page, for
 //!   as long as the reference lives.
-//! - **UnitLog.** The caller has the log stage. It alone touches the pages of the catalogue and of the
-//!   undo area, which no operation can name; and it may read a page that has completed, unwritten
+//! - **Pen.** The caller has the right to append ([`sardonyx_storage::pen`]). It alone touches the pages of
+//!   the catalogue and of the undo area, and those of tables that are not in use yet, which no operation
+//!   can name; and it may read a page that has completed, unwritten
 //!   changes and no writer now, because a writer registers with the stage before its first change of
 //!   such a page.
 

@@ -53,6 +53,7 @@ impl RoomError for DatabaseError {
         match self {
             DatabaseError::Open(error) => error.kind(),
             DatabaseError::Catalogue(error) => error.kind(),
+            DatabaseError::Table(error) => error.kind(),
             DatabaseError::Undo(error) => error.kind(),
             DatabaseError::Log(error) => error.kind(),
             DatabaseError::Store(error) => error.kind(),
@@ -74,6 +75,7 @@ impl RoomError for DatabaseError {
         match self {
             DatabaseError::Open(error) => error.into(),
             DatabaseError::Catalogue(error) => error.into(),
+            DatabaseError::Table(error) => error.into(),
             DatabaseError::Undo(error) => error.into(),
             DatabaseError::Log(error) => error.into(),
             DatabaseError::Store(error) => error.into(),

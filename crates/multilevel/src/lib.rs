@@ -4,7 +4,8 @@
 //! - [`Operation`], [`Recorded`], [`Inverse`]: what a user defines ([`operation`]);
 //! - [`Pages`]: what an operation sees ([`pages`]; [`plain`] for tests);
 //! - [`Database`], [`Transaction`]: running them;
-//! - [`counter`]: bounded counters, a ready type;
+//! - [`counter`], [`index`], [`records`]: bounded counters, ordered indexes, and the records of tables,
+//!   ready types;
 //! - [`strategy`]: when locks are given back and what is written when;
 //! - [`undo`]: undo entries as bytes in pages of the database;
 //! - [`sphere`]: persistence spheres;
@@ -12,6 +13,21 @@
 //!
 //! Source: Hasse & Weikum, *A Performance Evaluation of Multi-Level Transaction Management*
 //! (the *DASDBS paper*), section 2.
+
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
 
 mod areas;
 mod changes;
@@ -33,6 +49,7 @@ mod options;
 mod page_locks;
 pub mod pages;
 pub mod plain;
+pub mod records;
 mod recovery;
 mod registry;
 mod shared;
@@ -43,6 +60,8 @@ mod subtransaction;
 mod transaction;
 pub mod undo;
 mod unit_log;
+#[doc(hidden)]
+pub mod values;
 
 pub use database::Database;
 pub use error::{CallError, CommitError, CompensationError, DatabaseError};
@@ -53,6 +72,8 @@ pub use plain::PlainPages;
 pub use recovery::Undone;
 pub use sardonyx_lock::{LockSpace, Mode};
 pub use sardonyx_storage::page::{PAGE_SIZE, PageId};
+pub use sardonyx_table::{Record, record};
 pub use statistics::Statistics;
 pub use strategy::{PageLog, Release, Strategy};
 pub use transaction::Transaction;
+pub use values::Values;

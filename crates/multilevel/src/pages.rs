@@ -6,16 +6,33 @@
 //! Under the engine every page is locked when it is first read or written (L0), until the end of the
 //! subtransaction: shared to read, exclusively to write, converted where needed.
 
+use crate::records::memory::TableMemory;
 use sardonyx_lock::{LockSpace, Mode, Modes};
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use std::ops::Range;
+use std::sync::Arc;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A page's bytes.
 pub type Page = [u8; PAGE_SIZE];
 
 /// A named set of pages, which grows: the number of its definition in the database's catalogue, the
 /// same after every restart.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Debug,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+)]
+#[repr(transparent)]
 pub struct Area(pub u16);
 
 /// Why a subtransaction cannot go on. Operations pass it on; what comes of it is the engine's
@@ -135,6 +152,34 @@ pub trait Pages {
     /// # Panics
     /// If the space has no such mode.
     fn lock(&mut self, space: &'static LockSpace, object: u64, mode: Mode) -> Result<(), Stop>;
+
+    /// Locks a key that may be in no page: like [`Pages::lock`], and with a single level, where objects
+    /// are not locked, like a page; exclusively if it is to `change`.
+    fn lock_key(
+        &mut self,
+        space: &'static LockSpace,
+        object: u64,
+        mode: Mode,
+        change: bool,
+    ) -> Result<(), Stop> {
+        let _ = change;
+        self.lock(space, object, mode)
+    }
+
+    /// Whether a page may yet be put back as it was before it was first changed here: by this operation
+    /// or, with a single level, by its transaction.
+    #[doc(hidden)]
+    fn is_changed(&self, page: PageId) -> bool {
+        let _ = page;
+        true
+    }
+
+    /// What is in memory of a table; `None` if it is none, or there are no tables here.
+    #[doc(hidden)]
+    fn table(&self, area: Area) -> Option<Arc<TableMemory>> {
+        let _ = area;
+        None
+    }
 
     /// The modes of an object that the transaction holds; `None` if that cannot be told, and then
     /// the operation has to reckon with any.

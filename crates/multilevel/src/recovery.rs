@@ -11,10 +11,11 @@
 //! leaves exactly the compensations that remain; none is done twice or left out, and none is ever
 //! compensated. An undo pass that crashes k times appends what one that does not crash does.
 //!
-//! Source: paper 003, section 2 ("Undo pass").
+//! Source: DASDBS paper, section 2 ("Undo pass").
 
 use crate::error::DatabaseError;
 use crate::frames::Frames;
+use crate::records::memory::read_tables;
 use crate::registry::{Numbered, Registry};
 use crate::shared::Shared;
 use crate::statistics::Counters;
@@ -25,14 +26,16 @@ use crate::undo::format::{
     FIRST_SLOT_PAGE, Header, OPERATIONS_MAX, decode_name, encode_name, name_place,
 };
 use crate::undo::{UNDO_AREA, UndoDamage};
-use crate::unit_log::UnitLog;
 use crate::unit_log::reserve::{Growth, PageReserve};
 use crate::unit_log::spheres::Unwritten;
+use crate::unit_log::{UnitLog, Units};
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::catalogue::{Catalogue, Extent};
 use sardonyx_storage::engine::Engine;
-use sardonyx_storage::log::open_group::OpenGroup;
-use sardonyx_storage::page::PageId;
+use sardonyx_storage::log::record::encoded_bytes;
+use sardonyx_storage::log::supply::Admission;
+use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use sardonyx_storage::pen::Pen;
 use sardonyx_storage::store::PageStore;
 use std::sync::Arc;
 
@@ -46,9 +49,9 @@ pub struct Undone {
     pub operations: u64,
 }
 
-/// A stage, and what is to be undone.
+/// The pen, and what is to be undone.
 pub(crate) struct Ready {
-    pub stage: UnitLog,
+    pub pen: Pen<Units>,
     pub operations: Numbered,
     pub losers: Vec<Loser>,
 }
@@ -56,23 +59,21 @@ pub(crate) struct Ready {
 /// Reads the undo area, or makes it, and numbers the operations.
 pub(crate) fn open_undo_area(
     mut store: PageStore,
-    filling: OpenGroup,
     engine: &Engine,
     counters: Arc<Counters>,
     page_log: PageLog,
     registry: &Registry,
 ) -> Result<Ready, DatabaseError> {
     let catalogue = Catalogue::read(&mut store)?;
+    let tables = read_tables(store.bytes(), &catalogue)?;
     let known = catalogue.area(UNDO_AREA)?;
     engine.commit().room().keep_for_ends();
-    let mut stage = UnitLog {
+    let pen = engine.pen(Units {
         frames: Arc::new(Frames::new(store)),
-        filling,
         closed: false,
-        commit: engine.commit().clone(),
-        checkpoint: engine.checkpoint().clone(),
         counters,
         catalogue,
+        tables,
         page_log,
         undo_number: 0,
         undo: UndoArea::default(),
@@ -82,7 +83,8 @@ pub(crate) fn open_undo_area(
         unwritten: Unwritten::default(),
         reserve: PageReserve::default(),
         scratch: Vec::new(),
-    };
+    });
+    let mut stage = UnitLog::take(&pen)?;
     // Two units, so a crash may come between them: then the area is there without a header.
     stage.undo_number = match known {
         Some(number) => number,
@@ -94,15 +96,16 @@ pub(crate) fn open_undo_area(
     let pages = stage.catalogue.extents_of(stage.undo_number);
     let pages: Vec<PageId> = pages.flat_map(pages_in).collect();
     let names = stage.read_header(&pages)?;
-    // SAFETY: right of the stage: the pages of the undo area.
+    // SAFETY: right of the pen: the pages of the undo area.
     let read = |page| unsafe { stage.frames.page(page) };
     let (undo, losers) = UndoArea::read(pages, read)?;
     stage.undo = undo;
     let (operations, new) = Numbered::new(names, registry);
     check_known(&losers, &operations, &stage)?;
     stage.write_header(new)?;
+    drop(stage);
     Ok(Ready {
-        stage,
+        pen,
         operations,
         losers,
     })
@@ -112,10 +115,10 @@ fn pages_in(extent: Extent) -> impl Iterator<Item = PageId> {
     (extent.first_page.0..extent.first_page.0 + extent.pages).map(PageId)
 }
 
-impl UnitLog {
+impl UnitLog<'_> {
     /// Reads the header, if there is one, and the names of operations.
     fn read_header(&mut self, pages: &[PageId]) -> Result<Vec<String>, UndoDamage> {
-        // SAFETY: right of the stage: the pages of the undo area.
+        // SAFETY: right of the pen: the pages of the undo area.
         let bytes = |place: u64| unsafe { self.frames.page(pages[place as usize]) };
         if bytes(0).iter().all(|byte| *byte == 0) {
             return Ok(Vec::new());
@@ -133,11 +136,15 @@ impl UnitLog {
 
     /// Notes new names, and that more sequence numbers may be used, in one unit.
     fn write_header(&mut self, new: Vec<&'static str>) -> Result<(), DatabaseError> {
-        self.admit()?;
+        let names = new
+            .iter()
+            .map(|name| encoded_bytes(encode_name(name).len()));
+        let bytes = names.sum::<usize>() + encoded_bytes(PAGE_SIZE);
+        self.admit_small(bytes, Admission::Whole)?;
         for name in new {
             let number = self.header.names as usize;
             if number == OPERATIONS_MAX {
-                self.filling.builder().abort_transaction();
+                self.abort_unit();
                 let limit = OPERATIONS_MAX;
                 return Err(DatabaseError::TooManyOperations { name, limit });
             }
@@ -158,7 +165,7 @@ impl UnitLog {
 fn check_known(
     losers: &[Loser],
     operations: &Numbered,
-    stage: &UnitLog,
+    stage: &UnitLog<'_>,
 ) -> Result<(), DatabaseError> {
     let entries = losers.iter().flat_map(|loser| &loser.entries);
     for (_, number, _) in entries {
@@ -193,7 +200,7 @@ pub(crate) fn undo_losers(shared: &Shared, losers: Vec<Loser>) -> Result<Undone,
     let mut transactions = Vec::new();
     for Loser { slot, entries } in losers {
         let transaction = Transaction::loser(shared, entries);
-        shared.stage().slots.insert(transaction.number(), slot);
+        shared.unit_log()?.slots.insert(transaction.number(), slot);
         transactions.push(transaction);
     }
     // Over all of them, the one that ended last first.

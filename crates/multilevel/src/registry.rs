@@ -5,6 +5,7 @@ use crate::error::DatabaseError;
 use crate::index;
 use crate::operation::{NAME_BYTES_MAX, Recorded};
 use crate::pages::Pages;
+use crate::records;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -30,6 +31,7 @@ impl Default for Registry {
             registry.register::<counter::Add>(),
             registry.register::<counter::SetBack>(),
             registry.register::<index::Restore<'_>>(),
+            registry.register::<records::Restore<'_>>(),
         ];
         debug_assert!(ready.iter().all(Result::is_ok), "{ready:?}");
         registry

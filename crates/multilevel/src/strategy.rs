@@ -120,7 +120,7 @@ pub(crate) type NumberedInverse = (u32, Arc<[u8]>);
 
 /// Whether the changes of an operation fit into a unit, with its inverse.
 fn check_size(
-    unit_log: &UnitLog,
+    unit_log: &UnitLog<'_>,
     changed: &[Changed],
     inverse: Option<&NumberedInverse>,
 ) -> Result<(), DatabaseError> {
@@ -166,7 +166,7 @@ pub(crate) trait Protocol: fmt::Debug + Send + Sync {
         &self,
         compensation: &mut Subtransaction<'_>,
         of: &Completed,
-        unit_log: &mut UnitLog,
+        unit_log: &mut UnitLog<'_>,
         progress: &mut Progress,
     ) -> Result<(), DatabaseError>;
 
@@ -176,7 +176,7 @@ pub(crate) trait Protocol: fmt::Debug + Send + Sync {
     fn end_of_transaction(
         &self,
         transaction: &Transaction<'_>,
-        unit_log: &mut UnitLog,
+        unit_log: &mut UnitLog<'_>,
         committed: bool,
     ) -> Result<(u64, bool), DatabaseError>;
 }

@@ -13,6 +13,7 @@ use crate::areas::Areas;
 use crate::changes::{Changed, Changes, Mark};
 use crate::page_locks::{PageLock, PageLocks};
 use crate::pages::{Area, Change, Page, Pages, Stop, checked};
+use crate::records::memory::TableMemory;
 use crate::shared::Shared;
 use crate::strategy::Protocol;
 use crate::transaction::ObjectLocks;
@@ -26,6 +27,9 @@ use sardonyx_storage::page::PageId;
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::sync::Arc;
+
+/// Of the number of a page under which a key is locked, with a single level.
+const KEYS_AS_PAGES: u64 = 1 << 63;
 
 /// What a subtransaction works with; kept and used again.
 #[derive(Debug, Default)]
@@ -232,7 +236,8 @@ impl<'d> Subtransaction<'d> {
             EXCLUSIVE
         };
         if before != Some(PageLock::Exclusive) {
-            if before.is_none() && self.areas.borrow().check(page).is_err() {
+            let is_key = page.0 & KEYS_AS_PAGES != 0;
+            if before.is_none() && !is_key && self.areas.borrow().check(page).is_err() {
                 self.areas_now().check(page)?;
             }
             let asker = Asker {
@@ -255,14 +260,15 @@ impl<'d> Subtransaction<'d> {
     /// Before a lock is asked for: the operation may have forked, and this be the child.
     fn check_process(&self) -> Result<(), Stop> {
         self.shared
-            .commit
+            .pen
+            .log()
             .process()
             .check()
             .map_err(|forked| LogError::from(forked).into())
     }
 
     fn bytes_max(&self) -> usize {
-        self.shared.commit.limits().transaction_bytes
+        self.shared.pen.log().limits().transaction_bytes
     }
 }
 
@@ -359,6 +365,37 @@ impl Pages for Subtransaction<'_> {
             Some(_) => Ok(()),
             None => Err(self.stop(Verdict::Restart(Await::Lock(space, object, mode)))),
         }
+    }
+
+    fn lock_key(
+        &mut self,
+        space: &'static LockSpace,
+        object: u64,
+        mode: Mode,
+        change: bool,
+    ) -> Result<(), Stop> {
+        if self.has_own_pages() {
+            return self.lock(space, object, mode);
+        }
+        // No page has such a number, so nobody can name what is locked here otherwise.
+        let page = PageId(object | KEYS_AS_PAGES);
+        let how = match change {
+            true => PageLock::Exclusive,
+            false => PageLock::Shared,
+        };
+        self.hold(page, how).map(drop)
+    }
+
+    fn is_changed(&self, page: PageId) -> bool {
+        self.held.borrow().get(page) == Some(PageLock::Writing)
+    }
+
+    fn table(&self, area: Area) -> Option<Arc<TableMemory>> {
+        let found = self.areas.borrow().table(area);
+        found.or_else(|| {
+            self.check_process().ok()?;
+            self.areas_now().table(area)
+        })
     }
 
     fn held(&self, space: &'static LockSpace, object: u64) -> Option<Modes> {

@@ -14,11 +14,12 @@ use crate::error::{CallError, CommitError, DatabaseError};
 use crate::home::Home;
 use crate::nesting::is_executing;
 use crate::operation::Operation;
-use crate::shared::{HeldUnitLog, Shared};
+use crate::shared::Shared;
 use crate::sphere::SubtransactionNumber;
 use crate::strategy::ordered::Ordered;
 use crate::strategy::{Protocol, Release};
 use crate::subtransaction::{Await, Purpose, Subtransaction, Workspace};
+use crate::unit_log::UnitLog;
 use sardonyx_base::sync::atomic::{AtomicBool, Ordering};
 use sardonyx_base::sync::{Mutex, MutexGuard, thread};
 use sardonyx_lock::{Asker, Denied, Granted, Owner, Resource};
@@ -234,8 +235,8 @@ impl<'d> Transaction<'d> {
     }
 
     /// The log, in its turn.
-    pub(crate) fn unit_log(&self) -> HeldUnitLog<'_> {
-        self.database.stage()
+    pub(crate) fn unit_log(&self) -> Result<UnitLog<'_>, DatabaseError> {
+        Ok(self.database.unit_log()?)
     }
 
     /// Commits: when this returns, the transaction is on stable storage.
@@ -256,7 +257,7 @@ impl<'d> Transaction<'d> {
             self.abort_now()?;
             return Err(DatabaseError::from(error).into());
         }
-        let mut stage = database.stage();
+        let mut stage = self.database.unit_log().map_err(DatabaseError::from)?;
         let ended = self.protocol.end_of_transaction(&self, &mut stage, true);
         let (group, wrote) = match ended {
             Ok(ended) => ended,
@@ -271,10 +272,9 @@ impl<'d> Transaction<'d> {
         database.counters.add(|c| &c.committed, 1);
         let durable = match database.release {
             Release::Appended => {
-                let sealed = stage.filling.seal_if_wanted();
-                stage.let_go();
+                let let_go = stage.let_go_to_force();
                 self.release();
-                database.force_sealed(sealed, group)
+                database.force_after(let_go, group)
             }
             // What it read was durable when it was unlocked.
             Release::Durable if !wrote => {
@@ -319,7 +319,7 @@ impl<'d> Transaction<'d> {
         }
         self.release();
         self.database.counters.add(|c| &c.aborted, 1);
-        self.database.after_stage();
+        self.database.pen.hand_on();
         Ok(())
     }
 

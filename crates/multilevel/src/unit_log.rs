@@ -1,6 +1,6 @@
-//! The log stage: where subtransactions and transactions end. One thread at a time has it.
+//! The log of units: where subtransactions and transactions end, under the pen ([`sardonyx_storage::pen`]).
 //!
-//! It appends *units* to the group being filled: what the log calls a transaction, kept whole or not
+//! Who has it appends *units* to the group being filled: what the log calls a transaction, kept whole or not
 //! at all (I4). A unit carries the redo records of one or more subtransactions, their undo entries,
 //! and ends of transactions. Since all of them stand in one unit, an undo entry is durable if and only
 //! if its effect is, and nothing has to be forced before anything else.
@@ -9,7 +9,7 @@
 //! subtransactions could have run one after another, and every prefix of the log is a state that
 //! recovery can go on from: redo, then compensation of what has an undo entry.
 //!
-//! Source: paper 003, section 2.
+//! Source: DASDBS paper, section 2.
 
 pub(crate) mod reserve;
 pub(crate) mod spheres;
@@ -17,6 +17,7 @@ pub(crate) mod spheres;
 use crate::changes::Changed;
 use crate::error::DatabaseError;
 use crate::frames::Frames;
+use crate::records::memory::TableMemory;
 use crate::statistics::Counters;
 use crate::strategy::PageLog;
 use crate::undo::area::{SlotNumber, UndoArea, WriteBytes};
@@ -26,30 +27,29 @@ use crate::unit_log::reserve::{Growth, PageReserve};
 use crate::unit_log::spheres::Unwritten;
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::catalogue::{Catalogue, Write};
-use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::log::LogError;
-use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::log::record::encoded_bytes;
+use sardonyx_storage::log::room::NoRoom;
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::log::supply::Admission;
-use sardonyx_storage::log::writer::LogWriter;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+use sardonyx_storage::pen::{Appending, Held, LetGo, Pen};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// Sequence numbers are reserved in the database so many at a time.
 const SEQUENCES_RESERVED: u64 = 1 << 40;
 
-/// The stage.
+/// What the holder of the pen knows of units: of the transactions that go on, and of the areas.
 #[derive(Debug)]
-pub(crate) struct UnitLog {
+pub(crate) struct Units {
     pub frames: Arc<Frames>,
-    pub filling: OpenGroup,
     /// Nothing is appended any more.
     pub closed: bool,
-    pub commit: Arc<LogWriter>,
-    pub checkpoint: Arc<CheckpointStage>,
     pub counters: Arc<Counters>,
     pub catalogue: Catalogue,
+    /// By number.
+    pub tables: IntegerMap<u16, Arc<TableMemory>>,
     pub page_log: PageLog,
     /// The undo area's number in the catalogue.
     pub undo_number: u16,
@@ -66,29 +66,58 @@ pub(crate) struct UnitLog {
     pub scratch: Vec<u8>,
 }
 
-/// Stores bytes in pages that only the stage touches, and logs them.
+/// The log of units, in the hands of the pen's holder.
+#[derive(Debug)]
+pub(crate) struct UnitLog<'p>(Held<'p, Units>);
+
+/// Stores bytes in pages that only the pen's holder touches, and logs them.
 struct StoreAndLog<'a> {
     frames: &'a Frames,
-    builder: &'a mut GroupBuilder,
-}
-
-impl<'a> StoreAndLog<'a> {
-    fn new(frames: &'a Frames, filling: &'a mut OpenGroup) -> Self {
-        let builder = filling.builder();
-        StoreAndLog { frames, builder }
-    }
+    log: Appending<'a>,
 }
 
 impl WriteBytes for StoreAndLog<'_> {
     fn write(&mut self, page: PageId, offset: usize, bytes: &[u8]) {
-        // SAFETY: right of the stage: only pages of the undo area and of the catalogue come here.
+        // SAFETY: right of the pen: only pages of the undo area and of the catalogue come here, and
+        // those of tables that no operation can name yet.
         let place = unsafe { self.frames.bytes_mut(page, offset..offset + bytes.len()) };
         place.copy_from_slice(bytes);
-        push(self.builder, page, offset, bytes);
+        push(self.log.builder(), page, offset, bytes);
     }
 }
 
-impl UnitLog {
+impl Deref for UnitLog<'_> {
+    type Target = Units;
+
+    #[inline]
+    fn deref(&self) -> &Units {
+        &self.0
+    }
+}
+
+impl DerefMut for UnitLog<'_> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut Units {
+        &mut self.0
+    }
+}
+
+impl<'p> UnitLog<'p> {
+    /// Waits for the pen.
+    ///
+    /// # Errors
+    /// As [`Pen::take`].
+    #[inline]
+    pub fn take(pen: &'p Pen<Units>) -> Result<Self, LogError> {
+        Ok(UnitLog(pen.take()?))
+    }
+
+    /// Lets go of the pen: the caller will write, and wait for, what it appended.
+    #[inline]
+    pub fn let_go_to_force(self) -> LetGo<'p> {
+        self.0.let_go_to_force()
+    }
+
     /// Makes sure that a unit with which something ends may be appended: the log is sound and has
     /// room. What works first has asked [`UnitLog::admit_work`], which leaves a segment of the log for
     /// that (I14).
@@ -103,18 +132,43 @@ impl UnitLog {
         self.admit_as(Admission::Work)
     }
 
+    /// Makes sure that a unit of at most so many bytes of records may be appended that belongs to no
+    /// transaction, or is begun when none runs. For that a log that is still small is not made longer than
+    /// is needed; work in one has it prepared as far as ends may need.
+    pub fn admit_small(&mut self, bytes: usize, otherwise: Admission) -> Result<(), DatabaseError> {
+        let at = self.0.appending().position().lsn;
+        if !self.0.log().segments().grows(at) {
+            return self.admit_as(otherwise);
+        }
+        self.admit_as(Admission::Measured)?;
+        let limit = self.0.log().limits().transaction_bytes;
+        match self.0.appending().builder().make_room(bytes, limit) {
+            Ok(()) => Ok(()),
+            Err(NoRoom::Log(error)) => Err(error.into()),
+            Err(NoRoom::TooLarge { .. }) => self.admit_as(otherwise),
+        }
+    }
+
     #[inline]
     fn admit_as(&mut self, admission: Admission) -> Result<(), DatabaseError> {
         if self.closed {
             return Err(LogError::Closed.into());
         }
-        Ok(self.filling.admit_or_wait(admission, &self.checkpoint)?)
+        Ok(self.0.appending().admit(admission)?)
+    }
+
+    /// Makes sure that a unit of an area's growth may be appended.
+    pub fn admit_growth(&mut self, growth: Growth) -> Result<(), DatabaseError> {
+        self.admit_as(match growth {
+            Growth::OfWork => Admission::Work,
+            Growth::OfInverse(_) => Admission::Whole,
+        })
     }
 
     /// The most bytes of records that a unit may have for the changes of a subtransaction (in S1: of a
     /// transaction): half of what the log takes at once, so that what else belongs there fits.
     pub fn change_bytes_max(&self) -> usize {
-        self.commit.limits().transaction_bytes / 2
+        self.0.log().limits().transaction_bytes / 2
     }
 
     /// Whether these changes fit into a unit.
@@ -165,32 +219,46 @@ impl UnitLog {
     }
 
     pub fn writer(&mut self) -> impl WriteBytes {
-        StoreAndLog::new(&self.frames, &mut self.filling)
+        let (units, log) = self.0.split();
+        StoreAndLog {
+            frames: &units.frames,
+            log,
+        }
     }
 
     /// Ends the unit. Returns the number of the group that it is in.
     pub fn end_unit(&mut self, pages: u64, forced: bool) -> u64 {
-        if !self.filling.builder().end_transaction() {
-            return self.filling.last_group();
+        let (units, mut log) = self.0.split();
+        if !log.builder().end_transaction() {
+            return log.last_group();
         }
-        self.counters.unit(pages, forced);
-        self.filling.transaction_ended()
+        units.counters.unit(pages, forced);
+        log.transaction_ended()
+    }
+
+    /// Cuts off what was appended of the unit.
+    pub fn abort_unit(&mut self) {
+        self.0.appending().builder().abort_transaction();
     }
 
     /// Makes an area have so many pages. Whoever asks and then fails leaves it so.
     pub fn grow(&mut self, number: u16, pages: u64, growth: Growth) -> Result<(), DatabaseError> {
+        if let Some(table) = self.tables.get(&number).cloned() {
+            return self.grow_table(&table, pages, growth);
+        }
         let so_far: u64 = self.catalogue.extents_of(number).map(|e| e.pages).sum();
         if so_far >= pages {
             return Ok(());
         }
-        self.admit_as(match growth {
-            Growth::OfWork => Admission::Work,
-            Growth::OfInverse(_) => Admission::Whole,
-        })?;
         let pages_max = self.frames.pages_max();
         let usual_max = self.reserve.pages_max(pages_max, Growth::OfWork);
         let mut catalogue = self.catalogue.clone();
         let (_, writes) = catalogue.extend_within(number, pages - so_far, usual_max)?;
+        let admission = match growth {
+            Growth::OfWork => Admission::Work,
+            Growth::OfInverse(_) => Admission::Whole,
+        };
+        self.admit_small(bytes_of(&writes), admission)?;
         if catalogue.pages > self.reserve.pages_max(pages_max, growth) {
             return Err(self.reserve.full(catalogue.pages, pages_max));
         }
@@ -203,9 +271,9 @@ impl UnitLog {
 
     /// Declares an area.
     pub fn declare(&mut self, name: &str) -> Result<u16, DatabaseError> {
-        self.admit()?;
         let mut catalogue = self.catalogue.clone();
         let (number, writes) = catalogue.declare_area(name)?;
+        self.admit_small(bytes_of(&writes), Admission::Whole)?;
         self.frames.grow_to(catalogue.pages)?;
         self.catalogue = catalogue;
         self.store(&writes);
@@ -239,42 +307,46 @@ impl UnitLog {
 
     /// Appends an entry to the unit; room was made.
     fn append_entry<T: AsRef<[u8]>>(&mut self, transaction: u64, entry: &Entry<T>) {
-        let slot = match self.slots.get(&transaction) {
+        let (units, log) = self.0.split();
+        let frames = &units.frames;
+        let mut writer = StoreAndLog { frames, log };
+        let slot = match units.slots.get(&transaction) {
             Some(&slot) => slot,
             None => {
                 // The number of the slot's use. It is admitted and reserved like any other.
-                let begin = self.sequence;
-                self.sequence += 1;
-                let mut writer = StoreAndLog::new(&self.frames, &mut self.filling);
-                let slot = self.undo.acquire(begin, &mut writer);
-                self.slots.insert(transaction, slot);
+                let begin = units.sequence;
+                units.sequence += 1;
+                let slot = units.undo.acquire(begin, &mut writer);
+                units.slots.insert(transaction, slot);
                 slot
             }
         };
-        let mut writer = StoreAndLog::new(&self.frames, &mut self.filling);
-        self.undo
-            .append(slot, entry, &mut self.scratch, &mut writer);
+        units
+            .undo
+            .append(slot, entry, &mut units.scratch, &mut writer);
     }
 
     /// Appends to the unit that a transaction has ended, if the log knows it.
     fn append_end(&mut self, transaction: u64) {
-        if let Some(slot) = self.slots.remove(&transaction) {
-            let mut writer = StoreAndLog::new(&self.frames, &mut self.filling);
-            self.undo.release(slot, &mut writer);
+        let (units, log) = self.0.split();
+        if let Some(slot) = units.slots.remove(&transaction) {
+            let frames = &units.frames;
+            units.undo.release(slot, &mut StoreAndLog { frames, log });
         }
     }
 
     /// Appends the redo records of changes of pages that the caller has locked exclusively.
     fn append_changes(&mut self, changed: &[Changed]) -> u64 {
-        let builder = self.filling.builder();
+        let (units, mut log) = self.0.split();
+        let builder = log.builder();
         let mut pages = 0;
         let mut last = None;
         for Changed { page, range } in changed {
             let new = last.replace(*page) != Some(*page);
             pages += u64::from(new);
             // SAFETY: right of a reader: the caller holds the page's exclusive lock.
-            let bytes = unsafe { self.frames.page(*page) };
-            match self.page_log {
+            let bytes = unsafe { units.frames.page(*page) };
+            match units.page_log {
                 PageLog::ByteRanges => push(builder, *page, range.start, &bytes[range.clone()]),
                 PageLog::AfterImages if new => push(builder, *page, 0, bytes),
                 PageLog::AfterImages => {}
@@ -347,7 +419,7 @@ impl UnitLog {
         changed: &[Changed],
     ) -> Result<(u64, bool), DatabaseError> {
         if changed.is_empty() && !self.slots.contains_key(&transaction) {
-            return Ok((self.filling.last_group(), false));
+            return Ok((self.0.last_group(), false));
         }
         self.admit()?;
         let pages = self.append_changes(changed);
@@ -363,6 +435,12 @@ impl UnitLog {
 
 fn push(builder: &mut GroupBuilder, page: PageId, start: usize, bytes: &[u8]) {
     builder.push_write(Address(page.address().0 + start as u64), bytes);
+}
+
+/// Bytes that changes of the catalogue take in the log.
+fn bytes_of(writes: &[Write]) -> usize {
+    let bytes = writes.iter().map(|write| encoded_bytes(write.bytes.len()));
+    bytes.sum()
 }
 
 /// How many pages are among sorted changes.

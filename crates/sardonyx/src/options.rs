@@ -92,9 +92,16 @@ impl Options {
         self
     }
 
-    /// Bytes of log prepared before opening returns (default 128 MiB).
+    /// Bytes of log prepared before opening returns, rounded down to segments (default none: the log of a
+    /// new database is small and grows with use).
     pub fn log_bytes_prepared(mut self, bytes: u64) -> Self {
         self.storage.log_bytes_prepared = bytes;
+        self
+    }
+
+    /// Bytes with which the log of a new database begins (default 256 KiB); it grows from there.
+    pub fn log_bytes_first(mut self, bytes: u64) -> Self {
+        self.storage.log_bytes_first = bytes;
         self
     }
 

@@ -51,7 +51,7 @@ impl Tables {
         let opened = Engine::open(disk, options.storage)?;
         let (mut space, rebuild) = TableSpace::open_with(opened.store, workers, hash)?;
         space.set_transaction_bytes_max(limits.transaction_bytes);
-        let kernel = Kernel::start(space, opened.filling, opened.engine, shape);
+        let kernel = Kernel::start(space, opened.engine, shape);
         let procedures = Mutex::default();
         Ok(Tables {
             kernel,

@@ -19,7 +19,7 @@ pub(crate) trait Job: Send {
     /// The input stage's part: without the database.
     fn prepare(&mut self);
     /// The execution stage's part. Returns the group that must be durable before the result is told.
-    fn execute(&mut self, execution: &mut Execution) -> u64;
+    fn execute(&mut self, execution: &mut Execution<'_>) -> u64;
     /// The output stage's part: `fate` says whether that group is durable.
     fn deliver(&mut self, fate: Result<(), SerialError>);
 }
@@ -102,7 +102,7 @@ impl<P: Procedure> Job for Batch<P> {
         }
     }
 
-    fn execute(&mut self, execution: &mut Execution) -> u64 {
+    fn execute(&mut self, execution: &mut Execution<'_>) -> u64 {
         execution.run_batch(
             Self::procedure(&self.procedure),
             &self.arguments,
@@ -165,12 +165,12 @@ where
 {
     fn prepare(&mut self) {}
 
-    fn execute(&mut self, execution: &mut Execution) -> u64 {
+    fn execute(&mut self, execution: &mut Execution<'_>) -> u64 {
         let body = self.body.take().expect("executed once");
         if let Err(error) = execution.admit() {
             discard(body);
             self.outcome = Some(Err(error));
-            return execution.filling.last_group();
+            return execution.last_group();
         }
         let (ended, group) = execution.run(body);
         self.outcome = Some(ended.into_outcome());

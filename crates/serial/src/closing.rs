@@ -4,7 +4,6 @@
 
 use crate::error::SerialError;
 use crate::kernel::{Lanes, Shared};
-use crate::ticket::Acknowledger;
 use sardonyx_base::sync::thread::JoinHandle;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::supervisor::join;
@@ -26,7 +25,7 @@ impl Closing {
     /// What closed the log.
     pub fn close(mut self) -> Result<(), SerialError> {
         let drained = self.drain_pipeline();
-        let outcome = drained.and_then(|()| self.end_log());
+        let outcome = drained.and_then(|()| Ok(self.shared.pen.mark_end()?));
         match &outcome {
             Ok(()) => self.engine.record_end(),
             Err(error) => tracing::warn!(%error, "closing the database failed"),
@@ -34,16 +33,6 @@ impl Closing {
         // Its threads have ended when this returns; the lock goes with it.
         self.engine.stop();
         outcome
-    }
-
-    /// Makes everything durable, and marks the log's end with an empty group.
-    fn end_log(&self) -> Result<(), SerialError> {
-        let shared = &*self.shared;
-        shared.flush()?;
-        let mark = shared.execution.take()?.filling.seal_even_if_empty();
-        let number = mark.header().number;
-        shared.commit.write_directly(mark);
-        shared.wait(number)
     }
 
     /// Closes the queues stage by stage, each after the one before it is done.
@@ -58,9 +47,11 @@ impl Closing {
         }
         join(threads);
         // The last groups may still be filling; the output threads wait for them.
-        let handed_over = self.shared.hand_over();
+        let held = self.shared.pen.take();
+        let handed_over = held.map(|held| held.close_group());
         self.lanes.output.iter().for_each(|queue| queue.close());
         join(output_threads);
-        handed_over.map(|_| ())
+        handed_over?;
+        Ok(())
     }
 }

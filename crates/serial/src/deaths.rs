@@ -35,7 +35,7 @@ fn kernel(disk: &SimulatedDisk, shape: Shape) -> Kernel {
     };
     let opened = Engine::open(disk, options).expect("opens");
     let (space, _) = TableSpace::open(opened.store, 1).expect("no tables yet");
-    Kernel::start(space, opened.filling, opened.engine, shape)
+    Kernel::start(space, opened.engine, shape)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,9 +61,9 @@ impl Job for Killer {
     fn prepare(&mut self) {
         self.kill_in(Stage::Input);
     }
-    fn execute(&mut self, execution: &mut Execution) -> u64 {
+    fn execute(&mut self, execution: &mut Execution<'_>) -> u64 {
         self.kill_in(Stage::Execution);
-        execution.filling.last_group()
+        execution.last_group()
     }
     fn deliver(&mut self, _: Result<(), SerialError>) {
         self.kill_in(Stage::Output);
@@ -82,7 +82,7 @@ fn assert_died<T>(stage: Stage, outcome: Result<T, SerialError>) {
             let name = format!("{stage:?}-0").to_lowercase();
             let name = name.trim_end_matches("-0");
             assert!(thread.starts_with(name), "{stage:?}: {thread}");
-            let planted = message.contains("planted") || message.contains("execution stage");
+            let planted = message.contains("planted") || message.contains("the right to append");
             assert!(planted, "{message}");
         }
         other => panic!("{stage:?}: {other}"),

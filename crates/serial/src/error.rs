@@ -57,6 +57,7 @@ impl From<LogError> for SerialError {
     fn from(error: LogError) -> Self {
         match error {
             LogError::Forked => SerialError::Forked,
+            LogError::Nested => SerialError::Nested,
             error => SerialError::Log(error),
         }
     }

@@ -5,18 +5,15 @@
 //! that reads what an earlier one wrote is in the same commit group or a later one: it can only
 //! commit if the earlier one does (I8).
 //!
-//! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2.
+//! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
 use crate::error::{ProcedureError, SerialError};
 use crate::procedure::Procedure;
 use sardonyx_base::error::Error;
 use sardonyx_base::process::Process;
 use sardonyx_base::user_code::{discard, discard_all, message_of};
-use sardonyx_storage::checkpoint::CheckpointStage;
-use sardonyx_storage::log::LogError;
-use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::log::supply::Admission;
-use sardonyx_storage::log::writer::LogWriter;
+use sardonyx_storage::pen::{Appending, Held};
 use sardonyx_table::{Prefetch, TableSpace, Transaction};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,16 +22,12 @@ use std::sync::Arc;
 /// Requests whose cache misses overlap: located together, then executed one by one.
 const LOCATED_TOGETHER: usize = 64;
 
-/// What the execution stage owns: the pages, and the group being filled.
+/// The execution stage while somebody holds the pen: the tables, and the log to append to.
 #[derive(Debug)]
-pub struct Execution {
+pub(crate) struct Execution<'h> {
     process: Process,
-    /// The tables in the page store.
-    pub space: TableSpace,
-    /// The group being filled.
-    pub filling: OpenGroup,
-    commit: Arc<LogWriter>,
-    checkpoint: Arc<CheckpointStage>,
+    space: &'h mut TableSpace,
+    log: Appending<'h>,
 }
 
 /// How a closure's transaction ended.
@@ -46,38 +39,27 @@ pub(crate) enum Ended<T, E> {
     Forked,
 }
 
-impl Execution {
-    /// An execution stage on these pages.
-    pub fn new(
-        space: TableSpace,
-        filling: OpenGroup,
-        commit: Arc<LogWriter>,
-        checkpoint: Arc<CheckpointStage>,
-    ) -> Self {
+impl<'h> Execution<'h> {
+    /// For the holder of the pen.
+    #[inline]
+    pub fn of(held: &'h mut Held<'_, TableSpace>) -> Self {
+        let (space, log) = held.split();
         Execution {
-            process: commit.process(),
+            process: log.process(),
             space,
-            filling,
-            commit,
-            checkpoint,
+            log,
         }
     }
 
     /// Makes sure that a transaction may run: the log is sound and has room for what it may write.
-    #[inline]
+    #[inline(always)]
     pub fn admit(&mut self) -> Result<(), SerialError> {
-        self.process.check()?;
-        Ok(self
-            .filling
-            .admit_or_wait(Admission::Whole, &self.checkpoint)?)
+        Ok(self.log.admit(Admission::Measured)?)
     }
 
-    /// The engine's own code has panicked here: nobody knows what is half done, so nothing more is
-    /// acknowledged (I7).
-    #[cold]
-    pub(crate) fn panicked(&self) {
-        let message = "it panicked while it had the execution stage";
-        self.commit.poison(LogError::thread_died(message));
+    /// The last group with a transaction.
+    pub fn last_group(&self) -> u64 {
+        self.log.last_group()
     }
 
     /// Runs a closure as a transaction. Returns how it ended, and the number of the last group that
@@ -87,7 +69,7 @@ impl Execution {
         &mut self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> (Ended<T, E>, u64) {
-        let mut transaction = self.space.begin(self.filling.builder());
+        let mut transaction = self.space.begin(self.log.builder());
         // Whatever the closure leaves half done is undone by dropping the transaction.
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut transaction)));
         match outcome {
@@ -101,11 +83,11 @@ impl Execution {
             }
             Ok(Err(error)) => {
                 transaction.abort();
-                (Ended::Aborted(error), self.filling.last_group())
+                (Ended::Aborted(error), self.log.last_group())
             }
             Err(panic) => {
                 transaction.abort();
-                (Ended::Panicked(panic), self.filling.last_group())
+                (Ended::Panicked(panic), self.log.last_group())
             }
         }
     }
@@ -114,9 +96,9 @@ impl Execution {
     #[inline]
     fn ended(&mut self, wrote: bool) -> u64 {
         if wrote {
-            self.filling.transaction_ended()
+            self.log.transaction_ended()
         } else {
-            self.filling.last_group()
+            self.log.last_group()
         }
     }
 
@@ -138,7 +120,7 @@ impl Execution {
                 Err(ProcedureError::NotRun(error.clone()))
             });
         }
-        self.filling.last_group()
+        self.log.last_group()
     }
 
     /// Runs requests until the log refuses one; the error is why.
@@ -183,9 +165,9 @@ impl Execution {
             for what in [Prefetch::Index, Prefetch::Record] {
                 chunk
                     .iter()
-                    .for_each(|one| procedure.prefetch(what, one, &self.space));
+                    .for_each(|one| procedure.prefetch(what, one, self.space));
             }
-            let locate = |arguments| procedure.locate(arguments, &self.space);
+            let locate = |arguments| procedure.locate(arguments, self.space);
             located.extend(chunk.iter().map(locate));
         }));
         outcome.map_err(|payload| {
@@ -229,7 +211,7 @@ impl Execution {
         arguments: &P::Arguments,
         located: P::Located,
     ) -> Result<P::Output, ProcedureError<P::Error>> {
-        let mut transaction = self.space.begin(self.filling.builder());
+        let mut transaction = self.space.begin(self.log.builder());
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             procedure.execute(arguments, located, &mut transaction)
         }));

@@ -10,23 +10,19 @@ use crate::procedure::{Procedure, Registered};
 use crate::queue::Queue;
 use crate::shape::Shape;
 use crate::stages::{StageTime, StageTimes};
-use crate::ticket::{Acknowledger, BatchTicket, Ticket, owed};
-use crate::turn::{Turn, Turns};
+use crate::ticket::{BatchTicket, Ticket, owed};
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicBool, Ordering};
 use sardonyx_base::sync::thread::JoinHandle;
-use sardonyx_storage::checkpoint::CheckpointStage;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
-use sardonyx_storage::log::open_group::OpenGroup;
-use sardonyx_storage::log::seal::SealedGroup;
-use sardonyx_storage::log::writer::{GroupSource, LogWriter};
+use sardonyx_storage::log::writer::LogWriter;
+use sardonyx_storage::pen::{Held, Pen};
 use sardonyx_storage::supervisor::Supervisor;
 use sardonyx_table::{TableSpace, Transaction};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::task::{Poll, Waker};
 use std::time::Instant;
 
 /// When a call returns.
@@ -39,7 +35,7 @@ pub enum Durability {
     /// everything after it, and nothing before it.
     ///
     /// In the shapes with threads, a logging thread writes it as soon as the disk is free (with the
-    /// paper's parameters, when its group is closed). In [`Shape::Threadless`] nobody is there to do so:
+    /// TPK paper's parameters, when its group is closed). In [`Shape::Threadless`] nobody is there to do so:
     /// it is written with the next call that waits for durability, by [`Kernel::flush`], by a checkpoint,
     /// by closing or dropping the database; or by the call that leaves as much as
     /// [`DEFERRED_TRANSACTIONS_MAX`](sardonyx_storage::log::policy::DEFERRED_TRANSACTIONS_MAX) transactions
@@ -66,10 +62,9 @@ struct Open {
 }
 
 pub(crate) struct Shared {
-    pub execution: Turns,
-    pub commit: Arc<LogWriter>,
+    /// The right to append, and the tables (I8): a transaction runs while its thread holds it.
+    pub pen: Pen<TableSpace>,
     supervisor: Arc<Supervisor>,
-    checkpoint: Arc<CheckpointStage>,
     shape: Shape,
     closed: AtomicBool,
     input_time: StageTime,
@@ -85,32 +80,9 @@ pub(crate) struct Lanes {
     pub output: Vec<Arc<Queue<Executed>>>,
 }
 
-impl GroupSource for Shared {
-    fn try_seal(&self) -> Option<SealedGroup> {
-        self.execution.try_take()?.filling.try_seal()
-    }
-}
-
 impl Shared {
-    /// After letting go of the execution stage: nobody must be left waiting for a group that
-    /// everyone takes for another's business.
-    #[inline]
-    fn after_execution(&self) {
-        self.commit.after_execution(self);
-        if self.shape == Shape::Threadless {
-            self.checkpoint.pump();
-        }
-    }
-
-    /// Closes the group being filled, whatever its policy, so that nobody waits for its time or its
-    /// count. Returns the last group with a transaction.
-    pub fn hand_over(&self) -> Result<u64, SerialError> {
-        let mut execution = self.execution.take()?;
-        let group = execution.filling.last_group();
-        execution.filling.hand_over();
-        drop(execution);
-        self.after_execution();
-        Ok(group)
+    pub fn log(&self) -> &Arc<LogWriter> {
+        self.pen.log()
     }
 
     /// Executes what comes until the queue is closed: the execution stage's thread.
@@ -119,7 +91,12 @@ impl Shared {
         let mut batch = VecDeque::new();
         while queue.take_all(&mut batch) {
             for Submitted { mut job, lane } in batch.drain(..) {
-                let executed = self.supervisor.attempt(|| self.execute_in_stage(&mut *job));
+                let executed = self.supervisor.attempt(|| {
+                    let started = Instant::now();
+                    let group = self.execute(self.pen.take_inside()?, &mut *job)?;
+                    self.execution_time.add_since(started);
+                    Ok::<_, SerialError>(group)
+                });
                 // It has died; or a transaction forked, and this is the child's copy of the thread.
                 let Some(Ok(group)) = executed else {
                     return;
@@ -131,65 +108,15 @@ impl Shared {
         }
     }
 
-    fn execute_in_stage(&self, job: &mut dyn Job) -> Result<u64, SerialError> {
-        let started = Instant::now();
-        let mut execution = self.execution.take_in_stage()?;
-        let group = job.execute(&mut execution);
-        let mut execution = execution.still_ours()?;
-        if self.commit.wants_group()
-            && let Some(group) = execution.filling.seal_if_wanted()
-        {
-            self.commit.push(group);
-        }
-        drop(execution);
-        self.execution_time.add_since(started);
-        self.after_execution();
+    /// Executes a job, and sees to it that somebody writes what it appended. Returns the group to wait for.
+    fn execute<J: Job + ?Sized>(
+        &self,
+        mut held: Held<'_, TableSpace>,
+        job: &mut J,
+    ) -> Result<u64, SerialError> {
+        let group = job.execute(&mut Execution::of(&mut held));
+        held.still_ours()?.hand_on();
         Ok(group)
-    }
-
-    /// Waits until everything that has run so far is durable.
-    pub fn flush(&self) -> Result<(), SerialError> {
-        let group = self.hand_over()?;
-        self.wait(group)
-    }
-}
-
-impl Acknowledger for Shared {
-    fn is_durable(&self, group: u64) -> bool {
-        self.commit.is_durable(group)
-    }
-
-    fn check(&self) -> Result<(), SerialError> {
-        Ok(self.commit.check()?)
-    }
-
-    fn wait(&self, group: u64) -> Result<(), SerialError> {
-        self.commit.process().check()?;
-        if self.commit.is_durable(group) {
-            return Ok(());
-        }
-        self.execution.inside().check()?;
-        Ok(self.commit.wait(group, self)?)
-    }
-
-    fn poll(&self, group: u64, waker: &Waker) -> Poll<Result<(), SerialError>> {
-        self.commit.process().check().map_err(SerialError::from)?;
-        if self.commit.is_durable(group) {
-            return Poll::Ready(Ok(()));
-        }
-        self.execution.inside().check_polling()?;
-        if self.shape == Shape::Threadless {
-            // Nobody else would write it. Once more after the waker is registered: whoever holds the
-            // execution stage now wakes it when letting go.
-            loop {
-                while !self.commit.is_durable(group) && self.commit.help(self) {}
-                let outcome = self.commit.poll(group, waker);
-                if outcome.is_ready() || !self.commit.help(self) {
-                    return outcome.map_err(SerialError::from);
-                }
-            }
-        }
-        self.commit.poll(group, waker).map_err(SerialError::from)
     }
 }
 
@@ -217,7 +144,7 @@ impl Lanes {
             self.output.push(output.clone());
             let shared = shared.clone();
             threads.push(supervisor.spawn(format!("output-{n}"), move || {
-                let wait = |group| Ok(shared.commit.wait(group, &*shared)?);
+                let wait = |group| Ok(shared.log().wait(group)?);
                 output::run(&output, wait, &shared.supervisor, &shared.output_time)
             }));
         }
@@ -232,30 +159,17 @@ impl Lanes {
 
 impl Kernel {
     /// Starts the stages on an opened engine.
-    pub fn start(
-        space: TableSpace,
-        filling: OpenGroup,
-        mut engine: Engine,
-        shape: Shape,
-    ) -> Kernel {
-        let commit = engine.commit().clone();
-        let checkpoint = engine.checkpoint().clone();
-        let supervisor = engine.supervisor().clone();
-        let execution = Execution::new(space, filling, commit.clone(), checkpoint.clone());
+    pub fn start(space: TableSpace, mut engine: Engine, shape: Shape) -> Kernel {
         let shared = Arc::new(Shared {
-            execution: Turns::new(execution, supervisor.number()),
-            supervisor,
-            commit,
-            checkpoint,
+            pen: engine.pen(space),
+            supervisor: engine.supervisor().clone(),
             shape,
             closed: AtomicBool::new(false),
             input_time: StageTime::default(),
             execution_time: StageTime::default(),
             output_time: StageTime::default(),
         });
-        if shape.is_threaded() {
-            engine.start(shared.clone());
-        }
+        engine.start();
         let (mut lanes, mut threads) = (Lanes::default(), Vec::new());
         if let Shape::Pipelined {
             input_threads,
@@ -285,32 +199,22 @@ impl Kernel {
         durability: Durability,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        let shared = &*self.shared;
-        let mut execution = self.enter()?;
+        let mut held = self.take()?;
+        let mut execution = Execution::of(&mut held);
         if let Err(error) = execution.admit() {
             // The conversion is the caller's code.
-            drop(execution);
-            shared.after_execution();
+            drop(held);
             return Err(E::from(error));
         }
         let (ended, group) = execution.run(body);
-        let mut execution = execution.still_ours()?;
-        let sealed = match durability {
-            Durability::Durable => execution.filling.seal_if_wanted(),
-            Durability::Deferred => execution.filling.seal_if_overdue(),
-        };
-        drop(execution);
-        match sealed {
-            Some(sealed) => shared.commit.write_directly(sealed),
-            None => shared.commit.after_execution(shared),
-        }
+        let held = held.still_ours().map_err(SerialError::from)?;
         let fate = match durability {
-            Durability::Durable => shared.wait(group),
-            Durability::Deferred => Ok(()),
+            Durability::Durable => held.force(group).map_err(SerialError::from),
+            Durability::Deferred => {
+                held.hand_on();
+                Ok(())
+            }
         };
-        if shared.shape == Shape::Threadless {
-            shared.checkpoint.pump();
-        }
         match ended {
             Ended::Committed(value) => fate.map(|()| value).map_err(E::from),
             Ended::Aborted(error) => Err(error),
@@ -327,14 +231,10 @@ impl Kernel {
     /// # Panics
     /// With the closure's panic.
     pub fn try_read<T>(&self, body: impl FnOnce(&TableSpace) -> T) -> Result<T, SerialError> {
-        let execution = self.enter()?;
-        let outcome = catch_unwind(AssertUnwindSafe(|| body(&execution.space)));
+        let held = self.take()?;
+        let outcome = catch_unwind(AssertUnwindSafe(|| body(&held)));
         // A child that the closure made has read what its parent had.
-        if let Ok(execution) = execution.still_ours() {
-            drop(execution);
-            // Also after a panic: others may have left the group to us.
-            self.shared.after_execution();
-        }
+        drop(held.still_ours());
         Ok(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
     }
 
@@ -354,14 +254,14 @@ impl Kernel {
         if self.lanes.input.is_empty() {
             let mut job = Single::new(body, None);
             return match self.execute_here(&mut job) {
-                Ok(group) => Ticket::executed(job.into_outcome(), group, self.shared.clone()),
+                Ok(group) => Ticket::executed(job.into_outcome(), group, self.shared.log()),
                 Err(error) => self.refused(error),
             };
         }
-        if let Err(error) = self.shared.execution.inside().check() {
-            return self.refused(error);
+        if let Err(error) = self.shared.log().check_caller() {
+            return self.refused(error.into());
         }
-        let (ticket, answer) = owed(self.shared.execution.inside(), self.shared.clone());
+        let (ticket, answer) = owed(self.shared.log());
         self.enqueue(Box::new(Single::new(body, Some(answer))), 0);
         ticket
     }
@@ -377,10 +277,10 @@ impl Kernel {
         if self.lanes.input.is_empty() {
             return self.execute_batch(Batch::new(procedure.clone(), arguments, None));
         }
-        if let Err(error) = self.shared.execution.inside().check() {
-            return self.refused(error);
+        if let Err(error) = self.shared.log().check_caller() {
+            return self.refused(error.into());
         }
-        let (ticket, answer) = owed(self.shared.execution.inside(), self.shared.clone());
+        let (ticket, answer) = owed(self.shared.log());
         let batch = Batch::new(procedure.clone(), arguments, Some(answer));
         self.enqueue(Box::new(batch), lane);
         ticket
@@ -395,35 +295,22 @@ impl Kernel {
         match self.execute_here(&mut batch) {
             Ok(group) => {
                 self.shared.execution_time.add_since(started);
-                Ticket::executed(Ok(batch.into_outcomes()), group, self.shared.clone())
+                Ticket::executed(Ok(batch.into_outcomes()), group, self.shared.log())
             }
             Err(error) => self.refused(error),
         }
     }
 
-    /// Executes on the caller's thread, and sees to it that somebody writes what was filled.
+    /// Executes on the caller's thread.
     fn execute_here(&self, job: &mut impl Job) -> Result<u64, SerialError> {
-        let shared = &*self.shared;
-        let mut execution = self.enter()?;
-        let group = job.execute(&mut execution);
-        let mut execution = execution.still_ours()?;
-        let sealed = match shared.shape.is_threaded() {
-            true => execution.filling.seal_if_wanted(),
-            false => execution.filling.seal_if_overdue(),
-        };
-        drop(execution);
-        if let Some(sealed) = sealed {
-            shared.commit.push(sealed);
-        }
-        shared.after_execution();
-        Ok(group)
+        self.shared.execute(self.take()?, job)
     }
 
-    fn enter(&self) -> Result<Turn<'_>, SerialError> {
-        let turn = self.shared.execution.take()?;
-        // With the turn: after the log's end was marked nothing may be appended.
+    fn take(&self) -> Result<Held<'_, TableSpace>, SerialError> {
+        let held = self.shared.pen.take()?;
+        // With the pen: after the log's end was marked nothing may be appended.
         self.check_open()?;
-        Ok(turn)
+        Ok(held)
     }
 
     /// Whether calls are answered.
@@ -431,7 +318,7 @@ impl Kernel {
     /// # Errors
     /// [`SerialError::Forked`], [`SerialError::Closed`].
     pub fn check(&self) -> Result<(), SerialError> {
-        self.shared.commit.process().check()?;
+        self.shared.log().process().check()?;
         self.check_open()
     }
 
@@ -444,7 +331,7 @@ impl Kernel {
     }
 
     fn refused<T>(&self, error: SerialError) -> Ticket<T> {
-        Ticket::executed(Err(error), 0, self.shared.clone())
+        Ticket::refused(error, self.shared.log())
     }
 
     /// What is refused because the stage has gone answers that when it is dropped.
@@ -461,7 +348,7 @@ impl Kernel {
     /// Waits until everything that has run so far is durable.
     pub fn flush(&self) -> Result<(), SerialError> {
         self.check()?;
-        self.shared.flush()
+        Ok(self.shared.pen.flush()?)
     }
 
     /// Takes a checkpoint of everything that is durable now, and waits for it.
@@ -471,7 +358,8 @@ impl Kernel {
         if open.is_none() {
             return Err(SerialError::Closed);
         }
-        Ok(self.shared.checkpoint.take(self.shared.commit.durable())?)
+        let pen = &self.shared.pen;
+        Ok(pen.checkpoint().take(pen.log().durable())?)
     }
 
     /// The storage below.
@@ -484,9 +372,9 @@ impl Kernel {
         StageTimes {
             input: self.shared.input_time.total(),
             execution: self.shared.execution_time.total(),
-            logging: self.shared.commit.statistics().write_time,
+            logging: self.shared.log().statistics().write_time,
             output: self.shared.output_time.total(),
-            checkpoint: self.shared.checkpoint.busy_time(),
+            checkpoint: self.shared.pen.checkpoint().busy_time(),
         }
     }
 
@@ -500,8 +388,8 @@ impl Kernel {
     /// ended, and can be opened again after that (if another thread is closing it, that goes on).
     /// [`SerialError::Forked`] in a child, where nothing is done.
     pub fn close(&self) -> Result<(), SerialError> {
-        self.shared.commit.process().check()?;
-        let inside = self.shared.execution.inside().check().is_err();
+        self.shared.log().process().check()?;
+        let inside = self.shared.log().check_caller().is_err();
         let mut open = match inside {
             // Whoever has it may wait for this thread.
             true => self.open.try_lock().ok_or(SerialError::Nested)?,
@@ -525,7 +413,7 @@ impl Kernel {
 impl Drop for Kernel {
     /// Closes cleanly if nobody did, as [`Kernel::close`], which tells of errors.
     fn drop(&mut self) {
-        if self.shared.commit.process().is_current() {
+        if self.shared.log().process().is_current() {
             // It was told where it was found.
             let _ = self.close();
             return;

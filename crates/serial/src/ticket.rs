@@ -8,10 +8,11 @@
 //! are dropped, cloned and woken without a lock held, and on the engine's threads their panics are caught.
 
 use crate::error::SerialError;
-use crate::turn::Inside;
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::{Condvar, Mutex};
 use sardonyx_base::user_code::{discard, wake};
+use sardonyx_storage::log::writer::LogWriter;
+use sardonyx_storage::ticket::Claim;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -36,7 +37,7 @@ struct State<T> {
 }
 
 /// A ticket that is to be answered, and the answer that is owed.
-pub(crate) fn owed<T>(inside: &Arc<Inside>, log: Arc<dyn Acknowledger>) -> (Ticket<T>, Answer<T>) {
+pub(crate) fn owed<T>(log: &Arc<LogWriter>) -> (Ticket<T>, Answer<T>) {
     let state = State {
         outcome: None,
         done: false,
@@ -51,16 +52,16 @@ pub(crate) fn owed<T>(inside: &Arc<Inside>, log: Arc<dyn Acknowledger>) -> (Tick
     let receiver = Receiver(delivery.clone());
     let answer = Answer {
         delivery: Some(delivery),
-        log,
+        log: log.clone(),
     };
-    (Ticket(Source::Piped(receiver, inside.clone())), answer)
+    (Ticket(Source::Piped(receiver, log.clone())), answer)
 }
 
 /// The answer that is owed to a ticket. If it is dropped, it says what closed the log, or that the
 /// database was closed.
 pub(crate) struct Answer<T> {
     delivery: Option<Arc<Delivery<T>>>,
-    log: Arc<dyn Acknowledger>,
+    log: Arc<LogWriter>,
 }
 
 impl<T> Answer<T> {
@@ -73,7 +74,8 @@ impl<T> Answer<T> {
 impl<T> Drop for Answer<T> {
     fn drop(&mut self) {
         if let Some(delivery) = self.delivery.take() {
-            let error = self.log.check().err().unwrap_or(SerialError::Closed);
+            let closed = self.log.check().err();
+            let error = closed.map_or(SerialError::Closed, SerialError::from);
             discard(delivery.deliver(Err(error)));
         }
     }
@@ -109,11 +111,11 @@ impl<T> Receiver<T> {
         !self.0.process.is_current() || self.0.state.lock().done
     }
 
-    fn wait(&self, inside: &Inside) -> Result<T, SerialError> {
+    fn wait(&self, log: &LogWriter) -> Result<T, SerialError> {
         self.0.process.check()?;
         let mut state = self.0.state.lock();
         if !state.done {
-            inside.check()?;
+            log.check_caller()?;
         }
         while !state.done {
             self.0.delivered.wait(&mut state);
@@ -121,7 +123,7 @@ impl<T> Receiver<T> {
         state.outcome.take().expect("a ticket is used once")
     }
 
-    fn poll(&self, inside: &Inside, waker: &Waker) -> Poll<Result<T, SerialError>> {
+    fn poll(&self, log: &LogWriter, waker: &Waker) -> Poll<Result<T, SerialError>> {
         self.0.process.check().map_err(SerialError::from)?;
         let mut new = None;
         loop {
@@ -131,8 +133,8 @@ impl<T> Receiver<T> {
                 drop(state);
                 return Poll::Ready(outcome.expect("a ticket is not polled after it was ready"));
             }
-            if let Err(error) = inside.check_polling() {
-                return Poll::Ready(Err(error));
+            if let Err(error) = log.check_polling_caller() {
+                return Poll::Ready(Err(error.into()));
             }
             if state.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
                 return Poll::Pending;
@@ -164,23 +166,14 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-/// Says whether a group is durable; what a ticket asks when there is no output stage.
-pub(crate) trait Acknowledger: Send + Sync {
-    fn is_durable(&self, group: u64) -> bool;
-    fn check(&self) -> Result<(), SerialError>;
-    fn wait(&self, group: u64) -> Result<(), SerialError>;
-    fn poll(&self, group: u64, waker: &Waker) -> Poll<Result<(), SerialError>>;
-}
-
 enum Source<T> {
     /// Executed; becomes durable with a group.
     Executed {
         outcome: Option<Result<T, SerialError>>,
-        group: u64,
-        log: Arc<dyn Acknowledger>,
+        claim: Claim<LogWriter>,
     },
     /// On its way through the pipeline.
-    Piped(Receiver<T>, Arc<Inside>),
+    Piped(Receiver<T>, Arc<LogWriter>),
 }
 
 /// The result of one transaction, once it is durable.
@@ -193,19 +186,26 @@ impl<T> Ticket<T> {
     pub(crate) fn executed(
         outcome: Result<T, SerialError>,
         group: u64,
-        log: Arc<dyn Acknowledger>,
+        log: &Arc<LogWriter>,
     ) -> Self {
         Ticket(Source::Executed {
             outcome: Some(outcome),
-            group,
-            log,
+            claim: Claim::new(log.clone(), Some(group)),
+        })
+    }
+
+    /// It did not run.
+    pub(crate) fn refused(error: SerialError, log: &Arc<LogWriter>) -> Self {
+        Ticket(Source::Executed {
+            outcome: Some(Err(error)),
+            claim: Claim::new(log.clone(), None),
         })
     }
 
     /// Whether the result is there and durable, or has failed; does not wait.
     pub fn is_done(&self) -> bool {
         match &self.0 {
-            Source::Executed { group, log, .. } => log.is_durable(*group) || log.check().is_err(),
+            Source::Executed { claim, .. } => claim.is_settled(),
             Source::Piped(receiver, _) => receiver.is_done(),
         }
     }
@@ -219,15 +219,11 @@ impl<T> Ticket<T> {
     /// forked child [`SerialError::Forked`], whatever the parent is told.
     pub fn wait(self) -> Result<T, SerialError> {
         match self.0 {
-            Source::Executed {
-                mut outcome,
-                group,
-                log,
-            } => {
-                log.wait(group)?;
+            Source::Executed { mut outcome, claim } => {
+                claim.wait()?;
                 outcome.take().expect("a ticket is used once")
             }
-            Source::Piped(receiver, inside) => receiver.wait(&inside),
+            Source::Piped(receiver, log) => receiver.wait(&log),
         }
     }
 }
@@ -244,20 +240,16 @@ impl<T> Future for Ticket<T> {
     /// If polled again after it was ready.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match &mut self.0 {
-            Source::Executed {
-                outcome,
-                group,
-                log,
-            } => match log.poll(*group, context.waker()) {
+            Source::Executed { outcome, claim } => match claim.poll(context.waker()) {
                 Poll::Pending => Poll::Pending,
-                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error.into())),
                 Poll::Ready(Ok(())) => Poll::Ready(
                     outcome
                         .take()
                         .expect("a ticket is not polled after it was ready"),
                 ),
             },
-            Source::Piped(receiver, inside) => receiver.poll(inside, context.waker()),
+            Source::Piped(receiver, log) => receiver.poll(log, context.waker()),
         }
     }
 }

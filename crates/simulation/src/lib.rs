@@ -2,7 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod chart;
 pub mod experiment;
 pub mod figures;
 pub mod kernel;

@@ -1,8 +1,8 @@
 //! What one replication measured.
 //!
-//! All of it concerns the time after the warm-up. Figures "per transaction" are per transaction that
-//! completed in that time. [`Measurement::rows`] gives the same as a flat list, which is what tables,
-//! CSV and the intervals over replications are made of.
+//! All of it concerns the time after the warm-up. Figures "per transaction" are per transaction
+//! that completed in that time. [`Measurement::rows`] gives the same as a flat list, which is what
+//! tables, CSV and the intervals over replications are made of.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +23,8 @@ pub struct Measurement {
     pub composition: Composition,
     /// Every kind of server.
     pub servers: Vec<Station>,
-    /// Mean utilisation of the processors as arithmetic gives it from the parameters and from how often
-    /// things happened: beside what the servers measured, a check of the model.
+    /// Mean utilisation of the processors as arithmetic gives it from the parameters and from how
+    /// often things happened: beside what the servers measured, a check of the model.
     pub cpu_by_arithmetic: f64,
     /// Mean utilisation of each node's processors, from 0 to 1, in the order of the nodes.
     pub cpu_of_nodes: Vec<f64>,
@@ -53,9 +53,9 @@ pub struct Response {
     pub p99: f64,
     /// Longest.
     pub max: f64,
-    /// Mean of an artificial transaction with the workload's mean number of accesses: the mean response
-    /// time per access, times the mean number of accesses (paper 001, section 4.6). The same as `mean`
-    /// if all transactions have as many.
+    /// Mean of an artificial transaction with the workload's mean number of accesses: the mean
+    /// response time per access, times the mean number of accesses (GEM paper, section 4.6). The
+    /// same as `mean` if all transactions have as many.
     pub normalised: f64,
 }
 
@@ -101,8 +101,8 @@ pub struct Station {
     pub max_queue: u64,
     /// Mean wait in milliseconds.
     pub wait_milliseconds: f64,
-    /// Whether Little's law holds to the picosecond at each of the queues: the level integrated over
-    /// time, and the customers' times added up.
+    /// Whether Little's law holds to the picosecond at each of the queues: the level integrated
+    /// over time, and the customers' times added up.
     pub little_holds: bool,
 }
 
@@ -111,8 +111,8 @@ pub struct Station {
 pub struct PartitionFigures {
     /// Its name.
     pub name: String,
-    /// Page accesses per transaction; several accesses of one transaction to one page, one after the
-    /// other, count once.
+    /// Page accesses per transaction; several accesses of one transaction to one page, one after
+    /// the other, count once.
     pub accesses: f64,
     /// Share of them that found the current version in the node's buffer.
     pub hit_ratio: f64,
@@ -173,8 +173,8 @@ pub struct Little {
 }
 
 impl Little {
-    /// How far the two sides are apart, as a share of the first. What remains is the edge: those in the
-    /// system when measuring began or ended.
+    /// How far the two sides are apart, as a share of the first. What remains is the edge: those in
+    /// the system when measuring began or ended.
     pub fn error(&self) -> f64 {
         if self.population == 0.0 {
             return 0.0;
@@ -197,7 +197,8 @@ pub struct Row {
 }
 
 impl Measurement {
-    /// All figures as a flat list: the same names in the same order in every replication of a point.
+    /// All figures as a flat list: the same names in the same order in every replication of a
+    /// point.
     pub fn rows(&self) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut row = |section, name: &str, unit, value| {

@@ -2,6 +2,8 @@
 
 use crate::measurement::{Measurement, Row};
 use crate::parameters::Parameters;
+use crate::statistics::Interval;
+use sardonyx_results::Estimate;
 use serde::Serialize;
 
 /// The replications of one point, and their summary.
@@ -42,7 +44,7 @@ impl Outcome {
         );
         let rows: Vec<Vec<Row>> = replications.iter().map(Measurement::rows).collect();
         let summary = rows[0].iter().enumerate().map(|(at, row)| {
-            let interval = crate::statistics::Interval::of(rows.iter().map(|rows| rows[at].value));
+            let interval = Interval::of(rows.iter().map(|rows| rows[at].value));
             Summary {
                 section: row.section,
                 name: row.name.clone(),
@@ -56,6 +58,12 @@ impl Outcome {
             summary: summary.collect(),
             replications,
         }
+    }
+
+    /// What `read` finds in each replication: mean and 95% interval.
+    pub fn estimate(&self, read: impl Fn(&Measurement) -> f64) -> Estimate {
+        let interval = Interval::of(self.replications.iter().map(read));
+        Estimate::new(interval.mean, interval.half_width)
     }
 
     /// One figure, by its section and name.

@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_paper_s_processors_are_busy_five_eighths_of_the_time() {
-        // Paper 001, section 4.1: 100 TPS of 250,000 instructions on 4 processors of 10 MIPS.
+        // The GEM paper, section 4.1: 100 TPS of 250,000 instructions on 4 processors of 10 MIPS.
         let node = Equilibrium::m_m_c(100.0, 0.025, 4).unwrap();
         close(node.utilisation, 0.625);
     }

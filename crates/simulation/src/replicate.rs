@@ -1,11 +1,11 @@
 //! Independent replications of many points, on all cores, until their intervals are narrow enough.
 //!
-//! A point is one setting of the parameters: one dot of a figure of paper 001. Each replication of
-//! it runs with its own seed. A point is done at the first count of replications at which the 95%
-//! interval of its figure is narrow enough. That count is decided on the replications in the order
-//! of their numbers, never in the order in which threads happened to finish them: so the result
-//! does not depend on threads or timing (invariant I11). What ran beyond the decided count, in the
-//! hope that it would be needed, is thrown away.
+//! A point is one setting of the parameters: one dot of a figure of the GEM paper. Each replication
+//! of it runs with its own seed. A point is done at the first count of replications at which the
+//! 95% interval of its figure is narrow enough. That count is decided on the replications in the
+//! order of their numbers, never in the order in which threads happened to finish them: so the
+//! result does not depend on threads or timing (invariant I11). What ran beyond the decided count,
+//! in the hope that it would be needed, is thrown away.
 //!
 //! Nobody knows how long a replication takes, so nothing is dealt out in advance: every thread
 //! takes the next replication from one shared plan whenever it has none.

@@ -1,7 +1,7 @@
-//! The arrival rate at which the processors reach a given utilisation (paper 001, Figure 4.6).
+//! The arrival rate at which the processors reach a given utilisation (GEM paper, Figure 4.6).
 //!
 //! How many transactions a system can process is limited by its processors, once there are enough
-//! disks; the paper compares the rates at a utilisation of 80%. Utilisation grows almost in
+//! disks; the GEM paper compares the rates at a utilisation of 80%. Utilisation grows almost in
 //! proportion to the rate, so that a line through the two nearest rates tried (or, after the first,
 //! through the origin) finds it in two or three runs. Several searches advance in lock step: each
 //! round's points are simulated together, on all cores.
@@ -338,7 +338,7 @@ fn slope(below: &Tried, above: &Tried) -> f64 {
 pub fn cpu_utilisation(outcome: &Outcome) -> Estimate {
     let parameters = &outcome.parameters;
     let offered = f64::from(parameters.nodes) * parameters.arrival.rate_per_node;
-    Estimate::over(outcome, |replication| {
+    outcome.estimate(|replication| {
         let mut servers = replication.servers.iter();
         let cpu = servers.find(|station| station.name == "cpu");
         let measured = cpu.map_or(0.0, |cpu| cpu.utilisation);

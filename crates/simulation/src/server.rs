@@ -1,13 +1,13 @@
 //! Stations: equal servers with one queue, first come first served.
 //!
-//! Every device of paper 001 (section 3.3: processors, disks, controllers, GEM) is a station. A
+//! Every device of the GEM paper (section 3.3: processors, disks, controllers, GEM) is a station. A
 //! process either asks for service of a known length ([`Server::serve`]) or takes one server and
 //! keeps it while it does other things ([`Server::acquire`]): the processor that stays busy during
 //! a synchronous GEM access. Both stand in the same queue.
 //!
 //! A server that becomes free goes to the first of the queue at once, in the same instant, so that
-//! nobody overtakes. Whoever is dropped half-way, waiting or being served, leaves the station as if it had
-//! never come back.
+//! nobody overtakes. Whoever is dropped half-way, waiting or being served, leaves the station as if
+//! it had never come back.
 
 mod customers;
 mod station;

@@ -9,12 +9,12 @@
 //! Every point is read like any other parameters, so that what is wrong is said with key, value and
 //! allowed range before anything is simulated.
 
-use crate::chart::{Axis, Chart, HeatMap, Mark, Panel, Series};
 use crate::figures::Estimate;
 use crate::outcome::Outcome;
 use crate::parameters::Parameters;
 use crate::parameters::read::{Layers, ParameterError};
 use crate::report::field;
+use sardonyx_results::chart::{Axis, Chart, HeatMap, Mark, Panel, Series};
 use std::fmt::Write;
 
 /// Values of one parameter at most.

@@ -1,5 +1,5 @@
-//! The model against arithmetic: what a transaction takes when nothing is left to chance, and what must
-//! hold in every run.
+//! The model against arithmetic: what a transaction takes when nothing is left to chance, and what
+//! must hold in every run.
 
 use sardonyx_simulation::load::Load;
 use sardonyx_simulation::measurement::Measurement;
@@ -148,8 +148,8 @@ fn reads_from_a_cache_save_the_disk() {
 fn a_synchronous_replacement_waits_for_the_write() {
     let settings = ["node.replacement_writes=synchronous", "node.buffer_pages=8"];
     let found = alone(&settings);
-    // An earlier transaction's account is replaced: its entry is read and replaced, it is written, its
-    // entry is read and replaced again.
+    // An earlier transaction's account is replaced: its entry is read and replaced, it is written,
+    // its entry is read and replaced again.
     let write = IO + DISK + 4.0 * 0.002;
     close(
         found.response.mean,
@@ -212,8 +212,8 @@ fn a_remote_lock_is_a_request_a_grant_and_a_release_with_the_pages() {
 
     let noforce = two_nodes(&["coupling=loose", "update=noforce", "node.buffer_pages=1000"]);
     let locks = &noforce.locks;
-    // Each release returns the pages that were modified; a grant brings the branch's page if this node
-    // has not the newest version.
+    // Each release returns the pages that were modified; a grant brings the branch's page if this
+    // node has not the newest version.
     let brought = noforce.partitions[2].from_nodes;
     close(locks.long_messages, releases + brought);
     close(locks.short_messages, 2.0 * locks.remote - brought);
@@ -361,7 +361,7 @@ fn i11_the_same_seed_gives_the_same_figures_and_another_gives_others() {
     }
 }
 
-/// Paper 001, section 4.1: 100 TPS of 250,000 instructions on four processors of 10 MIPS.
+/// The GEM paper, section 4.1: 100 TPS of 250,000 instructions on four processors of 10 MIPS.
 #[test]
 fn the_processors_are_used_to_62_5_percent_for_the_path_length_alone() {
     let settings = [

@@ -1,4 +1,4 @@
-//! Simulated queues against those that can be solved on paper (paper 001's stations, section 3.3).
+//! Simulated queues against those that can be solved on paper (GEM paper's stations, section 3.3).
 //!
 //! Each figure must lie within the 95% interval over thirty replications, and the intervals must be
 //! narrow enough that a wrong queue would not fit. The seeds are fixed, so a run always gives the
@@ -116,7 +116,8 @@ fn replications(queue: Queue, seed: u64, count: u32) -> Vec<ServerStatistics> {
     points.remove(0)
 }
 
-/// Compares every figure with the closed form, and the exact and the classical form of Little's law.
+/// Compares every figure with the closed form, and the exact and the classical form of Little's
+/// law.
 fn check(queue: Queue, seed: u64, expected: Equilibrium) {
     let runs = replications(queue, seed, REPLICATIONS);
     let figures: [(&str, f64, Figure); 5] = [

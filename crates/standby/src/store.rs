@@ -8,6 +8,7 @@ use bytes::Bytes;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::{LogEnd, OpenError, StandbyEngine, create_database};
 use sardonyx_storage::log::LogPosition;
+use sardonyx_storage::log::segment::FIRST_BYTES;
 use sardonyx_storage::manifest::Manifest;
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ impl Store {
     ) -> Result<Store, StandbyError> {
         let manifest = hello.manifest().ok_or(Refusal::Manifest)?;
         check_limits(&manifest, options)?;
-        create_database(disk, &manifest)?;
+        create_database(disk, &manifest, FIRST_BYTES)?;
         Self::open(disk, options)
     }
 

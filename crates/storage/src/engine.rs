@@ -3,7 +3,8 @@
 //! There is one opening (`opening`): the lock, the manifest, recovery, the incarnation, what is recorded.
 //! Behind every log works the same (`background`): the supply of segments, and the checkpoints. Who appends
 //! to the log is what differs:
-//! - the process that opened the database: [`Engine::open`], with group commit ([`LogWriter`]);
+//! - the process that opened the database: [`Engine::open`], with group commit ([`LogWriter`]), and with
+//!   the right to append ([`Engine::pen`]);
 //! - all processes that have it open: [`open_first`] and [`join`]. Whoever waits first writes for all, with
 //!   its [`crate::log::LogLeader`]; an [`Election`] says which process drives the work ([`Driver`]);
 //! - a primary elsewhere, whose groups are received: [`StandbyEngine`].
@@ -29,10 +30,11 @@ pub use standby::{AppendError, BATCH_GROUPS_MAX, LogEnd, StandbyEngine};
 
 use crate::checkpoint::{CheckpointPlace, CheckpointStage, ShippedLog};
 use crate::disk::{Disk, DiskLock};
-use crate::log::open_group::OpenGroup;
+use crate::drive::Drive;
 use crate::log::seal::Sequencer;
-use crate::log::writer::{GroupSource, LogWriter};
+use crate::log::writer::LogWriter;
 use crate::manifest::Manifest;
+use crate::pen::Pen;
 use crate::recovery::RecoveryReport;
 use crate::store::PageStore;
 use crate::supervisor::{Supervisor, Threads};
@@ -51,8 +53,6 @@ pub struct Opened {
     pub engine: Engine,
     /// The pages, recovered: DB.
     pub store: PageStore,
-    /// The group being filled.
-    pub filling: OpenGroup,
     /// What recovery did.
     pub report: RecoveryReport,
 }
@@ -98,16 +98,14 @@ impl Engine {
         let commit = Arc::new(LogWriter::new(
             background.segments.clone(),
             background.supply.clone(),
-            end,
+            Sequencer::new(layout, manifest.incarnation, end),
             options.policy,
             options.limits,
             background.feeds.clone(),
-            options.threaded,
+            Drive::by_threads(options.threaded),
         ));
-        let sequencer = Sequencer::new(layout, manifest.incarnation, end);
-        let filling = OpenGroup::new(sequencer, commit.clone());
         let (told, waiters) = (commit.clone(), background.stage.clone());
-        let supervisor = Supervisor::new(move |error| {
+        let supervisor = Supervisor::numbered(commit.engine(), move |error| {
             waiters.give_up(&error);
             told.poison(error);
         });
@@ -125,18 +123,20 @@ impl Engine {
         Ok(Opened {
             engine,
             store,
-            filling,
             report,
         })
     }
 
     /// Starts the logging, preparing and checkpointing threads, or the one that carries the log to
-    /// the standby. `source` is the execution stage.
-    pub fn start(&mut self, source: Arc<dyn GroupSource>) {
+    /// the standby; none, if the callers drive.
+    pub fn start(&mut self) {
+        if !self.commit.drive().has_threads() {
+            return;
+        }
         for n in 0..self.options.limits.depth {
-            let (commit, source) = (self.commit.clone(), source.clone());
-            let body = move || commit.run(&*source);
-            self.threads.spawn(format!("logging-{n}"), body);
+            let commit = self.commit.clone();
+            self.threads
+                .spawn(format!("logging-{n}"), move || commit.run());
         }
         self.background.start(&mut self.threads);
         self.checkpoint()
@@ -159,6 +159,11 @@ impl Engine {
     /// Group commit.
     pub fn commit(&self) -> &Arc<LogWriter> {
         &self.commit
+    }
+
+    /// The right to append to the log, for an appender of this state.
+    pub fn pen<A>(&self, appender: A) -> Pen<A> {
+        Pen::new(self.commit.clone(), self.checkpoint().clone(), appender)
     }
 
     /// The checkpointing stage.

@@ -36,11 +36,13 @@ impl RoomError for LogError {
             LogError::Disk(error) => error.kind(),
             LogError::MissingSegment { .. }
             | LogError::SegmentLength { .. }
+            | LogError::SegmentCut { .. }
             | LogError::ForeignSegment { .. }
             | LogError::Corrupt { .. }
             | LogError::Inconsistent { .. } => Error::Damaged,
             LogError::Poisoned { .. } | LogError::ThreadDied { .. } => Error::Poisoned,
             LogError::Full { .. } => Error::Full,
+            LogError::Nested => Error::Nested,
             LogError::Closed => Error::Closed,
             LogError::Forked => Error::Forked,
         }

@@ -6,9 +6,25 @@
 //!
 //! Source: Li & Naughton, *Multiprocessor Main Memory Transaction Processing*, section 2.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
+
 pub mod catalogue;
 pub mod checkpoint;
 pub mod disk;
+pub mod drive;
 pub mod engine;
 pub mod engine_view;
 #[cfg(test)]
@@ -19,10 +35,12 @@ mod kinds;
 pub mod log;
 pub mod manifest;
 pub mod page;
+pub mod pen;
 mod position;
 pub mod prefetch;
 pub mod recovery;
 pub mod reserve;
 pub mod store;
 pub mod supervisor;
+pub mod ticket;
 pub mod verify;

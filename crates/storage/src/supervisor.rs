@@ -30,6 +30,12 @@ thread_local! {
 pub struct SupervisorNumber(u64);
 
 impl SupervisorNumber {
+    /// A number for a supervisor to be ([`Supervisor::numbered`]).
+    pub fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        SupervisorNumber(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
     /// Whether the calling thread is one of this supervisor's. In a model all threads are one and cannot
     /// be told apart.
     #[inline]
@@ -47,9 +53,16 @@ pub struct Supervisor {
 impl Supervisor {
     /// `died` is called with a [`LogError::ThreadDied`] when a thread has died, on that thread.
     pub fn new(died: impl Fn(LogError) + Send + Sync + 'static) -> Arc<Supervisor> {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self::numbered(SupervisorNumber::next(), died)
+    }
+
+    /// As [`Supervisor::new`], of a number that others know already.
+    pub fn numbered(
+        number: SupervisorNumber,
+        died: impl Fn(LogError) + Send + Sync + 'static,
+    ) -> Arc<Supervisor> {
         Arc::new(Supervisor {
-            number: SupervisorNumber(NEXT.fetch_add(1, Ordering::Relaxed)),
+            number,
             died: Box::new(died),
         })
     }

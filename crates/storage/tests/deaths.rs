@@ -4,16 +4,15 @@
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{Engine, StorageOptions};
 use sardonyx_storage::log::LogError;
-use sardonyx_storage::log::open_group::OpenGroup;
-use sardonyx_storage::log::policy::GroupLimits;
-use sardonyx_storage::log::seal::SealedGroup;
+use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::log::supply::Admission;
-use sardonyx_storage::log::writer::GroupSource;
 use sardonyx_storage::page::{Address, PAGE_SIZE};
+use sardonyx_storage::pen::Pen;
 use sardonyx_storage::supervisor::Supervisor;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 fn options() -> StorageOptions {
     StorageOptions {
@@ -29,73 +28,67 @@ fn options() -> StorageOptions {
             buffers: 4,
         },
         workers: 1,
+        // So that nobody but a logging thread closes a group, and at once.
+        policy: GroupPolicy::Fixed {
+            transactions: 100,
+            time: Duration::ZERO,
+        },
         ..StorageOptions::default()
     }
 }
 
-/// Kills the logging thread that asks it for a group.
-struct Deadly;
-
-impl GroupSource for Deadly {
-    fn try_seal(&self) -> Option<SealedGroup> {
-        panic!("a planted death");
+/// Appends a transaction of so many records, told to the log or not. Returns its group.
+fn change(pen: &Pen<()>, records: usize, told: bool) -> u64 {
+    let mut held = pen.take().expect("free");
+    let mut appending = held.appending();
+    for _ in 0..records {
+        let page = Address(PAGE_SIZE as u64);
+        appending.builder().push_write(page, &[1; PAGE_SIZE]);
     }
-}
-
-/// Has nothing to be written.
-struct Nobody;
-
-impl GroupSource for Nobody {
-    fn try_seal(&self) -> Option<SealedGroup> {
-        None
+    assert!(appending.builder().end_transaction());
+    match told {
+        true => appending.transaction_ended(),
+        false => appending.last_group(),
     }
 }
 
 #[test]
 fn i7_a_dead_logging_thread_poisons_the_log_and_wakes_who_waits() {
     let disk: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(1, Faults::default()));
-    let opened = Engine::open(disk.clone(), options()).expect("opens");
-    let (mut engine, mut filling) = (opened.engine, opened.filling);
-    let commit = engine.commit().clone();
-    engine.start(Arc::new(Deadly));
-    let change = |filling: &mut OpenGroup| {
-        let page = Address(PAGE_SIZE as u64);
-        filling.builder().push_write(page, &[1; 8]);
-        assert!(filling.builder().end_transaction());
-        filling.transaction_ended()
-    };
-    // One group is handed over; having written it, the logging thread asks for the next.
-    change(&mut filling);
-    let handed_over = filling.seal().expect("it has a transaction");
-    let group = change(&mut filling);
+    let mut engine = Engine::open(disk.clone(), options()).expect("opens").engine;
+    let (commit, pen) = (engine.commit().clone(), engine.pen(()));
+    // A group that the log cannot take, as nobody appends one: the first to seal it panics, with the pen
+    // in its hand and a place at the disk.
+    change(&pen, 1, true);
+    let group = change(&pen, 20, false);
     let awaited = commit.poll(group, Waker::noop());
     assert!(matches!(awaited, Poll::Pending));
     let waiting = {
         let commit = commit.clone();
-        std::thread::spawn(move || commit.wait(group, &Nobody))
+        std::thread::spawn(move || commit.wait(group))
     };
-    commit.push(handed_over);
+    engine.start();
     let told = waiting.join().expect("no panic").unwrap_err();
     let LogError::ThreadDied { thread, message } = &told else {
         panic!("{told:?}")
     };
     assert!(thread.starts_with("logging-"), "{thread}");
-    assert_eq!(&**message, "a planted death");
+    assert_eq!(&**message, "a group fits into a segment");
     assert!(told.to_string().contains("reopen the database"), "{told}");
     assert!(matches!(
         commit.poll(group, Waker::noop()),
         Poll::Ready(Err(_))
     ));
-    assert!(
-        filling
-            .admit_or_wait(Admission::Whole, engine.checkpoint())
-            .is_err()
-    );
+    let mut held = pen.take().expect("nobody has it");
+    assert!(held.appending().admit(Admission::Whole).is_err());
+    drop(held);
     assert!(engine.checkpoint().take(commit.durable()).is_err());
     // Nobody waits for the buffers that died with it.
     for _ in 0..20 {
-        commit.push(filling.seal_even_if_empty());
+        change(&pen, 1, true);
+        pen.take().expect("nobody has it").close_group();
     }
+    assert!(pen.flush().is_err() && pen.mark_end().is_err());
     engine.stop();
     drop(engine);
     Engine::open(disk, options()).expect("the lock is free");

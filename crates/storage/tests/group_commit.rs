@@ -1,21 +1,23 @@
 //! Group commit with real threads on a real disk, and what a failed write does (I1, I7, I10).
 //!
-//! The execution stage is a mutex around the group being filled: what every way of running
-//! transactions has in common. Threads race freely; what is asserted holds for every order.
+//! Clients append with the pen, as every way of running transactions does. Threads race freely; what is
+//! asserted holds for every order.
 
 use sardonyx_base::sync::futex::Mutex;
+use sardonyx_storage::checkpoint::{CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock, RealDisk};
+use sardonyx_storage::drive::Drive;
 use sardonyx_storage::log::follow::Feed;
-use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::record::{Body, Records};
-use sardonyx_storage::log::seal::{SealedGroup, Sequencer};
+use sardonyx_storage::log::seal::Sequencer;
 use sardonyx_storage::log::segment::Segments;
 use sardonyx_storage::log::supply::{Admission, FreesLog, SegmentSupply};
-use sardonyx_storage::log::writer::{GroupSource, LogWriter};
+use sardonyx_storage::log::writer::LogWriter;
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::page::Address;
+use sardonyx_storage::pen::Pen;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -27,7 +29,7 @@ const LAYOUT: LogLayout = LogLayout {
 };
 
 struct Stage {
-    filling: Mutex<OpenGroup>,
+    pen: Pen<()>,
     commit: Arc<LogWriter>,
 }
 
@@ -40,12 +42,6 @@ impl FreesLog for NoCheckpoints {
     }
     fn obstacle(&self) -> Option<Arc<str>> {
         None
-    }
-}
-
-impl GroupSource for Stage {
-    fn try_seal(&self) -> Option<SealedGroup> {
-        self.filling.try_lock()?.try_seal()
     }
 }
 
@@ -67,46 +63,46 @@ impl Stage {
             buffers: 5,
         };
         let start = LogPosition::START;
-        let commit = Arc::new(LogWriter::new(
-            segments, room, start, policy, limits, feeds, threaded,
-        ));
-        let filling = OpenGroup::new(Sequencer::new(LAYOUT, 1, start), commit.clone());
+        // Nobody takes checkpoints, so a full log stays full.
+        let interval = CheckpointInterval {
+            bytes: u64::MAX,
+            transactions: u64::MAX,
+        };
+        let checkpoint = CheckpointStage::new(vec![], vec![], room.clone(), interval, threaded);
+        let sequencer = Sequencer::new(LAYOUT, 1, start);
+        let drive = Drive::by_threads(threaded);
+        let commit = LogWriter::new(segments, room, sequencer, policy, limits, feeds, drive);
+        let commit = Arc::new(commit);
         Arc::new(Stage {
-            filling: Mutex::new(filling),
+            pen: Pen::new(commit.clone(), Arc::new(checkpoint), ()),
             commit,
         })
     }
 
     /// One transaction that writes its number, and the wait for it.
     fn commit_one(&self, number: u64) -> Result<(), LogError> {
-        let group = {
-            let mut filling = self.filling.lock();
-            while let Err(refusal) = filling.admit() {
-                match refusal {
-                    sardonyx_storage::log::open_group::Refusal::NoRoom(_) => {
-                        filling.hand_over();
-                        let (whole, at) = (Admission::Whole, filling.next());
-                        let room = self.commit.room();
-                        room.wait_for_room(whole, at, &NoCheckpoints, || Ok(()))?;
-                    }
-                    sardonyx_storage::log::open_group::Refusal::Log(error) => return Err(error),
-                }
-            }
-            filling
-                .builder()
-                .push_write(Address(0), &number.to_le_bytes());
-            assert!(filling.builder().end_transaction());
-            filling.transaction_ended()
-        };
-        self.commit.after_execution(self);
-        self.commit.wait(group, self)
+        let mut held = self.pen.take()?;
+        held.appending().admit(Admission::Whole)?;
+        let mut appending = held.appending();
+        appending
+            .builder()
+            .push_write(Address(0), &number.to_le_bytes());
+        assert!(appending.builder().end_transaction());
+        let group = appending.transaction_ended();
+        // Each way of letting go must lead there.
+        match number % 3 {
+            0 => return held.force(group),
+            1 => held.hand_on(),
+            _ => drop(held),
+        }
+        self.pen.wait(group)
     }
 
     /// Runs logging and preparing threads while `body` runs.
     fn with_threads<T>(self: &Arc<Self>, body: impl FnOnce() -> T) -> T {
         std::thread::scope(|scope| {
             for _ in 0..2 {
-                scope.spawn(|| self.commit.run(&**self));
+                scope.spawn(|| self.commit.run());
             }
             scope.spawn(|| self.commit.room().run(&NoCheckpoints));
             let outcome = body();

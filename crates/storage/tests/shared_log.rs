@@ -201,7 +201,7 @@ fn disk() -> (tempfile::TempDir, Arc<dyn Disk>) {
 }
 
 #[test]
-fn i9_processes_commit_and_hand_custody_on_and_the_database_opens_alone_and_shared() {
+fn i9_processes_commit_and_hand_the_driving_on_and_the_database_opens_alone_and_shared() {
     const ROUNDS: u64 = 60;
     let (_directory, disk) = disk();
     let (first, driver, _) = Process::first(&disk);
@@ -254,7 +254,7 @@ fn i9_processes_commit_and_hand_custody_on_and_the_database_opens_alone_and_shar
 }
 
 #[test]
-fn what_nobody_waits_for_is_made_durable_by_the_custodian() {
+fn what_nobody_waits_for_is_made_durable_by_the_driver() {
     let (_directory, disk) = disk();
     let (process, driver, _) = Process::first(&disk);
     let election = process.candidate(Some(driver));
@@ -268,7 +268,7 @@ fn what_nobody_waits_for_is_made_durable_by_the_custodian() {
 }
 
 #[test]
-fn i6_custody_that_another_had_meanwhile_is_recovered_anew() {
+fn i6_what_another_drove_meanwhile_is_recovered_anew() {
     let (_directory, disk) = disk();
     let (first, driver, _) = Process::first(&disk);
     let memory = first.memory.clone();
@@ -305,7 +305,7 @@ impl SharedMemory for Deadly {
 }
 
 #[test]
-fn i9_a_custodian_that_panics_has_failed_and_another_process_takes_over() {
+fn i9_a_driver_that_panics_has_failed_and_another_process_takes_over() {
     let (_directory, disk) = disk();
     let (first, driver, _) = Process::first(&disk);
     let (manifest, deadly) = (first.manifest.clone(), Arc::new(Deadly(first.clone())));

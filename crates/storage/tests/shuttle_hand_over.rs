@@ -1,4 +1,4 @@
-//! Models of the commit hand-over under Shuttle: filling → sealed → several groups in flight →
+//! Models of the commit hand-over under Shuttle: the pen → sealed → several groups in flight →
 //! acknowledged in order, with the feed to a consumer, the buffer pool, the room for more log, and
 //! a log that is poisoned meanwhile (I1, I7, I10). A lost wake-up shows as a deadlock.
 //!
@@ -9,17 +9,19 @@
 
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::thread::{self, JoinHandle};
+use sardonyx_storage::checkpoint::{CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::drive::Drive;
 use sardonyx_storage::log::follow::Feed;
-use sardonyx_storage::log::open_group::{OpenGroup, Refusal};
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::log::reader::LogReader;
-use sardonyx_storage::log::seal::{SealedGroup, Sequencer};
+use sardonyx_storage::log::seal::Sequencer;
 use sardonyx_storage::log::segment::Segments;
 use sardonyx_storage::log::supply::{Admission, FreesLog, SegmentSupply};
-use sardonyx_storage::log::writer::{GroupSource, LogWriter};
+use sardonyx_storage::log::writer::LogWriter;
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_storage::page::Address;
+use sardonyx_storage::pen::Pen;
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -29,18 +31,20 @@ const LAYOUT: LogLayout = LogLayout {
     segment_bytes: 32 << 10,
 };
 
-/// The execution stage of every way of running transactions: a mutex around the group being filled.
+/// What every way of running transactions has: the pen, with a count of transactions under it.
 struct Stage {
-    filling: Mutex<OpenGroup>,
+    pen: Pen<u64>,
     commit: Arc<LogWriter>,
     feed: Arc<Feed>,
     disk: SimulatedDisk,
 }
 
-impl GroupSource for Stage {
-    fn try_seal(&self) -> Option<SealedGroup> {
-        self.filling.try_lock()?.try_seal()
-    }
+/// How a transaction's thread lets go of the pen.
+#[derive(Clone, Copy)]
+enum Parting {
+    PutAway,
+    HandOn,
+    Force,
 }
 
 #[derive(Clone, Copy)]
@@ -101,63 +105,63 @@ impl Stage {
         };
         let start = LogPosition::START;
         let feed = Arc::new(Feed::default());
+        // The log is freed by the test's consumer.
+        let interval = CheckpointInterval {
+            bytes: u64::MAX,
+            transactions: u64::MAX,
+        };
+        let checkpoint =
+            CheckpointStage::new(vec![], vec![], room.clone(), interval, scenario.threaded);
         let commit = Arc::new(LogWriter::new(
             segments,
             room,
-            start,
+            Sequencer::new(LAYOUT, 1, start),
             GroupPolicy::Adaptive,
             limits,
             vec![feed.clone()],
-            scenario.threaded,
+            Drive::by_threads(scenario.threaded),
         ));
-        let filling = OpenGroup::new(Sequencer::new(LAYOUT, 1, start), commit.clone());
         Arc::new(Stage {
-            filling: Mutex::new(filling),
+            pen: Pen::new(commit.clone(), Arc::new(checkpoint), 0),
             commit,
             feed,
             disk: simulated,
         })
     }
 
-    fn wait_for_room(&self, at: LogPosition) -> Result<(), LogError> {
-        let room = self.commit.room();
-        room.wait_for_room(Admission::Whole, at, &Consumer, || Ok(()))
-    }
-
-    /// Runs one transaction. Returns its group.
-    fn execute(&self) -> Result<u64, LogError> {
-        let group = {
-            let mut filling = self.filling.lock();
-            while let Err(refusal) = filling.admit() {
-                match refusal {
-                    Refusal::NoRoom(_) => {
-                        filling.hand_over();
-                        self.wait_for_room(filling.next())?;
-                    }
-                    Refusal::Log(error) => return Err(error),
-                }
-            }
-            filling.builder().push_write(Address(0), &[1; 8]);
-            assert!(filling.builder().end_transaction());
-            filling.transaction_ended()
-        };
-        self.commit.after_execution(self);
+    /// Runs one transaction of so many records, and lets go of the pen. Returns its group, which is durable
+    /// if it was forced.
+    fn execute(&self, records: usize, parting: Parting) -> Result<u64, LogError> {
+        let mut held = self.pen.take()?;
+        held.appending().admit(Admission::Whole)?;
+        let (count, mut appending) = held.split();
+        *count += 1;
+        for _ in 0..records {
+            appending.builder().push_write(Address(0), &[1; 4096]);
+        }
+        appending.builder().push_write(Address(0), &[1; 8]);
+        assert!(appending.builder().end_transaction());
+        let group = appending.transaction_ended();
+        match parting {
+            Parting::PutAway => drop(held),
+            Parting::HandOn => held.hand_on(),
+            Parting::Force => held.force(group)?,
+        }
         Ok(group)
     }
 
     /// One transaction, and the wait for it. When it is told durable, its group and all earlier
     /// ones must be in the log (I1).
-    fn commit_one(&self) -> Result<(), LogError> {
-        let group = self.execute()?;
-        self.commit.wait(group, self)?;
+    fn commit_one(&self, parting: Parting) -> Result<(), LogError> {
+        let group = self.execute(0, parting)?;
+        self.pen.wait(group)?;
         assert!(self.groups_in_log() >= group, "told too early: {group}");
         Ok(())
     }
 
-    /// Takes the execution stage without running anything, as a reader does.
+    /// Takes the pen without appending anything, as a reader does.
     fn read(&self) {
-        drop(self.filling.lock());
-        self.commit.after_execution(self);
+        drop(self.pen.take());
     }
 
     fn groups_in_log(&self) -> u64 {
@@ -201,7 +205,7 @@ impl Stage {
         let mut threads = Vec::new();
         if threaded {
             for _ in 0..self.commit.limits().depth {
-                threads.push(self.start(|stage| stage.commit.run(stage)));
+                threads.push(self.start(|stage| stage.commit.run()));
             }
             threads.push(self.start(|stage| stage.commit.room().run(&Consumer)));
         }
@@ -232,13 +236,19 @@ fn explore(body: impl Fn() + Send + Sync + Clone + 'static) {
 }
 
 fn clients_and_a_reader(scenario: Scenario) {
+    for parting in [Parting::PutAway, Parting::HandOn, Parting::Force] {
+        clients_that_let_go_and_a_reader(scenario, parting);
+    }
+}
+
+fn clients_that_let_go_and_a_reader(scenario: Scenario, parting: Parting) {
     explore(move || {
         let stage = Stage::new(scenario);
         let mut clients: Vec<_> = (0..2)
             .map(|_| {
-                stage.start(|stage| {
+                stage.start(move |stage| {
                     for _ in 0..2 {
-                        stage.commit_one().expect("durable");
+                        stage.commit_one(parting).expect("durable");
                     }
                 })
             })
@@ -249,6 +259,7 @@ fn clients_and_a_reader(scenario: Scenario) {
         }));
         stage.run(scenario.threaded, clients);
         assert_eq!(stage.commit.statistics().transactions, 4);
+        assert_eq!(*stage.pen.take().expect("nobody has it"), 4, "I8");
     });
 }
 
@@ -286,7 +297,7 @@ fn shuttle_i1_a_task_is_woken() {
         let clients = (0..2)
             .map(|_| {
                 stage.start(|stage| {
-                    let group = stage.execute().expect("room");
+                    let group = stage.execute(0, Parting::HandOn).expect("room");
                     shuttle::future::block_on(std::future::poll_fn(|context| {
                         stage.commit.poll(group, context.waker())
                     }))
@@ -307,26 +318,8 @@ fn large_transactions(scenario: Scenario, count: usize, told: fn(Result<(), LogE
             .map(|_| {
                 stage.start(move |stage| {
                     for _ in 0..count {
-                        let filled = {
-                            let mut filling = stage.filling.lock();
-                            match filling.admit() {
-                                Ok(()) => {
-                                    for _ in 0..3 {
-                                        filling.builder().push_write(Address(0), &[1; 4096]);
-                                    }
-                                    filling.builder().end_transaction();
-                                    Ok(filling.transaction_ended())
-                                }
-                                Err(Refusal::Log(error)) => Err(error),
-                                Err(Refusal::NoRoom(_)) => {
-                                    filling.hand_over();
-                                    told(stage.wait_for_room(filling.next()));
-                                    continue;
-                                }
-                            }
-                        };
-                        stage.commit.after_execution(stage);
-                        told(filled.and_then(|group| stage.commit.wait(group, stage)));
+                        let filled = stage.execute(3, Parting::HandOn);
+                        told(filled.and_then(|group| stage.pen.wait(group)));
                     }
                 })
             })
@@ -381,8 +374,10 @@ fn poisoned(scenario: Scenario) {
                 let acknowledged = acknowledged.clone();
                 stage.start(move |stage| {
                     for _ in 0..3 {
-                        let Ok(group) = stage.execute() else { return };
-                        match stage.commit.wait(group, stage) {
+                        let Ok(group) = stage.execute(0, Parting::HandOn) else {
+                            return;
+                        };
+                        match stage.pen.wait(group) {
                             Ok(()) => {
                                 let mut last = acknowledged.lock();
                                 *last = group.max(*last);

@@ -3,19 +3,17 @@
 
 use sardonyx_base::sync::futex::{Condvar, Mutex};
 use sardonyx_storage::checkpoint::{
-    CheckpointError, CheckpointPlace, CheckpointStage, Image, RemoteCheckpointer, RemoteError,
-    RemoteProgress, ShippedLog,
+    CheckpointError, CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress,
+    ShippedLog,
 };
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{Engine, OpenError, StorageOptions};
-use sardonyx_storage::log::open_group::OpenGroup;
 use sardonyx_storage::log::policy::GroupLimits;
-use sardonyx_storage::log::seal::SealedGroup;
 use sardonyx_storage::log::supply::Admission;
-use sardonyx_storage::log::writer::{GroupSource, LogWriter};
 use sardonyx_storage::log::{LogError, LogPosition};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::Address;
+use sardonyx_storage::pen::Pen;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -65,32 +63,22 @@ impl ByHand {
 }
 
 struct Stage {
-    filling: Mutex<OpenGroup>,
-    commit: Arc<LogWriter>,
-    checkpoint: Arc<CheckpointStage>,
-}
-
-impl GroupSource for Stage {
-    fn try_seal(&self) -> Option<SealedGroup> {
-        self.filling.try_lock()?.seal()
-    }
+    pen: Pen<()>,
 }
 
 impl Stage {
     /// A transaction in a group of its own.
     fn commit_one(&self, number: u64) -> Result<LogPosition, LogError> {
-        let group = {
-            let mut filling = self.filling.lock();
-            filling.admit_or_wait(Admission::Whole, &self.checkpoint)?;
-            filling
-                .builder()
-                .push_write(Address(0), &number.to_le_bytes());
-            assert!(filling.builder().end_transaction());
-            filling.transaction_ended()
-        };
-        self.commit.after_execution(self);
-        self.commit.wait(group, self)?;
-        Ok(self.commit.durable())
+        let mut held = self.pen.take()?;
+        held.appending().admit(Admission::Whole)?;
+        let mut appending = held.appending();
+        appending
+            .builder()
+            .push_write(Address(0), &number.to_le_bytes());
+        assert!(appending.builder().end_transaction());
+        let group = appending.transaction_ended();
+        held.force(group)?;
+        Ok(self.pen.log().durable())
     }
 
     fn commit_until_full(&self) -> LogError {
@@ -126,15 +114,10 @@ fn open(disk: &SimulatedDisk) -> Result<World, OpenError> {
     };
     let opened = Engine::open(Arc::new(disk.clone()), options)?;
     let mut engine = opened.engine;
-    let commit = engine.commit().clone();
-    let filling = Mutex::new(opened.filling);
-    let checkpoint = engine.checkpoint().clone();
     let stage = Arc::new(Stage {
-        filling,
-        commit,
-        checkpoint,
+        pen: engine.pen(()),
     });
-    engine.start(stage.clone());
+    engine.start();
     Ok(World {
         standby,
         engine,

@@ -2,6 +2,7 @@
 
 use sardonyx_base::error::{Error, Kind, RoomError};
 use sardonyx_storage::catalogue::CatalogueError;
+use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
 
 /// A failed operation on a table or journal.
@@ -49,6 +50,10 @@ pub enum TableError {
         /// The limit.
         limit: usize,
     },
+    /// The log has no room for the transaction's redo records, or has failed. The operation did nothing;
+    /// abort.
+    #[error(transparent)]
+    Log(#[from] LogError),
     /// The catalogue is damaged, says otherwise, or has no room.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
@@ -78,6 +83,7 @@ impl RoomError for TableError {
             | TableError::UnknownHandle { .. } => Error::Refused,
             TableError::TransactionTooLarge { .. } => Error::Limit,
             TableError::Catalogue(error) => error.kind(),
+            TableError::Log(error) => error.kind(),
             TableError::Store(error) => error.kind(),
             TableError::DamagedTable { .. } => Error::Damaged,
         }
@@ -86,6 +92,7 @@ impl RoomError for TableError {
     fn into_error(self) -> Error {
         match self {
             TableError::Catalogue(error) => error.into(),
+            TableError::Log(error) => error.into(),
             error => error.kind()(error.into()),
         }
     }

@@ -68,6 +68,12 @@ impl PageLayout {
         (Address(word), 1 << (slot % 64))
     }
 
+    /// Whether a slot of a page has a record, given the page's bytes.
+    #[inline]
+    pub fn is_occupied(&self, page: &[u8], slot: usize) -> bool {
+        word_at(page, self.bitmap_offset + slot / 64 * 8) >> (slot % 64) & 1 == 1
+    }
+
     /// The slots of a page that have records, given the page's bytes; a word of the bitmap at a
     /// time.
     #[inline]

@@ -8,7 +8,22 @@
 //! - [`TableSpace`]: all of it on one page store;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
-//! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
+//! Source: TPK paper, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
+
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
 
 mod build;
 mod error;
@@ -24,7 +39,7 @@ mod undo;
 
 pub use error::TableError;
 pub use hash::KeyHash;
-pub use rebuild::RebuildReport;
+pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
-pub use space::{Prefetch, TableSpace, View};
+pub use space::{Prefetch, TableSpace, View, definition_of_table};
 pub use transaction::Transaction;

@@ -8,9 +8,10 @@ use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::layout::{PageLayout, word_at};
 use crate::table::{Fresh, TableState, page_bytes};
-use sardonyx_storage::catalogue::Catalogue;
+use sardonyx_storage::catalogue::{Catalogue, Definition};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// How many pages ahead of the one that is looked at the bitmaps are asked for.
@@ -45,12 +46,7 @@ pub(crate) fn rebuild(
             continue;
         };
         state.extents.extend(catalogue.extents_of(number as u16));
-        let damaged = |at: Address, reason| TableError::DamagedTable {
-            table: definition.name.clone(),
-            page: at.page().0,
-            offset: at.offset_in_page(),
-            reason,
-        };
+        let damaged = |at, reason| damaged(definition, at, reason);
         let records = find_places(bytes, number as u16, &mut state)
             .map_err(|Damage { at, reason }| damaged(at, reason))?;
         state.index = build_index(bytes, &state, records, workers)
@@ -62,6 +58,64 @@ pub(crate) fn rebuild(
     }
     report.time = started.elapsed();
     Ok((tables, report))
+}
+
+fn damaged(definition: &Definition, at: Address, reason: &'static str) -> TableError {
+    TableError::DamagedTable {
+        table: definition.name.clone(),
+        page: at.page().0,
+        offset: at.offset_in_page(),
+        reason,
+    }
+}
+
+/// What stands in a table's pages, for a way of running transactions that has an index of its own.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    /// How records lie in a page.
+    pub layout: PageLayout,
+    /// Where the key stands in a record.
+    pub key: Range<usize>,
+    /// How many of its pages, from the first on, have been used.
+    pub pages_used: u64,
+    /// Those of them that have a free place, in order.
+    pub with_room: Vec<PageId>,
+}
+
+/// Reads a table's pages and calls `index` with each record's address and key, which answers whether
+/// the key is new. `None` for journals and areas.
+///
+/// # Errors
+/// [`TableError::DamagedTable`] if the pages are not sound, or a key is not new.
+pub fn read_contents(
+    bytes: &[u8],
+    catalogue: &Catalogue,
+    number: u16,
+    mut index: impl FnMut(Address, &[u8]) -> bool,
+) -> Result<Option<Contents>, TableError> {
+    let definition = &catalogue.definitions[usize::from(number)];
+    // Its hash is not used.
+    let Some(mut state) = TableState::new(definition, KeyHash::from_seed(0))? else {
+        return Ok(None);
+    };
+    state.extents.extend(catalogue.extents_of(number));
+    find_places(bytes, number, &mut state)
+        .map_err(|Damage { at, reason }| damaged(definition, at, reason))?;
+    let key = state.key_place();
+    for address in state.records(bytes) {
+        if !index(address, key.of(bytes, address)) {
+            let reason = "a second record with the same key";
+            return Err(damaged(definition, address, reason));
+        }
+    }
+    let mut with_room: Vec<_> = state.free.iter().rev().map(|place| place.page()).collect();
+    with_room.dedup();
+    Ok(Some(Contents {
+        layout: state.layout,
+        key: state.key_offset..state.key_offset + state.key_bytes,
+        pages_used: state.used_runs().map(|run| run.end - run.start).sum(),
+        with_room,
+    }))
 }
 
 /// What is wrong with a table's pages.

@@ -230,7 +230,7 @@ impl TableSpace {
 }
 
 /// The definition that a record type declares.
-pub(crate) fn definition_of_table<R: Record>() -> Definition {
+pub fn definition_of_table<R: Record>() -> Definition {
     let kind = Kind::Table {
         key_offset: R::KEY_OFFSET,
         key_bytes: size_of::<R::Key>(),

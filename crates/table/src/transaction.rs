@@ -4,7 +4,7 @@
 //! Dropping it without commit aborts, so a panic in user code that unwinds through it undoes it
 //! (I8). An operation that fails has done nothing; the transaction may go on or be aborted.
 //!
-//! Source: Li & Naughton, section 2, "Transaction Execution" and Figure 2.
+//! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
 use crate::error::TableError;
 use crate::layout::{PageLayout, word_at};
@@ -15,6 +15,7 @@ use crate::undo::{Step, undo_step};
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
 use sardonyx_storage::log::record::encoded_bytes;
+use sardonyx_storage::log::room::NoRoom;
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::Address;
 use std::fmt::Write;
@@ -107,8 +108,8 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// Changes a record in place. Only the words that differ afterwards are logged. Returns false if
-    /// there is no such record.
+    /// Changes a record in place. Only the words that differ afterwards are logged. Returns false
+    /// if there is no such record.
     ///
     /// # Errors
     /// [`Error::Refused`] if the key was changed, or the handle is another database's; [`Error::Limit`]
@@ -307,8 +308,8 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    /// Every change of bytes: keeps the before-image, stores, logs. Inlined, so that for a field its
-    /// length is known at compile time.
+    /// Every change of bytes: keeps the before-image, stores, logs. Inlined, so that for a field
+    /// its length is known at compile time.
     #[inline(always)]
     fn write(&mut self, address: Address, bytes: &[u8]) {
         let place = &mut self.space.store.bytes_mut()[address.0 as usize..][..bytes.len()];
@@ -346,14 +347,22 @@ impl<'a> Transaction<'a> {
     }
 
     #[inline]
-    fn check_room(&self, more: usize) -> Result<(), TableError> {
-        let bytes = self.log.transaction_bytes() + more;
-        let limit = self.space.transaction_bytes_max;
-        if bytes <= limit {
-            Ok(())
-        } else {
-            Err(TableError::TransactionTooLarge { bytes, limit })
+    fn check_room(&mut self, more: usize) -> Result<(), TableError> {
+        match self.log.has_room(more) {
+            true => Ok(()),
+            false => self.make_room(more),
         }
+    }
+
+    #[cold]
+    fn make_room(&mut self, more: usize) -> Result<(), TableError> {
+        let limit = self.space.transaction_bytes_max;
+        self.log
+            .make_room(more, limit)
+            .map_err(|error| match error {
+                NoRoom::TooLarge { bytes } => TableError::TransactionTooLarge { bytes, limit },
+                NoRoom::Log(error) => TableError::Log(error),
+            })
     }
 
     fn check_handle<R: Record>(&self, table: Table<R>) -> Result<(), TableError> {

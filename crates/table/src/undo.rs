@@ -3,7 +3,7 @@
 //!
 //! The arena is kept from transaction to transaction, so that nothing is allocated on the hot path.
 //!
-//! Source: Li & Naughton, Figure 2 ("copy all records to be modified, for use in case of abort").
+//! Source: TPK paper, Figure 2 ("copy all records to be modified, for use in case of abort").
 
 use crate::space::TableSpace;
 use crate::table::{Fresh, TableState, insert_into_index, remove_from_index};

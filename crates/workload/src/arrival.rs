@@ -1,6 +1,6 @@
 //! When transactions arrive: the times between arrivals, of several processes with a given rate.
 //!
-//! Paper 001 drives its model with an open Poisson stream; the other processes are more regular
+//! The GEM paper drives its model with an open Poisson stream; the other processes are more regular
 //! (deterministic, Erlang) or burstier (hyperexponential, on-off), so that one can see how much of
 //! a response time comes from the arrivals alone. Each has exactly the mean rate asked for.
 //!

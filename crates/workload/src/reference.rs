@@ -1,5 +1,5 @@
 //! What a transaction is to a page-level model: its type, and the pages that it references in
-//! order, each with its access mode (paper 001, section 3.1).
+//! order, each with its access mode (GEM paper, section 3.1).
 //!
 //! A database is a set of partitions, a partition a sequence of pages. A page is named by both
 //! numbers, which fit together into 48 bits, so that a table of pages can be keyed by one word.

@@ -39,6 +39,7 @@
 
 #![forbid(unsafe_op_in_unsafe_fn)]
 
+pub mod command;
 mod lmdb;
 pub mod ordered_index;
 mod peer;
@@ -51,8 +52,8 @@ mod table;
 pub mod tree_inserts;
 
 pub use peer::{Engine, Failure, OpenBank, Peer, PeerError};
-pub use run::{Cell, Options, PeerReport, Report, run};
-pub use table::table;
+pub use run::{Cell, Figures, Options, PeerReport, run};
+pub use table::findings;
 
 /// All engines, in the order in which they run.
 pub fn registry() -> Vec<Engine> {

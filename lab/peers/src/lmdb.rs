@@ -20,6 +20,17 @@ type Table = Database<'static, U64<NativeEndian>, Bytes, IntegerComparator>;
 const NAMES: [&str; 4] = ["account", "teller", "branch", "history"];
 const MAP_BYTES: usize = 64 << 30;
 
+/// Opens an environment with room for so many named databases, in a directory that was made for one
+/// run alone.
+pub(crate) fn environment(directory: &Path, databases: u32) -> Result<Env, Failure> {
+    let mut options = EnvOpenOptions::new();
+    options.map_size(MAP_BYTES).max_dbs(databases);
+    // SAFETY: the directory was made for this run alone; only LMDB itself, in this process or in
+    // workers of the run that it coordinates, changes the mapped file, and the flags are the
+    // defaults.
+    Ok(unsafe { options.open(directory)? })
+}
+
 pub(crate) struct Lmdb {
     environment: Env,
     /// Accounts, tellers, branches.
@@ -39,11 +50,7 @@ impl Peer for Lmdb {
     }
 
     fn open(directory: &Path, scale: Scale) -> Result<Self, Failure> {
-        let mut options = EnvOpenOptions::new();
-        options.map_size(MAP_BYTES).max_dbs(NAMES.len() as u32);
-        // SAFETY: the directory was made for this bank alone; no other process and nothing else in
-        // this one changes the mapped file, and the flags are the defaults.
-        let environment = unsafe { options.open(directory)? };
+        let environment = environment(directory, NAMES.len() as u32)?;
         let [account, teller, branch, history] = open_tables(&environment)?;
         let mut bank = Lmdb {
             environment,

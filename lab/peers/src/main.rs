@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{bail, ensure};
-use clap::{Parser, ValueEnum};
+use anyhow::ensure;
+use clap::Parser;
 use sardonyx_lab::debit_credit::requests::Scale;
-use sardonyx_lab::floor::Face;
-use sardonyx_peers::{Engine, Options, registry, run, table};
+use sardonyx_peers::command::{Faces, chosen};
+use sardonyx_peers::{Options, findings, registry, run};
 
 /// Runs the same debit-credit on other people's engines, every group synced.
 #[derive(Parser)]
@@ -29,8 +29,8 @@ struct Arguments {
     #[arg(long, value_delimiter = ',')]
     engines: Vec<String>,
     /// Whether a thread of the lowest priority keeps a core busy, so that the disk answers fast.
-    #[arg(long, value_enum, default_value_t = FaceChoice::Busy)]
-    face: FaceChoice,
+    #[arg(long, value_enum, default_value_t = Faces::Busy)]
+    face: Faces,
     /// Where the requests come from; the same seed draws the same.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -42,13 +42,6 @@ struct Arguments {
     json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum FaceChoice {
-    Idle,
-    Busy,
-    Both,
-}
-
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let seconds = arguments.seconds;
@@ -56,15 +49,9 @@ fn main() -> anyhow::Result<()> {
         (0.0..=3_600.0).contains(&seconds),
         "--seconds {seconds}: choose 0 to 3600"
     );
-    let faces: &[Face] = match arguments.face {
-        FaceChoice::Idle => &[Face::Idle],
-        FaceChoice::Busy => &[Face::Busy],
-        FaceChoice::Both => &[Face::Idle, Face::Busy],
-    };
-    let mut reports = Vec::new();
-    for &face in faces {
+    arguments.face.print(arguments.json, |face| {
         let options = Options {
-            engines: chosen(&arguments.engines)?,
+            engines: chosen(registry(), |engine| engine.name, &arguments.engines)?,
             scale: Scale::of_accounts(arguments.accounts)?,
             groups: arguments.groups.clone(),
             time: Duration::from_secs_f64(seconds),
@@ -76,36 +63,6 @@ fn main() -> anyhow::Result<()> {
             seed: arguments.seed,
         };
         let report = run(&options, |what| eprintln!("{face}: {what}"))?;
-        if !arguments.json {
-            println!("{}", table(&report, arguments.sweep));
-        }
-        reports.push(report);
-    }
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&reports)?);
-    }
-    Ok(())
-}
-
-/// The engines with the given names, whatever their case.
-fn chosen(names: &[String]) -> anyhow::Result<Vec<Engine>> {
-    let engines = registry();
-    for name in names {
-        if !engines
-            .iter()
-            .any(|engine| engine.name.eq_ignore_ascii_case(name))
-        {
-            let known: Vec<_> = engines.iter().map(|engine| engine.name).collect();
-            bail!("--engines {name}: choose among {}", known.join(", "));
-        }
-    }
-    let named = |engine: &Engine| {
-        names
-            .iter()
-            .any(|name| engine.name.eq_ignore_ascii_case(name))
-    };
-    Ok(engines
-        .into_iter()
-        .filter(|engine| names.is_empty() || named(engine))
-        .collect())
+        Ok(findings(&report, arguments.sweep)?)
+    })
 }

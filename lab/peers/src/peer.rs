@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
+use sardonyx_lab::ExperimentError;
 use sardonyx_lab::debit_credit::model::Sums;
 use sardonyx_lab::debit_credit::requests::{DebitCreditError, Request, Scale};
-use sardonyx_lab::floor::FloorError;
 
-/// What an engine says went wrong, in its own words.
-pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub use sardonyx_lab::Failure;
 
 /// A bank in some engine.
 pub trait Peer {
@@ -122,7 +121,7 @@ pub enum PeerError {
     /// The scale is not possible.
     #[error(transparent)]
     Scale(#[from] DebitCreditError),
-    /// The bare writes could not be measured.
+    /// The conditions of the run could not be made or measured.
     #[error(transparent)]
-    Floor(#[from] FloorError),
+    Conditions(#[from] ExperimentError),
 }

@@ -23,6 +23,11 @@ const TABLES: [TableDefinition<'_, u64, &RecordBytes>; 3] = [
 ];
 const HISTORY: TableDefinition<'_, u64, &HistoryBytes> = TableDefinition::new("history");
 
+/// Opens a database with a cache that holds all of it.
+pub(crate) fn database(file: &Path) -> Result<Database, Failure> {
+    Ok(Database::builder().set_cache_size(1 << 30).create(file)?)
+}
+
 pub(crate) struct Redb {
     database: Database,
     lines: u64,
@@ -38,9 +43,7 @@ impl Peer for Redb {
     }
 
     fn open(directory: &Path, scale: Scale) -> Result<Self, Failure> {
-        let database = Database::builder()
-            .set_cache_size(1 << 30)
-            .create(directory.join("bank.redb"))?;
+        let database = database(&directory.join("bank.redb"))?;
         let transaction = database.begin_write()?;
         let counts = [scale.accounts(), scale.tellers(), scale.branches()];
         for (definition, count) in TABLES.into_iter().zip(counts) {

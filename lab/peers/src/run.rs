@@ -6,14 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use sardonyx_lab::Report;
 use sardonyx_lab::debit_credit::requests::{Generator, Scale};
-use sardonyx_lab::floor::{Face, SyncLatency, sync_latency};
+use sardonyx_lab::floor::Face;
 use sardonyx_lab::responses::{Responses, Summary};
 
 use crate::peer::{Engine, Failure, Peer, PeerError};
-
-/// How many bare durable writes are timed in each face of the disk.
-const SYNC_COUNT: usize = 200;
 
 /// What to run.
 #[derive(Clone)]
@@ -36,13 +34,9 @@ pub struct Options {
 
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Report {
+pub struct Figures {
     /// How many records the bank had.
     pub scale: Scale,
-    /// In which face of the disk the engines ran.
-    pub face: Face,
-    /// Bare durable writes of the same run, before the first engine, in both faces.
-    pub sync_latency: SyncLatency,
     /// The engines, in order.
     pub peers: Vec<PeerReport>,
 }
@@ -86,23 +80,24 @@ impl PeerReport {
 /// # Errors
 /// [`PeerError`] at the first engine that fails, or that does not hold what it acknowledged; what
 /// was made in the directory is removed then too.
-pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, PeerError> {
+pub fn run(
+    options: &Options,
+    mut progress: impl FnMut(&str),
+) -> Result<Report<Figures>, PeerError> {
     let nothing = options.engines.is_empty() || options.groups.is_empty();
     if nothing || options.groups.contains(&0) {
         return Err(PeerError::Nothing);
     }
     progress("bare durable writes");
-    let sync_latency = sync_latency(&options.directory, SYNC_COUNT)?;
-    let _face = options.face.enter()?;
-    let mut peers = Vec::with_capacity(options.engines.len());
-    for engine in &options.engines {
-        peers.push(run_engine(engine, options, &mut progress)?);
-    }
-    Ok(Report {
-        scale: options.scale,
-        face: options.face,
-        sync_latency,
-        peers,
+    Report::measured(options.face, Some(&options.directory), || {
+        let mut peers = Vec::with_capacity(options.engines.len());
+        for engine in &options.engines {
+            peers.push(run_engine(engine, options, &mut progress)?);
+        }
+        Ok(Figures {
+            scale: options.scale,
+            peers,
+        })
     })
 }
 

@@ -1,96 +1,86 @@
-//! The report as an aligned table for a person.
+//! The engines' figures for people, and as CSV.
 
-use std::fmt::Write;
+use crate::run::{Cell, Figures, PeerReport};
+use sardonyx_lab::Report;
+use sardonyx_results::Findings;
+use sardonyx_results::grid::{Grid, Unit};
 
-use crate::run::{Cell, PeerReport, Report};
-
-/// The report as text: of every engine one transaction a sync and the best group size, or with
-/// `sweep` every group size; the ratio is to the fastest engine of the same kind of row.
-pub fn table(report: &Report, sweep: bool) -> String {
-    let mut text = heading(report);
-    if sweep {
-        let groups: Vec<_> = report.peers[0]
-            .cells
-            .iter()
-            .map(|cell| cell.group)
-            .collect();
-        for (index, group) in groups.into_iter().enumerate() {
-            section(
-                &mut text,
-                &format!("{group} transactions a sync"),
-                report,
-                |peer| peer.cells.get(index),
-            );
-        }
-    } else {
-        section(&mut text, "one transaction a sync", report, |peer| {
-            peer.cells.iter().find(|cell| cell.group == 1)
-        });
-        section(&mut text, "best group size", report, PeerReport::best);
-    }
-    text.push('\n');
-    for peer in &report.peers {
-        line(&mut text, format_args!("{}: {}", peer.name, peer.settings));
-    }
-    text
-}
-
-fn heading(report: &Report) -> String {
-    let mut text = String::new();
-    let scale = report.scale;
-    line(
-        &mut text,
-        format_args!(
+/// What was found: of every engine one transaction a sync and the best group size, or with `sweep`
+/// every group size; the ratio is to the fastest engine of the same kind of row.
+///
+/// # Errors
+/// If the figures cannot be written as JSON.
+pub fn findings(report: &Report<Figures>, sweep: bool) -> serde_json::Result<Findings> {
+    let figures = &report.figures;
+    let scale = figures.scale;
+    let mut findings = Findings::of(report)?
+        .note(format_args!(
             "debit-credit, {} accounts, {} tellers, {} branches of 128 bytes; every group synced",
             scale.accounts(),
             scale.tellers(),
             scale.branches()
-        ),
-    );
-    for latency in report.sync_latency.lines(report.face, "engines") {
-        line(&mut text, format_args!("{latency}"));
+        ))
+        .note(report.sync_line());
+    if sweep {
+        let cells = figures.peers.first().map_or(&[][..], |peer| &peer.cells);
+        for (at, group) in cells.iter().map(|cell| cell.group).enumerate() {
+            let title = format!("{group} transactions a sync");
+            findings = section(findings, &title, figures, |peer| peer.cells.get(at));
+        }
+    } else {
+        findings = section(findings, "one transaction a sync", figures, |peer| {
+            peer.cells.iter().find(|cell| cell.group == 1)
+        });
+        findings = section(findings, "best group size", figures, PeerReport::best);
     }
-    text
+    let all = figures.peers.iter();
+    let all = all.flat_map(|peer| peer.cells.iter().map(move |cell| (peer.name, cell)));
+    findings = findings.data("peers", &grid("engine", all.collect())).gap();
+    for peer in &figures.peers {
+        findings = findings.note(format_args!("{}: {}", peer.name, peer.settings));
+    }
+    Ok(findings)
 }
 
 fn section<'a>(
-    text: &mut String,
+    findings: Findings,
     title: &str,
-    report: &'a Report,
+    figures: &'a Figures,
     cell_of: impl Fn(&'a PeerReport) -> Option<&'a Cell>,
-) {
-    let rows: Vec<_> = report
-        .peers
-        .iter()
+) -> Findings {
+    let rows = figures.peers.iter();
+    let rows: Vec<_> = rows
         .filter_map(|peer| Some((peer.name, cell_of(peer)?)))
         .collect();
-    let rates = rows.iter().map(|(_, cell)| cell.transactions_per_second);
-    let Some(fastest) = rates.max_by(f64::total_cmp) else {
-        return;
-    };
-    line(
-        text,
-        format_args!(
-            "\n{title:<24}{:>8}{:>16}{:>8}{:>12}{:>12}{:>12}",
-            "group", "transactions/s", "ratio", "p50 us", "p95 us", "p99 us"
-        ),
-    );
-    for (name, cell) in rows {
-        line(
-            text,
-            format_args!(
-                "{name:<24}{:>8}{:>16.0}{:>8.3}{:>12.0}{:>12.0}{:>12.0}",
-                cell.group,
-                cell.transactions_per_second,
-                cell.transactions_per_second / fastest,
-                cell.responses.p50_microseconds,
-                cell.responses.p95_microseconds,
-                cell.responses.p99_microseconds,
-            ),
-        );
+    match rows.is_empty() {
+        true => findings,
+        false => findings.gap().note(grid(title, rows).table()),
     }
 }
 
-fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
-    writeln!(text, "{line}").expect("a string takes everything");
+fn grid<'a>(title: &str, rows: Vec<(&'static str, &'a Cell)>) -> Grid<(&'static str, &'a Cell)> {
+    let us = Unit::Decimals(0);
+    let rates = rows.iter().map(|(_, cell)| cell.transactions_per_second);
+    let fastest = rates.fold(0.0, f64::max);
+    Grid::of(rows)
+        .text(title, "engine", |(name, _)| *name)
+        .count("group", "group", |(_, cell)| cell.group as u64)
+        .number(
+            "transactions/s",
+            "transactions_per_second",
+            us,
+            |(_, cell)| cell.transactions_per_second,
+        )
+        .number("ratio", "", Unit::Decimals(3), |(_, cell)| {
+            cell.transactions_per_second / fastest
+        })
+        .number("p50 us", "p50_us", us, |(_, cell)| {
+            cell.responses.p50_microseconds
+        })
+        .number("p95 us", "p95_us", us, |(_, cell)| {
+            cell.responses.p95_microseconds
+        })
+        .number("p99 us", "p99_us", us, |(_, cell)| {
+            cell.responses.p99_microseconds
+        })
 }

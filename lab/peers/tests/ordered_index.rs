@@ -4,7 +4,7 @@
 use sardonyx_lab::floor::Face;
 use sardonyx_peers::ordered_index::{
     Engine, Entry, ExperimentError, Failure, Index, Key, OnEntry, OnValue, Options, Order, Session,
-    Work, key, registry, run, table, value,
+    Work, findings, key, registry, run, value,
 };
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,6 +29,8 @@ fn options(directory: &Path, engines: Vec<Engine>) -> Options {
 fn every_engine_keeps_and_finds_its_entries_under_every_load() {
     let directory = tempfile::tempdir().unwrap();
     let report = run(&options(directory.path(), registry()), |_| {}).unwrap();
+    let text = findings(&report).unwrap().text().to_string();
+    let report = report.figures;
     assert_eq!(report.works.len(), Work::ALL.len());
     for work in &report.works {
         assert_eq!(work.engines.len(), registry().len());
@@ -38,7 +40,6 @@ fn every_engine_keeps_and_finds_its_entries_under_every_load() {
         }
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-    let text = table(&report);
     for engine in registry() {
         let lines = text.matches(&format!("\n{} ", engine.name)).count();
         assert_eq!(lines, 2 * Work::ALL.len(), "{text}");

@@ -6,12 +6,12 @@ use std::sync::Mutex;
 
 use sardonyx_lab::floor::Face;
 use sardonyx_peers::tree_inserts::{
-    Budget, ExperimentError, Failure, Options, Program, Session, Sharing, TreeEngine, TreePeer,
-    Workers, key, registry, run, table, value,
+    Budget, ExperimentError, Failure, Plan, Program, Session, Sharing, TreeEngine, TreePeer,
+    Workers, findings, key, registry, run, value,
 };
 
-fn options(directory: &Path, engines: Vec<TreeEngine>) -> Options {
-    Options {
+fn options(directory: &Path, engines: Vec<TreeEngine>) -> Plan {
+    Plan {
         engines,
         workers: Workers::Threads,
         worker_counts: vec![1, 3],
@@ -32,11 +32,13 @@ fn options(directory: &Path, engines: Vec<TreeEngine>) -> Options {
 fn every_engine_keeps_its_entries_by_threads_and_by_processes() {
     for workers in [Workers::Threads, Workers::Processes] {
         let directory = tempfile::tempdir().unwrap();
-        let options = Options {
+        let options = Plan {
             workers,
             ..options(directory.path(), registry())
         };
         let report = run(&options, |_| {}).unwrap();
+        let text = findings(&report).unwrap().text().to_string();
+        let report = report.figures;
         for (tree, engine) in report.engines.iter().zip(registry()) {
             let counts: Vec<_> = tree.cells.iter().map(|cell| cell.workers).collect();
             let all = workers == Workers::Threads || engine.processes;
@@ -45,7 +47,6 @@ fn every_engine_keeps_its_entries_by_threads_and_by_processes() {
             assert!(tree.cells.iter().all(|cell| cell.inserts == 40));
         }
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-        let text = table(&report);
         for tree in &report.engines {
             let lines = text.matches(&format!("\n{} ", tree.name)).count();
             assert_eq!(lines, tree.cells.len(), "{text}");
@@ -171,13 +172,13 @@ fn a_worker_that_fails_says_why() {
         name: "Nobody's",
         ..registry()[1]
     };
-    let by_processes = Options {
+    let by_processes = Plan {
         workers: Workers::Processes,
         ..options(directory.path(), vec![unknown])
     };
     let error = run(&by_processes, |_| {}).unwrap_err().to_string();
     assert!(error.contains("there is no engine Nobody's"), "{error}");
-    let missing = Options {
+    let missing = Plan {
         program: Program {
             path: directory.path().join("missing"),
             arguments: Vec::new(),
@@ -194,15 +195,15 @@ fn nothing_to_run_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let good = options(directory.path(), registry());
     for bad in [
-        Options {
+        Plan {
             engines: Vec::new(),
             ..good.clone()
         },
-        Options {
+        Plan {
             worker_counts: vec![1, 0],
             ..good.clone()
         },
-        Options {
+        Plan {
             budget: Budget::Inserts(2),
             ..good.clone()
         },

@@ -27,8 +27,8 @@ fn scale() -> Scale {
     Scale::new(12, 40, 10, 4).unwrap()
 }
 
-fn options(directory: &std::path::Path, semantic: bool, page_log: PageLog) -> Options {
-    Options {
+fn options(directory: &std::path::Path, semantic: bool, page_log: PageLog) -> Plan {
+    Plan {
         directory: directory.join("objects.sdx"),
         scale: scale(),
         setting: Setting {
@@ -77,9 +77,9 @@ fn every_strategy_keeps_every_value() {
             told += 1;
         });
         let report = report.unwrap();
-        assert_eq!(report.rows.len(), 8);
-        assert_eq!(report.values_verified, (2 * 8 + 1) * 12 * 40);
-        for row in &report.rows {
+        assert_eq!(report.figures.rows.len(), 8);
+        assert_eq!(report.figures.values_verified, (2 * 8 + 1) * 12 * 40);
+        for row in &report.figures.rows {
             assert_eq!(row.transactions, 60);
             assert!(row.per_second > 0.0 && row.response.p95_microseconds > 0.0);
             assert!(row.lock_requests > 0.0 && row.log_bytes > 0.0, "{row:?}");
@@ -100,10 +100,10 @@ fn alone_each_strategy_forces_the_log_as_often_as_the_paper_says() {
     // Every operation changes something.
     options.sweeps[0].base.mix.update_percent = 100;
     let report = run(&options, |_| ()).unwrap();
-    let forces: Vec<f64> = report.rows.iter().map(|row| row.forces).collect();
+    let forces: Vec<f64> = report.figures.rows.iter().map(|row| row.forces).collect();
     // Once at the end of the transaction; S2 also at the end of each of its four operations.
     assert_eq!(forces, [1.0, 5.0, 1.0, 1.0]);
-    let [single, forced, spheres, ordered] = &report.rows[..] else {
+    let [single, forced, spheres, ordered] = &report.figures.rows[..] else {
         panic!("four strategies");
     };
     // Alone, a transaction's spheres are the pages that it changed.
@@ -172,14 +172,14 @@ fn what_does_not_commit_leaves_nothing() {
 fn what_cannot_be_run_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let usable = options(directory.path(), false, PageLog::AfterImages);
-    let refused = |change: &dyn Fn(&mut Options)| {
+    let refused = |change: &dyn Fn(&mut Plan)| {
         let mut options = usable.clone();
         change(&mut options);
         run(&options, |_| ()).unwrap_err().to_string()
     };
     for (change, said) in [
         (
-            &(|o: &mut Options| o.setting.processors = 0) as &dyn Fn(&mut Options),
+            &(|o: &mut Plan| o.setting.processors = 0) as &dyn Fn(&mut Plan),
             "processors",
         ),
         (&|o| o.sweeps[0].values = vec![0], "multiprogramming"),

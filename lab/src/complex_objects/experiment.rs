@@ -3,19 +3,17 @@
 use super::{ComplexObjects, Expected, Parameter, Row, Setting, Sweep, Until, database};
 use crate::ExperimentError;
 use crate::complex_objects::workload::{References, Scale};
-use crate::floor::{Face, SyncLatency, sync_latency};
+use crate::experiment::Report;
+use crate::floor::Face;
 use sardonyx_multilevel::Strategy;
 use std::path::{Path, PathBuf};
-
-/// Durable writes that are timed by themselves, in each face of the disk.
-const SYNC_COUNT: usize = 200;
 
 /// The most threads at once.
 pub const THREADS_MAX: u32 = 1_000;
 
 /// What to measure.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct Plan {
     /// A directory for the database that is empty or not there.
     pub directory: PathBuf,
     /// How large the database is.
@@ -34,7 +32,7 @@ pub struct Options {
 
 /// All measures, and under which conditions they were taken.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Report {
+pub struct Figures {
     /// How large the database was.
     pub scale: Scale,
     /// Simulated processors.
@@ -47,10 +45,6 @@ pub struct Report {
     pub page_log: &'static str,
     /// Decides which transactions were run.
     pub seed: u64,
-    /// Whether a core was kept awake.
-    pub face: Face,
-    /// Bare durable writes in the same run.
-    pub sync_latency: SyncLatency,
     /// The measures, in the order in which they were taken.
     pub rows: Vec<Row>,
     /// Values that were compared with what was committed, after each run and after each reopening.
@@ -79,70 +73,63 @@ pub struct Progress {
 /// [`ExperimentError::Argument`] for numbers that cannot work, [`ExperimentError::Nothing`];
 /// [`ExperimentError::WrongSubobject`] if a value is not what was committed; whatever the engine or
 /// the disk refuses.
-pub fn run(options: &Options, mut tell: impl FnMut(Progress)) -> Result<Report, ExperimentError> {
-    check(options)?;
-    let setting = &options.setting;
-    let references = References::generate(options.scale, setting.seed);
-    let expected = Expected::new(options.scale);
-    let beside = options.directory.parent();
+pub fn run(
+    plan: &Plan,
+    mut tell: impl FnMut(Progress),
+) -> Result<Report<Figures>, ExperimentError> {
+    check(plan)?;
+    let setting = &plan.setting;
+    let references = References::generate(plan.scale, setting.seed);
+    let expected = Expected::new(plan.scale);
+    let beside = plan.directory.parent();
     let beside = beside.filter(|parent| !parent.as_os_str().is_empty());
-    let sync_latency = sync_latency(beside.unwrap_or(Path::new(".")), SYNC_COUNT)?;
-    let _face = options.face.enter()?;
-    ComplexObjects::make(&options.directory, &references, setting)?.close()?;
-    let points = options.sweeps.iter().flat_map(|sweep| {
-        let over = sweep.over;
-        sweep
-            .points()
-            .map(move |(value, point)| (over, value, point))
-    });
-    let runs: Vec<_> = points
-        .flat_map(|at| {
-            options
-                .strategies
-                .iter()
-                .map(move |&strategy| (at, strategy))
-        })
-        .collect();
-    let mut rows = Vec::with_capacity(runs.len());
-    let mut values_verified = 0;
-    for (done, &((over, value, point), strategy)) in runs.iter().enumerate() {
-        tell(Progress {
-            done: done as u64,
-            all: runs.len() as u64,
-            strategy,
-            at: (over, value),
+    let beside = beside.unwrap_or(Path::new("."));
+    Report::measured(plan.face, Some(beside), || {
+        ComplexObjects::make(&plan.directory, &references, setting)?.close()?;
+        let points = plan.sweeps.iter().flat_map(|sweep| {
+            let over = sweep.over;
+            sweep
+                .points()
+                .map(move |(value, point)| (over, value, point))
         });
-        let objects = ComplexObjects::open(&options.directory, &references, setting, strategy)?;
-        // What was committed by the runs before is durable.
-        values_verified += objects.verify(&expected)?;
-        let found = objects.run(point, options.until, &expected)?;
-        rows.push(Row::new(strategy.name(), (over, value), point, &found));
-        values_verified += objects.verify(&expected)?;
-        objects.close()?;
-    }
-    let last = ComplexObjects::open(
-        &options.directory,
-        &references,
-        setting,
-        Strategy::default(),
-    )?;
-    values_verified += last.verify(&expected)?;
-    last.close()?;
-    Ok(Report {
-        scale: options.scale,
-        processors: setting.processors,
-        access_microseconds: setting.access_time.as_secs_f64() * 1e6,
-        semantic: setting.semantic,
-        page_log: database::page_log_name(setting.page_log),
-        seed: setting.seed,
-        face: options.face,
-        sync_latency,
-        rows,
-        values_verified,
+        let runs: Vec<_> = points
+            .flat_map(|at| plan.strategies.iter().map(move |&strategy| (at, strategy)))
+            .collect();
+        let mut rows = Vec::with_capacity(runs.len());
+        let mut values_verified = 0;
+        for (done, &((over, value, point), strategy)) in runs.iter().enumerate() {
+            tell(Progress {
+                done: done as u64,
+                all: runs.len() as u64,
+                strategy,
+                at: (over, value),
+            });
+            let objects = ComplexObjects::open(&plan.directory, &references, setting, strategy)?;
+            // What was committed by the runs before is durable.
+            values_verified += objects.verify(&expected)?;
+            let found = objects.run(point, plan.until, &expected)?;
+            rows.push(Row::new(strategy.name(), (over, value), point, &found));
+            values_verified += objects.verify(&expected)?;
+            objects.close()?;
+        }
+        let last =
+            ComplexObjects::open(&plan.directory, &references, setting, Strategy::default())?;
+        values_verified += last.verify(&expected)?;
+        last.close()?;
+        Ok(Figures {
+            scale: plan.scale,
+            processors: setting.processors,
+            access_microseconds: setting.access_time.as_secs_f64() * 1e6,
+            semantic: setting.semantic,
+            page_log: database::page_log_name(setting.page_log),
+            seed: setting.seed,
+            rows,
+            values_verified,
+        })
     })
 }
 
-fn check(options: &Options) -> Result<(), ExperimentError> {
+fn check(plan: &Plan) -> Result<(), ExperimentError> {
     let within = |what, given: u64, least: u64, most: u64| {
         if (least..=most).contains(&given) {
             return Ok(());
@@ -154,20 +141,20 @@ fn check(options: &Options) -> Result<(), ExperimentError> {
             limits,
         })
     };
-    let processors = options.setting.processors as u64;
+    let processors = plan.setting.processors as u64;
     within("the number of processors", processors, 1, 10_000)?;
-    let points = options.sweeps.iter().flat_map(Sweep::points);
+    let points = plan.sweeps.iter().flat_map(Sweep::points);
     let mut count = 0;
     for (_, point) in points {
         let dmp = point.multiprogramming.into();
         within("the degree of multiprogramming", dmp, 1, THREADS_MAX.into())?;
-        point.mix.check(&options.scale)?;
+        point.mix.check(&plan.scale)?;
         count += 1;
     }
-    if count == 0 || options.strategies.is_empty() {
+    if count == 0 || plan.strategies.is_empty() {
         return Err(ExperimentError::Nothing);
     }
-    let measured = match options.until {
+    let measured = match plan.until {
         Until::Transactions { measured, .. } => measured,
         Until::Time { measured, .. } => measured.as_nanos() as u64,
     };

@@ -1,5 +1,5 @@
 //! Operations on complex objects, under every strategy of multi-level transactions: the measurements
-//! of Hasse & Weikum (paper 003), section 3.
+//! of the DASDBS paper (Hasse & Weikum), section 3.
 //!
 //! - [`plan`]: the sweeps of the paper's figures;
 //! - [`processors`]: work takes time on simulated processors, because a machine of a few cores cannot
@@ -20,16 +20,20 @@ mod expected;
 mod experiment;
 mod layout;
 pub mod operation;
+mod options;
+mod picture;
 pub mod plan;
 pub mod processors;
 pub mod report;
+mod show;
 mod window;
 mod worker;
 pub mod workload;
 
 pub use database::{ComplexObjects, Setting};
 pub use expected::{Difference, Expected};
-pub use experiment::{Options, Progress, Report, THREADS_MAX, run};
+pub use experiment::{Figures, Plan, Progress, THREADS_MAX, run};
+pub use options::Options;
 pub use plan::{Figure, Parameter, Point, Sweep};
 pub use report::Row;
 pub use window::Until;

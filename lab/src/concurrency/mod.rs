@@ -1,4 +1,4 @@
-//! Independent transactions of several processes on one segment (paper 002, section 4.4).
+//! Independent transactions of several processes on one segment (LIBXAC thesis, section 4.4).
 //!
 //! Tests A, B and C of Figures 4-5 and 4-6: each process has a page of its own, and a transaction
 //! increments its first integer (A), all its integers (B), or all of them a thousand times (C), with
@@ -9,25 +9,29 @@
 //! Afterwards every page is read in a snapshot: each integer must have been incremented exactly as
 //! often as there were transactions.
 
+mod options;
+mod show;
 mod worker;
 
+pub use options::Options;
+pub use show::findings;
 pub use worker::serve;
 
 use crate::crew::{self, Program};
 use crate::error::{ExperimentError, equal};
-use crate::floor::{Face, SyncLatency, sync_latency};
+use crate::experiment::Report;
+use crate::place::Place;
 use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Options as SegmentOptions, Segment};
-use std::path::PathBuf;
+use std::path::Path;
 use worker::{INTEGERS, Outcome, PAGE_BYTES, Task, integer};
 
 /// The most processes at once.
 pub const PROCESSES_LIMIT: u64 = 64;
 
-/// Durable writes that are timed by themselves, in each face of the disk.
-const SYNC_COUNT: usize = 200;
-
 /// What a transaction does to its page.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, clap::ValueEnum,
+)]
 pub enum Test {
     /// Increments the first integer.
     A,
@@ -68,7 +72,9 @@ impl Test {
 }
 
 /// How pages are found out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Mechanism {
     /// Asynchronous write protection.
@@ -98,29 +104,6 @@ impl Mechanism {
     }
 }
 
-/// What to run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Which tests.
-    pub tests: Vec<Test>,
-    /// By which mechanisms.
-    pub mechanisms: Vec<Mechanism>,
-    /// On how many processes, each number in turn; the speedup is to the first.
-    pub processes: Vec<u64>,
-    /// Transactions in all, whatever the number of processes.
-    pub transactions: u64,
-    /// How often each is run, in turns; medians are reported.
-    pub runs: usize,
-    /// Whether the advisory function is called.
-    pub advice: bool,
-    /// An empty directory for segments whose transactions are durable; none: nothing is.
-    pub durable: Option<PathBuf>,
-    /// Whether a thread of the lowest priority keeps a core awake.
-    pub face: Face,
-    /// What is started as a worker: it calls [`serve`].
-    pub program: Program,
-}
-
 /// The times of one test by one mechanism on a number of processes.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Row {
@@ -147,15 +130,11 @@ pub struct Row {
 
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Report {
+pub struct Figures {
     /// Whether transactions were durable.
     pub durable: bool,
-    /// Whether a core was kept busy.
-    pub face: Face,
     /// Whether the advisory function was called.
     pub advice: bool,
-    /// Bare durable writes of the same run, if transactions were durable.
-    pub sync_latency: Option<SyncLatency>,
     /// The tests.
     pub rows: Vec<Row>,
 }
@@ -166,68 +145,44 @@ pub struct Report {
 /// [`ExperimentError::Argument`] for numbers that cannot work; [`ExperimentError::Worker`] if a
 /// process failed; [`ExperimentError::Wrong`] if an integer was not incremented as often as it was
 /// committed.
-pub fn run(options: &Options, mut tell: impl FnMut(u64, u64)) -> Result<Report, ExperimentError> {
-    check(options)?;
-    let sync_latency = match &options.durable {
-        Some(directory) => Some(sync_latency(directory, SYNC_COUNT)?),
-        None => None,
+pub fn run(
+    options: &Options,
+    program: &Program,
+    mut tell: impl FnMut(u64, u64),
+) -> Result<Report<Figures>, ExperimentError> {
+    options.check()?;
+    let place = Place::directory(options.durable.as_deref())?;
+    let run = Run {
+        options,
+        program,
+        directory: place.as_ref().map(Place::path),
     };
-    let _face = options.face.enter()?;
-    let kinds = options.mechanisms.len() * options.tests.len() * options.processes.len();
-    let (mut done, all) = (0, (kinds * options.runs) as u64);
-    let mut rows = Vec::new();
-    for &mechanism in &options.mechanisms {
-        for &test in &options.tests {
-            let mut times = vec![(Vec::new(), 0); options.processes.len()];
-            for run in 0..options.runs {
-                for (place, &processes) in options.processes.iter().enumerate() {
-                    let (time, conflicts) = once(options, mechanism, test, processes, run)?;
-                    times[place].0.push(time);
-                    times[place].1 += conflicts;
-                    done += 1;
-                    tell(done, all);
+    Report::measured(options.conditions.face(), run.directory, || {
+        let (tests, numbers) = (options.tests(), options.processes());
+        let kinds = options.mechanisms.len() * tests.len() * numbers.len();
+        let (mut done, all) = (0, (kinds * options.runs) as u64);
+        let mut rows = Vec::new();
+        for &mechanism in &options.mechanisms {
+            for &test in &tests {
+                let mut times = vec![(Vec::new(), 0); numbers.len()];
+                for number in 0..options.runs {
+                    for (place, &processes) in numbers.iter().enumerate() {
+                        let (time, conflicts) = run.once(mechanism, test, processes, number)?;
+                        times[place].0.push(time);
+                        times[place].1 += conflicts;
+                        done += 1;
+                        tell(done, all);
+                    }
                 }
+                rows.extend(rows_of(options, mechanism, test, times));
             }
-            rows.extend(rows_of(options, mechanism, test, times));
         }
-    }
-    Ok(Report {
-        durable: options.durable.is_some(),
-        face: options.face,
-        advice: options.advice,
-        sync_latency,
-        rows,
+        Ok(Figures {
+            durable: run.directory.is_some(),
+            advice: !options.no_advice,
+            rows,
+        })
     })
-}
-
-fn check(options: &Options) -> Result<(), ExperimentError> {
-    for &processes in &options.processes {
-        if !(1..=PROCESSES_LIMIT).contains(&processes) || options.transactions < processes {
-            return Err(ExperimentError::Argument {
-                what: "the number of processes",
-                given: processes,
-                limits: format!(
-                    "choose 1 to {PROCESSES_LIMIT}, and at least one transaction for each of them"
-                ),
-            });
-        }
-    }
-    // An integer must hold the count of test C.
-    if !(1..=2_000_000).contains(&options.transactions) {
-        return Err(ExperimentError::Argument {
-            what: "the number of transactions",
-            given: options.transactions,
-            limits: "choose 1 to 2000000".into(),
-        });
-    }
-    if options.runs == 0 {
-        return Err(ExperimentError::Argument {
-            what: "the number of runs",
-            given: 0,
-            limits: "choose at least 1".into(),
-        });
-    }
-    Ok(())
 }
 
 fn rows_of(
@@ -251,7 +206,7 @@ fn rows_of(
             conflicts,
         }
     };
-    options.processes.iter().zip(times).map(row).collect()
+    options.processes().iter().zip(times).map(row).collect()
 }
 
 /// The middle one; of an even number the lower of the two.
@@ -261,51 +216,59 @@ fn median(values: &[f64]) -> f64 {
     sorted[(sorted.len() - 1) / 2]
 }
 
-/// One run: nanoseconds a transaction, and conflicts.
-fn once(
-    options: &Options,
-    mechanism: Mechanism,
-    test: Test,
-    processes: u64,
-    run: usize,
-) -> Result<(f64, u64), ExperimentError> {
-    let name = format!(
-        "sardonyx-concurrency-{}-{}-{}-{processes}-{run}",
-        std::process::id(),
-        mechanism.name(),
-        test.name(),
-    );
-    let directory = options
-        .durable
-        .as_ref()
-        .map(|directory| directory.join(&name));
-    let tasks: Vec<Task> = (0..processes)
-        .map(|process| Task {
-            mechanism,
-            test,
-            advice: options.advice,
-            transactions: share(options.transactions, process, processes),
-            page: 1 + process,
-            name: name.clone(),
-            directory: directory.clone(),
-        })
-        .collect();
-    let segment = open(mechanism, &name, directory.as_deref())?;
-    let bytes = (1 + processes) * PAGE_BYTES as u64;
-    segment.run(|tx| Ok::<_, ExperimentError>(tx.grow_to(bytes)?))?;
-    let who = format!("test {} by {} processes", test.name(), processes);
-    let outcomes: Vec<Outcome> = crew::run_together(&options.program, &who, &tasks)?;
-    verify(&segment, &tasks)?;
-    drop(segment);
-    if let Some(directory) = directory {
-        // What is left goes with the directory around it.
-        let _ = std::fs::remove_dir_all(directory);
+/// A run in progress.
+struct Run<'a> {
+    options: &'a Options,
+    program: &'a Program,
+    /// For segments whose transactions are durable.
+    directory: Option<&'a Path>,
+}
+
+impl Run<'_> {
+    /// One run: nanoseconds a transaction, and conflicts.
+    fn once(
+        &self,
+        mechanism: Mechanism,
+        test: Test,
+        processes: u64,
+        run: usize,
+    ) -> Result<(f64, u64), ExperimentError> {
+        let name = format!(
+            "sardonyx-concurrency-{}-{}-{}-{processes}-{run}",
+            std::process::id(),
+            mechanism.name(),
+            test.name(),
+        );
+        let options = self.options;
+        let directory = self.directory.map(|directory| directory.join(&name));
+        let tasks: Vec<Task> = (0..processes)
+            .map(|process| Task {
+                mechanism,
+                test,
+                advice: !options.no_advice,
+                transactions: share(options.transactions, process, processes),
+                page: 1 + process,
+                name: name.clone(),
+                directory: directory.clone(),
+            })
+            .collect();
+        let segment = open(mechanism, &name, directory.as_deref())?;
+        let bytes = (1 + processes) * PAGE_BYTES as u64;
+        segment.run(|tx| Ok::<_, ExperimentError>(tx.grow_to(bytes)?))?;
+        let who = format!("test {} by {} processes", test.name(), processes);
+        let outcomes: Vec<Outcome> = crew::run_together(self.program, &who, &tasks)?;
+        verify(&segment, &tasks)?;
+        drop(segment);
+        if let Some(directory) = directory {
+            // What is left goes with the directory around it.
+            let _ = std::fs::remove_dir_all(directory);
+        }
+        let began = outcomes.iter().map(|outcome| outcome.began).min();
+        let ended = outcomes.iter().map(|outcome| outcome.ended).max();
+        let elapsed = ended.zip(began).map_or(0, |(ended, began)| ended - began);
+        let conflicts = outcomes.iter().map(|outcome| outcome.conflicts).sum();
+        Ok((elapsed as f64 / options.transactions as f64, conflicts))
     }
-    let began = outcomes.iter().map(|outcome| outcome.began).min();
-    let ended = outcomes.iter().map(|outcome| outcome.ended).max();
-    let elapsed = ended.zip(began).map_or(0, |(ended, began)| ended - began);
-    let conflicts = outcomes.iter().map(|outcome| outcome.conflicts).sum();
-    Ok((elapsed as f64 / options.transactions as f64, conflicts))
 }
 
 /// The part of one of `processes`, counted from 0.
@@ -317,7 +280,7 @@ fn share(all: u64, process: u64, processes: u64) -> u64 {
 fn open(
     mechanism: Mechanism,
     name: &str,
-    directory: Option<&std::path::Path>,
+    directory: Option<&Path>,
 ) -> Result<Segment, ExperimentError> {
     let options = SegmentOptions::new()
         .mechanism(mechanism.kind())
@@ -354,19 +317,13 @@ mod tests {
     use super::*;
 
     fn options() -> Options {
-        Options {
-            tests: vec![Test::A],
-            mechanisms: vec![Mechanism::Asynchronous],
-            processes: vec![1, 2],
-            transactions: 10,
-            runs: 1,
-            advice: true,
-            durable: None,
-            face: Face::Idle,
-            program: Program {
-                path: "/missing/program".into(),
-                arguments: Vec::new(),
-            },
+        crate::experiment::options("--test a --processes 1,2 --transactions 10 --runs 1")
+    }
+
+    fn program() -> Program {
+        Program {
+            path: "/missing/program".into(),
+            arguments: Vec::new(),
         }
     }
 
@@ -412,7 +369,7 @@ mod tests {
                 ..options()
             },
         ] {
-            let refused = run(&bad, |_, _| ());
+            let refused = run(&bad, &program(), |_, _| ());
             assert!(
                 matches!(refused, Err(ExperimentError::Argument { .. })),
                 "{bad:?}"

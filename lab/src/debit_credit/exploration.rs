@@ -123,12 +123,18 @@ pub(crate) fn open_on(disk: &SimulatedDisk, identity: u64, stripes: u32) -> Resu
         depth: 1,
         buffers: 4,
     };
+    // Every other database begins with a small log, which grows while it is explored.
+    let (segment_bytes, first_bytes) = match (identity - 1) / 2 % 2 {
+        0 => (32 << 10, 32 << 10),
+        _ => (128 << 10, 16 << 10),
+    };
     let database = Options::new()
         .shape(Shape::Threadless)
-        .segment_bytes(32 << 10)
+        .segment_bytes(segment_bytes)
+        .log_bytes_first(first_bytes)
         .block_bytes(4096 * 4)
         .stripes(stripes)
-        .log_bytes_max(256 << 10)
+        .log_bytes_max(8 * segment_bytes)
         .log_bytes_prepared(0)
         .checkpoint_interval_bytes(48 << 10)
         .memory_bytes_max(MEMORY_BYTES_MAX)

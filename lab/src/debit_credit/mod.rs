@@ -7,6 +7,8 @@
 //! - [`transaction`]: the debit-credit transaction as a procedure in two stages;
 //! - [`load`]: filling the tables;
 //! - [`run`]: clients that submit, measure and keep account of what was acknowledged;
+//! - `options`, `plan`, `measurement`, `figures`, `show`: the experiment, from what is asked for to
+//!   what is printed; `paper` has Table 1 to set beside it, `standby` the process of configuration C;
 //! - [`proof`]: the four sums, and every acknowledged transaction there once;
 //! - [`exploration`]: random transactions on a simulated disk that crashes;
 //! - [`damage`]: damaged files, and whether opening or verifying tells.
@@ -15,11 +17,23 @@
 
 pub mod damage;
 pub mod exploration;
+mod figures;
 pub mod load;
+mod measurement;
+mod memory;
 pub mod model;
+mod options;
+mod paper;
+mod plan;
 pub mod proof;
 pub mod record;
 pub mod requests;
 pub mod run;
 pub mod schema;
+mod show;
+mod standby;
 pub mod transaction;
+
+pub use figures::Figures;
+pub use options::{Configuration, Options};
+pub use show::findings;

@@ -1,6 +1,6 @@
 //! The records of debit-credit: 128 bytes for an account, a teller or a branch; 48 for history.
 //!
-//! Paper 000, section 4, figure 4: the three tables share one layout, and the size of 128 bytes is
+//! TPK paper, section 4, figure 4: the three tables share one layout, and the size of 128 bytes is
 //! what the benchmark requires. The figure's password field is part of the filler here, since a
 //! request carries no password to check it against.
 //!

@@ -1,8 +1,8 @@
 //! The debit-credit transaction (TP1): a teller debits or credits an account; teller, branch and
 //! account balances change, and a line of history is written.
 //!
-//! Paper 000, section 4. The share of customers who come to a branch that is not theirs, 15
-//! percent, is paper 001's; it is what makes a database that is split by branch need more than one
+//! TPK paper, section 4. The share of customers who come to a branch that is not theirs, 15
+//! percent, is the GEM paper's; it is what makes a database that is split by branch need more than one
 //! node.
 //!
 //! Account, teller and branch ids start at 1, so that 0 is never a record. Tellers and accounts are
@@ -115,7 +115,7 @@ impl Scale {
         Scale::new(accounts, branches * 10, branches)
     }
 
-    /// The database of paper 000, section 4: 15,000 accounts, 150 tellers, 15 branches.
+    /// The database of the TPK paper, section 4: 15,000 accounts, 150 tellers, 15 branches.
     pub fn paper() -> Self {
         Scale {
             accounts: 15_000,

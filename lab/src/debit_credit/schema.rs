@@ -1,7 +1,7 @@
 //! The tables of the debit-credit benchmark: records of 128 bytes, as the benchmark requires, and
 //! the account history as a journal.
 //!
-//! Source: Li & Naughton, section 4, Figure 4.
+//! Source: TPK paper (Li & Naughton), section 4, Figure 4.
 
 use sardonyx::{Database, Error, Journal, JournalRow, Table, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};

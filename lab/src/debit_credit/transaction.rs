@@ -1,7 +1,7 @@
 //! The debit-credit transaction, as a procedure in two stages: locate the three records for a whole
 //! batch, then check and modify.
 //!
-//! Source: Li & Naughton, section 4, Figure 3; section 5 for the two stages.
+//! Source: TPK paper (Li & Naughton), section 4, Figure 3; section 5 for the two stages.
 
 use crate::debit_credit::requests::Request;
 use crate::debit_credit::schema::{Account, Branch, HistoryRow, Schema, Teller, code_of};

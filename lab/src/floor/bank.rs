@@ -1,7 +1,7 @@
 //! The bank on plain arrays: three arrays of 128-byte records and a hash index over the account
 //! ids.
 //!
-//! Paper 000, section 4: arrays, and hash tables from ids to positions. Tellers and branches are so
+//! TPK paper, section 4: arrays, and hash tables from ids to positions. Tellers and branches are so
 //! few that their ids are positions here. The index is open addressing over 64-bit entries, at most
 //! half full; an entry holds a tag of the id's hash beside the position, so that a collision rarely
 //! costs a second look at a record.

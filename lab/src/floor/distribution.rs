@@ -1,6 +1,6 @@
 //! How a measured time was distributed over the repetitions.
 //!
-//! Paper 002, section 4.2.1: averages and medians are stable where the maximum is orders of
+//! LIBXAC thesis, section 4.2.1: averages and medians are stable where the maximum is orders of
 //! magnitude larger, so a report needs all of them.
 
 /// Nanoseconds: the middle, the average and the tail of one or more measurements.

@@ -75,23 +75,6 @@ pub struct SyncLatency {
     pub direct: bool,
 }
 
-impl SyncLatency {
-    /// A line for each face, for a person; that of `ran_in` says that `who` ran so.
-    pub fn lines(&self, ran_in: Face, who: &str) -> [String; 2] {
-        [(Face::Idle, self.idle), (Face::Busy, self.busy)].map(|(face, latency)| {
-            let ran_so = match face == ran_in {
-                true => format!("  <- the {who} ran so"),
-                false => String::new(),
-            };
-            format!(
-                "bare durable write of 4 KiB, {face}: median {:.0} us, p90 {:.0} us, p99 {:.0} us\
-                 {ran_so}",
-                latency.median_microseconds, latency.p90_microseconds, latency.p99_microseconds
-            )
-        })
-    }
-}
-
 /// How many bytes large durable writes carry.
 #[derive(Clone, Copy, Debug, serde::Serialize)]
 pub struct SequentialWrites {

@@ -1,6 +1,6 @@
 //! SIGSEGV as a message: somebody touched a page that may not be touched yet.
 //!
-//! Paper 002, section 4.2.3: the transaction's own thread faults, the handler gives the right, the
+//! LIBXAC thesis, section 4.2.3: the transaction's own thread faults, the handler gives the right, the
 //! access is tried again. The handler is installed once for the process and stays. It answers only
 //! for a thread that is inside of [`watch`], and only if the watcher says that the address is its
 //! own; every other SIGSEGV goes on to whoever handled it before (the host program, or the

@@ -1,6 +1,6 @@
 //! LIBXAC's recipe, built again: the baseline for transactions on mapped memory.
 //!
-//! Paper 002, sections 4.2.1 to 4.2.3. The pages of a mapping have no rights. A transaction's first
+//! LIBXAC thesis, sections 4.2.1 to 4.2.3. The pages of a mapping have no rights. A transaction's first
 //! load from a page raises SIGSEGV; the handler maps the page read-only with `mmap` and notes it in
 //! the read set. The first store raises another; the handler copies the page and maps the *copy*,
 //! read and write, in the same place. At the end every page touched is mapped without rights again,

@@ -18,10 +18,11 @@
 //! so they are gone at the end whatever happens.
 //!
 //! ```no_run
-//! use sardonyx_lab::floor::{Options, measure};
+//! use sardonyx_lab::floor::bare_loop;
+//! use std::time::Duration;
 //!
-//! let floor = measure(&Options::default())?;
-//! println!("{:.0} ns a transaction", floor.bare_loop.batched_nanoseconds);
+//! let bare_loop = bare_loop(1_000_000, Duration::from_secs(2))?;
+//! println!("{:.0} ns a transaction", bare_loop.batched_nanoseconds);
 //! # Ok::<(), sardonyx_lab::floor::FloorError>(())
 //! ```
 
@@ -34,6 +35,7 @@ mod error;
 mod fault_handler;
 pub mod libxac;
 mod mapping;
+mod options;
 mod pipeline;
 mod prefetch;
 mod region;
@@ -41,40 +43,13 @@ mod ring_file;
 mod spinner;
 mod write_tracking;
 
-use std::path::PathBuf;
-use std::time::Duration;
-
 pub use bare_loop::{BareLoop, bare_loop};
 pub use distribution::Distribution;
 pub use durable::{Face, Latency, SequentialWrites, SyncLatency, sequential_writes, sync_latency};
 pub use error::FloorError;
+pub use options::Options;
 pub use pipeline::{BarePipeline, bare_pipeline};
 pub use spinner::Spinner;
-
-/// What to measure, and for how long.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Where the files are made; the disk under it is the disk that is measured.
-    pub directory: PathBuf,
-    /// How many accounts the bank has, as for `Scale::of_accounts`.
-    pub accounts: u64,
-    /// How long each loop runs. The whole takes about five times as long.
-    pub time: Duration,
-    /// How many single writes are timed in each face of the disk.
-    pub sync_count: usize,
-}
-
-impl Default for Options {
-    /// The system's temporary directory, 1,000,000 accounts, 2 seconds a loop, 500 writes a face.
-    fn default() -> Self {
-        Options {
-            directory: std::env::temp_dir(),
-            accounts: 1_000_000,
-            time: Duration::from_secs(2),
-            sync_count: 500,
-        }
-    }
-}
 
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -96,10 +71,10 @@ pub struct Floor {
 /// the directory cannot be made or written; the files are gone then too.
 pub fn measure(options: &Options) -> Result<Floor, FloorError> {
     Ok(Floor {
-        bare_loop: bare_loop(options.accounts, options.time)?,
-        bare_pipeline: bare_pipeline(options.accounts, options.time, &options.directory)?,
-        sync_latency: sync_latency(&options.directory, options.sync_count)?,
-        sequential_writes: sequential_writes(&options.directory, options.time)?,
+        bare_loop: bare_loop(options.accounts, options.time())?,
+        bare_pipeline: bare_pipeline(options.accounts, options.time(), &options.directory)?,
+        sync_latency: sync_latency(&options.directory, options.writes)?,
+        sequential_writes: sequential_writes(&options.directory, options.time())?,
     })
 }
 
@@ -112,9 +87,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let options = Options {
             directory: directory.path().to_path_buf(),
-            accounts: 1_000,
-            time: Duration::ZERO,
-            sync_count: 3,
+            ..crate::experiment::options("--accounts 1000 --seconds 0 --writes 3")
         };
         let floor = measure(&options).unwrap();
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);

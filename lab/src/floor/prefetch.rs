@@ -1,6 +1,6 @@
 //! A hint to the processor that an element will soon be used, so that several cache misses overlap.
 //!
-//! Paper 000, section 5: locating the records of a transaction apart from modifying them. A batch
+//! TPK paper, section 5: locating the records of a transaction apart from modifying them. A batch
 //! first asks for everything it will touch, then touches it.
 
 /// Asks for the cache line at the start of `slice[index]`; does nothing if there is no such

@@ -11,12 +11,14 @@
 //! has no figure.
 
 mod operation;
+mod options;
 mod run;
-mod table;
+mod show;
 
 pub use operation::RECORDS_PER_PAGE;
-pub use run::{Cell, Options, Report, Series, Variant, run};
-pub use table::table;
+pub use options::Options;
+pub use run::{Cell, Figures, Series, Variant, run};
+pub use show::findings;
 
 #[cfg(test)]
 mod tests;

@@ -1,25 +1,23 @@
 //! The run: every strategy and variant with every number of threads, each in a new database, checked
 //! afterwards.
 
+use super::Options;
 use super::operation::{ADD, Add, EXCLUSIVE, RECORDS_PER_PAGE, Sum, pages_for};
 use crate::error::{ExperimentError, Failure};
-use crate::floor::{Face, SyncLatency, sync_latency};
+use crate::experiment::Report;
 use crate::responses::{Responses, Summary};
 use rustix::time::{ClockId, clock_gettime};
 use sardonyx_multilevel::{Area, CallError, Database, Release, Statistics, Stop, Strategy};
 use sardonyx_workload::random::Random;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
-
-/// How many bare durable writes are timed in each face of the disk.
-const SYNC_COUNT: usize = 200;
 
 /// The name of the records' area.
 const AREA: &str = "records";
 
 /// How the counter is locked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
     /// Increments commute; given back when the end is in the log.
@@ -63,41 +61,14 @@ impl Variant {
     }
 
     /// Whether it means something: where only pages are locked, increments do not commute.
-    fn runs_under(self, strategy: Strategy) -> bool {
+    pub(super) fn runs_under(self, strategy: Strategy) -> bool {
         strategy != Strategy::SingleLevel || !self.commutes()
     }
 }
 
-/// What to run.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The strategies, in the order in which they run.
-    pub strategies: Vec<Strategy>,
-    /// The variants, in the order in which they run.
-    pub variants: Vec<Variant>,
-    /// How many threads: one cell each.
-    pub threads: Vec<usize>,
-    /// How long a cell runs; each thread runs at least one transaction.
-    pub time: Duration,
-    /// If given, a cell ends after so many transactions of each thread instead.
-    pub transactions: Option<u64>,
-    /// How many cold records there are.
-    pub cold_records: u64,
-    /// In which face of the disk all of it runs.
-    pub face: Face,
-    /// Where the databases are made (one after the other, each removed after its cell).
-    pub directory: PathBuf,
-    /// What chooses the cold records.
-    pub seed: u64,
-}
-
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Report {
-    /// In which face of the disk the cells ran.
-    pub face: Face,
-    /// Bare durable writes of the same run, before the first cell, in both faces.
-    pub sync_latency: SyncLatency,
+pub struct Figures {
     /// How many cold records there were.
     pub cold_records: u64,
     /// One for each strategy and variant, in order.
@@ -149,56 +120,38 @@ pub struct Cell {
 /// # Errors
 /// [`ExperimentError`] at the first cell that fails, or whose database does not hold what was
 /// acknowledged; what was made in the directory is removed then too.
-pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, ExperimentError> {
-    check_options(options)?;
+pub fn run(
+    options: &Options,
+    mut progress: impl FnMut(&str),
+) -> Result<Report<Figures>, ExperimentError> {
+    options.check()?;
     progress("bare durable writes");
-    let sync_latency = sync_latency(&options.directory, SYNC_COUNT)?;
-    let _face = options.face.enter()?;
-    let mut all = Vec::new();
-    for &strategy in &options.strategies {
-        let variants = options.variants.iter();
-        for &variant in variants.filter(|variant| variant.runs_under(strategy)) {
-            let mut cells = Vec::with_capacity(options.threads.len());
-            for &threads in &options.threads {
-                let (strategy_name, variant_name) = (strategy.name(), variant.name());
-                progress(&format!(
-                    "{strategy_name}, {variant_name}: {threads} threads"
-                ));
-                cells.push(run_cell(strategy, variant, threads, options)?);
+    Report::measured(options.conditions.face(), Some(&options.directory), || {
+        let mut all = Vec::new();
+        for &strategy in &options.strategies {
+            let variants = options.chosen().into_iter();
+            for variant in variants.filter(|variant| variant.runs_under(strategy)) {
+                let mut cells = Vec::with_capacity(options.threads.len());
+                for &threads in &options.threads {
+                    let (strategy_name, variant_name) = (strategy.name(), variant.name());
+                    progress(&format!(
+                        "{strategy_name}, {variant_name}: {threads} threads"
+                    ));
+                    cells.push(run_cell(strategy, variant, threads, options)?);
+                }
+                all.push(Series {
+                    strategy: strategy.name(),
+                    variant,
+                    cells,
+                });
             }
-            all.push(Series {
-                strategy: strategy.name(),
-                variant,
-                cells,
-            });
         }
-    }
-    compare(&mut all);
-    Ok(Report {
-        face: options.face,
-        sync_latency,
-        cold_records: options.cold_records,
-        series: all,
+        compare(&mut all);
+        Ok(Figures {
+            cold_records: options.cold_records,
+            series: all,
+        })
     })
-}
-
-fn check_options(options: &Options) -> Result<(), ExperimentError> {
-    let cells = options.strategies.iter().any(|&strategy| {
-        let mut variants = options.variants.iter();
-        variants.any(|variant| variant.runs_under(strategy))
-    });
-    let nothing = options.threads.is_empty() || options.threads.contains(&0);
-    if !cells || nothing || options.transactions == Some(0) {
-        return Err(ExperimentError::Nothing);
-    }
-    if options.cold_records < 2 {
-        return Err(ExperimentError::Argument {
-            what: "cold records",
-            given: options.cold_records,
-            limits: "a transaction changes two, so there have to be two".into(),
-        });
-    }
-    Ok(())
 }
 
 /// Puts beside each cell what it is to the usual way.
@@ -325,7 +278,7 @@ impl Client<'_> {
             responses.record_n(now - begun, 1);
             let over = match self.options.transactions {
                 Some(transactions) => responses.count() >= transactions,
-                None => now - start >= self.options.time,
+                None => (now - start).as_secs_f64() >= self.options.seconds,
             };
             if over {
                 return Ok(Outcome {

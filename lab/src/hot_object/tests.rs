@@ -1,21 +1,14 @@
 use super::*;
 use crate::error::ExperimentError;
-use crate::floor::Face;
+use crate::experiment;
 use sardonyx_multilevel::Strategy;
 use std::path::Path;
-use std::time::Duration;
 
 fn options(directory: &Path) -> Options {
+    let line = "--threads 1,4 --transactions 25 --cold-records 100 --seed 3";
     Options {
-        strategies: vec![Strategy::OrderedLog],
-        variants: Variant::ALL.to_vec(),
-        threads: vec![1, 4],
-        time: Duration::ZERO,
-        transactions: Some(25),
-        cold_records: 100,
-        face: Face::Idle,
         directory: directory.to_path_buf(),
-        seed: 3,
+        ..experiment::options(line)
     }
 }
 
@@ -23,6 +16,9 @@ fn options(directory: &Path) -> Options {
 fn every_variant_keeps_what_it_acknowledged_and_is_compared_with_the_usual_one() {
     let directory = tempfile::tempdir().unwrap();
     let report = run(&options(directory.path()), |_| {}).unwrap();
+    let text = findings(&report).unwrap().text().to_string();
+    assert!(text.contains("exclusive locks, until durable"), "{text}");
+    let report = report.figures;
     assert_eq!(report.series.len(), 4);
     for series in &report.series {
         let counts: Vec<_> = series.cells.iter().map(|cell| cell.transactions).collect();
@@ -37,7 +33,6 @@ fn every_variant_keeps_what_it_acknowledged_and_is_compared_with_the_usual_one()
         }
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-    assert!(table(&report).contains("exclusive locks, until durable"));
 }
 
 #[test]
@@ -54,7 +49,7 @@ fn every_strategy_runs_and_pages_alone_have_no_increments() {
         transactions: Some(10),
         ..options(directory.path())
     };
-    let report = run(&options, |_| {}).unwrap();
+    let report = run(&options, |_| {}).unwrap().figures;
     let ran: Vec<_> = report
         .series
         .iter()
@@ -82,9 +77,7 @@ fn what_cannot_run_is_refused() {
     };
     for error in [
         refused(|options| options.threads.clear()),
-        refused(|options| options.threads.push(0)),
         refused(|options| options.transactions = Some(0)),
-        refused(|options| options.variants.clear()),
         refused(|options| {
             options.strategies = vec![Strategy::SingleLevel];
             options.variants = vec![Variant::Increment];
@@ -92,6 +85,8 @@ fn what_cannot_run_is_refused() {
     ] {
         assert!(matches!(error, ExperimentError::Nothing), "{error}");
     }
+    let error = refused(|options| options.threads.push(0));
+    assert!(error.to_string().contains("--threads 0"), "{error}");
     let error = refused(|options| options.cold_records = 1);
     assert!(error.to_string().contains("two"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! What finding out the pages of a transaction costs (paper 002, sections 4.2 and 4.3).
+//! What finding out the pages of a transaction costs (LIBXAC thesis, sections 4.2 and 4.3).
 //!
 //! - The page-touch experiment: transactions that read or write n consecutive pages, n from 1 to
 //!   1,024 in powers of two, plainly (Figure 4-1) and announced by the advisory function (Figure
@@ -15,19 +15,25 @@
 
 mod estimate;
 mod model;
+mod options;
+mod show;
 mod snapshot;
 mod subject;
 
 pub use estimate::Estimate;
 pub use model::{Model, Point};
+pub use options::Options;
+pub use show::findings;
 pub use snapshot::SnapshotOpening;
 pub use subject::Subject;
 
 use crate::error::ExperimentError;
+use crate::experiment::Report;
+use crate::floor::Distribution;
 use crate::floor::decomposition::{Decomposition, decompose};
 use crate::floor::libxac::Access;
-use crate::floor::{Distribution, Face, SyncLatency, sync_latency};
-use std::path::PathBuf;
+use crate::place::Place;
+use std::path::Path;
 use subject::{Runner, Took, Touch};
 
 /// Transactions that are run before those that are timed.
@@ -35,9 +41,6 @@ const WARM_UP: usize = 2;
 
 /// The most pages of a transaction.
 pub const PAGES_LIMIT: usize = 1 << 16;
-
-/// Durable writes that are timed by themselves, in each face of the disk.
-const SYNC_COUNT: usize = 200;
 
 /// The most measurements of each step of the decomposition.
 const DECOMPOSITION_REPETITIONS: usize = 501;
@@ -74,37 +77,6 @@ const KINDS: [(Access, Advice); 6] = [
     (Access::Read, Advice::Range),
     (Access::Write, Advice::Range),
 ];
-
-/// What to measure.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Who takes part.
-    pub subjects: Vec<Subject>,
-    /// The most pages of a transaction: powers of two up to it.
-    pub pages_max: usize,
-    /// How often each transaction is run.
-    pub repetitions: usize,
-    /// An empty directory for segments whose transactions are durable; none: nothing is.
-    pub durable: Option<PathBuf>,
-    /// Whether a thread of the lowest priority keeps a core awake.
-    pub face: Face,
-    /// Bytes of the snapshot that is opened; 0: none is.
-    pub snapshot_bytes: u64,
-}
-
-impl Default for Options {
-    /// As in the thesis: 1,000 repetitions, up to 1,024 pages, nothing durable; a snapshot of 1 GiB.
-    fn default() -> Self {
-        Options {
-            subjects: Subject::ALL.to_vec(),
-            pages_max: 1_024,
-            repetitions: 1_000,
-            durable: None,
-            face: Face::Idle,
-            snapshot_bytes: 1 << 30,
-        }
-    }
-}
 
 /// The times of one transaction by one subject.
 #[derive(Clone, Debug, serde::Serialize)]
@@ -143,13 +115,9 @@ pub struct Revisit {
 
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Report {
+pub struct Figures {
     /// Whether transactions were durable.
     pub durable: bool,
-    /// Whether a core was kept busy.
-    pub face: Face,
-    /// Bare durable writes of the same run, if transactions were durable.
-    pub sync_latency: Option<SyncLatency>,
     /// The page-touch experiment.
     pub cells: Vec<Cell>,
     /// Pages read again.
@@ -178,54 +146,35 @@ pub struct Progress {
 /// # Errors
 /// [`ExperimentError::Argument`] for numbers that cannot work; whatever a segment, the recipe or the
 /// directory refuses; [`ExperimentError::Wrong`] if memory was not what was committed.
-pub fn run(options: &Options, tell: impl FnMut(Progress)) -> Result<Report, ExperimentError> {
-    check(options)?;
-    let mut run = Run::new(options, tell);
-    let sync_latency = match &options.durable {
-        Some(directory) => Some(sync_latency(directory, SYNC_COUNT)?),
-        None => None,
-    };
-    let _face = options.face.enter()?;
-    let decomposition = decompose(options.repetitions.min(DECOMPOSITION_REPETITIONS))?;
-    run.step();
-    let cells = run.page_touch()?;
-    let revisits = run.with_runners("revisits", Run::revisits)?;
-    let models = run.with_runners("model", Run::models)?;
-    let snapshot = match options.snapshot_bytes {
-        0 => None,
-        bytes => Some(snapshot::measure(bytes, options.repetitions)?),
-    };
-    run.step();
-    Ok(Report {
-        durable: options.durable.is_some(),
-        face: options.face,
-        sync_latency,
-        estimates: estimate::all(&cells, &decomposition, options.pages_max),
-        cells,
-        revisits,
-        models,
-        decomposition,
-        snapshot,
+pub fn run(
+    options: &Options,
+    tell: impl FnMut(Progress),
+) -> Result<Report<Figures>, ExperimentError> {
+    options.check()?;
+    let place = Place::directory(options.durable.as_deref())?;
+    let directory = place.as_ref().map(Place::path);
+    let mut run = Run::new(options, directory, tell);
+    Report::measured(options.conditions.face(), directory, || {
+        let decomposition = decompose(options.repetitions.min(DECOMPOSITION_REPETITIONS))?;
+        run.step();
+        let cells = run.page_touch()?;
+        let revisits = run.with_runners("revisits", Run::revisits)?;
+        let models = run.with_runners("model", Run::models)?;
+        let snapshot = match options.snapshot_bytes {
+            0 => None,
+            bytes => Some(snapshot::measure(bytes, options.repetitions)?),
+        };
+        run.step();
+        Ok(Figures {
+            durable: directory.is_some(),
+            estimates: estimate::all(&cells, &decomposition, options.pages),
+            cells,
+            revisits,
+            models,
+            decomposition,
+            snapshot,
+        })
     })
-}
-
-fn check(options: &Options) -> Result<(), ExperimentError> {
-    let pages = options.pages_max;
-    if !(1..=PAGES_LIMIT).contains(&pages) {
-        return Err(ExperimentError::Argument {
-            what: "the number of pages",
-            given: pages as u64,
-            limits: format!("choose 1 to {PAGES_LIMIT}"),
-        });
-    }
-    if !(1..=10_000_000).contains(&options.repetitions) {
-        return Err(ExperimentError::Argument {
-            what: "the number of repetitions",
-            given: options.repetitions as u64,
-            limits: "choose 1 to 10000000".into(),
-        });
-    }
-    Ok(())
 }
 
 type Runners = [(Subject, Runner)];
@@ -233,26 +182,23 @@ type Runners = [(Subject, Runner)];
 /// A run in progress.
 struct Run<'a, F> {
     options: &'a Options,
+    directory: Option<&'a Path>,
     subjects: Vec<Subject>,
     progress: Progress,
     tell: F,
 }
 
 impl<'a, F: FnMut(Progress)> Run<'a, F> {
-    fn new(options: &'a Options, tell: F) -> Self {
-        // The recipe's pages are not durable: it has no place among transactions that are.
-        let durable = options.durable.is_some();
-        let chosen = options.subjects.iter().copied();
-        let subjects: Vec<_> = chosen
-            .filter(|subject| !durable || *subject != Subject::Libxac)
-            .collect();
+    fn new(options: &'a Options, directory: Option<&'a Path>, tell: F) -> Self {
+        let subjects = options.chosen();
         let mut run = Run {
             options,
+            directory,
             subjects,
             progress: Progress { done: 0, all: 0 },
             tell,
         };
-        let cells = KINDS.len() * sizes(options.pages_max).count() * run.subjects.len();
+        let cells = KINDS.len() * sizes(options.pages).count() * run.subjects.len();
         let others = 2 * run.subjects.len();
         run.progress.all = (cells + others + 2) as u64;
         run
@@ -270,14 +216,10 @@ impl<'a, F: FnMut(Progress)> Run<'a, F> {
         name: &str,
         body: impl FnOnce(&mut Self, &mut Runners) -> Result<T, ExperimentError>,
     ) -> Result<T, ExperimentError> {
-        let directory = self
-            .options
-            .durable
-            .as_ref()
-            .map(|directory| directory.join(name));
+        let directory = self.directory.map(|directory| directory.join(name));
         let mut runners = Vec::new();
         for &subject in &self.subjects {
-            let runner = Runner::new(subject, self.options.pages_max, directory.as_deref())?;
+            let runner = Runner::new(subject, self.options.pages, directory.as_deref())?;
             runners.push((subject, runner));
         }
         let outcome = body(self, &mut runners);
@@ -301,7 +243,7 @@ impl<'a, F: FnMut(Progress)> Run<'a, F> {
             };
             let name = format!("{verb}-{}", advice.name());
             self.with_runners(&name, |run, runners| {
-                for pages in sizes(run.options.pages_max) {
+                for pages in sizes(run.options.pages) {
                     run.cells_of(runners, (access, advice), pages, &mut cells)?;
                 }
                 Ok(())
@@ -349,7 +291,7 @@ impl<'a, F: FnMut(Progress)> Run<'a, F> {
 
     fn revisits(&mut self, runners: &mut Runners) -> Result<Vec<Revisit>, ExperimentError> {
         let mut revisits = Vec::new();
-        let (pages, repetitions) = (self.options.pages_max, self.options.repetitions);
+        let (pages, repetitions) = (self.options.pages, self.options.repetitions);
         let touch = Touch {
             reads: pages,
             writes: 0,

@@ -59,7 +59,7 @@ pub(super) fn fit(
 ) -> Result<Vec<Model>, ExperimentError> {
     let repetitions = options.repetitions.div_ceil(10);
     let mut measured = Vec::new();
-    for (reads, writes) in grid(options.pages_max) {
+    for (reads, writes) in grid(options.pages) {
         let touch = Touch {
             reads,
             writes,

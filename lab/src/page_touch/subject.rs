@@ -24,7 +24,9 @@ const PAGES_BEFORE: u64 = 1;
 const EVER: u32 = u32::MAX;
 
 /// Who runs the transactions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, clap::ValueEnum,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
     /// A segment with the asynchronous mechanism as it is by default: pages read stay known as read

@@ -1,18 +1,15 @@
 use super::*;
 
 fn quick() -> Options {
-    Options {
-        pages_max: 16,
-        repetitions: 5,
-        snapshot_bytes: 1 << 20,
-        ..Options::default()
-    }
+    crate::experiment::options("--pages 16 --repetitions 5 --snapshot-bytes 1MiB")
 }
 
 #[test]
 fn every_subject_has_a_time_for_every_transaction_that_it_takes() {
     let mut steps = Vec::new();
-    let report = run(&quick(), |progress| steps.push(progress)).unwrap();
+    let report = run(&quick(), |progress| steps.push(progress))
+        .unwrap()
+        .figures;
     // Five sizes, two accesses; advice by page for all but the explicit, by range not for libxac.
     assert_eq!(report.cells.len(), 5 * 2 * (5 + 4 + 3));
     for cell in &report.cells {
@@ -71,11 +68,11 @@ fn what_was_not_committed_has_no_figure() {
 fn numbers_that_cannot_work_are_refused() {
     for options in [
         Options {
-            pages_max: 0,
+            pages: 0,
             ..quick()
         },
         Options {
-            pages_max: PAGES_LIMIT + 1,
+            pages: PAGES_LIMIT + 1,
             ..quick()
         },
         Options {

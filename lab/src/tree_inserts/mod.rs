@@ -1,6 +1,6 @@
 //! Durable random inserts into ordered trees, one transaction each.
 //!
-//! Paper 002 knew that its trees were from 4 percent slower to 67 percent faster than Berkeley DB's
+//! The LIBXAC thesis knew that its trees were from 4 percent slower to 67 percent faster than Berkeley DB's
 //! at this load. Here are the two trees of `structures`, plain serial code, in a mapped segment that
 //! all workers share ([`segment_trees`]); the crate `peers` adds other people's engines and runs all
 //! of them in one run. Every insert is a transaction of its own and is on stable storage when it
@@ -13,17 +13,19 @@
 //! has no figure.
 
 mod engine;
+mod options;
 mod run;
 mod segment;
 mod shape;
-mod table;
+mod show;
 mod worker;
 
 pub use engine::{OpenTree, Session, Sharing, TreeEngine, TreePeer, fill_value, key, value};
-pub use run::{Cell, Options, Report, TreeReport, Workers, run};
+pub use options::Options;
+pub use run::{Cell, Figures, Plan, TreeReport, Workers, run};
 pub use segment::{BPlus, CacheOblivious};
 pub use shape::VALUE_BYTES_MAX;
-pub use table::table;
+pub use show::findings;
 pub use worker::{Budget, serve};
 
 /// The trees in a segment.

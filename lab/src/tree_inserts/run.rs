@@ -3,16 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 
-use crate::floor::{Face, SyncLatency, sync_latency};
+use crate::experiment::Report;
+use crate::floor::Face;
 use crate::responses::{Responses, Summary};
 
 use super::engine::{Session, Sharing, TreeEngine, TreePeer, key, value};
 use super::worker::{Budget, Outcome, Task, work};
 use crate::crew::{self, Program};
 use crate::error::{ExperimentError, Failure};
-
-/// How many bare durable writes are timed in each face of the disk.
-const SYNC_COUNT: usize = 200;
 
 /// About how many entries of each stream of keys are read back.
 const SAMPLE: u64 = 256;
@@ -41,7 +39,7 @@ impl std::fmt::Display for Workers {
 
 /// What to run.
 #[derive(Clone)]
-pub struct Options {
+pub struct Plan {
     /// The engines, in the order in which they run.
     pub engines: Vec<TreeEngine>,
     /// Threads or processes.
@@ -66,11 +64,7 @@ pub struct Options {
 
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Report {
-    /// In which face of the disk the engines ran.
-    pub face: Face,
-    /// Bare durable writes of the same run, before the first engine, in both faces.
-    pub sync_latency: SyncLatency,
+pub struct Figures {
     /// Threads or processes.
     pub workers: Workers,
     /// How many entries the tree held before.
@@ -110,55 +104,56 @@ pub struct Cell {
 /// # Errors
 /// [`ExperimentError`] at the first engine that fails, or that does not hold what it acknowledged; what
 /// was made in the directory is removed then too.
-pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, ExperimentError> {
-    let nothing = options.engines.is_empty()
-        || options.worker_counts.is_empty()
-        || options.worker_counts.contains(&0)
-        || matches!(options.budget, Budget::Inserts(all)
-            if options.worker_counts.iter().any(|&workers| all < workers));
+pub fn run(
+    plan: &Plan,
+    mut progress: impl FnMut(&str),
+) -> Result<Report<Figures>, ExperimentError> {
+    let nothing = plan.engines.is_empty()
+        || plan.worker_counts.is_empty()
+        || plan.worker_counts.contains(&0)
+        || matches!(plan.budget, Budget::Inserts(all)
+            if plan.worker_counts.iter().any(|&workers| all < workers));
     if nothing {
         return Err(ExperimentError::Nothing);
     }
     progress("bare durable writes");
-    let sync_latency = sync_latency(&options.directory, SYNC_COUNT)?;
-    let _face = options.face.enter()?;
-    let mut engines = Vec::with_capacity(options.engines.len());
-    for engine in &options.engines {
-        let mut cells = Vec::with_capacity(options.worker_counts.len());
-        for &workers in &options.worker_counts {
-            if options.workers == Workers::Threads || engine.processes || workers == 1 {
-                progress(&format!("{}: {workers} {}", engine.name, options.workers));
-                cells.push(run_cell(engine, workers, options)?);
+    Report::measured(plan.face, Some(&plan.directory), || {
+        let mut engines = Vec::with_capacity(plan.engines.len());
+        for engine in &plan.engines {
+            let mut cells = Vec::with_capacity(plan.worker_counts.len());
+            for &workers in &plan.worker_counts {
+                if plan.workers == Workers::Threads || engine.processes || workers == 1 {
+                    progress(&format!("{}: {workers} {}", engine.name, plan.workers));
+                    cells.push(run_cell(engine, workers, plan)?);
+                }
             }
+            engines.push(TreeReport {
+                name: engine.name,
+                settings: engine.settings,
+                cells,
+            });
         }
-        engines.push(TreeReport {
-            name: engine.name,
-            settings: engine.settings,
-            cells,
-        });
-    }
-    Ok(Report {
-        face: options.face,
-        sync_latency,
-        workers: options.workers,
-        preload: options.preload,
-        value_bytes: options.value_bytes,
-        engines,
+        Ok(Figures {
+            workers: plan.workers,
+            preload: plan.preload,
+            value_bytes: plan.value_bytes,
+            engines,
+        })
     })
 }
 
-fn run_cell(engine: &TreeEngine, workers: u64, options: &Options) -> Result<Cell, ExperimentError> {
+fn run_cell(engine: &TreeEngine, workers: u64, plan: &Plan) -> Result<Cell, ExperimentError> {
     let in_directory = |source| ExperimentError::Directory {
         engine: engine.name,
         source,
     };
     let directory = tempfile::Builder::new()
         .prefix("sardonyx-tree-")
-        .tempdir_in(&options.directory)
+        .tempdir_in(&plan.directory)
         .map_err(in_directory)?;
     let path = directory.path();
     // An engine of one process has its only worker here.
-    let by_processes = options.workers == Workers::Processes && engine.processes;
+    let by_processes = plan.workers == Workers::Processes && engine.processes;
     let sharing = match workers {
         _ if by_processes => Sharing::Processes,
         1 => Sharing::Alone,
@@ -168,17 +163,17 @@ fn run_cell(engine: &TreeEngine, workers: u64, options: &Options) -> Result<Cell
         .map(|worker| Task {
             engine: engine.name.into(),
             directory: path.to_path_buf(),
-            value_bytes: options.value_bytes,
-            seed: options.seed,
+            value_bytes: plan.value_bytes,
+            seed: plan.seed,
             stream: worker + 1,
-            budget: options.budget.share(worker, workers),
+            budget: plan.budget.share(worker, workers),
         })
         .collect();
     let tree = (engine.open)(path, sharing).map_err(|source| failed(engine, OPEN, source))?;
-    load(tree.as_ref(), options).map_err(|source| failed(engine, "fill the tree", source))?;
+    load(tree.as_ref(), plan).map_err(|source| failed(engine, "fill the tree", source))?;
     let outcomes = if by_processes {
         crew::run_together(
-            &options.program,
+            &plan.program,
             &format!("inserting into {}", engine.name),
             &tasks,
         )?
@@ -186,16 +181,16 @@ fn run_cell(engine: &TreeEngine, workers: u64, options: &Options) -> Result<Cell
         run_threads(tree.as_ref(), &tasks).map_err(|source| failed(engine, "insert", source))?
     };
     drop(tree);
-    check(engine, path, &outcomes, options)?;
+    check(engine, path, &outcomes, plan)?;
     directory.close().map_err(in_directory)?;
     Ok(cell(workers, &outcomes))
 }
 
 const OPEN: &str = "open the tree";
 
-fn load(tree: &dyn TreePeer, options: &Options) -> Result<(), Failure> {
-    let mut keys = (0..options.preload).map(|index| key(options.seed, 0, index));
-    tree.session()?.load(&mut keys, options.value_bytes)
+fn load(tree: &dyn TreePeer, plan: &Plan) -> Result<(), Failure> {
+    let mut keys = (0..plan.preload).map(|index| key(plan.seed, 0, index));
+    tree.session()?.load(&mut keys, plan.value_bytes)
 }
 
 fn run_threads(tree: &dyn TreePeer, tasks: &[Task]) -> Result<Vec<Outcome>, Failure> {
@@ -227,7 +222,7 @@ fn check(
     engine: &TreeEngine,
     directory: &Path,
     outcomes: &[Outcome],
-    options: &Options,
+    plan: &Plan,
 ) -> Result<(), ExperimentError> {
     let failed = |source| failed(engine, "check the tree", source);
     let tree = (engine.open)(directory, Sharing::Alone).map_err(failed)?;
@@ -236,7 +231,7 @@ fn check(
         .iter()
         .map(|outcome| outcome.nanoseconds.len())
         .sum();
-    let expected = options.preload + inserts as u64;
+    let expected = plan.preload + inserts as u64;
     let found = session.count().map_err(failed)?;
     if found != expected {
         return Err(wrong(engine, "number of entries".into(), &expected, &found));
@@ -244,17 +239,17 @@ fn check(
     let streams = outcomes
         .iter()
         .map(|outcome| (outcome.stream, outcome.nanoseconds.len() as u64));
-    for (stream, count) in streams.chain([(0, options.preload)]) {
+    for (stream, count) in streams.chain([(0, plan.preload)]) {
         for index in sample(count) {
-            let key = key(options.seed, stream, index);
-            let expected = Some(value(key, options.value_bytes));
+            let key = key(plan.seed, stream, index);
+            let expected = Some(value(key, plan.value_bytes));
             compare(engine, session.as_mut(), key, expected)?;
         }
     }
     compare(
         engine,
         session.as_mut(),
-        key(options.seed, ABSENT_STREAM, 0),
+        key(plan.seed, ABSENT_STREAM, 0),
         None,
     )
 }

@@ -4,8 +4,8 @@ use crate::error::ExperimentError;
 use crate::floor::Face;
 use std::path::Path;
 
-fn options(directory: &Path) -> Options {
-    Options {
+fn plan(directory: &Path) -> Plan {
+    Plan {
         engines: segment_trees(),
         workers: Workers::Threads,
         worker_counts: vec![1, 3],
@@ -25,7 +25,10 @@ fn options(directory: &Path) -> Options {
 #[test]
 fn both_trees_keep_what_threads_inserted() {
     let directory = tempfile::tempdir().unwrap();
-    let report = run(&options(directory.path()), |_| {}).unwrap();
+    let report = run(&plan(directory.path()), |_| {}).unwrap();
+    let text = findings(&report).unwrap().text().to_string();
+    assert!(text.contains("Sardonyx, B+-tree"), "{text}");
+    let report = report.figures;
     assert_eq!(report.engines.len(), 2);
     for tree in &report.engines {
         let workers: Vec<_> = tree.cells.iter().map(|cell| cell.workers).collect();
@@ -33,7 +36,6 @@ fn both_trees_keep_what_threads_inserted() {
         assert!(tree.cells.iter().all(|cell| cell.inserts == 40));
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
-    assert!(table(&report).contains("Sardonyx, B+-tree"));
 }
 
 #[test]
@@ -62,9 +64,9 @@ fn a_tree_has_short_values_refuses_a_key_that_is_there_and_is_there_again() {
 #[test]
 fn processes_that_cannot_be_started_are_an_error_and_nothing_stays() {
     let directory = tempfile::tempdir().unwrap();
-    let by_processes = Options {
+    let by_processes = Plan {
         workers: Workers::Processes,
-        ..options(directory.path())
+        ..plan(directory.path())
     };
     let error = run(&by_processes, |_| {}).unwrap_err();
     assert!(matches!(error, ExperimentError::Worker { .. }), "{error}");

@@ -2,8 +2,8 @@
 
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::output::table::{Sheet, Table};
-use crate::output::units;
+use sardonyx_results::table::{Sheet, Table};
+use sardonyx_results::units;
 use sardonyx_storage::checkpoint::StripeLayout;
 use sardonyx_storage::checkpoint::slot::SlotState;
 use sardonyx_storage::disk::{Disk, DiskError};

@@ -2,8 +2,8 @@
 
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::output::table::{Sheet, Table};
-use crate::output::units;
+use sardonyx_results::table::{Sheet, Table};
+use sardonyx_results::units;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::inspect::{ChunkListing, chunks};
 use sardonyx_storage::journal::JournalError;

@@ -5,8 +5,8 @@
 
 use crate::exit::{self, Exit};
 use crate::output::Output;
-use crate::output::table::Sheet;
-use crate::output::units;
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units;
 use sardonyx_storage::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk};
 use sardonyx_storage::log::group::GroupHeader;
 use sardonyx_storage::log::reader::LogReader;

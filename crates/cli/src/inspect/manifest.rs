@@ -1,8 +1,8 @@
 //! The manifest.
 
 use crate::output::Output;
-use crate::output::table::Sheet;
-use crate::output::units;
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units;
 use sardonyx_storage::manifest::Manifest;
 use serde::Serialize;
 use std::io::Write;

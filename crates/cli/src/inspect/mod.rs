@@ -25,7 +25,7 @@ use sardonyx_storage::manifest::Manifest;
 ///   sardonyx inspect bank.sdx log --records --from-group 12 --limit 3
 ///   sardonyx inspect bank.sdx backup --json
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(flatten)]
     target: Target,
@@ -102,7 +102,7 @@ struct Summary {
 impl Summary {
     fn print(&self, output: &mut Output) -> anyhow::Result<()> {
         use std::io::Write;
-        let mut sheet = crate::output::table::Sheet::default();
+        let mut sheet = sardonyx_results::table::Sheet::default();
         self.manifest.print(&mut sheet);
         self.log.print(&mut sheet);
         self.backup.print(&mut sheet);

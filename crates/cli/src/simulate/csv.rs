@@ -4,7 +4,7 @@
 //! `replications,section,name,unit,mean,half_width`. Numbers have as many digits as it takes to read
 //! the same number back.
 
-use crate::output::csv::line;
+use sardonyx_results::csv::line;
 use sardonyx_simulation::outcome::Outcome;
 
 /// The outcomes of points as CSV; `varied` are the names of the points' own columns.

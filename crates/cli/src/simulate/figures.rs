@@ -3,8 +3,8 @@
 use super::engine::Engine;
 use super::write;
 use crate::output::Output;
-use crate::output::table::Table;
 use anyhow::Context;
+use sardonyx_results::table::Table;
 use sardonyx_simulation::experiment::SimulationError;
 use sardonyx_simulation::figures::{self, Curve, Figure, Needs, Study};
 use sardonyx_simulation::outcome::Outcome;

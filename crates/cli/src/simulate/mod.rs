@@ -6,7 +6,7 @@
 //! `simulation`.
 //!
 //! Source: Rahm, "Evaluation of Closely Coupled Systems for High Performance Database Processing"
-//! (paper 001).
+//! (GEM paper).
 
 mod choice;
 mod csv;
@@ -20,11 +20,11 @@ mod sweep;
 
 use crate::exit::{Exit, UsageError};
 use crate::output::Output;
-use crate::output::table::Table;
 use anyhow::Context;
 use choice::Choice;
 use distributed::{Distribution, Gathered};
 use engine::Engine;
+use sardonyx_results::table::Table;
 use sardonyx_simulation::outcome::Outcome;
 use sardonyx_simulation::parameters::Parameters;
 use sardonyx_simulation::parameters::preset::{self, PRESETS};
@@ -50,7 +50,7 @@ use std::path::{Path, PathBuf};
 ///   sardonyx simulate --figure 4.1 --figure 4.6 --output figures
 ///   sardonyx simulate --all --output report
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(flatten)]
     choice: Choice,

@@ -5,8 +5,8 @@
 
 use super::remarks;
 use crate::output::Output;
-use crate::output::table::Table;
-use crate::output::units;
+use sardonyx_results::table::Table;
+use sardonyx_results::units;
 use sardonyx_simulation::outcome::{Outcome, Summary};
 use sardonyx_simulation::parameters::{Coupling, Parameters, Routing, Update, WorkloadKind};
 use std::io::Write;

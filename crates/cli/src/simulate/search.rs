@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use super::{present, remarks};
 use crate::output::Output;
-use crate::output::table::Table;
+use sardonyx_results::table::Table;
 use sardonyx_simulation::experiment::SimulationError;
 use sardonyx_simulation::figures::Estimate;
 use sardonyx_simulation::outcome::Outcome;

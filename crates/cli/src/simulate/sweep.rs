@@ -4,7 +4,7 @@ use super::csv;
 use super::remarks;
 use super::write;
 use crate::output::Output;
-use crate::output::table::Table;
+use sardonyx_results::table::Table;
 use sardonyx_simulation::figures::Estimate;
 use sardonyx_simulation::outcome::{Outcome, Summary};
 use sardonyx_simulation::sweep::{Sweep, SweepError};

@@ -3,8 +3,8 @@
 use super::file::{self, FormName, NewFile};
 use crate::exit::{Exit, UsageError};
 use crate::output::Output;
-use crate::output::table::Sheet;
-use crate::output::units;
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units;
 use sardonyx_workload::reference::Transaction;
 use sardonyx_workload::trace::TraceWriter;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 ///   sardonyx trace convert paper.trace paper.txt
 ///   sardonyx trace convert mine.txt mine.dat --to binary
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     /// The trace to read, of either form
     from: PathBuf,

@@ -4,8 +4,8 @@ use super::file::{FormName, NewFile};
 use super::stats;
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::output::table::Sheet;
-use crate::output::units;
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units;
 use sardonyx_workload::trace::statistics::Statistics;
 use sardonyx_workload::trace::synthetic;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 ///
 /// Example: sardonyx trace generate --seed 7 -o paper.trace
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     /// The seed of the random numbers
     #[arg(long, default_value_t = 1)]

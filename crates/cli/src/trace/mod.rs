@@ -25,7 +25,7 @@ use clap::Subcommand;
 ///   sardonyx trace convert paper.trace paper.txt
 ///   sardonyx trace route paper.trace --nodes 8 -o routing.toml
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(subcommand)]
     action: Action,

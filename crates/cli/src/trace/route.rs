@@ -3,9 +3,9 @@
 use super::file::{self, NewFile};
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::output::table::{Sheet, Table};
-use crate::output::units::{count, percent};
 use clap::value_parser;
+use sardonyx_results::table::{Sheet, Table};
+use sardonyx_results::units::{count, percent};
 use sardonyx_workload::routing::heuristic::{self, Options, Quality};
 use sardonyx_workload::routing::{MAX_NODES, ReferenceDistribution, Tables};
 use sardonyx_workload::trace::Trace;
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 ///
 /// Example: sardonyx trace route paper.trace --nodes 8 -o routing.toml
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     /// The trace, of either form
     file: PathBuf,

@@ -3,8 +3,8 @@
 use super::file::{self, FormName};
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::output::table::{Sheet, Table};
-use crate::output::units::{self, count, percent};
+use sardonyx_results::table::{Sheet, Table};
+use sardonyx_results::units::{self, count, percent};
 use sardonyx_workload::reference::Transaction;
 use sardonyx_workload::trace::View;
 use sardonyx_workload::trace::statistics::{Gatherer, Statistics};
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 ///
 /// Example: sardonyx trace stats paper.trace
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment, after_help = crate::exit::EXIT_CODES)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     /// The trace, of either form
     file: PathBuf,

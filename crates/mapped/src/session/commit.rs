@@ -38,7 +38,7 @@ impl Session {
             // Somebody else's record says that the segment is as long as was asked for; it may not
             // be durable yet.
             let tail = &self.shared.region.control().tail;
-            let relies = self.grown > 0 && self.shared.is_durable();
+            let relies = self.grown > 0 && self.shared.has_log();
             return Ok(relies.then(|| tail.load(Ordering::SeqCst)));
         }
         let limit = self.shared.transaction_bytes_max();

@@ -20,7 +20,7 @@ use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Marks a shared memory of this layout.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"SdxShm02");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"SdxShm03");
 
 /// Sessions at once, of all processes.
 pub const SLOTS: usize = 1024;

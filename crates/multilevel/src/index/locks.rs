@@ -124,7 +124,7 @@ pub static INDEX_KEYS: LockSpace = LockSpace::new(
 
 /// What stands for a key, or for the index's end. Two that are the same number by chance are locked
 /// together, which costs a wait at most; nobody can choose keys for which they are.
-pub(super) fn object(area: Area, key: Option<&[u8]>) -> u64 {
+pub(crate) fn object(area: Area, key: Option<&[u8]>) -> u64 {
     let mut hasher = SecretState::default().build_hasher();
     hasher.write_u64(
         u64::from(area.0) << 32 | key.map_or(u64::from(u32::MAX), |key| key.len() as u64),

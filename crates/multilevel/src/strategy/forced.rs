@@ -31,7 +31,7 @@ impl Protocol for Forced {
         &self,
         compensation: &mut Subtransaction<'_>,
         of: &Completed,
-        unit_log: &mut UnitLog,
+        unit_log: &mut UnitLog<'_>,
         progress: &mut Progress,
     ) -> Result<(), DatabaseError> {
         Ordered.end_of_compensation(compensation, of, unit_log, progress)
@@ -40,7 +40,7 @@ impl Protocol for Forced {
     fn end_of_transaction(
         &self,
         transaction: &Transaction<'_>,
-        unit_log: &mut UnitLog,
+        unit_log: &mut UnitLog<'_>,
         committed: bool,
     ) -> Result<(u64, bool), DatabaseError> {
         Ordered.end_of_transaction(transaction, unit_log, committed)

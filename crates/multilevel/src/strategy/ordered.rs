@@ -6,7 +6,6 @@
 
 use super::{NumberedInverse, Protocol, check_size};
 use crate::error::DatabaseError;
-use crate::shared::HeldUnitLog;
 use crate::subtransaction::Subtransaction;
 use crate::transaction::{Completed, Progress, Transaction};
 use crate::unit_log::UnitLog;
@@ -23,11 +22,11 @@ pub(super) fn append<'t>(
     operation: &mut Subtransaction<'_>,
     inverse: Option<NumberedInverse>,
     forced: bool,
-) -> Result<(HeldUnitLog<'t>, u64), DatabaseError> {
+) -> Result<(UnitLog<'t>, u64), DatabaseError> {
     // Where there is nothing to undo, nothing is reserved for it.
     let pages = inverse.as_ref().map_or(0, |_| operation.inverse_pages());
     let changed = operation.changed();
-    let mut unit_log = transaction.unit_log();
+    let mut unit_log = transaction.unit_log()?;
     check_size(&unit_log, changed, inverse.as_ref())?;
     let entry = inverse
         .as_ref()
@@ -62,7 +61,7 @@ impl Protocol for Ordered {
         &self,
         compensation: &mut Subtransaction<'_>,
         of: &Completed,
-        unit_log: &mut UnitLog,
+        unit_log: &mut UnitLog<'_>,
         progress: &mut Progress,
     ) -> Result<(), DatabaseError> {
         let (transaction, last) = (compensation.transaction(), progress.completed.len() == 1);
@@ -75,7 +74,7 @@ impl Protocol for Ordered {
     fn end_of_transaction(
         &self,
         transaction: &Transaction<'_>,
-        unit_log: &mut UnitLog,
+        unit_log: &mut UnitLog<'_>,
         _: bool,
     ) -> Result<(u64, bool), DatabaseError> {
         unit_log.end_of_transaction(transaction.number(), &[])

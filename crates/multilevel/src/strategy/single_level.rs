@@ -30,7 +30,7 @@ impl Protocol for SingleLevel {
     ) -> Result<Result<(), LogError>, DatabaseError> {
         if operation.is_first_to_change() {
             // All of it is logged when it commits; for that there must be room (I14).
-            transaction.unit_log().admit_work()?;
+            transaction.unit_log()?.admit_work()?;
         }
         Ok(Ok(()))
     }
@@ -39,7 +39,7 @@ impl Protocol for SingleLevel {
         &self,
         _: &mut Subtransaction<'_>,
         _: &Completed,
-        _: &mut UnitLog,
+        _: &mut UnitLog<'_>,
         _: &mut Progress,
     ) -> Result<(), DatabaseError> {
         // There are no inverses, so no compensation calls this.
@@ -49,7 +49,7 @@ impl Protocol for SingleLevel {
     fn end_of_transaction(
         &self,
         transaction: &Transaction<'_>,
-        unit_log: &mut UnitLog,
+        unit_log: &mut UnitLog<'_>,
         committed: bool,
     ) -> Result<(u64, bool), DatabaseError> {
         let mut progress = transaction.progress();

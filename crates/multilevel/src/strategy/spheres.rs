@@ -27,16 +27,17 @@ pub(super) struct InSpheres {
 
 impl Protocol for InSpheres {
     fn begin_to_write(&self, shared: &Shared, page: PageId) -> Result<(), Stop> {
-        let forked = shared.commit.process().check();
-        forked.map_err(LogError::from)?;
-        shared.stage().begin_to_write(page);
+        shared.unit_log()?.begin_to_write(page);
         Ok(())
     }
 
     fn undone(&self, shared: &Shared, pages: &mut dyn Iterator<Item = PageId>) {
         let mut pages = pages.peekable();
         if pages.peek().is_some() {
-            shared.stage().writing_undone(pages);
+            // It was had when the writing began.
+            if let Ok(mut unit_log) = shared.unit_log() {
+                unit_log.writing_undone(pages);
+            }
         }
     }
 
@@ -50,7 +51,7 @@ impl Protocol for InSpheres {
         // Where there is nothing to undo, nothing is reserved for it.
         let pages = inverse.as_ref().map_or(0, |_| operation.inverse_pages());
         let changed = operation.changed();
-        let mut unit_log = transaction.unit_log();
+        let mut unit_log = transaction.unit_log()?;
         check_size(&unit_log, changed, inverse.as_ref())?;
         let sequence = unit_log.sequences(1)?;
         let member = Member {
@@ -81,7 +82,7 @@ impl Protocol for InSpheres {
         &self,
         compensation: &mut Subtransaction<'_>,
         of: &Completed,
-        unit_log: &mut UnitLog,
+        unit_log: &mut UnitLog<'_>,
         progress: &mut Progress,
     ) -> Result<(), DatabaseError> {
         let read = compensation.only_read();
@@ -105,7 +106,7 @@ impl Protocol for InSpheres {
     fn end_of_transaction(
         &self,
         transaction: &Transaction<'_>,
-        unit_log: &mut UnitLog,
+        unit_log: &mut UnitLog<'_>,
         committed: bool,
     ) -> Result<(u64, bool), DatabaseError> {
         let all = subtransactions(&transaction.progress());

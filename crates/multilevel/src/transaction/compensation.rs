@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 impl Transaction<'_> {
     pub(super) fn compensate_all(&mut self) -> Result<(), DatabaseError> {
         while self.compensate_last()?.is_some() {}
-        let mut stage = self.database.stage();
+        let mut stage = self.unit_log()?;
         stage.reserve.ended(self.number);
         if !stage.is_in_log(self.number) {
             return Ok(());
@@ -92,7 +92,7 @@ impl Transaction<'_> {
         subtransaction: &mut Subtransaction<'_>,
         of: &Completed,
     ) -> Result<(), DatabaseError> {
-        let mut stage = self.database.stage();
+        let mut stage = self.unit_log()?;
         let mut progress = self.progress();
         self.protocol
             .end_of_compensation(subtransaction, of, &mut stage, &mut progress)?;

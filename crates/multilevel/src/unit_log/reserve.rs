@@ -93,7 +93,7 @@ impl PageReserve {
     }
 }
 
-impl UnitLog {
+impl UnitLog<'_> {
     /// Whether so many pages can be reserved.
     pub fn check_reserve(&self, pages: u64) -> Result<(), DatabaseError> {
         let (limit, reserved) = (self.frames.pages_max(), self.reserve.pages);

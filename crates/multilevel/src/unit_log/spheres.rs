@@ -1,4 +1,4 @@
-//! What the log stage does for persistence spheres (S2/PS): it keeps completed subtransactions until
+//! What the log of units does for persistence spheres (S2/PS): it keeps completed subtransactions until
 //! they are written, and writes spheres as units, with the undo entries of all transactions in them
 //! that go on.
 //!
@@ -7,7 +7,7 @@
 //! every page that the unwritten entries may need: when a sphere is written, by the end of whichever
 //! transaction, nothing can be wanting but room in the log, and for that it is asked before.
 //!
-//! Source: paper 003, section 2, "Deferred Log Writes".
+//! Source: DASDBS paper, section 2, "Deferred Log Writes".
 
 use super::{UnitLog, push};
 use crate::changes::{Changed, merge};
@@ -102,15 +102,16 @@ impl Member {
     }
 }
 
-impl UnitLog {
+impl UnitLog<'_> {
     /// S2/PS: before the first change of a page by a subtransaction, which has locked it exclusively.
     pub fn begin_to_write(&mut self, page: PageId) {
-        if let Some(dirty) = self.unwritten.dirty.get_mut(&page.0)
+        let units = &mut **self;
+        if let Some(dirty) = units.unwritten.dirty.get_mut(&page.0)
             && dirty.before.is_none()
         {
             // SAFETY: right of a reader: the caller holds the page's exclusive lock and has not
             // begun to write.
-            dirty.before = Some(Box::new(*unsafe { self.frames.page(page) }));
+            dirty.before = Some(Box::new(*unsafe { units.frames.page(page) }));
         }
     }
 
@@ -126,12 +127,12 @@ impl UnitLog {
     /// The most pages that may wait to be written, whatever was chosen: a page takes up to twice its
     /// size, and all of them a quarter of what the log takes at once.
     fn unwritten_pages_max(&self) -> usize {
-        self.commit.limits().transaction_bytes / 4 / (2 * PAGE_SIZE + 64)
+        self.0.log().limits().transaction_bytes / 4 / (2 * PAGE_SIZE + 64)
     }
 
     /// The most bytes of undo entries that may wait to be written.
     fn unwritten_entry_bytes_max(&self) -> usize {
-        self.commit.limits().transaction_bytes / 8
+        self.0.log().limits().transaction_bytes / 8
     }
 
     /// S2/PS: the end of a subtransaction or compensation, whose pages are still locked. A sphere that
@@ -197,7 +198,7 @@ impl UnitLog {
         self.make_ready_for_spheres()?;
         let taken = self.unwritten.spheres.take(of);
         if taken.is_empty() && !self.slots.contains_key(&transaction) {
-            return Ok((self.filling.last_group(), false));
+            return Ok((self.0.last_group(), false));
         }
         let group = self.append_spheres(taken, Some(transaction), forced);
         Ok((group, true))
@@ -307,17 +308,18 @@ impl UnitLog {
 
     /// Appends the completed changes of a page.
     fn append_dirty(&mut self, page: PageId) {
-        let Some(mut dirty) = self.unwritten.dirty.remove(&page.0) else {
+        let (units, mut log) = self.0.split();
+        let Some(mut dirty) = units.unwritten.dirty.remove(&page.0) else {
             return;
         };
         let bytes: &Page = match &dirty.before {
             Some(before) => before,
-            // SAFETY: right of the stage: nobody writes to the page now, or there were a
-            // before-image, and whoever begins to write waits for the stage.
-            None => unsafe { self.frames.page(page) },
+            // SAFETY: right of the pen: nobody writes to the page now, or there were a
+            // before-image, and whoever begins to write waits for the pen.
+            None => unsafe { units.frames.page(page) },
         };
-        let builder = self.filling.builder();
-        match self.page_log {
+        let builder = log.builder();
+        match units.page_log {
             PageLog::AfterImages => push(builder, page, 0, bytes),
             PageLog::ByteRanges => {
                 merge(&mut dirty.ranges);

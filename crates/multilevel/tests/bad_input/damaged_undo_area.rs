@@ -56,30 +56,21 @@ fn overwrite(disk: &SimulatedDisk, place: u64, offset: usize, bytes: &[u8]) {
     let mut storage = small();
     storage.threaded = false;
     let opened = Engine::open(Arc::new(disk.clone()), storage).expect("opens");
-    let (mut store, mut filling) = (opened.store, opened.filling);
+    let (mut store, pen) = (opened.store, opened.engine.pen(()));
     let catalogue = Catalogue::read(&mut store).expect("readable");
     let number = catalogue
         .area(UNDO_AREA)
         .expect("an area")
         .expect("it is there");
     let page = pages_of(&catalogue, number)[place as usize];
-    filling
+    let mut held = pen.take().expect("nobody has it");
+    let mut appending = held.appending();
+    appending
         .builder()
         .push_write(Address(page.address().0 + offset as u64), bytes);
-    assert!(filling.builder().end_transaction());
-    filling.transaction_ended();
-    let group = filling.seal().expect("a group");
-    let (commit, number) = (opened.engine.commit().clone(), group.header().number);
-    commit.write_directly(group);
-    commit.wait(number, &Nothing).expect("durable");
-}
-
-struct Nothing;
-
-impl sardonyx_storage::log::writer::GroupSource for Nothing {
-    fn try_seal(&self) -> Option<sardonyx_storage::log::seal::SealedGroup> {
-        None
-    }
+    assert!(appending.builder().end_transaction());
+    let group = appending.transaction_ended();
+    held.force(group).expect("durable");
 }
 
 fn pages_of(catalogue: &Catalogue, number: u16) -> Vec<PageId> {

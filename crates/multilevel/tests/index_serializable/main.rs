@@ -8,6 +8,8 @@
 //! the matrix, or without the lock that protects a split gap, it finds a history that is wrong.
 
 mod action;
+#[path = "../../../lock/tests/oracle/mod.rs"]
+mod oracle;
 mod world;
 
 use action::{Action, Model, actions, all_contents, few_actions};

@@ -1,8 +1,9 @@
 //! Several transactions on one index, on plain pages and with a real lock table.
 
 use super::action::{Action, Model, Outcome};
+use crate::oracle::LockTable;
 use sardonyx_base::hash::IntegerMap;
-use sardonyx_lock::{Answer, Compatibility, LockTable, Modes, Resource};
+use sardonyx_lock::{Answer, Compatibility, Modes, Resource};
 use sardonyx_multilevel::index::{IndexError, OrderedIndex, Restore, Scan};
 use sardonyx_multilevel::pages::Change;
 use sardonyx_multilevel::{

@@ -1,5 +1,5 @@
 //! An entry of the global lock table in GEM: one page's locks and where its newest version is
-//! (paper 001, sections 2 and 3.2).
+//! (GEM paper, sections 2 and 3.2).
 //!
 //! GEM cannot compute. A node reads an entry into main memory, changes its copy there, and writes
 //! it back by Compare&Swap on the entry's version; who finds it changed begins again. So every

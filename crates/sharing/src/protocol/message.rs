@@ -1,6 +1,6 @@
 //! What nodes say to each other.
 //!
-//! A message is *short* or carries pages and is *long*; the difference is what it costs (paper 001,
+//! A message is *short* or carries pages and is *long*; the difference is what it costs (GEM paper,
 //! table 4.1). The machines bear any order of delivery, between any nodes and within a pair, but
 //! each message must come exactly once. On a network that loses or repeats messages a
 //! [`super::channel::Channel`] sees to that.

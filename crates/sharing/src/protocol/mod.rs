@@ -1,5 +1,5 @@
 //! The protocols by which nodes share one database: concurrency and coherency control as pure state
-//! machines (paper 001, sections 2 and 3.2).
+//! machines (GEM paper, sections 2 and 3.2).
 //!
 //! A machine is fed an [`Input`] and answers with [`Output`]s. It has no clock, socket or thread:
 //! the shell around it (the simulation, a test, a real node) carries messages, holds the entries of

@@ -29,7 +29,7 @@ pub(crate) fn writes(held: Modes) -> bool {
 /// The compatibility of page locks.
 pub(crate) static PAGE_LOCKS: Compatibility = Compatibility::SHARED_EXCLUSIVE;
 
-/// When a modified page reaches permanent storage (paper 001, section 2).
+/// When a modified page reaches permanent storage (GEM paper, section 2).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum UpdateStrategy {
     /// Before the transaction commits: storage always has the newest committed version.

@@ -1,18 +1,18 @@
-//! A point of the paper's study: what differs from the parameters that the study starts from.
+//! A point of the GEM paper's study: what differs from the parameters that the study starts from.
 //!
-//! The figures and the statements of paper 001, section 4, concern a few switches: nodes, coupling,
-//! update strategy, routing, buffer size, where files are, debit-credit or trace. A
+//! The figures and the statements of the GEM paper, section 4, concern a few switches: nodes,
+//! coupling, update strategy, routing, buffer size, where files are, debit-credit or trace. A
 //! [`Configuration`] is one setting of them; [`Configuration::parameters`] lays it over any
-//! parameters, so that the study can be repeated on other hardware than the paper's.
+//! parameters, so that the study can be repeated on other hardware than the GEM paper's.
 
 use crate::parameters::{Coupling, Parameters, Routing, Storage, Update, WorkloadKind, limits};
 
 /// The size of each node's database buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Buffer {
-    /// As the study's parameters say; the paper's have 200 pages.
+    /// As the study's parameters say; the GEM paper's have 200 pages.
     Small,
-    /// Five times as many; 1000 in the paper.
+    /// Five times as many; 1000 in the GEM paper.
     Large,
 }
 
@@ -21,15 +21,15 @@ const LARGE_BUFFER: u32 = 5;
 
 pub use crate::load::SYNTHETIC_TRACE;
 
-/// Instructions of the transactions of the trace: the paper gives none. Together with the overhead
-/// of I/O they make about 360,000 per transaction of 57 accesses, which is the paper's 45% CPU
-/// utilisation at 50 TPS.
+/// Instructions of the transactions of the trace: the GEM paper gives none. Together with the
+/// overhead of I/O they make about 360,000 per transaction of 57 accesses, which is the GEM paper's
+/// 45% CPU utilisation at 50 TPS.
 const TRACE_INSTRUCTIONS: [f64; 3] = [20_000.0, 5_000.0, 25_000.0];
 
 /// Arrivals of the trace's transactions per second and node.
 const TRACE_RATE: f64 = 50.0;
 
-/// A point of the paper's study.
+/// A point of the GEM paper's study.
 ///
 /// ```
 /// use sardonyx_simulation::figures::Configuration;
@@ -154,7 +154,8 @@ impl Configuration {
     /// This point on the hardware of `base`.
     ///
     /// With one node there is nothing to route: both routings give the same parameters. The trace
-    /// is that of `base` with its rate and path lengths, or the synthetic one with the paper's if
+    /// is that of `base` with its rate and path lengths, or the synthetic one with the GEM paper's
+    /// if
     /// `base` has none.
     pub fn parameters(&self, base: &Parameters) -> Parameters {
         let mut parameters = base.clone();

@@ -1,4 +1,4 @@
-//! Figures 4.1 to 4.6: debit-credit (paper 001, sections 4.2 to 4.5).
+//! Figures 4.1 to 4.6: debit-credit (GEM paper, sections 4.2 to 4.5).
 
 use super::{Buffer, Configuration, Curve, Figure, Panel, Reading};
 use crate::parameters::{Coupling, Routing, Storage, Update};
@@ -86,7 +86,7 @@ pub(super) fn figure_4_1() -> Figure {
     Figure {
         id: "4.1",
         title: "Influence of workload allocation and update strategy for GEM locking",
-        caption: "Debit-credit, closely coupled, small buffer (the paper's: 200 pages per node), \
+        caption: "Debit-credit, closely coupled, small buffer (the GEM paper's: 200 pages per node), \
                   all files on disks.",
         reading: Reading::Response,
         panels: single(curves.collect()),
@@ -110,7 +110,7 @@ pub(super) fn figure_4_2() -> Figure {
         id: "4.2",
         title: "Influence of the buffer size for random routing",
         caption: "Debit-credit, closely coupled, random routing, all files on disks; the large \
-                  buffer has five times as many pages as the small one (the paper's: 1000 and 200 \
+                  buffer has five times as many pages as the small one (the GEM paper's: 1000 and 200 \
                   per node).",
         reading: Reading::Response,
         panels: single(curves.collect()),
@@ -135,7 +135,7 @@ pub(super) fn figure_4_3() -> Figure {
     Figure {
         id: "4.3",
         title: "Influence of the storage allocation of BRANCH/TELLER",
-        caption: "Debit-credit, closely coupled, large buffer (the paper's: 1000 pages per node), \
+        caption: "Debit-credit, closely coupled, large buffer (the GEM paper's: 1000 pages per node), \
                   all other files on disks.",
         reading: Reading::Response,
         panels: vec![part("a", Update::Noforce), part("b", Update::Force)],
@@ -159,7 +159,7 @@ pub(super) fn figure_4_4() -> Figure {
     Figure {
         id: "4.4",
         title: "Use of disk caches for BRANCH/TELLER",
-        caption: "Debit-credit, closely coupled, FORCE, large buffer (the paper's: 1000 pages per \
+        caption: "Debit-credit, closely coupled, FORCE, large buffer (the GEM paper's: 1000 pages per \
                   node), all other files on disks.",
         reading: Reading::Response,
         panels: single(curves.collect()),
@@ -210,7 +210,7 @@ pub(super) fn figure_4_6() -> Figure {
     Figure {
         id: "4.6",
         title: "Throughput per node for PCL and GEM locking",
-        caption: "Debit-credit, large buffer (the paper's: 1000 pages per node), all files on \
+        caption: "Debit-credit, large buffer (the GEM paper's: 1000 pages per node), all files on \
                   disks; the arrival rate at which the processors' mean utilisation is 80%.",
         reading: Reading::Throughput,
         panels: single(curves.collect()),

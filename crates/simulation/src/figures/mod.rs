@@ -1,5 +1,5 @@
-//! The paper's Figures 4.1 to 4.7 as data: which curves, through which points (paper 001, section
-//! 4).
+//! The GEM paper's Figures 4.1 to 4.7 as data: which curves, through which points (GEM paper,
+//! section 4).
 //!
 //! A [`Figure`] says what is drawn; a [`Study`] holds what was simulated for it. Neither simulates:
 //! the caller gives [`Study::run`] a function that does, and draws with [`crate::report`]. All
@@ -17,21 +17,20 @@
 
 mod configuration;
 mod debit_credit;
-mod estimate;
 mod study;
 mod trace;
 
 pub use configuration::{Buffer, Configuration};
-pub use estimate::Estimate;
+pub use sardonyx_results::Estimate;
 pub use study::{Needs, Study};
 
 /// The CPU utilisation at which throughputs are compared (Figure 4.6).
 pub const TARGET_CPU: f64 = 0.80;
 
-/// A figure of the paper.
+/// A figure of the GEM paper.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Its number in the paper.
+    /// Its number in the GEM paper.
     pub id: &'static str,
     /// What it shows.
     pub title: &'static str,
@@ -84,7 +83,7 @@ pub struct UnknownFigure {
     pub known: String,
 }
 
-/// All figures, in the paper's order.
+/// All figures, in the GEM paper's order.
 pub fn all() -> Vec<Figure> {
     vec![
         debit_credit::figure_4_1(),

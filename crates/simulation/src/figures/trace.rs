@@ -1,4 +1,4 @@
-//! Figure 4.7: a real-life workload (paper 001, section 4.6).
+//! Figure 4.7: a real-life workload (GEM paper, section 4.6).
 
 use super::{Configuration, Curve, Figure, Panel, Reading};
 use crate::parameters::{Coupling, Routing};

@@ -1,6 +1,6 @@
 //! The event kernel: a virtual clock, pending events, and processes written as futures.
 //!
-//! A model of paper 001 (section 3) is many small stories: a transaction waits for a processor,
+//! A model of the GEM paper (section 3) is many small stories: a transaction waits for a processor,
 //! computes, asks for a lock, waits for a disk. Told as `async` code each story reads from top to
 //! bottom; the kernel interleaves them. It is single-threaded and knows no real time: the clock
 //! jumps from event to event, and events of one instant happen in the order in which they were

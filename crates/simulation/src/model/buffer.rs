@@ -1,9 +1,9 @@
-//! A node's database buffer (paper 001, section 3.2): page frames, replaced least recently used.
+//! A node's database buffer (GEM paper, section 3.2): page frames, replaced least recently used.
 //!
-//! It holds which version of which page is there, not the pages. A page that an active transaction has
-//! modified is *fixed*: it is not replaced before the transaction's end. A modified page that is
-//! replaced leaves its frame but counts as a copy of the node until it has been written to storage:
-//! who asks for it meanwhile gets it.
+//! It holds which version of which page is there, not the pages. A page that an active transaction
+//! has modified is *fixed*: it is not replaced before the transaction's end. A modified page that
+//! is replaced leaves its frame but counts as a copy of the node until it has been written to
+//! storage: who asks for it meanwhile gets it.
 
 use super::lru::Lru;
 use super::pages::PageMap;
@@ -50,8 +50,8 @@ impl Buffer {
         frame.or_else(|| self.leaving.get(&page).copied())
     }
 
-    /// Uses the copy of `page` that is there; one that is leaving gets a frame again. Returns what had
-    /// to make room for it.
+    /// Uses the copy of `page` that is there; one that is leaving gets a frame again. Returns what
+    /// had to make room for it.
     ///
     /// # Panics
     /// If there is no copy.
@@ -65,8 +65,9 @@ impl Buffer {
         self.place(page, psn, false)
     }
 
-    /// Brings version `psn` of `page` in, over an older copy if there is one, and returns what had to
-    /// make room for it. `modified`: storage does not have this version, and this node has to see to it.
+    /// Brings version `psn` of `page` in, over an older copy if there is one, and returns what had
+    /// to make room for it. `modified`: storage does not have this version, and this node has to
+    /// see to it.
     pub fn install(&mut self, page: u64, psn: Psn, modified: bool) -> Option<Replaced> {
         if let Some(frame) = self.frames.touch(page) {
             // A message that was overtaken by a newer version brings nothing new.

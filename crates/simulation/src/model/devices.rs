@@ -1,8 +1,8 @@
-//! External devices (paper 001, section 3.3): GEM, and disks with their controllers and caches.
+//! External devices (GEM paper, section 3.3): GEM, and disks with their controllers and caches.
 //!
-//! A disk access is a controller's service, unless a cache saves it the disk's, and the transfer of the
-//! page. A file's disks have a queue together or one each, with every page always on the same disk. The
-//! network and the transfer are plain delays.
+//! A disk access is a controller's service, unless a cache saves it the disk's, and the transfer of
+//! the page. A file's disks have a queue together or one each, with every page always on the same
+//! disk. The network and the transfer are plain delays.
 
 use super::disk_cache::DiskCache;
 use super::service::Service;

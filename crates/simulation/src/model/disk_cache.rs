@@ -1,8 +1,8 @@
-//! A disk cache, shared by all nodes (paper 001, section 3.3): which pages it has, replaced least
+//! A disk cache, shared by all nodes (GEM paper, section 3.3): which pages it has, replaced least
 //! recently used.
 //!
-//! A volatile cache saves reads only. A non-volatile one also takes writes: the disk's copy is updated
-//! later (*destage*), and until then the page must not be replaced.
+//! A volatile cache saves reads only. A non-volatile one also takes writes: the disk's copy is
+//! updated later (*destage*), and until then the page must not be replaced.
 
 use super::lru::Lru;
 
@@ -33,8 +33,8 @@ impl DiskCache {
         self.pages.touch(page).is_some()
     }
 
-    /// A page that was read from disk, or written through to it, is in the cache from now on, if there
-    /// is room for it.
+    /// A page that was read from disk, or written through to it, is in the cache from now on, if
+    /// there is room for it.
     pub fn keep(&mut self, page: u64) {
         if self.pages.touch(page).is_none() && self.make_room() {
             self.pages.insert(page, Slot::default());
@@ -42,7 +42,8 @@ impl DiskCache {
     }
 
     /// Takes a write in place of the disk; then a destage is owed, which ends with
-    /// [`DiskCache::destaged`]. False: every page waits for its destage, the write must go to the disk.
+    /// [`DiskCache::destaged`]. False: every page waits for its destage, the write must go to the
+    /// disk.
     pub fn take_write(&mut self, page: u64) -> bool {
         if let Some(slot) = self.pages.touch(page) {
             slot.owed += 1;

@@ -1,4 +1,4 @@
-//! The model of the paper (001, section 3): SOURCE, processing nodes, external devices.
+//! The model of the GEM paper (section 3): SOURCE, processing nodes, external devices.
 //!
 //! - `system`: what there is, and what it costs.
 //! - `source`: when transactions arrive, what they do, which node gets them.
@@ -10,8 +10,8 @@
 //! - `accounts`, `tally`: what is measured.
 //!
 //! Concurrency and coherency control are not modelled: the protocol machines of
-//! [`sardonyx_sharing::protocol`] run, and every message and every access to the global lock table that
-//! they ask for costs its time.
+//! [`sardonyx_sharing::protocol`] run, and every message and every access to the global lock table
+//! that they ask for costs its time.
 
 mod accounts;
 mod buffer;
@@ -55,8 +55,8 @@ pub fn run(parameters: &Parameters, load: &Arc<Load>, replication: u32) -> Measu
     measurement
 }
 
-/// Runs until `end`, or until so many transactions are in the system that it cannot be meant. Returns
-/// whether that was so.
+/// Runs until `end`, or until so many transactions are in the system that it cannot be meant.
+/// Returns whether that was so.
 fn run_until(system: &Rc<System>, end: Time) -> bool {
     let slice = Span::from_seconds(0.1);
     let most = system.parameters.run.most_in_system;

@@ -1,4 +1,5 @@
-//! SOURCE (paper 001, section 3.1): when transactions arrive, what they do, and which node gets them.
+//! SOURCE (GEM paper, section 3.1): when transactions arrive, what they do, and which node gets
+//! them.
 
 use super::system::{Stream, Streams, System};
 use super::transaction::{self, Job, References};

@@ -62,7 +62,7 @@ pub enum Elsewhere {
     Blocked(Span),
 }
 
-/// A processing node (paper 001, section 3.2).
+/// A processing node (GEM paper, section 3.2).
 pub struct Node {
     /// Its number.
     pub id: NodeId,
@@ -109,8 +109,8 @@ pub enum Medium {
     Disks(Rc<Disks>),
 }
 
-/// Streams of random numbers, one for each use, so that changing one part of a system leaves the other
-/// parts' numbers alone: curves of a figure differ by what they compare.
+/// Streams of random numbers, one for each use, so that changing one part of a system leaves the
+/// other parts' numbers alone: curves of a figure differ by what they compare.
 pub struct Streams {
     seed: u64,
 }
@@ -210,8 +210,8 @@ impl System {
         Span::from_microseconds(count / self.parameters.node.mips)
     }
 
-    /// What `message` costs: instructions at each end, and bytes on the network. Each page beyond the
-    /// first adds its bytes and what a long message costs more than a short one.
+    /// What `message` costs: instructions at each end, and bytes on the network. Each page beyond
+    /// the first adds its bytes and what a long message costs more than a short one.
     pub fn message_cost(&self, message: &Message) -> (f64, u64) {
         let messages = &self.parameters.messages;
         match message.carried_pages().len() as u64 {

@@ -1,8 +1,9 @@
-//! The life of a transaction on a node (paper 001, section 3.2): a processing slot, begin, record
+//! The life of a transaction on a node (GEM paper, section 3.2): a processing slot, begin, record
 //! accesses, commit in two phases.
 //!
-//! A processor is held from one wait to the next: for the instructions, and during the accesses to GEM
-//! that belong to them, which are synchronous. It is given back for disks, locks and other nodes.
+//! A processor is held from one wait to the next: for the instructions, and during the accesses to
+//! GEM that belong to them, which are synchronous. It is given back for disks, locks and other
+//! nodes.
 
 use super::accounts::{Accounts, Part};
 use super::coherence;

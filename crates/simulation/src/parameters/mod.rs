@@ -1,6 +1,6 @@
 //! What is simulated: every parameter, its unit and its limits.
 //!
-//! The defaults are the paper's (001, Table 4.1), kept in one place, the commented file
+//! The defaults are the GEM paper's (Table 4.1), kept in one place, the commented file
 //! `presets/paper.toml`. Whoever asks for something else names what differs: another [`preset`], a
 //! file, single keys; [`read`] lays them over each other and checks the result, so that a
 //! [`Parameters`] is always complete and within its limits.
@@ -158,7 +158,8 @@ pub struct Workload {
     pub trace: String,
     /// The file with the routing and authority tables of a trace; empty: they are computed.
     pub tables: String,
-    /// Arrivals per second and node of a trace's types by name; empty: the whole trace in its order.
+    /// Arrivals per second and node of a trace's types by name; empty: the whole trace in its
+    /// order.
     pub type_rates: BTreeMap<String, f64>,
 }
 
@@ -379,11 +380,11 @@ pub enum Storage {
 }
 
 impl Parameters {
-    /// The parameters of the paper (001, Table 4.1): one node, closely coupled.
+    /// The parameters of the GEM paper (Table 4.1): one node, closely coupled.
     pub fn paper() -> Self {
         preset::find("paper")
             .and_then(|preset| preset.parameters().ok())
-            .expect("the paper's preset is complete and valid, which a test shows")
+            .expect("the GEM paper's preset is complete and valid, which a test shows")
     }
 
     /// The partition `name`, with what its entry leaves open taken from `default`.

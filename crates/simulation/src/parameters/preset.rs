@@ -10,20 +10,21 @@ pub struct Preset {
     pub name: &'static str,
     /// What it describes, in a few words.
     pub what: &'static str,
-    /// The file, commented. All but the paper's hold only what differs from the paper's.
+    /// The file, commented. All but the GEM paper's hold only what differs from the GEM paper's.
     pub text: &'static str,
 }
 
-/// All presets; the first is the paper's. The others are hardware of today, with their numbers' sources.
+/// All presets; the first is the GEM paper's. The others are hardware of today, with their numbers'
+/// sources.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "paper",
-        what: "the paper's hardware and debit-credit workload (Table 4.1)",
+        what: "the GEM paper's hardware and debit-credit workload (Table 4.1)",
         text: include_str!("../../presets/paper.toml"),
     },
     Preset {
         name: "paper-trace",
-        what: "the paper's real-life workload (section 4.6), as a synthetic trace",
+        what: "the GEM paper's real-life workload (section 4.6), as a synthetic trace",
         text: include_str!("../../presets/paper-trace.toml"),
     },
     Preset {

@@ -1,7 +1,7 @@
 //! Reading parameters: a preset, a file over it, single keys over both.
 //!
-//! Whatever is wrong is said with the key, and with the file's line if a file said it: unknown keys,
-//! wrong kinds of values, values out of range, values that do not fit each other.
+//! Whatever is wrong is said with the key, and with the file's line if a file said it: unknown
+//! keys, wrong kinds of values, values out of range, values that do not fit each other.
 
 use super::preset::{self, PRESETS, Preset};
 use super::{ArrivalProcess, Parameters, WorkloadKind, limits};
@@ -79,7 +79,8 @@ pub enum ParameterError {
 ///     layers.set("nodes=0")?;
 ///     layers.read()
 /// });
-/// assert_eq!(wrong.unwrap_err().to_string(), "nodes=0: nodes = 0 is out of range: choose 1 to 1000");
+/// assert_eq!(wrong.unwrap_err().to_string(), "nodes=0: nodes = 0 is out of range: choose 1 to
+/// 1000");
 /// # Ok::<(), sardonyx_simulation::parameters::read::ParameterError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -187,8 +188,8 @@ impl Layers {
         Ok(())
     }
 
-    /// Lays one key over what is there: `node.mips=20`. A value that is no TOML is taken as a string,
-    /// so that `routing=random` needs no quotes.
+    /// Lays one key over what is there: `node.mips=20`. A value that is no TOML is taken as a
+    /// string, so that `routing=random` needs no quotes.
     ///
     /// # Errors
     /// [`ParameterError::Syntax`] if there is no `=` or no key.
@@ -497,7 +498,7 @@ mod tests {
             }
         }
         walk("", &paper.table, &mut numbers);
-        // All but those of a trace's types, of which the paper's file has none.
+        // All but those of a trace's types, of which the GEM paper's file has none.
         assert_eq!(numbers, limits::LIMITS.len() - 1);
     }
 }

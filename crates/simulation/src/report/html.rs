@@ -44,7 +44,7 @@ pub fn html(figures: &[Figure], study: &Study, verdicts: &[Verdict]) -> String {
                         "Evaluation of Closely Coupled Systems for High Performance Database \
                          Processing"
                     }
-                    " (\"the paper\"), simulated again. Every figure is the mean of independent \
+                    " (\"the GEM paper\"), simulated again. Every figure is the mean of independent \
                      replications; bars, and what follows \u{b1}, are the 95% interval of that \
                      mean."
                 }
@@ -52,7 +52,7 @@ pub fn html(figures: &[Figure], study: &Study, verdicts: &[Verdict]) -> String {
                 h2 { "Figures" }
                 @for figure in figures { (picture(figure, study)) }
                 @if !verdicts.is_empty() {
-                    h2 { "The paper's statements" }
+                    h2 { "The GEM paper's statements" }
                     (statements(verdicts))
                 }
                 h2 { "Parameters" }
@@ -88,7 +88,7 @@ fn summary(verdicts: &[Verdict]) -> Markup {
     page! {
         @if !verdicts.is_empty() {
             p {
-                "Of the paper's " (verdicts.len()) " statements checked: "
+                "Of the GEM paper's " (verdicts.len()) " statements checked: "
                 @for (at, holds) in VERDICTS.into_iter().enumerate() {
                     @if at > 0 { ", " }
                     span class=(class(holds)) { (number(holds)) " " (in_plural(holds)) }
@@ -162,7 +162,7 @@ fn statements(verdicts: &[Verdict]) -> Markup {
             thead {
                 tr {
                     th { "" }
-                    th { "The paper says" }
+                    th { "The GEM paper says" }
                     th { "Its figure" }
                     th { "Ours" }
                     th { "Holds?" }

@@ -27,9 +27,9 @@ mod tests;
 pub use csv::{csv, field};
 pub use html::html;
 
-use crate::chart::{Axis, Chart, Mark, Panel, Series};
 use crate::figures::{Configuration, Curve, Figure, Reading, Study};
 use crate::outcome::Outcome;
+use sardonyx_results::chart::{Axis, Chart, Mark, Panel, Series};
 
 /// The picture of `figure`.
 pub fn chart(figure: &Figure, study: &Study) -> Chart {

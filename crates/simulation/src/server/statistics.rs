@@ -1,5 +1,5 @@
-//! What a station reports: the figures of paper 001, section 4 ("device utilization, waiting times,
-//! queue lengths").
+//! What a station reports: the figures of the GEM paper, section 4 ("device utilization, waiting
+//! times, queue lengths").
 
 use crate::time::Span;
 

@@ -1,8 +1,8 @@
-//! Every statement of the paper's section 4 as a check over outcomes (paper 001).
+//! Every statement of the GEM paper's section 4 as a check over outcomes (GEM paper).
 //!
-//! A [`Statement`] is data: what the paper says, in which [`Claim`]s that is checked, and why with
-//! that tolerance. [`Statement::judge`] is a pure function of a [`Study`], so that the same
-//! outcomes give the same [`Verdict`]; [`markdown`] writes them down. Where the paper is silent
+//! A [`Statement`] is data: what the GEM paper says, in which [`Claim`]s that is checked, and why
+//! with that tolerance. [`Statement::judge`] is a pure function of a [`Study`], so that the same
+//! outcomes give the same [`Verdict`]; [`markdown`] writes them down. Where the GEM paper is silent
 //! about a detail that matters the tolerance says so.
 //!
 //! ```
@@ -37,14 +37,14 @@ use crate::figures::{Needs, Study};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// A statement of the paper.
+/// A statement of the GEM paper.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// Its section of the paper and its number within it: `4.2-3`.
+    /// Its section of the GEM paper and its number within it: `4.2-3`.
     pub id: &'static str,
     /// What it says, in our words.
     pub says: &'static str,
-    /// The paper's figure or ordering.
+    /// The GEM paper's figure or ordering.
     pub paper: &'static str,
     /// Why the bounds are as they are.
     pub tolerance: &'static str,
@@ -75,7 +75,7 @@ pub struct Verdict {
     pub section: &'static str,
     /// What it says.
     pub says: &'static str,
-    /// The paper's figure or ordering.
+    /// The GEM paper's figure or ordering.
     pub paper: &'static str,
     /// What was found, with intervals.
     pub ours: String,
@@ -89,7 +89,7 @@ pub struct Verdict {
     pub why: String,
 }
 
-/// All statements, in the paper's order.
+/// All statements, in the GEM paper's order.
 pub fn all() -> Vec<Statement> {
     let mut all = section_4_1::statements();
     all.extend(section_4_2::statements());
@@ -101,7 +101,7 @@ pub fn all() -> Vec<Statement> {
 }
 
 impl Statement {
-    /// The paper's section.
+    /// The GEM paper's section.
     pub fn section(&self) -> &'static str {
         self.id
             .split_once('-')
@@ -176,7 +176,7 @@ pub fn markdown(verdicts: &[Verdict]) -> String {
             let _ = write!(
                 text,
                 "{gap}### Section {section}\n\n\
-                 | | The paper says | The paper's figure | Ours | Holds? | Bounds, and why |\n\
+                 | | The GEM paper says | The GEM paper's figure | Ours | Holds? | Bounds, and why |\n\
                  | --- | --- | --- | --- | --- | --- |\n"
             );
         }

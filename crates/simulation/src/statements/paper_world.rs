@@ -1,5 +1,5 @@
-//! A made-up system in which every statement of the paper is true, for tests: closed forms instead
-//! of a simulation, with the paper's figures where it gives them.
+//! A made-up system in which every statement of the GEM paper is true, for tests: closed forms
+//! instead of a simulation, with the GEM paper's figures where it gives them.
 
 use crate::figures::{Needs, Study};
 use crate::measurement::{Composition, Measurement, PartitionFigures, Station};
@@ -7,7 +7,7 @@ use crate::outcome::Outcome;
 use crate::parameters::{Coupling, Parameters, Routing, Storage, Update, WorkloadKind};
 use std::convert::Infallible;
 
-/// The study of `needs` in the paper's world.
+/// The study of `needs` in the GEM paper's world.
 pub(crate) fn study(needs: &Needs) -> Study {
     study_where(needs, &|_, _| {})
 }
@@ -38,7 +38,7 @@ pub(crate) fn study_on(
     study
 }
 
-/// What the paper's world gives at `point`; `chance` is a factor near 1.
+/// What the GEM paper's world gives at `point`; `chance` is a factor near 1.
 fn measurement(point: &Parameters, chance: f64) -> Measurement {
     match point.workload.kind {
         WorkloadKind::DebitCredit => debit_credit(point, chance),

@@ -66,7 +66,7 @@ impl Quantity {
         Ok(match self {
             Quantity::Measured { at, read } => {
                 let outcome = study.outcome(at).ok_or(Unknown::NotSimulated)?;
-                Estimate::over(outcome, read)
+                outcome.estimate(read)
             }
             Quantity::Throughput(at) => {
                 let found = study.throughput(at).ok_or(Unknown::NotSimulated)?;

@@ -98,7 +98,7 @@ fn affinity() -> Vec<Statement> {
             id: "4.2-4",
             says: "GEM is used less than 2% at 1000 TPS, so that nothing queues for it.",
             paper: "less than 2%",
-            tolerance: "The paper's bound. For the queue: below half an entry access on average.",
+            tolerance: "The GEM paper's bound. For the queue: below half an entry access on average.",
             claims: vec![
                 claim(
                     "affinity",

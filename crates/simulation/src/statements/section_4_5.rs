@@ -69,7 +69,7 @@ fn affinity() -> Vec<Statement> {
             says: "There almost all locks are local: at most 0.15 remote requests and 0.6 messages \
                    per transaction (footnote 3).",
             paper: "0.15; 0.6",
-            tolerance: "The paper's bounds; of two locks 0.15 are 7.5%, so that 92.5% are local.",
+            tolerance: "The GEM paper's bounds; of two locks 0.15 are 7.5%, so that 92.5% are local.",
             claims: vec![
                 claim(
                     "remote, 10 nodes",
@@ -180,7 +180,7 @@ fn messages() -> Vec<Statement> {
             says: "There are at most two remote lock requests per transaction, for ACCOUNT and \
                    BRANCH/TELLER.",
             paper: "at most 2",
-            tolerance: "The paper's bound; above 1.7 of them as nine in ten are remote at ten \
+            tolerance: "The GEM paper's bound; above 1.7 of them as nine in ten are remote at ten \
                         nodes.",
             claims: vec![claim(
                 "10 nodes",
@@ -207,7 +207,7 @@ fn messages() -> Vec<Statement> {
             says: "PCL has more than twice as many remote lock requests as GEM locking has page \
                    requests.",
             paper: "more than twice",
-            tolerance: "The paper's bound.",
+            tolerance: "The GEM paper's bound.",
             claims: vec![claim(
                 "remote requests over page requests, 10 nodes, large buffer",
                 measured(pcl(10).large(), read::remote_requests)

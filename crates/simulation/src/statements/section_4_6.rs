@@ -9,7 +9,7 @@ use crate::figures::Configuration;
 
 const ORDERING: &str = "An ordering: the difference exceeds its 95% interval.";
 
-const OTHER_TRACE: &str = "10 points: our trace has the paper's statistics but is not the paper's, \
+const OTHER_TRACE: &str = "10 points: our trace has the GEM paper's statistics but is not the GEM paper's, \
                            and neither is the way in which its tables are computed.";
 
 fn gem(nodes: u32) -> Configuration {
@@ -283,7 +283,7 @@ fn utilisation() -> Vec<Statement> {
             says: "With GEM locking the processors are used evenly, about 45% at 50 TPS per node.",
             paper: "45%",
             tolerance: "5 points, also between the most and the least used node. (Our path lengths \
-                        are chosen to give the 45%, which the paper does not derive.)",
+                        are chosen to give the 45%, which the GEM paper does not derive.)",
             claims: vec![
                 claim(
                     "affinity, 8 nodes",
@@ -310,7 +310,7 @@ fn utilisation() -> Vec<Statement> {
             says: "With PCL and random routing it is 78% at eight nodes, at some nodes more than \
                    85%.",
             paper: "78%; above 85%",
-            tolerance: "6 points for the mean; the paper's bound for the most used node.",
+            tolerance: "6 points for the mean; the GEM paper's bound for the most used node.",
             claims: vec![
                 claim(
                     "mean, 8 nodes",

@@ -1,4 +1,4 @@
-//! Every statement must hold where the paper's world is true, and fail where it is not.
+//! Every statement must hold where the GEM paper's world is true, and fail where it is not.
 
 use super::*;
 use crate::figures::{Configuration, Needs};
@@ -202,7 +202,7 @@ fn every_claim_about_parameters_fails_when_they_are_wrong() {
     assert_eq!(checked, 11);
 }
 
-/// The verdict on `id` in the paper's world changed by `change`.
+/// The verdict on `id` in the GEM paper's world changed by `change`.
 fn verdict(id: &str, change: &dyn Fn(&Parameters, &mut Measurement)) -> Verdict {
     let statement = all()
         .into_iter()

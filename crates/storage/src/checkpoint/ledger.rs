@@ -218,10 +218,10 @@ impl Ledger {
         self.supply.look_again();
     }
 
-    /// The log that no entry needs is freed (I6).
-    fn free(&self, needed_from: Lsn, complete_from: LogPosition) {
+    /// The log that no entry needs is freed (I6). `answered`: see [`SegmentSupply::freed`].
+    fn free(&self, needed_from: Lsn, answered: LogPosition) {
         self.segments.free_before(needed_from);
-        self.supply.freed(complete_from);
+        self.supply.freed(answered);
         self.changed.notify_all();
     }
 
@@ -286,9 +286,13 @@ impl Ledger {
         };
         let needed_from = entries.iter().map(|entry| entry.needed_from).min();
         let complete_from = entries.iter().map(|entry| entry.complete_from).min();
+        // While another stripe is at what was asked for, more will be freed: a checkpoint that was complete
+        // before may need log that its archive lacks.
+        let all = entries.iter().all(|entry| entry.wanted.is_none());
         drop(entries);
         if let (Some(needed_from), Some(complete_from)) = (needed_from, complete_from) {
-            self.free(needed_from.lsn, complete_from);
+            let answered = if all { complete_from } else { needed_from };
+            self.free(needed_from.lsn, answered);
         }
     }
 

@@ -47,7 +47,7 @@ impl Background {
         let layout = manifest.log_layout();
         let segments_max = options.segments_max(layout);
         let segments = Segments::open(disk.clone(), layout, log_needed_from.lsn, segments_max)?;
-        let segments = Arc::new(segments);
+        let segments = Arc::new(segments.first_bytes(options.log_bytes_first));
         let supply = Arc::new(SegmentSupply::new(segments.clone(), options.threaded));
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let stage = match &options.checkpoint {

@@ -136,7 +136,12 @@ impl Driver {
         // The pages are those of the shared memory already.
         drop(recovered.store);
         let (checkpointers, end) = (recovered.checkpointers, recovered.end);
-        Ok(Self::new(disk, manifest, options, checkpointers, end)?)
+        let driver = Self::new(disk, manifest, options, checkpointers, end)?;
+        driver
+            .background
+            .segments
+            .believe_until(state.prepared_end());
+        Ok(driver)
     }
 
     /// The driver of a database whose checkpointers have the log up to `end`.
@@ -312,6 +317,7 @@ impl Preparing {
     /// A step of the supply.
     fn step(&self, state: &LogState) -> Supplied {
         self.supply.advance(state.end().position);
+        self.supply.wait_for(state.wanted_end());
         let did = self.supply.step(&*self.stage);
         state.publish_prepared_end(self.supply.segments().prepared_end());
         let (before, now) = (state.refusal(), self.supply.refusal());

@@ -172,16 +172,20 @@ fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, Op
     };
     manifest.check()?;
     check_limits(options, manifest.segment_bytes)?;
-    create_database(disk, &manifest)?;
+    create_database(disk, &manifest, options.log_bytes_first)?;
     Ok(manifest)
 }
 
-/// Makes a new database of this manifest: the log's first segments, then the manifest. The caller
-/// holds the lock.
+/// Makes a new database of this manifest: the log's first segment, of so many bytes or whole, then the
+/// manifest. The caller holds the lock.
 ///
 /// # Errors
 /// [`OpenError::ManifestLost`] if there are data on the disk.
-pub fn create_database(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(), OpenError> {
+pub fn create_database(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    log_bytes_first: u64,
+) -> Result<(), OpenError> {
     manifest.check()?;
     if let Some(evidence) = evidence_of_data(disk)? {
         return Err(OpenError::ManifestLost {
@@ -194,9 +198,12 @@ pub fn create_database(disk: &Arc<dyn Disk>, manifest: &Manifest) -> Result<(), 
         disk.remove(&format!("{LOG_DIRECTORY}/{name}"))?;
     }
     let layout = manifest.log_layout();
-    let segments = Segments::open(disk.clone(), layout, LogPosition::START.lsn, 2)?;
+    let start = LogPosition::START.lsn;
+    let segments = Segments::open(disk.clone(), layout, start, 2)?.first_bytes(log_bytes_first);
     segments.prepare_next()?;
-    segments.prepare_next()?;
+    if !segments.grows(start) {
+        segments.prepare_next()?;
+    }
     manifest.write(&**disk)?;
     Ok(())
 }

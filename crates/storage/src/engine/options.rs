@@ -5,6 +5,7 @@ use crate::checkpoint::{CheckpointInterval, CheckpointPlace};
 use crate::journal::Retention;
 use crate::log::LogLayout;
 use crate::log::policy::{GroupLimits, GroupPolicy, TIME_PER_GROUP_MAX};
+use crate::log::segment::FIRST_BYTES;
 use crate::recovery::RecoveryOptions;
 use std::time::Duration;
 
@@ -26,9 +27,12 @@ pub struct StorageOptions {
     pub identity: Option<u64>,
     /// The most bytes of log on disk, rounded down to segments; at least four of them.
     pub log_bytes_max: u64,
-    /// Bytes of log that are prepared before opening returns, so that the first transactions do not
-    /// wait for the disk to be filled with zeroes.
+    /// Bytes of log that are prepared before opening returns, rounded down to segments, so that the first
+    /// transactions do not wait for the disk to be filled with zeroes. With none the log of a new database
+    /// is small and grows with use.
     pub log_bytes_prepared: u64,
+    /// Bytes with which the log of a new database begins.
+    pub log_bytes_first: u64,
     /// A checkpoint begins when so many bytes of log were written since the last one began; `None`
     /// takes three eighths of `log_bytes_max`, so that two checkpoints' log fits.
     pub checkpoint_interval_bytes: Option<u64>,
@@ -60,7 +64,8 @@ impl Default for StorageOptions {
             journal: Retention::All,
             identity: None,
             log_bytes_max: 2 << 30,
-            log_bytes_prepared: 128 << 20,
+            log_bytes_prepared: 0,
+            log_bytes_first: FIRST_BYTES,
             checkpoint_interval_bytes: None,
             checkpoint_interval_transactions: None,
             memory_bytes_max: 1 << 40,
@@ -102,9 +107,7 @@ impl StorageOptions {
 
     /// The segments that are prepared before opening returns.
     pub(crate) fn segments_prepared(&self, layout: LogLayout) -> u64 {
-        (self.log_bytes_prepared / layout.segment_bytes)
-            .min(self.segments_max(layout))
-            .max(2)
+        (self.log_bytes_prepared / layout.segment_bytes).min(self.segments_max(layout))
     }
 }
 

@@ -43,7 +43,7 @@ pub struct StandbyEngine {
     writing: Mutex<Writing>,
     /// The end of the durable log, for those who must not wait while groups are being written. Its tail is
     /// the history checksum of the last group.
-    state: Arc<LogState>,
+    state: LogState,
     poisoned: Arc<OnceLock<Arc<str>>>,
     threads: Mutex<Threads>,
 }
@@ -133,8 +133,7 @@ impl StandbyEngine {
             session: 0,
             pin: background.segments.pin(pinned),
         };
-        let state = Arc::new(LogState::zeroed());
-        state.publish(SharedEnd {
+        let state = LogState::private(SharedEnd {
             position: end,
             tail: last.map_or(0, |last| last.history_checksum().into()),
         });

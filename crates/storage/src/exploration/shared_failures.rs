@@ -97,7 +97,7 @@ fn i10_a_full_disk_refuses_with_the_reason_and_goes_on_when_there_is_room() {
 }
 
 #[test]
-fn i14_a_disk_that_is_full_for_a_while_ends_no_custody() {
+fn i14_a_disk_that_is_full_for_a_while_ends_no_driving() {
     let mut refused = 0;
     for seed in 0..3 {
         for from in (24..120).step_by(6) {
@@ -141,7 +141,7 @@ fn i14_a_disk_that_is_full_for_a_while_ends_no_custody() {
 }
 
 #[test]
-fn i4_damage_of_what_the_custodian_reads_names_the_file_and_the_offset() {
+fn i4_damage_of_what_the_driver_reads_names_the_file_and_the_offset() {
     let mut world = World::new(3, "damage".into());
     let mut life = world.open_safely().unwrap();
     for tail in 1..=3 {

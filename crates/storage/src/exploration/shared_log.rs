@@ -291,7 +291,7 @@ fn i5_i6_segments_are_recycled_under_load_and_never_more_than_the_limit() {
 }
 
 #[test]
-fn i6_what_a_killed_custodian_wrote_is_made_stable_before_the_log_is_freed_for_it() {
+fn i6_what_a_killed_driver_wrote_is_made_stable_before_the_log_is_freed_for_it() {
     // A checkpoint's last block was written but not stable; who took over found it complete. Found
     // by the exploration above with more seeds.
     let came = explore(

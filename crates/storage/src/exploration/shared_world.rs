@@ -62,7 +62,7 @@ pub(super) struct World {
     pub what: String,
     /// The disk was told to fail: errors are expected.
     pub faulty: bool,
-    /// Custodians that failed.
+    /// Drivers that failed.
     pub failed_drivers: u32,
     /// Whoever joins is killed within so many operations.
     pub mortal_within: Option<u64>,
@@ -441,22 +441,20 @@ impl World {
             Ok(opened) => opened,
             Err(error) => return Err(self.over(&error)),
         };
-        let mut filling = opened.filling;
-        let transactions = filling.next().transactions as usize;
+        let transactions = opened.engine.commit().durable().transactions as usize;
         self.check_recovered(transactions, opened.store.bytes());
-        let (commit, stage) = (opened.engine.commit(), opened.engine.checkpoint());
+        let pen = opened.engine.pen(());
         for _ in 0..groups {
-            filling.admit_or_wait(Admission::Whole, stage).unwrap();
+            let mut held = pen.take().unwrap();
+            held.appending().admit(Admission::Whole).unwrap();
             self.submit();
             let change = self.changes.last().expect("submitted");
-            change.push_to(filling.builder());
-            assert!(filling.builder().end_transaction());
-            if let Some(group) = filling.seal() {
-                commit.write_directly(group);
-            }
-            commit.check().unwrap();
+            let mut appending = held.appending();
+            change.push_to(appending.builder());
+            assert!(appending.builder().end_transaction());
+            let group = appending.transaction_ended();
+            held.force(group).unwrap();
             self.acknowledged = self.changes.len();
-            stage.pump();
         }
         Ok(())
     }

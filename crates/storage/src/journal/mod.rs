@@ -14,7 +14,7 @@
 //!
 //! Invariant: I6, for the journal's part of it.
 //!
-//! Source: Li & Naughton, section 4 ("a log sufficient to produce an account history").
+//! Source: TPK paper, section 4 ("a log sufficient to produce an account history").
 
 pub mod archive;
 pub mod archiver;

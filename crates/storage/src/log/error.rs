@@ -30,6 +30,19 @@ pub enum LogError {
         /// Bytes it should have.
         expected_bytes: u64,
     },
+    /// The first segment, which grows with use, is shorter than the log in it.
+    #[error(
+        "{file} has {found_bytes} bytes, but the log in it went on beyond them, to {needed_bytes} at \
+         least: the file was cut"
+    )]
+    SegmentCut {
+        /// The file.
+        file: String,
+        /// Bytes it has.
+        found_bytes: u64,
+        /// Bytes it had at least.
+        needed_bytes: u64,
+    },
     /// A segment begins with a group that no write of this log has put there.
     #[error(
         "{file} begins, at offset 0, with {found}: it is not a segment of this log under this name; \
@@ -107,6 +120,13 @@ pub enum LogError {
     /// The log was closed.
     #[error("the log is closed")]
     Closed,
+    /// Code that the database itself runs called it: a transaction's, a procedure's, or a waker's or a
+    /// value's drop on one of the engine's threads. Nothing was run: it would wait for its own end.
+    #[error(
+        "a transaction cannot begin another on the same database, nor wait for one; use the one it was \
+         given, or begin the other when it has ended"
+    )]
+    Nested,
     /// The log belongs to the process that this one was forked from. Nothing was written.
     #[error("{}", FORKED)]
     Forked,
@@ -126,6 +146,17 @@ impl LogError {
             LogError::Full { .. } => true,
             LogError::Disk(error) => error.may_be_tried_again(),
             _ => false,
+        }
+    }
+
+    /// A full disk means a full log: nothing is broken, and nothing was lost. What to do comes first:
+    /// other processes are told of it in a few words.
+    pub(crate) fn or_full(self) -> LogError {
+        match &self {
+            LogError::Disk(disk) if disk.may_be_tried_again() => LogError::Full {
+                reason: format!("free disk space and try again ({disk})").into(),
+            },
+            _ => self,
         }
     }
 }

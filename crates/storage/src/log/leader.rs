@@ -24,7 +24,7 @@ use super::state::{LogState, SharedEnd};
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskFile};
 use crate::log::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, group_bytes_on_disk};
 use crate::log::seal::{GroupBuilder, SealedGroup, Sequencer};
-use crate::log::segment::segment_file;
+use crate::log::segment::{segment_file, usable_bytes};
 use crate::log::{LogError, LogLayout, LogPosition, Lsn};
 use crate::manifest::Manifest;
 use sardonyx_base::process::Process;
@@ -180,7 +180,7 @@ impl LogLeader {
         let name = segment_file(segment);
         let file = self.disk.open(&name, Access::Direct, Create::No)?;
         let found_bytes = file.len()?;
-        if found_bytes != self.layout.segment_bytes {
+        if usable_bytes(self.layout, segment, found_bytes, true).is_none() {
             return Err(SharedLogError::Log(LogError::SegmentLength {
                 file: file.display_name(),
                 found_bytes,

@@ -45,6 +45,19 @@ pub struct GroupLimits {
     pub buffers: usize,
 }
 
+impl GroupLimits {
+    /// Bounds that fit into segments of so many bytes: the defaults, unless the segments are small.
+    pub fn for_segments(segment_bytes: u64) -> Self {
+        let defaults = GroupLimits::default();
+        let segment_bytes = usize::try_from(segment_bytes).unwrap_or(usize::MAX);
+        GroupLimits {
+            group_bytes: defaults.group_bytes.min(segment_bytes / 8),
+            transaction_bytes: defaults.transaction_bytes.min(segment_bytes / 2),
+            ..defaults
+        }
+    }
+}
+
 impl Default for GroupLimits {
     fn default() -> Self {
         GroupLimits {

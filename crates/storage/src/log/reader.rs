@@ -12,7 +12,7 @@
 //! has been at least is known from elsewhere, too, and compared by recovery.
 
 use super::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader};
-use super::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
+use super::segment::{LOG_DIRECTORY, segment_file, segment_of_file, usable_bytes};
 use super::{LogError, LogLayout, LogPosition, Lsn};
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskFile};
 use std::sync::Arc;
@@ -32,12 +32,21 @@ pub struct LogReader {
     before_group: u64,
     /// Bytes from here on are not read from the disk, because they are still being written.
     before_lsn: Lsn,
-    /// The open segment, and its number.
-    file: Option<(u64, Box<dyn DiskFile>)>,
+    /// The open segment.
+    file: Option<OpenSegment>,
     /// The bytes of the log from `window_start` on, all within one segment.
     window: AlignedBuffer,
     window_start: Lsn,
     end_check_time: Duration,
+}
+
+/// A segment that is being read.
+#[derive(Debug)]
+struct OpenSegment {
+    number: u64,
+    file: Box<dyn DiskFile>,
+    /// Its bytes that hold log or are prepared for it, when they were last looked at.
+    usable_bytes: u64,
 }
 
 impl LogReader {
@@ -58,7 +67,7 @@ impl LogReader {
             before_group: u64::MAX,
             before_lsn: Lsn(u64::MAX),
             file: None,
-            window: AlignedBuffer::with_capacity(READ_BYTES.min(layout.segment_bytes as usize)),
+            window: AlignedBuffer::with_capacity(GROUP_ALIGNMENT),
             window_start: from.lsn,
             end_check_time: Duration::ZERO,
         };
@@ -220,8 +229,9 @@ impl LogReader {
         let mut lsn = Lsn(end.0 + GROUP_ALIGNMENT as u64);
         while Some(self.layout.segment_of(lsn)) <= last {
             let segment = self.layout.segment_of(lsn);
-            if !self.segment_exists(segment)? {
-                // Behind a segment that is lost there may be more.
+            // Behind a segment that is lost there may be more; behind the end of a short one there is
+            // nothing to be read.
+            if !self.segment_exists(segment)? || !self.is_usable(lsn, GROUP_ALIGNMENT)? {
                 lsn = self.layout.segment_start(segment + 1);
                 continue;
             }
@@ -280,8 +290,10 @@ impl LogReader {
     }
 
     fn segment_exists(&self, segment: u64) -> Result<bool, LogError> {
-        if let Some((open, _)) = &self.file
-            && *open == segment
+        if self
+            .file
+            .as_ref()
+            .is_some_and(|open| open.number == segment)
         {
             return Ok(true);
         }
@@ -296,47 +308,83 @@ impl LogReader {
             .collect())
     }
 
-    fn open_segment(&mut self, segment: u64, needed: Lsn) -> Result<(), LogError> {
-        if self.file.as_ref().is_some_and(|(open, _)| *open == segment) {
-            return Ok(());
-        }
-        if !self.segment_exists(segment)? {
-            let file = self.disk.display_name(&segment_file(segment));
-            return Err(LogError::MissingSegment { file, needed });
-        }
-        let file = self
-            .disk
-            .open(&segment_file(segment), Access::Direct, Create::No)?;
-        let found_bytes = file.len()?;
-        if found_bytes != self.layout.segment_bytes {
-            return Err(LogError::SegmentLength {
-                file: file.display_name(),
-                found_bytes,
-                expected_bytes: self.layout.segment_bytes,
+    fn open_segment(&mut self, segment: u64, needed: Lsn) -> Result<&OpenSegment, LogError> {
+        if self.file.as_ref().is_none_or(|open| open.number != segment) {
+            if !self.segment_exists(segment)? {
+                let file = self.disk.display_name(&segment_file(segment));
+                return Err(LogError::MissingSegment { file, needed });
+            }
+            let file = self
+                .disk
+                .open(&segment_file(segment), Access::Direct, Create::No)?;
+            let usable_bytes = self.usable_bytes_of(segment, &*file)?;
+            self.file = Some(OpenSegment {
+                number: segment,
+                file,
+                usable_bytes,
             });
         }
-        self.file = Some((segment, file));
-        Ok(())
+        Ok(self.file.as_ref().expect("opened above"))
+    }
+
+    fn usable_bytes_of(&self, segment: u64, file: &dyn DiskFile) -> Result<u64, LogError> {
+        let found_bytes = file.len()?;
+        let expected_bytes = self.layout.segment_bytes;
+        let newest = found_bytes == expected_bytes
+            || self.segment_numbers()?.into_iter().all(|n| n <= segment);
+        usable_bytes(self.layout, segment, found_bytes, newest).ok_or_else(|| {
+            LogError::SegmentLength {
+                file: file.display_name(),
+                found_bytes,
+                expected_bytes,
+            }
+        })
+    }
+
+    /// Whether so many bytes from `lsn` on are in the segment's file, which may have grown since it was
+    /// opened.
+    fn is_usable(&mut self, lsn: Lsn, bytes: usize) -> Result<bool, LogError> {
+        let (segment, offset) = (
+            self.layout.segment_of(lsn),
+            self.layout.offset_in_segment(lsn),
+        );
+        let end = offset + bytes as u64;
+        if end <= self.open_segment(segment, lsn)?.usable_bytes {
+            return Ok(true);
+        }
+        let mut open = self.file.take().expect("opened above");
+        open.usable_bytes = self.usable_bytes_of(segment, &*open.file)?;
+        Ok(end <= self.file.insert(open).usable_bytes)
     }
 
     /// Makes `bytes` bytes from `lsn` on stand in the window. They lie within one segment.
+    ///
+    /// # Errors
+    /// [`LogError::SegmentCut`] if the file ends before: what the log needs next is always prepared.
     fn load(&mut self, lsn: Lsn, bytes: usize) -> Result<(), LogError> {
         let window_end = self.window_start.0 + self.window.len() as u64;
         let same_segment = self.layout.segment_of(lsn) == self.layout.segment_of(self.window_start);
         if same_segment && lsn >= self.window_start && lsn.0 + bytes as u64 <= window_end {
             return Ok(());
         }
-        self.open_segment(self.layout.segment_of(lsn), lsn)?;
         let offset = self.layout.offset_in_segment(lsn);
-        let room = (self.layout.segment_bytes - offset) as usize;
+        let usable = self.is_usable(lsn, bytes)?;
+        let open = self.file.as_ref().expect("opened above");
+        if !usable {
+            return Err(LogError::SegmentCut {
+                file: open.file.display_name(),
+                found_bytes: open.usable_bytes,
+                needed_bytes: offset + bytes as u64,
+            });
+        }
+        let room = (open.usable_bytes - offset) as usize;
         let written =
             usize::try_from(self.before_lsn.0.saturating_sub(lsn.0)).unwrap_or(usize::MAX);
         let length = bytes.max(READ_BYTES.min(written)).min(room);
         self.window.clear();
         self.window.extend_zeroed(length);
         self.window_start = lsn;
-        let (_, file) = self.file.as_ref().expect("opened above");
-        let read = file.read_at(offset, &mut self.window)?;
+        let read = open.file.read_at(offset, &mut self.window)?;
         // The length was checked when the segment was opened; a file cut since then reads as zeroes
         // and is noticed as a broken group.
         self.window[read..].fill(0);

@@ -7,6 +7,7 @@
 
 use super::group::{GROUP_HEADER_BYTES, GroupHeader, group_bytes_on_disk};
 use super::record::{self, RECORD_HEAD_BYTES};
+use super::room::{NoRoom, Room};
 use super::{LogLayout, LogPosition};
 use crate::disk::AlignedBuffer;
 use crate::page::Address;
@@ -22,6 +23,10 @@ pub struct GroupBuilder {
     transaction_start: usize,
     /// Where the last record starts; its word gets the end mark.
     last_record: usize,
+    /// The buffer's length up to which the running transaction may append without asking again.
+    limit: usize,
+    /// None: the log is prepared for whatever comes.
+    room: Option<Room>,
 }
 
 impl GroupBuilder {
@@ -39,7 +44,56 @@ impl GroupBuilder {
             transactions: 0,
             transaction_start: GROUP_HEADER_BYTES,
             last_record: GROUP_HEADER_BYTES,
+            limit: 0,
+            room: None,
         }
+    }
+
+    /// Has what it needs of the log prepared as it grows.
+    pub fn set_room(&mut self, room: Option<Room>) {
+        self.room = room;
+        let transaction_bytes_max = self.room.as_ref().map_or(0, Room::transaction_bytes_max);
+        self.set_limit(transaction_bytes_max);
+    }
+
+    pub(super) fn take_room(&mut self) -> Option<Room> {
+        self.room.take()
+    }
+
+    /// Whether the running transaction may append so many bytes of encoded records; if not,
+    /// [`GroupBuilder::make_room`] says why, or finds that it may.
+    #[inline]
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.buffer.len() + bytes <= self.limit
+    }
+
+    /// Makes room for so many more bytes of encoded records of the running transaction, which may have
+    /// `transaction_bytes_max` of them.
+    ///
+    /// # Errors
+    /// [`NoRoom`]; nothing has changed.
+    #[cold]
+    pub fn make_room(&mut self, bytes: usize, transaction_bytes_max: usize) -> Result<(), NoRoom> {
+        let of_transaction = self.transaction_bytes().saturating_add(bytes);
+        if of_transaction > transaction_bytes_max {
+            let bytes = of_transaction;
+            return Err(NoRoom::TooLarge { bytes });
+        }
+        if let Some(room) = &mut self.room {
+            let group_bytes = self.buffer.len() + bytes;
+            room.make(group_bytes, transaction_bytes_max)
+                .map_err(NoRoom::Log)?;
+        }
+        self.set_limit(transaction_bytes_max);
+        Ok(())
+    }
+
+    fn set_limit(&mut self, transaction_bytes_max: usize) {
+        let group_bytes_max = self.room.as_ref().map_or(usize::MAX, Room::group_bytes_max);
+        self.limit = self
+            .transaction_start
+            .saturating_add(transaction_bytes_max)
+            .min(group_bytes_max);
     }
 
     /// Appends the after-image of a byte range that lies within one page.
@@ -176,6 +230,12 @@ impl Sequencer {
             incarnation,
             next,
         }
+    }
+
+    /// The log's identity and its segments' size.
+    #[inline]
+    pub fn layout(&self) -> LogLayout {
+        self.layout
     }
 
     /// The place of the next group (or the segment after it, if it does not fit there).

@@ -5,17 +5,25 @@
 //! checkpoint has made a segment superfluous it is renamed to become a later one; its old groups
 //! are harmless, because a group is only believed at the LSN it names (I5).
 //!
+//! A new database is small, so the file of its first segment begins with [`FIRST_BYTES`] and grows with
+//! use, by doubling, to the full length. Later segments are prepared whole.
+//!
 //! Invariants:
 //! - the segments from the one that holds the oldest needed byte to the last prepared one are all
-//!   there, without a gap, at full length: a missing or short one is an error when read;
-//! - the segment *after* the one being written is prepared before a transaction is admitted, so a
-//!   full disk refuses new transactions and never strands executed ones;
+//!   there, without a gap, at full length: a missing or short one is an error when read. The first
+//!   segment of the log may be short, as long as there is no other;
+//! - groups are only written to what is prepared, and behind the last one there is always a prepared
+//!   block or more. So a first segment in which a group reaches beyond the file's end, or ends there, was
+//!   cut;
+//! - what a transaction needs is prepared before it is executed, so that a full disk refuses transactions
+//!   and never strands executed ones ([`super::supply`], [`super::seal::Room`]);
 //! - what is there of older log leads up to those without a gap, too: whoever must go back further
 //!   than was needed, because a newer block is damaged, finds the log whole or finds that it is gone;
 //! - there are never more than `segments_max` files (I10).
 
+use super::group::GROUP_ALIGNMENT;
 use super::{LogError, LogLayout, Lsn};
-use crate::disk::{Access, Create, Disk, DiskFile};
+use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskError, DiskFile};
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +32,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The directory of the segments.
 pub const LOG_DIRECTORY: &str = "log";
+
+/// Bytes with which the first segment of a new database begins, unless a segment is smaller.
+pub const FIRST_BYTES: u64 = 256 << 10;
+
+/// Bytes that stay prepared behind the last group: for the empty group of a clean close, and the block
+/// at the log's end after it.
+pub const MARGIN_BYTES: u64 = 2 * GROUP_ALIGNMENT as u64;
+
+/// Bytes of zeroes that are written at once.
+const FILL_BYTES: u64 = 1 << 20;
 
 /// The file that holds a segment.
 pub fn segment_file(segment: u64) -> String {
@@ -35,6 +53,19 @@ pub fn segment_of_file(name: &str) -> Option<u64> {
     name.strip_suffix(".log")?.parse().ok()
 }
 
+/// The bytes of a segment file that hold log or are prepared for it. `None`: no segment of this log has
+/// this length. `newest`: there is no later one.
+pub fn usable_bytes(layout: LogLayout, segment: u64, file_bytes: u64, newest: bool) -> Option<u64> {
+    match file_bytes {
+        whole if whole == layout.segment_bytes => Some(whole),
+        // What is there of a block was written by a growth that a crash ended.
+        short if short < layout.segment_bytes && segment == 0 && newest => {
+            Some(short - short % GROUP_ALIGNMENT as u64)
+        }
+        _ => None,
+    }
+}
+
 /// The segment files of an open log.
 #[derive(Debug)]
 pub struct Segments {
@@ -43,6 +74,7 @@ pub struct Segments {
     disk: Arc<dyn Disk>,
     layout: LogLayout,
     segments_max: u64,
+    first_bytes: u64,
     files: Mutex<Files>,
     /// Held for long; nobody waits for it but who prepares, too.
     preparing: Mutex<()>,
@@ -108,6 +140,14 @@ impl Segments {
             files.live.insert(segment, file.into());
             end += 1;
         }
+        let mut prepared_end = layout.segment_start(end);
+        if end == 1
+            && let Some(file) = files.live.get(&0)
+        {
+            // A length that is not possible is an error when the log is read.
+            let usable = usable_bytes(layout, 0, file.len()?, true);
+            prepared_end = Lsn(usable.unwrap_or(layout.segment_bytes));
+        }
         // Stale temporary files of an interrupted preparation.
         for name in names.iter().filter(|name| name.ends_with(".new")) {
             disk.remove(&format!("{LOG_DIRECTORY}/{name}"))?;
@@ -117,10 +157,19 @@ impl Segments {
             disk,
             layout,
             segments_max,
+            first_bytes: FIRST_BYTES.min(layout.segment_bytes),
             files: Mutex::new(files),
             preparing: Mutex::new(()),
-            prepared_end: AtomicU64::new(layout.segment_start(end).0),
+            prepared_end: AtomicU64::new(prepared_end.0),
         })
+    }
+
+    /// The first segment begins with so many bytes, rounded up to blocks.
+    pub fn first_bytes(mut self, bytes: u64) -> Self {
+        let bytes = bytes.clamp(2 * MARGIN_BYTES, 1 << 30);
+        let blocks = bytes.next_multiple_of(GROUP_ALIGNMENT as u64);
+        self.first_bytes = blocks.min(self.layout.segment_bytes);
+        self
     }
 
     /// What the log looks like.
@@ -139,11 +188,20 @@ impl Segments {
         Lsn(self.prepared_end.load(Ordering::Acquire))
     }
 
-    /// Prepares one more segment at the end: renames a superfluous one, or creates one.
+    /// Prepares more at the end: makes the first segment longer, as long as it is short; else renames a
+    /// superfluous segment, or creates one.
     pub fn prepare_next(&self) -> Result<Prepared, LogError> {
         self.process.check()?;
         let _one_at_a_time = self.preparing.lock();
-        let next = self.layout.segment_of(self.prepared_end());
+        let end = self.prepared_end();
+        let next = self.layout.segment_of(end);
+        if self.layout.offset_in_segment(end) > 0 {
+            let length = self.length_after(end.0);
+            fill(&*self.file(next)?, end.0, length)?;
+            self.prepared_end.store(length, Ordering::Release);
+            return Ok(Prepared::Yes);
+        }
+        let mut length = self.layout.segment_bytes;
         let name = segment_file(next);
         let mut files = self.files.lock();
         if let Some(old) = files.superfluous.pop_first() {
@@ -158,17 +216,95 @@ impl Segments {
         } else {
             // Filling a file takes long, and whoever writes a group asks for its file meanwhile.
             drop(files);
-            self.create(&name)?;
+            if next == 0 {
+                length = self.first_bytes;
+            }
+            self.create(&name, length)?;
         }
         self.disk.sync_directory(LOG_DIRECTORY)?;
         let file = self.disk.open(&name, Access::Direct, Create::No)?;
         self.files.lock().live.insert(next, file.into());
-        self.prepared_end
-            .store(self.layout.segment_start(next + 1).0, Ordering::Release);
+        self.prepared_end.store(
+            self.layout.segment_start(next).0 + length,
+            Ordering::Release,
+        );
         Ok(Prepared::Yes)
     }
 
-    fn create(&self, name: &str) -> Result<(), LogError> {
+    /// The length to which the first segment grows from this one: the next of those that doubling gives.
+    fn length_after(&self, length: u64) -> u64 {
+        let mut longer = self.first_bytes;
+        while longer <= length {
+            longer *= 2;
+        }
+        longer.min(self.layout.segment_bytes)
+    }
+
+    /// Whether the log is still in its first segment at `at`, and that began short: it grows with use.
+    #[inline]
+    pub fn grows(&self, at: Lsn) -> bool {
+        at.0 < self.layout.segment_bytes && self.first_bytes < self.layout.segment_bytes
+    }
+
+    /// Makes what is prepared behind the log's end stable, before it is believed: the first segment may
+    /// have been made longer by somebody who was killed before the sync, or whose sync failed. Only what
+    /// was made last can be so, and only if no group stands in it.
+    pub fn confirm(&self, end: Lsn) -> Result<(), LogError> {
+        let length = self.prepared_end().0;
+        let doubled = self.length_after(length / 2) == length;
+        let is_proved = length > self.layout.segment_bytes
+            || length <= self.first_bytes && self.length_after(0) == length
+            || doubled && end.0 >= length / 2;
+        if is_proved || length == 0 {
+            return Ok(());
+        }
+        let _one_at_a_time = self.preparing.lock();
+        let from = (end.0 + GROUP_ALIGNMENT as u64).max(length / 2);
+        let from = from.next_multiple_of(GROUP_ALIGNMENT as u64);
+        Ok(fill(&*self.file(0)?, from.min(length), length)?)
+    }
+
+    /// What is prepared of the first segment is known up to here only: who made it longer may have been
+    /// killed before the sync. For a log that others go on writing to.
+    pub fn believe_until(&self, known: Lsn) {
+        let in_first = self.prepared_end().0 <= self.layout.segment_bytes;
+        if in_first && known.0 > 0 && known < self.prepared_end() {
+            self.prepared_end.store(known.0, Ordering::Release);
+        }
+    }
+
+    /// Prepares what a group of so many bytes needs at `at`, and what is to stay prepared behind it.
+    ///
+    /// # Errors
+    /// [`LogError::Full`] if there is no room for it; the disk's.
+    pub fn prepare_for_group(&self, at: Lsn, bytes: u64) -> Result<(), LogError> {
+        let segment = self.layout.segment_of(at);
+        let mut needed = Lsn(at.0 + bytes + MARGIN_BYTES);
+        if needed > self.layout.segment_start(segment + 1) {
+            needed = self.layout.segment_start(segment + 2);
+        }
+        while self.prepared_end() < needed {
+            match self.prepare_next() {
+                Ok(Prepared::Yes) => {}
+                Ok(Prepared::NoRoom) => return Err(self.at_limit()),
+                Err(error) => return Err(error.or_full()),
+            }
+        }
+        Ok(())
+    }
+
+    /// The error of a log that has no more room.
+    pub(super) fn at_limit(&self) -> LogError {
+        LogError::Full {
+            reason: format!(
+                "all {} segments of {} bytes hold log that is still needed; raise the log's limit",
+                self.segments_max, self.layout.segment_bytes
+            )
+            .into(),
+        }
+    }
+
+    fn create(&self, name: &str, length: u64) -> Result<(), LogError> {
         let new = format!("{name}.new");
         // What an attempt before left is no beginning: its sync may have failed, and then it is not
         // known what of it is stable (I7).
@@ -180,7 +316,7 @@ impl Segments {
             self.disk.remove(&new)?;
         }
         let file = self.disk.open(&new, Access::Direct, Create::New)?;
-        if let Err(error) = file.preallocate(self.layout.segment_bytes) {
+        if let Err(error) = file.preallocate(length) {
             drop(file);
             // Give the room back; the error that counts is the first one.
             let _ = self.disk.remove(&new);
@@ -255,6 +391,20 @@ impl Segments {
     pub fn segments_max(&self) -> u64 {
         self.segments_max
     }
+}
+
+/// Makes a file's bytes from `from` to `to` zeroes that are stable. What is there of them is written
+/// again: it may be what an attempt before left, whose sync failed (I7).
+fn fill(file: &dyn DiskFile, from: u64, to: u64) -> Result<(), DiskError> {
+    let there = file.len()?.next_multiple_of(GROUP_ALIGNMENT as u64).min(to);
+    let mut at = from;
+    let zeroes = AlignedBuffer::zeroed(FILL_BYTES.min(there.saturating_sub(from)) as usize);
+    while at < there {
+        let length = FILL_BYTES.min(there - at);
+        file.write_at(at, &zeroes[..length as usize])?;
+        at += length;
+    }
+    file.preallocate(to)
 }
 
 /// Holds the log back for a reader that cannot do without it: a standby that catches up.

@@ -1,5 +1,6 @@
-//! What the processes of a shared database must know of its log, as it lies in their shared memory:
-//! atomics only, no pointers, and all zeroes are a valid value.
+//! What must be known of an open log: where it ends, how far segments are prepared, why transactions are
+//! refused, whether it is poisoned, which checkpoints are wanted. It may lie in memory that several
+//! processes share: atomics only, no pointers, and all zeroes are a valid value.
 //!
 //! The end of the log (place, number, transactions, and the caller's own tail) is published as a
 //! whole: two slots, and one number that says how many ends were published and thereby which slot
@@ -14,11 +15,18 @@
 //! Source: ours; the LIBXAC thesis has no such storage.
 
 use super::SharedLogError;
+use super::group::GROUP_ALIGNMENT;
+use super::segment::{FIRST_BYTES, MARGIN_BYTES};
 use super::text::SharedText;
 use super::{LogLayout, LogPosition, Lsn};
-use rustix::thread::futex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+use sardonyx_base::sync::ChangesWord;
+use sardonyx_base::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
+
+/// What the groups of pending transactions take beyond their records: they become three groups at most
+/// (the one being written, one that a leader begins before the last of them is published, and one with
+/// that), or one more where all do not fit into one.
+const SLACK_BYTES: u64 = MARGIN_BYTES + 8 * GROUP_ALIGNMENT as u64;
 
 /// Where a shared log ends: everything before is durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,7 +40,7 @@ pub struct SharedEnd {
 
 /// A published end. All fields are changed only while it is not the newest.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct EndSlot {
     lsn: AtomicU64,
     group: AtomicU64,
@@ -42,25 +50,15 @@ struct EndSlot {
     reserved: AtomicU32,
 }
 
-impl EndSlot {
-    const fn zeroed() -> Self {
-        EndSlot {
-            lsn: AtomicU64::new(0),
-            group: AtomicU64::new(0),
-            transactions: AtomicU64::new(0),
-            tail: AtomicU64::new(0),
-            incarnation: AtomicU32::new(0),
-            reserved: AtomicU32::new(0),
-        }
-    }
-}
-
-/// The log's state in shared memory.
+/// The log's state: in the memory that several processes share, or in that of the one process that has
+/// the log for itself, where of all this the end alone is of use: its threads meet at mutexes, its
+/// refusals and its poison are errors with types, and a transaction is admitted by one load of how far the
+/// segments are prepared.
 ///
 /// Whoever moves the end holds the *writer lock* of the caller's shared memory; the driver's
 /// fields are changed by who holds the driver's lock. Everything can be read by everyone.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LogState {
     /// Ends published so far; the newest is in slot `published % 2`.
     published: AtomicU64,
@@ -71,10 +69,12 @@ pub struct LogState {
     placed_group: AtomicU64,
     /// The LSN up to which segments are prepared.
     prepared_end: AtomicU64,
+    /// Somebody waits for segments prepared up to this LSN.
+    wanted_end: AtomicU64,
     /// Of this opening of the database; 0 before [`LogState::initialise`].
     incarnation: AtomicU32,
     /// Counted up when something changed that others may wait for.
-    changes: AtomicU32,
+    changes: ChangesWord,
     /// Checkpoints wanted and taken, as numbers of requests.
     wanted: AtomicU64,
     served: AtomicU64,
@@ -97,26 +97,15 @@ pub struct LogState {
 
 impl LogState {
     /// The state before it is initialised: all zeroes, as fresh shared memory is.
-    pub const fn zeroed() -> Self {
-        LogState {
-            published: AtomicU64::new(0),
-            ends: [EndSlot::zeroed(), EndSlot::zeroed()],
-            placed_lsn: AtomicU64::new(0),
-            placed_group: AtomicU64::new(0),
-            prepared_end: AtomicU64::new(0),
-            incarnation: AtomicU32::new(0),
-            changes: AtomicU32::new(0),
-            wanted: AtomicU64::new(0),
-            served: AtomicU64::new(0),
-            complete_from: AtomicU64::new(0),
-            drivers: AtomicU32::new(0),
-            driver: AtomicU32::new(0),
-            driving_ended: AtomicU32::new(0),
-            poisoned: AtomicU32::new(0),
-            poison: SharedText::new(),
-            failure: SharedText::new(),
-            refusal: SharedText::new(),
-        }
+    pub fn zeroed() -> Self {
+        Self::default()
+    }
+
+    /// The state of a log that one process has for itself, and that ends at `end`.
+    pub(crate) fn private(end: SharedEnd) -> Self {
+        let state = Self::zeroed();
+        state.publish(end);
+        state
     }
 
     /// Says where the recovered log ends. Called once, on zeroed memory, before others see it. The
@@ -216,12 +205,33 @@ impl LogState {
     }
 
     /// Whether a transaction may be admitted (I10): the segment after the one being written is
-    /// prepared. What was admitted can always be logged, as long as all that is not yet durable fits
-    /// into one segment.
+    /// prepared; or, in a log that is still in its first segment, what `pending` bytes need: the frames of
+    /// all that is published and not yet durable, and this transaction's. What was admitted can always be
+    /// logged, as long as all that is not yet durable fits into one segment.
     #[inline]
-    pub fn admits(&self, layout: LogLayout) -> bool {
+    pub fn admits(&self, layout: LogLayout, pending: u64) -> bool {
+        self.prepared_end() >= self.needed_end(layout, pending)
+    }
+
+    fn needed_end(&self, layout: LogLayout, pending: u64) -> Lsn {
         let at = self.end().position.lsn;
-        self.prepared_end() >= layout.segment_start(layout.segment_of(at) + 2)
+        let small = at.0.saturating_add(pending).saturating_add(SLACK_BYTES);
+        match FIRST_BYTES < layout.segment_bytes && small <= layout.segment_bytes {
+            true => Lsn(small),
+            false => layout.segment_start(layout.segment_of(at) + 2),
+        }
+    }
+
+    /// Asks for what [`LogState::admits`] lacks.
+    pub fn want_room(&self, layout: LogLayout, pending: u64) {
+        let needed = self.needed_end(layout, pending).0;
+        self.wanted_end.fetch_max(needed, Ordering::AcqRel);
+        self.notify();
+    }
+
+    /// Somebody waits for segments prepared up to here.
+    pub(crate) fn wanted_end(&self) -> Lsn {
+        Lsn(self.wanted_end.load(Ordering::Acquire))
     }
 
     /// Waits until a transaction may be admitted, and so until [`super::LogLeader::write_group`]
@@ -238,11 +248,11 @@ impl LogState {
         at_most: Duration,
     ) -> Result<(), SharedLogError> {
         let until = Instant::now().checked_add(at_most);
-        self.notify();
+        self.want_room(layout, u64::MAX);
         let mut seen = self.changes();
         loop {
             self.check()?;
-            if self.admits(layout) {
+            if self.admits(layout, u64::MAX) {
                 return Ok(());
             }
             if let Some(error) = self.refusal().or_else(|| self.failure()) {
@@ -408,27 +418,20 @@ impl LogState {
     /// The number that [`LogState::wait`] takes; read it before looking at what is waited for.
     #[inline]
     pub fn changes(&self) -> u32 {
-        self.changes.load(Ordering::SeqCst)
+        self.changes.value()
     }
 
     /// Waits until something changed since `seen` was read, or the time is over, or for no reason.
     /// Returns the number now.
     pub fn wait(&self, seen: u32, at_most: Duration) -> u32 {
-        let timeout = rustix::fs::Timespec {
-            tv_sec: at_most.as_secs().min(i64::MAX as u64) as i64,
-            tv_nsec: at_most.subsec_nanos().into(),
-        };
-        // A changed word, an interruption and the time's end are as good as a wake-up: the caller
-        // looks again. Not private: other processes wait at the same word.
-        let _ = futex::wait(&self.changes, futex::Flags::empty(), seen, Some(&timeout));
+        self.changes.wait(seen, at_most);
         self.changes()
     }
 
     /// Tells everyone in [`LogState::wait`] to look again: there is room, or need of some; a
     /// checkpoint is wanted, or complete; the log is poisoned. Not for every commit.
     pub fn notify(&self) {
-        self.changes.fetch_add(1, Ordering::SeqCst);
-        let _ = futex::wake(&self.changes, futex::Flags::empty(), i32::MAX as u32);
+        self.changes.change();
     }
 }
 

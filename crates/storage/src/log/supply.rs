@@ -8,6 +8,9 @@
 //! commit), work is admitted only with one segment more ([`SegmentSupply::keep_for_ends`]): that one is for the
 //! ends of what runs (I14).
 //!
+//! A log that is still in its first segment is small, and grows with use: there a transaction has what it
+//! needs prepared as it appends ([`super::room`]), and the supply keeps twice of what is used.
+//!
 //! All of it is [`SegmentSupply::step`]: prepare a segment if there is need of one. A thread of the
 //! database's repeats it ([`SegmentSupply::run`]), or whoever waits for room does, or, where several
 //! processes share the log, the process that drives the work of all, which also tells the others what
@@ -16,10 +19,11 @@
 //! A full disk is like a log at its limit: a checkpoint may free segments, and they are used again
 //! without new room. It is asked for once for a place of the log, since a second one would free no more.
 //! Only when it has freed none, or cannot be taken ([`FreesLog::obstacle`]), transactions are refused; the
-//! next one tries again. After any other failure, a sync's above all, nothing is tried again (I7).
+//! next one tries again. After any other failure, a sync's above all, the thread tries nothing again (I7);
+//! whoever takes the steps itself is told, and begins a file anew with the next one.
 
-use super::segment::{Prepared, Segments};
-use super::{LogError, LogPosition, Lsn};
+use super::segment::{MARGIN_BYTES, Prepared, Segments};
+use super::{LogError, LogLayout, LogPosition, Lsn};
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
@@ -55,16 +59,25 @@ pub enum Admission {
     Whole,
     /// A part of a transaction whose end will need log of its own.
     Work,
+    /// What asks for room as it appends ([`GroupBuilder::make_room`](super::seal::GroupBuilder::make_room)):
+    /// a log that is still small need not have it before.
+    Measured,
 }
 
 impl Admission {
     /// The segments that must be prepared beyond the one being written.
     #[inline]
-    fn ahead(self) -> u64 {
+    pub(crate) fn ahead(self) -> u64 {
         match self {
-            Admission::Whole => 1,
+            Admission::Whole | Admission::Measured => 1,
             Admission::Work => 2,
         }
+    }
+
+    /// To where the log must be prepared for this while it is being written at `at`.
+    #[inline]
+    pub(crate) fn needed_end(self, layout: LogLayout, at: Lsn) -> Lsn {
+        layout.segment_start(layout.segment_of(at) + 1 + self.ahead())
     }
 }
 
@@ -93,7 +106,7 @@ struct State {
     failed_for: Option<Lsn>,
     /// A checkpoint was asked for that has everything before this group.
     asked: Option<u64>,
-    /// What checkpoints have everything before this group of was freed.
+    /// The log before this group was freed.
     freed: u64,
     /// Why transactions are refused that have no room.
     refusal: Option<LogError>,
@@ -103,10 +116,16 @@ struct State {
 }
 
 impl State {
-    /// Preparing may be tried again if there was no room for it. After any other failure, a sync's above
+    /// Whoever waits has it tried again if there was no room. After any other failure, a sync's above
     /// all, it is not (I7).
     fn forget_want_of_room(&mut self) {
         self.refusal.take_if(|error| error.is_want_of_room());
+    }
+
+    /// Whether the thread has something to do. After a failure that is not want of room it never has.
+    fn is_to_be_tried(&self) -> bool {
+        let failed = self.refusal.as_ref();
+        self.signalled && failed.is_none_or(LogError::is_want_of_room)
     }
 
     fn reach(&mut self, at: LogPosition) {
@@ -165,19 +184,37 @@ impl SegmentSupply {
     /// Whether this may be admitted while the log is being written at `at`.
     #[inline]
     pub fn has_room_for(&self, admission: Admission, at: Lsn) -> bool {
-        self.segments.prepared_end() >= self.needed_end(at, admission.ahead())
+        self.segments.prepared_end() >= self.needed_for(admission, at)
+    }
+
+    /// To where the log must be prepared for this while it is being written at `at`.
+    #[inline]
+    pub(super) fn needed_for(&self, admission: Admission, at: Lsn) -> Lsn {
+        match admission {
+            Admission::Measured if self.segments.grows(at) => Lsn(at.0 + MARGIN_BYTES),
+            admission => self.needed_end(at, admission.ahead()),
+        }
     }
 
     fn wanted_end(&self, state: &State) -> Lsn {
-        let ahead = self.ahead.load(Ordering::Relaxed);
-        self.needed_end(state.at.lsn, ahead).max(state.waited_for)
+        let at = state.at.lsn;
+        let of_use = match self.segments.grows(at) {
+            // The first segment is made longer when half of it is used; when half of the longest is, the
+            // next ones are prepared, too.
+            true if at.0 < self.segments.layout().segment_bytes / 2 => Lsn(at.0 * 2 + 1),
+            _ => self.needed_end(at, self.ahead.load(Ordering::Relaxed)),
+        };
+        of_use.max(state.waited_for)
     }
 
     /// Whether transactions have no room where the log is being written.
     fn keeps_out(&self, state: &State) -> bool {
-        let ahead = self.ahead.load(Ordering::Relaxed) - 1;
-        let needed = self.needed_end(state.at.lsn, ahead).max(state.waited_for);
-        self.segments.prepared_end() < needed
+        let at = state.at.lsn;
+        let needed = match self.segments.grows(at) {
+            true => self.needed_for(Admission::Measured, at),
+            false => self.needed_end(at, self.ahead.load(Ordering::Relaxed) - 1),
+        };
+        self.segments.prepared_end() < needed.max(state.waited_for)
     }
 
     #[inline]
@@ -186,15 +223,21 @@ impl SegmentSupply {
         layout.segment_start(layout.segment_of(at) + 1 + ahead)
     }
 
-    /// Prepares segments before the first transaction of a log that ends at `at`: so many files, and in any
-    /// case the segment after the one that is written. Where the disk has no room for them, transactions are
+    /// Prepares segments before the first transaction of a log that ends at `at`: so many files, whole, and
+    /// in any case the segment after the one that is written, unless the log is still small. What is there
+    /// already is made stable. Where the disk has no room for them, transactions are
     /// refused later, but the database is opened: something may yet be freed.
     ///
     /// # Errors
     /// The disk's, but not want of room.
     pub fn prepare_for_opening(&self, at: LogPosition, files: u64) -> Result<(), LogError> {
+        self.segments.confirm(at.lsn)?;
         self.advance(at);
-        while self.segments.count().1 < files || !self.has_room(at.lsn) {
+        let admission = match files {
+            0 => Admission::Measured,
+            _ => Admission::Whole,
+        };
+        while self.segments.count().1 < files || !self.has_room_for(admission, at.lsn) {
             match self.segments.prepare_next() {
                 Ok(Prepared::Yes) => {}
                 Ok(Prepared::NoRoom) => break,
@@ -206,6 +249,37 @@ impl SegmentSupply {
             }
         }
         Ok(())
+    }
+
+    /// Prepares what a group of so many bytes needs that is written at `at`, on the calling thread.
+    ///
+    /// # Errors
+    /// [`LogError::Full`] if there is no room for it: nothing is lost, and a later attempt may succeed. Any
+    /// other failure is the end of preparing (I7).
+    pub(super) fn prepare_for_group(&self, at: Lsn, bytes: u64) -> Result<(), LogError> {
+        let state = self.state.lock();
+        if let Some(error) = &state.poisoned {
+            return Err(error.clone());
+        }
+        if let Some(error) = &state.refusal
+            && !error.is_want_of_room()
+        {
+            return Err(error.clone());
+        }
+        drop(state);
+        let prepared = self.segments.prepare_for_group(at, bytes);
+        if let Err(error) = &prepared
+            && !error.is_want_of_room()
+        {
+            self.refuse(self.state.lock(), error.clone());
+        }
+        prepared
+    }
+
+    /// Somebody else waits for the log to be prepared up to here.
+    pub(crate) fn wait_for(&self, end: Lsn) {
+        let mut state = self.state.lock();
+        state.waited_for = state.waited_for.max(end);
     }
 
     /// Says where the log is being written, so that preparing goes on ahead of it.
@@ -230,11 +304,6 @@ impl SegmentSupply {
     pub fn step(&self, by: &dyn FreesLog) -> Supplied {
         let mut state = self.state.lock();
         let signalled = std::mem::take(&mut state.signalled);
-        if let Some(error) = &state.refusal
-            && !error.is_want_of_room()
-        {
-            return Supplied::Refused;
-        }
         let wanted = self.wanted_end(&state);
         if self.segments.prepared_end() >= wanted {
             state.refusal = None;
@@ -245,7 +314,7 @@ impl SegmentSupply {
         let tried = state.failed_for == Some(wanted) && state.is_freeing() && !signalled;
         drop(state);
         let error = match tried {
-            true => self.at_limit(),
+            true => self.segments.at_limit(),
             false => match self.segments.prepare_next() {
                 Ok(Prepared::Yes) => {
                     let mut state = self.state.lock();
@@ -254,8 +323,8 @@ impl SegmentSupply {
                     self.settled.notify_all();
                     return Supplied::OneMore;
                 }
-                Ok(Prepared::NoRoom) => self.at_limit(),
-                Err(error) => full(error),
+                Ok(Prepared::NoRoom) => self.segments.at_limit(),
+                Err(error) => error.or_full(),
             },
         };
         if !error.is_want_of_room() {
@@ -336,7 +405,7 @@ impl SegmentSupply {
     ) -> Result<(), LogError> {
         let mut state = self.state.lock();
         state.reach(at);
-        let needed = self.needed_end(at.lsn, admission.ahead());
+        let needed = self.needed_for(admission, at.lsn);
         state.waited_for = state.waited_for.max(needed);
         state.forget_want_of_room();
         self.signal(state);
@@ -388,23 +457,12 @@ impl SegmentSupply {
         Ok(())
     }
 
-    fn at_limit(&self) -> LogError {
-        LogError::Full {
-            reason: format!(
-                "all {} segments of {} bytes hold log that is still needed; raise the log's limit",
-                self.segments.segments_max(),
-                self.segments.layout().segment_bytes
-            )
-            .into(),
-        }
-    }
-
     /// Why transactions are refused that have no room, if they are.
     pub fn refusal(&self) -> Option<LogError> {
         self.state.lock().refusal.clone()
     }
 
-    /// What the checkpoints have everything before `position` of is freed.
+    /// The log before `position` is freed, or the checkpoints that were asked for could free no more of it.
     pub fn freed(&self, position: LogPosition) {
         if !self.segments.process().is_current() {
             return;
@@ -442,20 +500,9 @@ impl SegmentSupply {
             drop(state);
             let did = self.step(by);
             state = self.state.lock();
-            while did != Supplied::OneMore && !state.signalled && !state.closed {
+            while did != Supplied::OneMore && !state.is_to_be_tried() && !state.closed {
                 self.wanted.wait(&mut state);
             }
         }
-    }
-}
-
-/// A full disk means a full log: nothing is broken, and nothing was lost. What to do comes first: other
-/// processes are told of it in a few words.
-fn full(error: LogError) -> LogError {
-    match &error {
-        LogError::Disk(disk) if disk.may_be_tried_again() => LogError::Full {
-            reason: format!("free disk space and try again ({disk})").into(),
-        },
-        _ => error,
     }
 }

@@ -4,7 +4,7 @@
 //! writer that dies halfway leaves a text that reads mutilated but never wrongly as absent or
 //! present: what decides is `length`, which is stored last and in one piece.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
+use sardonyx_base::sync::atomic::{AtomicU8, AtomicU32, Ordering, fence};
 
 /// The longest text, in bytes; a longer one is cut between characters.
 pub const TEXT_BYTES_MAX: usize = 128;
@@ -23,16 +23,18 @@ pub(super) struct SharedText {
     bytes: [AtomicU8; TEXT_BYTES_MAX],
 }
 
-impl SharedText {
+impl Default for SharedText {
     /// No text.
-    pub(super) const fn new() -> Self {
+    fn default() -> Self {
         SharedText {
             version: AtomicU32::new(0),
             length: AtomicU32::new(0),
-            bytes: [const { AtomicU8::new(0) }; TEXT_BYTES_MAX],
+            bytes: std::array::from_fn(|_| AtomicU8::new(0)),
         }
     }
+}
 
+impl SharedText {
     /// Sets the text.
     pub(super) fn set(&self, text: &str) {
         let end = text.floor_char_boundary(TEXT_BYTES_MAX);
@@ -77,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_text_reads_back_and_a_long_one_is_cut_between_characters() {
-        let text = SharedText::new();
+        let text = SharedText::default();
         assert_eq!(text.get(), None);
         text.set("the disk is gone");
         assert_eq!(text.get().as_deref(), Some("the disk is gone"));
@@ -93,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_text_whose_writer_died_halfway_is_read_and_can_be_written_again() {
-        let text = SharedText::new();
+        let text = SharedText::default();
         text.set("before");
         text.version.fetch_add(1, Ordering::Relaxed);
         text.bytes[0].store(0xff, Ordering::Relaxed);

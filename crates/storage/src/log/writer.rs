@@ -1,56 +1,54 @@
-//! Group commit: from a sealed group to "durable", and to the log's consumers.
+//! Group commit: from the group that is being filled to "durable", and to the log's consumers.
 //!
 //! ```text
-//!   execution ──fills──▶ OpenGroup ──seals──▶ queue ──▶ write_group ──▶ DurablePrefix ──▶ waiters
-//!   (one at a time)                          ▲          (depth at     (in order, I1)     wakers
-//!                                            │           once)                           feeds
-//!                          logging thread ───┘ or a waiting client itself
+//!   Pen ──fills──▶ OpenGroup ──sealed──▶ queue ──▶ write_group ──▶ DurablePrefix ──▶ waiters
+//!   (one at a time)                      ▲          (depth at     (in order, I1)     wakers
+//!                                        │           once)                           feeds
+//!                     a logging thread ──┘ or a waiting client itself
 //! ```
 //!
-//! Whoever finds the disk free writes: the logging thread while there is traffic, or a lone client
-//! that waits for its own transaction and so saves the hand-over. A group fills while others are
-//! being written.
+//! The writer's work is [`LogWriter::step`]: one group, if the disk is free and one is due. A logging
+//! thread steps while there is traffic ([`thread`](self)), and a client that waits for its own transaction
+//! steps, too, and so saves the hand-over. A group fills while others are being written.
 //!
 //! Invariants: I1 (nothing is durable before all earlier groups are), I7 (the first failed write or
 //! sync poisons the log; nothing is written, acknowledged or fed afterwards), I10 (buffers, queue).
 //!
-//! No hand-over is lost: whoever leaves a group unsealed does so because the disk was busy, and
-//! looks again after letting go of the execution stage; whoever finishes writing first says that
-//! the disk is free and then looks for a group. One of the two sees the other (both are sequentially
-//! consistent). Whoever took a place at the disk and could not seal takes what was handed over
-//! meanwhile, and tells those who were turned away; whoever found no buffer is told when one comes
-//! back; whoever parks has noted, before looking, what a wake-up changes. All of that is explored by
-//! the models in `tests/shuttle_hand_over.rs`.
+//! No hand-over is lost. A thread that leaves a group open because the disk was busy looks again after
+//! it let go of the pen; a writer says that the disk is free before it looks for a group. Both accesses
+//! are sequentially consistent, so one of them sees the other. A step that found the pen taken leaves
+//! word ([`LogWriter::was_turned_away`]), and the holder steps in its place. A step that took a place at
+//! the disk and could not seal takes what was handed over meanwhile, and tells those who were turned away
+//! from the disk; who found no buffer is told when one comes back; who parks has noted, before looking,
+//! what a wake-up changes. All of that is explored by the models in `tests/shuttle_hand_over.rs`.
 //!
-//! Source: Li & Naughton, section 2, "Logging".
+//! Source: TPK paper, section 2, "Logging".
+
+mod thread;
 
 use super::durable::DurablePrefix;
 use super::follow::Feed;
-use super::policy::{GroupLimits, GroupPolicy};
+use super::open_group::OpenGroup;
+use super::policy::{DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX, GroupLimits, GroupPolicy};
 use super::pool::{BufferPool, DurableGroup};
-use super::seal::SealedGroup;
+use super::seal::{SealedGroup, Sequencer};
 use super::segment::Segments;
 use super::statistics::{Counters, LogStatistics};
 use super::supply::SegmentSupply;
 use super::waiting::Waiting;
-use super::{LogError, LogPosition};
+use super::{LogError, LogPosition, LogState, SharedEnd};
+use crate::drive::Drive;
+use crate::pen::Holder;
+use crate::supervisor::SupervisorNumber;
 use sardonyx_base::process::Process;
-use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use sardonyx_base::sync::{Condvar, Mutex};
 use sardonyx_base::user_code::message_of;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
-
-/// Gives the group that is being filled to whoever has the disk free.
-pub trait GroupSource: Send + Sync {
-    /// Seals and returns the group that is being filled, if it has transactions and its owner is
-    /// not busy. Must not wait, neither for the execution stage nor for a buffer
-    /// ([`super::open_group::OpenGroup::try_seal`]): the caller has a place at the disk meanwhile.
-    fn try_seal(&self) -> Option<SealedGroup>;
-}
+use std::time::Instant;
 
 /// The logging stage: everything between a sealed group and its acknowledgement. It belongs to the
 /// process that opened the log: in a forked child nothing is queued, written or waited for, and no lock
@@ -58,12 +56,18 @@ pub trait GroupSource: Send + Sync {
 #[derive(Debug)]
 pub struct LogWriter {
     process: Process,
+    /// The group being filled. Its lock is the right to append: [`crate::pen`].
+    pub(crate) open: Mutex<OpenGroup>,
+    pub(crate) holder: Holder,
+    engine: SupervisorNumber,
+    /// A step could not seal the open group, since the pen was taken.
+    turned_away: AtomicBool,
     segments: Arc<Segments>,
     room: Arc<SegmentSupply>,
     pool: Arc<BufferPool>,
     policy: GroupPolicy,
     limits: GroupLimits,
-    threaded: bool,
+    drive: Drive,
     work: Arc<Work>,
     /// Groups that are sealed or being written.
     outstanding: AtomicUsize,
@@ -72,6 +76,8 @@ pub struct LogWriter {
     prefix: Mutex<DurablePrefix<SealedGroup>>,
     /// All groups below this number are durable.
     durable_below: AtomicU64,
+    /// Where the durable log ends.
+    state: LogState,
     waiting: Waiting,
     feeds: Vec<Arc<Feed>>,
     poison: OnceLock<LogError>,
@@ -107,35 +113,51 @@ struct Queue {
 }
 
 impl LogWriter {
-    /// Goes on at `durable`, everything before which is on disk. `threaded`: [`LogWriter::run`]
-    /// is going to run on a thread.
+    /// Goes on where `sequencer` stands: everything before that is on disk.
     pub fn new(
         segments: Arc<Segments>,
         room: Arc<SegmentSupply>,
-        durable: LogPosition,
+        sequencer: Sequencer,
         policy: GroupPolicy,
         limits: GroupLimits,
         feeds: Vec<Arc<Feed>>,
-        threaded: bool,
+        drive: Drive,
     ) -> Self {
-        let buffers_max = threaded.then_some(limits.buffers);
+        let durable = sequencer.next();
+        let buffers_max = drive.has_threads().then_some(limits.buffers);
         let work = Arc::new(Work::default());
         let at_work = work.clone();
         let buffer_bytes = limits.group_bytes.saturating_add(64 << 10);
         let pool = BufferPool::new(buffer_bytes, buffers_max, move || at_work.signal());
+        let open = OpenGroup::new(
+            sequencer,
+            pool.take(),
+            policy,
+            limits.group_bytes,
+            room.clone(),
+        );
+        let engine = SupervisorNumber::next();
         LogWriter {
             process: Process::current(),
+            open: Mutex::new(open),
+            holder: Holder::new(engine),
+            engine,
+            turned_away: AtomicBool::new(false),
             segments,
             room,
             pool: Arc::new(pool),
             policy,
             limits,
-            threaded,
+            drive,
             work,
             outstanding: AtomicUsize::new(0),
             filling: AtomicBool::new(false),
             prefix: Mutex::new(DurablePrefix::new(durable)),
             durable_below: AtomicU64::new(durable.group),
+            state: LogState::private(SharedEnd {
+                position: durable,
+                tail: 0,
+            }),
             waiting: Waiting::default(),
             feeds,
             poison: OnceLock::new(),
@@ -143,9 +165,15 @@ impl LogWriter {
         }
     }
 
-    /// Whether groups are written by threads of their own.
-    pub fn is_threaded(&self) -> bool {
-        self.threaded
+    /// Who takes the steps.
+    #[inline]
+    pub fn drive(&self) -> Drive {
+        self.drive
+    }
+
+    /// The number of the supervisor that is to start the engine's threads.
+    pub fn engine(&self) -> SupervisorNumber {
+        self.engine
     }
 
     /// The process that opened the log.
@@ -179,9 +207,9 @@ impl LogWriter {
         &self.segments
     }
 
-    /// The end of the durable log. (A lock is taken.)
+    /// The end of the durable log.
     pub fn durable(&self) -> LogPosition {
-        self.prefix.lock().durable()
+        self.state.end().position
     }
 
     /// Whether the group of this number and all earlier ones are durable.
@@ -206,14 +234,110 @@ impl LogWriter {
         }
     }
 
+    /// Refuses those who must not wait for others: a thread that holds the pen, and the engine's own.
+    ///
+    /// # Errors
+    /// [`LogError::Nested`]; [`LogError::Forked`].
+    #[inline]
+    pub fn check_caller(&self) -> Result<(), LogError> {
+        self.holder.check()
+    }
+
+    /// As [`LogWriter::check_caller`], for a task that is polled and not done.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check_polling_caller(&self) -> Result<(), LogError> {
+        self.holder.check_polling()
+    }
+
     /// Whether the disk is free to take a group now.
     #[inline]
     pub fn wants_group(&self) -> bool {
         self.outstanding.load(Ordering::SeqCst) < self.limits.depth
     }
 
+    /// Whether the next thing that comes may be sealed at once, because the disk is free.
+    #[inline]
+    fn seals_at_once(&self) -> bool {
+        self.policy == GroupPolicy::Adaptive && self.wants_group()
+    }
+
+    /// A transaction has ended in the open group, which the caller holds; hands it over if it is full.
+    /// Returns the number of the group that holds the transaction.
+    #[inline]
+    pub(crate) fn transaction_ended(&self, open: &mut OpenGroup) -> u64 {
+        if open.builder().transactions() == 1 {
+            self.set_filling(true);
+        }
+        let group = open.group();
+        if open.is_full() {
+            self.hand_over(open);
+        }
+        group
+    }
+
+    /// Seals the open group, if it has transactions, and has it written.
+    pub(crate) fn hand_over(&self, open: &mut OpenGroup) {
+        if !open.is_empty() {
+            self.push(self.seal(open));
+        }
+    }
+
+    /// Seals the open group, also without transactions. The caller has it written.
+    pub(crate) fn seal(&self, open: &mut OpenGroup) -> SealedGroup {
+        let group = open.seal(&self.pool);
+        self.set_filling(false);
+        group
+    }
+
+    /// Seals the open group for a caller who writes it now and waits for it, if the disk is free and the
+    /// policy lets a lone transaction go at once.
+    #[inline]
+    pub(crate) fn seal_to_force(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
+        let now = self.seals_at_once() && !open.is_empty();
+        now.then(|| self.seal(open))
+    }
+
+    /// Seals the open group for a caller who does not wait for it, if it is time to write it: with threads,
+    /// if the disk is free; else, when it holds as much as may be left unwritten.
+    #[inline]
+    pub(crate) fn seal_to_hand_on(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
+        let now = match self.drive {
+            Drive::Threads => self.seals_at_once(),
+            Drive::Callers => open.holds(DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX),
+        };
+        (now && !open.is_empty()).then(|| self.seal(open))
+    }
+
+    /// Seals the open group if nobody holds the pen and there is a buffer for the next one. Does not wait:
+    /// the caller may have a place at the disk meanwhile.
+    fn seal_open(&self) -> Option<SealedGroup> {
+        let mut open = self.open.try_lock();
+        if open.is_none() {
+            // The holder is told to look, unless it has let go before it could know.
+            self.turned_away.store(true, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            open = self.open.try_lock();
+        }
+        let mut open = open?;
+        if open.is_empty() {
+            return None;
+        }
+        let group = open.try_seal(&self.pool)?;
+        self.set_filling(false);
+        Some(group)
+    }
+
+    /// Whether a step found the pen taken since this was last asked. For the holder that has let go.
+    #[inline]
+    pub(crate) fn was_turned_away(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.turned_away.load(Ordering::Relaxed) && self.turned_away.swap(false, Ordering::Relaxed)
+    }
+
     /// Says that the group being filled got its first transaction, or was sealed.
-    pub(super) fn set_filling(&self, filling: bool) {
+    fn set_filling(&self, filling: bool) {
         self.filling.store(filling, Ordering::SeqCst);
         if let GroupPolicy::Fixed { .. } = self.policy {
             let mut queue = self.work.queue.lock();
@@ -227,11 +351,11 @@ impl LogWriter {
 
     /// Hands a sealed group to the logging thread; without one, writes it: what was filled takes no memory
     /// then while the same call goes on filling.
-    pub fn push(&self, group: SealedGroup) {
+    pub(crate) fn push(&self, group: SealedGroup) {
         if !self.process.is_current() {
             return;
         }
-        if !self.threaded {
+        if self.drive == Drive::Callers {
             return self.write_directly(group);
         }
         self.outstanding.fetch_add(1, Ordering::SeqCst);
@@ -250,7 +374,7 @@ impl LogWriter {
 
     /// Writes a group that the caller sealed itself, on the caller's time. Failures poison the log
     /// and are found by [`LogWriter::wait`].
-    pub fn write_directly(&self, group: SealedGroup) {
+    pub(crate) fn write_directly(&self, group: SealedGroup) {
         if !self.process.is_current() {
             return;
         }
@@ -259,11 +383,12 @@ impl LogWriter {
         self.write_group(group);
     }
 
-    /// Waits until the group of this number is durable, writing what there is to write meanwhile.
+    /// Waits until the group of this number is durable, taking steps meanwhile. For the engine's own
+    /// threads, and for callers who cannot be inside the engine.
     ///
     /// # Errors
     /// The error that poisoned the log: the transaction's fate is unknown (I7).
-    pub fn wait(&self, number: u64, source: &dyn GroupSource) -> Result<(), LogError> {
+    pub fn wait(&self, number: u64) -> Result<(), LogError> {
         self.process.check()?;
         loop {
             if self.is_durable(number) {
@@ -271,7 +396,7 @@ impl LogWriter {
             }
             self.check()?;
             let seen = self.waiting.seen(number);
-            if self.help(source) {
+            if self.callers_step() {
                 continue;
             }
             self.waiting.park(number, seen, || {
@@ -297,20 +422,20 @@ impl LogWriter {
         }
     }
 
-    /// Looks, after letting go of the execution stage, whether the disk became free meanwhile.
+    /// Looks, after letting go of the pen, whether the disk became free meanwhile.
     #[inline]
-    pub fn after_execution(&self, source: &dyn GroupSource) {
+    pub(crate) fn look_for_group(&self) {
         if !self.process.is_current() {
             return;
         }
-        if !self.threaded {
-            self.after_execution_without_threads();
-        } else if self.wants_group()
-            && self.filling.load(Ordering::SeqCst)
-            && self.policy == GroupPolicy::Adaptive
-        {
+        if self.drive == Drive::Callers {
+            // A client that waits looks again, now that the pen is free.
+            let next = self.durable_below.load(Ordering::Acquire);
+            return self.waiting.wake(next..next + 2);
+        }
+        if self.seals_at_once() && self.filling.load(Ordering::SeqCst) {
             let misses = self.pool.misses();
-            match source.try_seal() {
+            match self.seal_open() {
                 Some(group) => self.push(group),
                 None => self.after_a_miss(misses),
             }
@@ -318,41 +443,48 @@ impl LogWriter {
     }
 
     /// After an attempt to seal that failed, and after letting go of everything: if it was for want
-    /// of a buffer, and one came back while we still held the execution stage, then the logging
-    /// thread, which was told of it, could not use it.
+    /// of a buffer, and one came back while we still held the pen, then the logging thread, which was
+    /// told of it, could not use it.
     fn after_a_miss(&self, misses_before: u64) {
         if self.pool.misses() != misses_before && self.pool.is_ready() {
             self.work.signal();
         }
     }
 
-    /// Without a logging thread, a client that waits must look again now that the execution stage is free.
-    fn after_execution_without_threads(&self) {
-        let next = self.durable_below.load(Ordering::Acquire);
-        self.waiting.wake(next..next + 2);
+    /// Writes one group, if the disk is free and there is one that is due. Returns whether it did.
+    pub fn step(&self) -> bool {
+        if !self.process.is_current() || !self.due() {
+            return false;
+        }
+        let Some(group) = self.next_group() else {
+            return false;
+        };
+        self.write_group(group);
+        true
     }
 
-    /// Writes one group if the disk is free and there is one. Returns whether it did.
-    pub fn help(&self, source: &dyn GroupSource) -> bool {
-        if !self.process.is_current() {
-            return false;
-        }
-        // With the paper's parameters a group is closed by its count or its time, which only the
-        // logging thread watches; a waiting client must not close it early.
-        if self.policy != GroupPolicy::Adaptive && self.threaded {
-            return false;
-        }
-        match self.next_group(source) {
-            Some(group) => {
-                self.write_group(group);
-                true
-            }
-            None => false,
-        }
+    /// A step by a caller who waits. With the TPK paper's parameters a group is closed by its count or its
+    /// time, which the logging thread watches, if there is one.
+    fn callers_step(&self) -> bool {
+        (self.policy == GroupPolicy::Adaptive || self.drive == Drive::Callers) && self.step()
+    }
+
+    /// Whether a group that is being filled may be closed now. Nobody watches the time but threads.
+    fn due(&self) -> bool {
+        let GroupPolicy::Fixed { time, .. } = self.policy else {
+            return true;
+        };
+        let queue = self.work.queue.lock();
+        self.drive == Drive::Callers
+            || !queue.sealed.is_empty()
+            || queue.closed
+            || queue
+                .filling_since
+                .is_some_and(|since| since.elapsed() >= time)
     }
 
     /// Takes a sealed group, or has one sealed, and counts it as being written.
-    fn next_group(&self, source: &dyn GroupSource) -> Option<SealedGroup> {
+    fn next_group(&self) -> Option<SealedGroup> {
         let mut queue = self.work.queue.lock();
         if self.poison.get().is_some() {
             return None;
@@ -371,10 +503,10 @@ impl LogWriter {
         queue.writing += 1;
         drop(queue);
         let misses = self.pool.misses();
-        let group = source.try_seal();
+        let group = self.seal_open();
         if group.is_some() {
-            // Not counted before: while we try, whoever holds the execution stage must go on seeing
-            // that the disk is free, or nobody would take the group if our attempt fails.
+            // Not counted before: while we try, the holder of the pen must go on seeing that the disk is
+            // free, or nobody would take the group if our attempt fails.
             self.outstanding.fetch_add(1, Ordering::SeqCst);
             return group;
         }
@@ -444,6 +576,13 @@ impl LogWriter {
                 feed.push(group.clone());
             }
         });
+        if durable != self.state.end().position {
+            // Under the prefix's lock, too: one end after the other.
+            self.state.publish(SharedEnd {
+                position: durable,
+                tail: 0,
+            });
+        }
         let before = self.durable_below.swap(durable.group, Ordering::AcqRel);
         drop(prefix);
         self.room.advance(durable);
@@ -458,14 +597,13 @@ impl LogWriter {
         if !more {
             return;
         }
-        if self.threaded {
-            self.work.signal();
-        } else {
-            // Not only the next ones: for a group that was closed because it was full nobody may
-            // wait, but for one behind it.
-            let next = self.durable_below.load(Ordering::Acquire);
-            self.waiting.wake(next..u64::MAX);
+        if self.drive.has_threads() {
+            return self.work.signal();
         }
+        // Not only the next ones: for a group that was closed because it was full nobody may wait, but
+        // for one behind it.
+        let next = self.durable_below.load(Ordering::Acquire);
+        self.waiting.wake(next..u64::MAX);
     }
 
     /// Closes the log for good after a failure (I7).
@@ -506,89 +644,5 @@ impl LogWriter {
     pub fn close(&self) {
         self.work.queue.lock().closed = true;
         self.work.arrived.notify_all();
-    }
-
-    /// The logging stage: writes groups until closed. The body of a thread; several may run.
-    pub fn run(&self, source: &dyn GroupSource) {
-        let mut spun = false;
-        loop {
-            if self.due()
-                && let Some(group) = self.next_group(source)
-            {
-                self.write_group(group);
-                spun = false;
-                continue;
-            }
-            if !spun {
-                spun = true;
-                if self.spin() {
-                    continue;
-                }
-            }
-            // A group is filling but its owner is busy: the owner will look (`after_execution`).
-            if self.idle() {
-                return;
-            }
-            spun = false;
-        }
-    }
-
-    /// Whether a group that is being filled may be closed now.
-    fn due(&self) -> bool {
-        let GroupPolicy::Fixed { time, .. } = self.policy else {
-            return true;
-        };
-        let queue = self.work.queue.lock();
-        !queue.sealed.is_empty()
-            || queue.closed
-            || queue
-                .filling_since
-                .is_some_and(|since| since.elapsed() >= time)
-    }
-
-    /// Looks for work a short while before parking: a park and a wake-up cost more than this.
-    fn spin(&self) -> bool {
-        // In a model there is no time that could pass.
-        if self.policy != GroupPolicy::Adaptive || cfg!(shuttle) {
-            return false;
-        }
-        let until = Instant::now() + Duration::from_micros(20);
-        loop {
-            for _ in 0..32 {
-                if self.wants_group() && self.filling.load(Ordering::Relaxed) {
-                    return true;
-                }
-                std::hint::spin_loop();
-            }
-            if Instant::now() >= until {
-                return false;
-            }
-        }
-    }
-
-    /// Waits for something to do. Returns whether the stage is closed and empty.
-    fn idle(&self) -> bool {
-        let mut queue = self.work.queue.lock();
-        if queue.signalled {
-            queue.signalled = false;
-            return false;
-        }
-        if queue.closed {
-            let empty = queue.sealed.is_empty() && !self.filling.load(Ordering::SeqCst);
-            return empty || self.poison.get().is_some();
-        }
-        let due_at = match (self.policy, queue.filling_since) {
-            // One that is further away than time reaches never comes.
-            (GroupPolicy::Fixed { time, .. }, Some(since)) => since.checked_add(time),
-            _ => None,
-        };
-        match due_at {
-            Some(due_at) => {
-                self.work.arrived.wait_until(&mut queue, due_at);
-            }
-            None => self.work.arrived.wait(&mut queue),
-        }
-        queue.signalled = false;
-        false
     }
 }

@@ -6,7 +6,7 @@
 //! Invariants: as in [`super`]. The standby's log must be a beginning of the local one: nothing is
 //! recovered from an image that has another history.
 //!
-//! Source: Li & Naughton, sections 2 ("Recovery") and 3 (configuration C).
+//! Source: TPK paper, sections 2 ("Recovery") and 3 (configuration C).
 
 use super::WORKERS_MAX;
 use super::{Needs, Recovered, RecoveryError, RecoveryOptions, RecoveryReport, Redo, Tail};

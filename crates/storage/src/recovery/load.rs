@@ -19,7 +19,7 @@
 //!   older version is still there (in the free slot) and so is the log, that is enough and loses
 //!   nothing; else a block or the log is missing, and both are errors.
 //!
-//! Source: Li & Naughton, section 2, "Recovery" and "Performance" (reading with many disks).
+//! Source: TPK paper, section 2, "Recovery" and "Performance" (reading with many disks).
 
 use super::error::RecoveryError;
 use super::report::StripeReport;
@@ -65,8 +65,8 @@ struct Survey {
     newest: Option<SlotHeader>,
 }
 
-/// Loads all stripes into an empty store, growing it as needed. `make_stable`: what is loaded is going
-/// to be built on, so it is made stable first; the time for that is added.
+/// Loads all stripes into an empty store, growing it as needed. `make_stable`: what is loaded is
+/// going to be built on, so it is made stable first; the time for that is added.
 pub(super) fn load(
     disk: &dyn Disk,
     layouts: &[StripeLayout],
@@ -343,8 +343,8 @@ fn judge<'a>(
                 let positions = found().map(|header| header.position);
                 let oldest = positions.chain([newest.redo_start]).min_by_key(|p| p.group);
                 let redo_start = oldest.filter(|_| all).unwrap_or(complete.redo_start);
-                // With the versions that there are, the log before `redo_start` is of no use to anyone,
-                // and may have been freed: who goes on must not ask for it.
+                // With the versions that there are, the log before `redo_start` is of no use to
+                // anyone, and may have been freed: who goes on must not ask for it.
                 match all && complete.number > 0 {
                     false => (complete, redo_start),
                     true => (

@@ -9,7 +9,7 @@
 //!
 //! Invariants: I2, I3, I4 (in the log's reader), I8.
 //!
-//! Source: Li & Naughton, section 2, "Recovery".
+//! Source: TPK paper, section 2, "Recovery".
 
 mod error;
 mod image;

@@ -1,4 +1,4 @@
-//! Debit-credit as page references, as paper 001 has it (section 3.1 and Table 4.1).
+//! Debit-credit as page references, as the GEM paper has it (section 3.1 and Table 4.1).
 //!
 //! A transaction references ACCOUNT, HISTORY, TELLER and BRANCH in this order: always the same, so
 //! that no deadlock can occur, and the two small record types last, so that their locks are held

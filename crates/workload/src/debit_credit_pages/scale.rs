@@ -3,7 +3,7 @@
 use super::{ACCOUNT, BRANCH, HISTORY, TELLER};
 use crate::reference::PageNumber;
 
-/// The usual share of transactions on an account of another branch (paper 001), in percent.
+/// The usual share of transactions on an account of another branch (GEM paper), in percent.
 pub const OTHER_BRANCH_PERCENT: u32 = 15;
 
 /// The most units, and the most nodes.
@@ -43,7 +43,7 @@ pub enum PageScaleError {
 /// Fields may be set freely; [`DebitCreditPages::new`](super::DebitCreditPages::new) checks them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageScale {
-    /// Units of the database: the paper has one per node. 1 to [`MAX_UNITS`].
+    /// Units of the database: the GEM paper has one per node. 1 to [`MAX_UNITS`].
     pub units: u32,
     /// BRANCH records per unit.
     pub branches_per_unit: u32,
@@ -171,7 +171,7 @@ impl PageScale {
     /// The node of a branch: every node has a contiguous range, and all have the same number of
     /// branches (give or take one if it does not divide).
     ///
-    /// This is both the affinity routing of the paper and its assignment of lock authority.
+    /// This is both the affinity routing of the GEM paper and its assignment of lock authority.
     #[inline]
     pub fn node_of_branch(&self, branch: u32, nodes: u16) -> u16 {
         let (branch, nodes) = (u64::from(branch), u64::from(nodes));

@@ -1,4 +1,4 @@
-//! Where transactions run and who grants which locks: routing tables and lock authority (paper 001,
+//! Where transactions run and who grants which locks: routing tables and lock authority (GEM paper,
 //! sections 3.1 and 3.2).
 //!
 //! A [`RoutingTable`] says for every transaction type to which nodes its transactions go, and in

@@ -1,5 +1,5 @@
 //! Which share of a trace's lock requests nodes could grant without a message: an analysis without
-//! time, by replaying the trace in its order (paper 001, section 4.6).
+//! time, by replaying the trace in its order (GEM paper, section 4.6).
 //!
 //! A transaction requests a lock for each distinct page once, a write lock if it ever writes the
 //! page. With primary copy locking a request is *local* if its node has the authority for the page.

@@ -1,4 +1,4 @@
-//! Traces: recorded transactions, to be run through a model of the nodes (paper 001, sections 3.1
+//! Traces: recorded transactions, to be run through a model of the nodes (GEM paper, sections 3.1
 //! and 4.6).
 //!
 //! A trace has a [`Header`], which names the transaction types and the partitions with their sizes,
@@ -13,7 +13,7 @@
 //! grows only with what was read.
 //!
 //! - [`statistics`]: what a trace is like.
-//! - [`synthetic`]: a trace with the statistics of the paper's real-life workload.
+//! - [`synthetic`]: a trace with the statistics of the GEM paper's real-life workload.
 //! - [`locality`]: which share of its lock requests would be local, without running it.
 //!
 

@@ -1,9 +1,10 @@
 //! Runs the ordered index of multi-level transactions beside other people's, and prints the table.
 
-use anyhow::{bail, ensure};
+use anyhow::ensure;
 use clap::{Parser, ValueEnum};
 use sardonyx_lab::floor::Face;
-use sardonyx_peers::ordered_index::{Engine, Options, Order, Work, registry, run, table};
+use sardonyx_peers::command::{Faces, chosen};
+use sardonyx_peers::ordered_index::{Options, Order, Work, findings, registry, run};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -33,8 +34,8 @@ struct Arguments {
     #[arg(long, value_delimiter = ';')]
     engines: Vec<String>,
     /// Whether a thread of the lowest priority keeps a core busy, so that the disk answers fast.
-    #[arg(long, value_enum, default_value_t = FaceChoice::Busy)]
-    face: FaceChoice,
+    #[arg(long, value_enum, default_value_t = Faces::Busy)]
+    face: Faces,
     /// Where keys come from; the same seed draws the same.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -51,13 +52,6 @@ enum WorkChoice {
     Scan,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum FaceChoice {
-    Idle,
-    Busy,
-    Both,
-}
-
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let seconds = arguments.seconds;
@@ -71,24 +65,11 @@ fn main() -> anyhow::Result<()> {
             "--threads {threads}: choose 1 to 64"
         );
     }
-    let faces: &[Face] = match arguments.face {
-        FaceChoice::Idle => &[Face::Idle],
-        FaceChoice::Busy => &[Face::Busy],
-        FaceChoice::Both => &[Face::Idle, Face::Busy],
-    };
-    let mut reports = Vec::new();
-    for &face in faces {
+    arguments.face.print(arguments.json, |face| {
         let options = options(&arguments, face)?;
         let report = run(&options, |what| eprintln!("{face}: {what}"))?;
-        if !arguments.json {
-            println!("{}", table(&report));
-        }
-        reports.push(report);
-    }
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&reports)?);
-    }
-    Ok(())
+        Ok(findings(&report)?)
+    })
 }
 
 fn options(arguments: &Arguments, face: Face) -> anyhow::Result<Options> {
@@ -102,7 +83,7 @@ fn options(arguments: &Arguments, face: Face) -> anyhow::Result<Options> {
         arguments.work.is_empty() || arguments.work.contains(&choice)
     };
     Ok(Options {
-        engines: chosen(&arguments.engines)?,
+        engines: chosen(registry(), |engine| engine.name, &arguments.engines)?,
         works: Work::ALL.into_iter().filter(wanted).collect(),
         threads: arguments.threads.clone(),
         time: Duration::from_secs_f64(arguments.seconds),
@@ -115,21 +96,4 @@ fn options(arguments: &Arguments, face: Face) -> anyhow::Result<Options> {
         },
         seed: arguments.seed,
     })
-}
-
-/// The engines with the given names, whatever their case.
-fn chosen(names: &[String]) -> anyhow::Result<Vec<Engine>> {
-    let engines = registry();
-    let is = |engine: &Engine, name: &String| engine.name.eq_ignore_ascii_case(name);
-    for name in names {
-        if !engines.iter().any(|engine| is(engine, name)) {
-            let known: Vec<_> = engines.iter().map(|engine| engine.name).collect();
-            bail!("--engines {name}: choose among {}", known.join("; "));
-        }
-    }
-    let wanted = |engine: &Engine| names.iter().any(|name| is(engine, name));
-    Ok(engines
-        .into_iter()
-        .filter(|engine| names.is_empty() || wanted(engine))
-        .collect())
 }

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use clap::{Parser, Subcommand, ValueEnum};
 use sardonyx_lab::floor::Face;
+use sardonyx_peers::command::{Faces, chosen};
 use sardonyx_peers::tree_inserts::{
-    Budget, Options, Program, TreeEngine, Workers, registry, run, serve, table,
+    Budget, Plan, Program, Workers, findings, registry, run, serve,
 };
 
 /// Durable random inserts into ordered trees, one transaction each.
@@ -40,8 +41,8 @@ struct Arguments {
     #[arg(long, value_delimiter = ',')]
     engines: Vec<String>,
     /// Whether a thread of the lowest priority keeps a core busy, so that the disk answers fast.
-    #[arg(long, value_enum, default_value_t = FaceChoice::Busy)]
-    face: FaceChoice,
+    #[arg(long, value_enum, default_value_t = Faces::Busy)]
+    face: Faces,
     /// The same as `--face busy`.
     #[arg(long, conflicts_with = "face")]
     busy: bool,
@@ -66,13 +67,6 @@ enum By {
     Processes,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum FaceChoice {
-    Idle,
-    Busy,
-    Both,
-}
-
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     if let Some(Role::Worker) = arguments.role {
@@ -93,30 +87,16 @@ fn main() -> anyhow::Result<()> {
             "--workers {workers}: choose 1 to 4"
         );
     }
-    let faces: &[Face] = match arguments.face {
-        FaceChoice::Idle => &[Face::Idle],
-        FaceChoice::Busy => &[Face::Busy],
-        FaceChoice::Both => &[Face::Idle, Face::Busy],
-    };
-    let mut reports = Vec::new();
-    for &face in faces {
-        let report = run(&options(&arguments, face)?, |what| {
-            eprintln!("{face}: {what}")
-        })?;
-        if !arguments.json {
-            println!("{}", table(&report));
-        }
-        reports.push(report);
-    }
-    if arguments.json {
-        println!("{}", serde_json::to_string_pretty(&reports)?);
-    }
-    Ok(())
+    arguments.face.print(arguments.json, |face| {
+        let options = options(&arguments, face)?;
+        let report = run(&options, |what| eprintln!("{face}: {what}"))?;
+        Ok(findings(&report)?)
+    })
 }
 
-fn options(arguments: &Arguments, face: Face) -> anyhow::Result<Options> {
-    Ok(Options {
-        engines: chosen(&arguments.engines)?,
+fn options(arguments: &Arguments, face: Face) -> anyhow::Result<Plan> {
+    Ok(Plan {
+        engines: chosen(registry(), |engine| engine.name, &arguments.engines)?,
         workers: match arguments.by {
             By::Threads => Workers::Threads,
             By::Processes => Workers::Processes,
@@ -139,21 +119,4 @@ fn options(arguments: &Arguments, face: Face) -> anyhow::Result<Options> {
             arguments: vec!["worker".into()],
         },
     })
-}
-
-/// The engines with the given names, whatever their case.
-fn chosen(names: &[String]) -> anyhow::Result<Vec<TreeEngine>> {
-    let engines = registry();
-    let is = |engine: &TreeEngine, name: &String| engine.name.eq_ignore_ascii_case(name);
-    for name in names {
-        if !engines.iter().any(|engine| is(engine, name)) {
-            let known: Vec<_> = engines.iter().map(|engine| engine.name).collect();
-            bail!("--engines {name}: choose among {}", known.join(", "));
-        }
-    }
-    let wanted = |engine: &TreeEngine| names.iter().any(|name| is(engine, name));
-    Ok(engines
-        .into_iter()
-        .filter(|engine| names.is_empty() || wanted(engine))
-        .collect())
 }

@@ -2,13 +2,13 @@
 
 use super::engine::{Index, OnEntry, OnValue, Session};
 use super::entry::{Entry, Key};
+use crate::lmdb;
 use heed::types::Bytes;
-use heed::{Database, Env, EnvOpenOptions, PutFlags};
+use heed::{Database, Env, PutFlags};
 use sardonyx_lab::Failure;
 use std::ops::Bound;
 use std::path::Path;
 
-const MAP_BYTES: usize = 64 << 30;
 const NAME: &str = "index";
 
 pub(super) struct Lmdb {
@@ -26,11 +26,7 @@ impl Index for Lmdb {
     }
 
     fn open(directory: &Path) -> Result<Self, Failure> {
-        let mut options = EnvOpenOptions::new();
-        options.map_size(MAP_BYTES).max_dbs(1);
-        // SAFETY: the directory was made for this run alone; only LMDB itself changes the mapped
-        // file, and the flags are the defaults.
-        let environment = unsafe { options.open(directory)? };
+        let environment = lmdb::environment(directory, 1)?;
         let transaction = environment.write_txn()?;
         let created =
             environment.create_databases_and_commit(transaction, |opener, transaction| {

@@ -25,9 +25,9 @@ mod work;
 
 pub use engine::{Engine, Index, OnEntry, OnValue, Session};
 pub use entry::{Entry, KEY_BYTES, Key, Order, VALUE_BYTES, key, value};
-pub use run::{Cell, EngineReport, Options, Report, WorkReport, run};
+pub use run::{Cell, EngineReport, Figures, Options, WorkReport, run};
 pub use sardonyx_lab::{ExperimentError, Failure};
-pub use table::table;
+pub use table::findings;
 pub use work::{SCAN_ENTRIES, Work};
 
 /// All engines, in the order in which they run.

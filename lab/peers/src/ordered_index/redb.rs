@@ -23,9 +23,7 @@ impl Index for Redb {
     }
 
     fn open(directory: &Path) -> Result<Self, Failure> {
-        let database = Database::builder()
-            .set_cache_size(1 << 30)
-            .create(directory.join("index.redb"))?;
+        let database = crate::redb::database(&directory.join("index.redb"))?;
         let transaction = database.begin_write()?;
         transaction.open_table(ENTRIES)?;
         transaction.commit()?;

@@ -3,16 +3,13 @@
 use super::engine::{Engine, Index};
 use super::entry::{Key, Order, key, value};
 use super::work::{Outcome, Task, Work, entry};
-use sardonyx_lab::floor::{Face, SyncLatency, sync_latency};
+use sardonyx_lab::floor::Face;
 use sardonyx_lab::responses::{Responses, Summary};
-use sardonyx_lab::{ExperimentError, Failure};
+use sardonyx_lab::{ExperimentError, Failure, Report};
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-
-/// How many bare durable writes are timed in each face of the disk.
-const SYNC_COUNT: usize = 200;
 
 /// How many entries share a transaction while an index is filled, or read whole.
 const LOAD_BATCH: u64 = 1_000;
@@ -42,11 +39,7 @@ pub struct Options {
 
 /// All figures of one run.
 #[derive(Clone, Debug, serde::Serialize)]
-pub struct Report {
-    /// In which face of the disk the engines ran.
-    pub face: Face,
-    /// Bare durable writes of the same run, before the first engine, in both faces.
-    pub sync_latency: SyncLatency,
+pub struct Figures {
     /// How many entries the index held before.
     pub preload: u64,
     /// The engines and their settings.
@@ -91,7 +84,10 @@ pub struct Cell {
 /// # Errors
 /// [`ExperimentError`] at the first engine that fails, or that does not hold what it acknowledged; what
 /// was made in the directory is removed then too.
-pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, ExperimentError> {
+pub fn run(
+    options: &Options,
+    mut progress: impl FnMut(&str),
+) -> Result<Report<Figures>, ExperimentError> {
     let nothing = options.engines.is_empty()
         || options.works.is_empty()
         || options.threads.is_empty()
@@ -102,34 +98,32 @@ pub fn run(options: &Options, mut progress: impl FnMut(&str)) -> Result<Report, 
         return Err(ExperimentError::Nothing);
     }
     progress("bare durable writes");
-    let sync_latency = sync_latency(&options.directory, SYNC_COUNT)?;
-    let _face = options.face.enter()?;
-    let mut works = Vec::with_capacity(options.works.len());
-    for &work in &options.works {
-        let mut engines = Vec::with_capacity(options.engines.len());
-        for engine in &options.engines {
-            let mut cells = Vec::with_capacity(options.threads.len());
-            for &threads in &options.threads {
-                let (work_name, name) = (work.name(), engine.name);
-                progress(&format!("{work_name}: {name}, {threads} threads"));
-                cells.push(run_cell(engine, work, threads, options)?);
+    Report::measured(options.face, Some(&options.directory), || {
+        let mut works = Vec::with_capacity(options.works.len());
+        for &work in &options.works {
+            let mut engines = Vec::with_capacity(options.engines.len());
+            for engine in &options.engines {
+                let mut cells = Vec::with_capacity(options.threads.len());
+                for &threads in &options.threads {
+                    let (work_name, name) = (work.name(), engine.name);
+                    progress(&format!("{work_name}: {name}, {threads} threads"));
+                    cells.push(run_cell(engine, work, threads, options)?);
+                }
+                engines.push(EngineReport {
+                    name: engine.name,
+                    cells,
+                });
             }
-            engines.push(EngineReport {
-                name: engine.name,
-                cells,
-            });
+            works.push(WorkReport { work, engines });
         }
-        works.push(WorkReport { work, engines });
-    }
-    let settings = options.engines.iter();
-    Ok(Report {
-        face: options.face,
-        sync_latency,
-        preload: options.preload,
-        settings: settings
-            .map(|engine| (engine.name, engine.settings))
-            .collect(),
-        works,
+        let settings = options.engines.iter();
+        Ok(Figures {
+            preload: options.preload,
+            settings: settings
+                .map(|engine| (engine.name, engine.settings))
+                .collect(),
+            works,
+        })
     })
 }
 

@@ -1,47 +1,65 @@
-//! The report as an aligned table for a person.
+//! The indexes' figures for people, and as CSV.
 
-use super::run::{Cell, Report, WorkReport};
-use std::fmt::Write;
+use super::run::{Cell, EngineReport, Figures, WorkReport};
+use sardonyx_lab::Report;
+use sardonyx_results::Findings;
+use sardonyx_results::grid::{Grid, Unit};
 
-/// The report as text; the ratio is to the fastest engine with the same number of threads.
-pub fn table(report: &Report) -> String {
-    let mut text = String::new();
-    let mut line = |line: std::fmt::Arguments<'_>| {
-        writeln!(text, "{line}").expect("a string takes everything");
-    };
-    line(format_args!(
-        "ordered indexes of {} entries: keys of 16 bytes, values of 100",
-        report.preload
-    ));
-    for latency in report.sync_latency.lines(report.face, "engines") {
-        line(format_args!("{latency}"));
+/// What was found; the ratio is to the fastest engine with the same number of threads.
+///
+/// # Errors
+/// If the figures cannot be written as JSON.
+pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
+    let figures = &report.figures;
+    let mut findings = Findings::of(report)?
+        .note(format_args!(
+            "ordered indexes of {} entries: keys of 16 bytes, values of 100",
+            figures.preload
+        ))
+        .note(report.sync_line());
+    for work in &figures.works {
+        findings = findings
+            .gap()
+            .note(work.work.name())
+            .note(grid(std::slice::from_ref(work)).table());
     }
-    for work in &report.works {
-        line(format_args!("\n{}", work.work.name()));
-        line(format_args!(
-            "{:<26}{:>8}{:>14}{:>8}{:>12}{:>12}{:>12}",
-            "engine", "threads", "entries/s", "ratio", "p50 us/tx", "p99 us/tx", "max us/tx"
-        ));
-        for engine in &work.engines {
-            for cell in &engine.cells {
-                line(format_args!(
-                    "{:<26}{:>8}{:>14.0}{:>8.3}{:>12.1}{:>12.1}{:>12.0}",
-                    engine.name,
-                    cell.threads,
-                    cell.entries_per_second,
-                    cell.entries_per_second / fastest(work, cell.threads),
-                    cell.responses.p50_microseconds,
-                    cell.responses.p99_microseconds,
-                    cell.responses.max_microseconds,
-                ));
-            }
-        }
+    findings = findings.data("ordered-index", &grid(&figures.works)).gap();
+    for (name, settings) in &figures.settings {
+        findings = findings.note(format_args!("{name}: {settings}"));
     }
-    line(format_args!(""));
-    for (name, settings) in &report.settings {
-        line(format_args!("{name}: {settings}"));
-    }
-    text
+    Ok(findings)
+}
+
+type Line<'a> = (&'a WorkReport, &'a EngineReport, &'a Cell);
+
+fn grid(works: &[WorkReport]) -> Grid<Line<'_>> {
+    let rows = works.iter().flat_map(|work| {
+        let engines = work.engines.iter();
+        engines.flat_map(move |engine| engine.cells.iter().map(move |cell| (work, engine, cell)))
+    });
+    let us = Unit::Decimals(1);
+    Grid::of(rows)
+        .text("", "work", |(work, ..)| work.work.name())
+        .text("engine", "engine", |(_, engine, _)| engine.name)
+        .count("threads", "threads", |(.., cell)| cell.threads as u64)
+        .number(
+            "entries/s",
+            "entries_per_second",
+            Unit::Decimals(0),
+            |(.., cell)| cell.entries_per_second,
+        )
+        .number("ratio", "", Unit::Decimals(3), |(work, _, cell)| {
+            cell.entries_per_second / fastest(work, cell.threads)
+        })
+        .number("p50 us/tx", "p50_us", us, |(.., cell)| {
+            cell.responses.p50_microseconds
+        })
+        .number("p99 us/tx", "p99_us", us, |(.., cell)| {
+            cell.responses.p99_microseconds
+        })
+        .number("max us/tx", "max_us", Unit::Decimals(0), |(.., cell)| {
+            cell.responses.max_microseconds
+        })
 }
 
 fn fastest(work: &WorkReport, threads: usize) -> f64 {

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use heed::byteorder::NativeEndian;
 use heed::types::{Bytes, U64};
-use heed::{Database, Env, EnvOpenOptions, IntegerComparator, PutFlags};
+use heed::{Database, Env, IntegerComparator, PutFlags};
 
+use crate::lmdb;
 use sardonyx_lab::Failure;
 use sardonyx_lab::tree_inserts::{Session, Sharing, TreePeer, value};
 
 type Entries = Database<'static, U64<NativeEndian>, Bytes, IntegerComparator>;
 
-const MAP_BYTES: usize = 64 << 30;
 const NAME: &str = "tree";
 
 /// How many entries share a transaction while the tree is filled.
@@ -37,11 +37,7 @@ impl TreePeer for Lmdb {
     }
 
     fn open(directory: &Path, _: Sharing) -> Result<Self, Failure> {
-        let mut options = EnvOpenOptions::new();
-        options.map_size(MAP_BYTES).max_dbs(1);
-        // SAFETY: the directory was made for this run alone; only LMDB itself, in workers of this
-        // run that it coordinates, changes the mapped file, and the flags are the defaults.
-        let environment = unsafe { options.open(directory)? };
+        let environment = lmdb::environment(directory, 1)?;
         let transaction = environment.write_txn()?;
         let created =
             environment.create_databases_and_commit(transaction, |opener, transaction| {

@@ -31,9 +31,7 @@ impl TreePeer for Redb {
     }
 
     fn open(directory: &Path, _: Sharing) -> Result<Self, Failure> {
-        let database = Database::builder()
-            .set_cache_size(1 << 30)
-            .create(directory.join("tree.redb"))?;
+        let database = crate::redb::database(&directory.join("tree.redb"))?;
         let transaction = database.begin_write()?;
         transaction.open_table(ENTRIES)?;
         transaction.commit()?;

@@ -1,5 +1,5 @@
 //! Complex objects: the benchmark of Hasse & Weikum, *A Performance Evaluation of Multi-Level
-//! Transaction Management* (paper 003), section 3.1.
+//! Transaction Management* (DASDBS paper), section 3.1.
 //!
 //! The database consists of complex objects. Each owns subobjects, which lie together in a cluster of
 //! contiguous pages behind a header page that is only read, and refers to *foreign* subobjects, which

@@ -1,6 +1,6 @@
 //! What each step costs of which transactions on mapped memory are made.
 //!
-//! Paper 002, section 4.2.3, Tables 4.3 to 4.5: entering and leaving the handler of SIGSEGV,
+//! LIBXAC thesis, section 4.2.3, Tables 4.3 to 4.5: entering and leaving the handler of SIGSEGV,
 //! `mmap`, the first access to a mapped page, copying a page; and equations 4.1 and 4.2, which put
 //! them together ([`Decomposition::estimates`]). Beside them the steps that Linux offers since. All
 //! memory is in memory files, one page is 4 KiB, and the delay of the clock is subtracted where

@@ -1,4 +1,4 @@
-//! Tables 4.3, 4.4 and 4.5 of paper 002.
+//! Tables 4.3, 4.4 and 4.5 of the LIBXAC thesis.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;

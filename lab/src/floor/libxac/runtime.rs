@@ -1,6 +1,6 @@
 //! The recipe's runtime: which pages have which rights, in the transaction that runs.
 //!
-//! Paper 002, section 4.2.3. Invariant: between transactions no page of the view has rights and
+//! LIBXAC thesis, section 4.2.3. Invariant: between transactions no page of the view has rights and
 //! both sets are empty; within one, exactly the pages of `touched` have rights, and those of
 //! `written` are mapped to their copies.
 

@@ -19,7 +19,7 @@
 //! older version, might come last. A node that finds the mark remembers itself in the entry, and is
 //! told when the write is done.
 //!
-//! *Read authorisation* (an option; the paper's refinement of section 2). When a read lock is
+//! *Read authorisation* (an option; the GEM paper's refinement of section 2). When a read lock is
 //! granted and nobody waits, the node instead of the transaction becomes its holder, and grants
 //! further read locks on the page itself, with no access to GEM: its copy of the page cannot become
 //! invalid meanwhile. A writer waits for such a node as for any reader; it tells the node once,
@@ -200,6 +200,10 @@ impl GemLocking {
         }
     }
 
+    #[expect(
+        clippy::panic,
+        reason = "an error of the shell, which gives a machine the messages of its own protocol"
+    )]
     fn message(&mut self, from: NodeId, message: Message, outputs: &mut Vec<Output>) {
         match message {
             Message::Wake {

@@ -1,4 +1,4 @@
-//! Primary copy locking: concurrency and coherency control by messages (paper 001, section 3.2).
+//! Primary copy locking: concurrency and coherency control by messages (GEM paper, section 3.2).
 //!
 //! The database is divided among the nodes. The node with the *authority* for a page has its locks
 //! and its version in main memory. Its own transactions lock the page without a message; those of
@@ -282,6 +282,10 @@ impl<A: Authority> PrimaryCopy<A> {
         self.home.send(authority, release, outputs);
     }
 
+    #[expect(
+        clippy::panic,
+        reason = "an error of the shell, which gives a machine the messages of its own protocol"
+    )]
     fn message(&mut self, from: NodeId, message: Message, outputs: &mut Vec<Output>) {
         match message {
             Message::Request { .. } => self.requested(message, outputs),

@@ -1,5 +1,5 @@
 //! Iterative heuristics for routing and authority tables: from the reference distribution and the
-//! number of nodes, as paper 001 (section 3.1) sketches those of its source Ra92b.
+//! number of nodes, as the GEM paper (section 3.1) sketches those of its source Ra92b.
 //!
 //! **Objective**: the expected number of lock requests that run at the node with the authority,
 //! `Σ share(type, node) · locks(type, fragment)` over all fragments whose authority the node has.

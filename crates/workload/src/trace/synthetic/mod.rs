@@ -1,10 +1,10 @@
-//! A trace with the published statistics of the real-life workload of paper 001, section 4.6.
+//! A trace with the published statistics of the real-life workload of the GEM paper, section 4.6.
 //!
-//! The trace itself was never published. What the paper says of it is met here: more than 17,500
-//! transactions of twelve types, about a million accesses, the largest transaction an ad-hoc query
-//! of more than 11,000, 66,000 distinct pages in 13 files of a database of 4 GB, about 20% updates,
-//! 1.6% of the accesses writes, and accesses so unevenly spread, also within types, that an
-//! affinity-based routing helps but little.
+//! The trace itself was never published. What the GEM paper says of it is met here: more than
+//! 17,500 transactions of twelve types, about a million accesses, the largest transaction an ad-hoc
+//! query of more than 11,000, 66,000 distinct pages in 13 files of a database of 4 GB, about 20%
+//! updates, 1.6% of the accesses writes, and accesses so unevenly spread, also within types, that
+//! an affinity-based routing helps but little.
 //!
 //! It is made of *areas*, sets of pages from which a transaction draws with a skew: pages that
 //! every type uses (catalogue and index roots; then a wide common area), pages of each type
@@ -263,7 +263,7 @@ impl Generator {
 
     /// Makes some accesses writes: to pages of the wide common area, which others seldom use at the
     /// same time, and from the first access to the page on, so that no lock is converted. Lock
-    /// conflicts "had no significant impact on performance" in the paper's trace.
+    /// conflicts "had no significant impact on performance" in the GEM paper's trace.
     fn write(&mut self, writes: u32, references: &mut Vec<PageReference>) {
         let mut candidates: Vec<PageNumber> = self
             .pages
@@ -364,7 +364,7 @@ mod tests {
             assert_eq!(all.database_bytes, 4 << 30);
             near("updates", all.update_share(), 0.20, 0.03);
             near("writes", all.write_share(), 0.016, 0.05);
-            // From the paper's CPU figures, 15 to 25.
+            // From the GEM paper's CPU figures, 15 to 25.
             near("locks of a transaction", all.mean_locks(), 20.0, 0.1);
         }
     }

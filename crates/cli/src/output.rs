@@ -1,0 +1,56 @@
+//! How results are printed: text for people, JSON for programs.
+//!
+//! Everything goes through one buffered writer, so that a reader that goes away (`| head`) ends in
+//! an error that the caller can pass on rather than in a panic. There are no colours, so a file and
+//! a terminal get the same.
+
+use serde::Serialize;
+use std::io::{self, BufWriter, Stdout, Write};
+
+/// Standard output.
+pub struct Output {
+    json: bool,
+    writer: BufWriter<Stdout>,
+}
+
+impl Output {
+    /// Prints to standard output; `json`: for programs.
+    pub fn to_stdout(json: bool) -> Self {
+        Output {
+            json,
+            writer: BufWriter::new(io::stdout()),
+        }
+    }
+
+    /// Whether JSON is wanted.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// One JSON value, over several lines.
+    pub fn value(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
+        serde_json::to_writer_pretty(&mut self.writer, value)?;
+        Ok(writeln!(self.writer)?)
+    }
+
+    /// One JSON value in a line, for results that may be long and are printed as they are read.
+    pub fn line(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
+        serde_json::to_writer(&mut self.writer, value)?;
+        Ok(writeln!(self.writer)?)
+    }
+
+    /// Writes out what is buffered.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}

@@ -1,0 +1,165 @@
+//! `standby`: the standby of a database at another address.
+//!
+//! Source: TPK paper (Li & Naughton), section 3, configuration C.
+
+use crate::exit::Exit;
+use crate::output::Output;
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units::{self, parse_bytes};
+use sardonyx_standby::{ListeningStandby, StandbyOptions, StandbyReport, StandbyServer};
+use serde::Serialize;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+/// Be the standby of a database elsewhere: keep its copy, and write its checkpoints.
+///
+/// A database that is opened with this address for its checkpoints sends its log here. The directory
+/// gets a log, a copy of the data and a backup of its own; if the other disk is lost, stop this
+/// process and open the directory as the database. It then has everything that had arrived: what was
+/// acknowledged in the last moments may be missing. An empty directory becomes the standby of the
+/// first database that comes. Ends at an interrupt (Ctrl-C) or a termination signal.
+///
+/// The connection is neither encrypted nor authenticated: use it in a network that you trust.
+///
+/// Example: sardonyx standby --listen 0.0.0.0:7070 standby.sdx
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    /// The standby's directory, such as standby.sdx; made where absent
+    path: PathBuf,
+    /// Where to listen, such as 0.0.0.0:7070; port 0 takes a free one
+    #[arg(long, value_name = "ADDR")]
+    listen: String,
+    /// The most bytes of log on this disk [default: 2GiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    log_bytes: Option<u64>,
+    /// Bytes of log between the beginnings of two checkpoints [default: three eighths of the log]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    checkpoint_interval: Option<u64>,
+    /// End when standard input ends, too: for programs that start a standby
+    #[arg(long)]
+    until_input_ends: bool,
+}
+
+/// What is said first.
+#[derive(Debug, Serialize)]
+struct Listening {
+    listening: String,
+}
+
+/// What is said at the end.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// `None` if no database ever came.
+    identity: Option<String>,
+    groups: u64,
+    transactions: u64,
+    log_end_lsn: u64,
+    checkpoints: u64,
+}
+
+impl From<Option<StandbyReport>> for Report {
+    fn from(report: Option<StandbyReport>) -> Self {
+        let durable = report.map(|report| report.durable);
+        Report {
+            identity: report.map(|report| format!("{:016x}", report.identity)),
+            groups: durable.map_or(0, |durable| durable.group - 1),
+            transactions: durable.map_or(0, |durable| durable.transactions),
+            log_end_lsn: durable.map_or(0, |durable| durable.lsn.0),
+            checkpoints: report.map_or(0, |report| report.checkpoints),
+        }
+    }
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let end = self.end_requested()?;
+        let mut options = StandbyOptions::new();
+        if let Some(bytes) = self.log_bytes {
+            options = options.log_bytes_max(bytes);
+        }
+        if let Some(bytes) = self.checkpoint_interval {
+            options = options.checkpoint_interval_bytes(bytes);
+        }
+        let standby = StandbyServer::open(&self.path, options)?.listen(self.listen.as_str())?;
+        let listening = standby.address().to_string();
+        match output.is_json() {
+            true => output.line(&Listening { listening })?,
+            false => writeln!(output, "listening at {listening}; Ctrl-C ends it")?,
+        }
+        // Whoever started us waits for this line.
+        output.finish()?;
+
+        let failure = watch(&standby, &end);
+        let report = Report::from(standby.report());
+        standby.stop();
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        if output.is_json() {
+            output.line(&report)?;
+        } else {
+            let mut sheet = Sheet::default();
+            sheet.heading("Standby");
+            let identity = report.identity.as_deref();
+            sheet.figure("database", identity.unwrap_or("none came"));
+            sheet.figure("transactions", units::count(report.transactions));
+            sheet.figure("groups", units::count(report.groups));
+            sheet.figure("log", units::bytes(report.log_end_lsn));
+            sheet.figure("checkpoints completed", units::count(report.checkpoints));
+            write!(output, "{sheet}")?;
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Tells when to end.
+    fn end_requested(&self) -> anyhow::Result<Receiver<()>> {
+        let (sender, receiver) = mpsc::channel();
+        let at_signal = sender.clone();
+        // An error means that we are ending already.
+        let at_signal = move || _ = at_signal.send(());
+        ctrlc::set_handler(at_signal).context("listening for signals")?;
+        if self.until_input_ends {
+            std::thread::spawn(move || {
+                let mut input = std::io::stdin().lock();
+                let mut bytes = [0; 64];
+                while matches!(input.read(&mut bytes), Ok(read) if read > 0) {}
+                let _ = sender.send(());
+            });
+        }
+        Ok(receiver)
+    }
+}
+
+/// Shows how it goes until the end is requested; returns why it cannot go on, if it cannot.
+fn watch(standby: &ListeningStandby, end: &Receiver<()>) -> Option<anyhow::Error> {
+    let style = ProgressStyle::with_template("{spinner} {msg}").expect("a valid template");
+    let bar = ProgressBar::new_spinner().with_style(style);
+    while let Err(RecvTimeoutError::Timeout) = end.recv_timeout(Duration::from_millis(500)) {
+        if let Some(failure) = standby.failure() {
+            bar.finish_and_clear();
+            return Some(failure.into());
+        }
+        bar.set_message(match standby.report() {
+            None => "no database came yet".into(),
+            Some(report) => format!(
+                "{}, {} transactions, {} checkpoints",
+                if report.connected {
+                    "connected"
+                } else {
+                    "not connected"
+                },
+                units::count(report.durable.transactions),
+                units::count(report.checkpoints),
+            ),
+        });
+        bar.tick();
+    }
+    bar.finish_and_clear();
+    None
+}

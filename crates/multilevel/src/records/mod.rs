@@ -1,0 +1,137 @@
+//! Records of tables as operations: the tables of the serial way, in transactions that run side by
+//! side and may change counters, indexes and whatever else operations change.
+//!
+//! A table is the same here and there: the same entries of the catalogue, the same pages in the same
+//! format. So a database that one way has written is opened by the other, one at a time.
+//!
+//! - **Locks.** On keys, whether or not there is a record ([`RECORDS`]): shared to read, exclusive to
+//!   insert, update and delete, until the transaction ends. With
+//!   [`Strategy::SingleLevel`](crate::Strategy) a key is locked as a page is. The page of a record is
+//!   locked until the operation ends.
+//! - **Undo.** The inverse of all of them is [`Restore`]: the key has the record that it had, or none.
+//!   A place that a deleted record had is used again at once, so a record that comes back may need
+//!   another: a page is reserved for that until the transaction ends.
+//! - **Where a key is** is known in memory only ([`memory`]): an index of 19 to 39 bytes for each
+//!   record, made anew when the database is opened. That reads all
+//!   records, on one thread.
+//!
+//! What is not here: scans (they would need a lock on the whole table for each change), and journals.
+//!
+//! Source: DASDBS paper, section 2 (semantic locks, compensation); Li & Naughton, Figure 4 (tables).
+
+mod error;
+pub(crate) mod growth;
+pub(crate) mod memory;
+mod operations;
+
+pub use error::RecordError;
+pub use operations::{Delete, Get, Insert, Restore, Update};
+
+use crate::pages::Area;
+use sardonyx_lock::{LockSpace, Mode};
+use sardonyx_table::Record;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// To read the record of a key, or that there is none.
+pub const READ: Mode = Mode(0);
+
+/// To change what record a key has.
+pub const CHANGE: Mode = Mode(1);
+
+/// The keys of all tables.
+pub static RECORDS: LockSpace = LockSpace::new("records", &[&[true, false], &[false, false]]);
+
+/// A table whose records are read and changed by operations; valid for the database that gave it
+/// ([`Database::table`](crate::Database::table)).
+///
+/// ```
+/// use sardonyx_multilevel::counter::{Add, Counter, Set};
+/// use sardonyx_multilevel::{Options, record};
+/// use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+///
+/// #[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+/// #[repr(C)]
+/// struct Customer {
+///     number: u64,
+///     orders: u64,
+/// }
+/// record!(Customer { table: "customers", key: number: u64 });
+///
+/// # let directory = tempfile::tempdir()?;
+/// # let path = directory.path().join("shop.sdx");
+/// let shop = Options::new().open(&path)?;
+/// let customers = shop.table::<Customer>()?;
+/// let stock = Counter::new(shop.area("stock", 1)?, 0);
+/// shop.run(|tx| tx.call(&Set::within(stock, 10, 0, 1000)))?;
+/// shop.run(|tx| tx.call(&customers.insert(&Customer { number: 7, orders: 0 })))?;
+/// // Both or neither, and other customers buy the same article meanwhile.
+/// let sale = shop.begin();
+/// sale.call(&Add::to(stock, -3))?;
+/// sale.call(&customers.update(&7, |customer| customer.orders += 1))?;
+/// sale.commit()?;
+/// let customer = shop.run(|tx| tx.call(&customers.get(&7)))?;
+/// assert_eq!(customer, Some(Customer { number: 7, orders: 1 }));
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+pub struct Table<R> {
+    area: Area,
+    of: PhantomData<fn() -> R>,
+}
+
+impl<R: Record> Table<R> {
+    pub(crate) fn new(number: u16) -> Self {
+        Table {
+            area: Area(number),
+            of: PhantomData,
+        }
+    }
+
+    /// Its number in the catalogue.
+    pub fn number(self) -> u16 {
+        self.area.0
+    }
+
+    /// Gets the record of a key.
+    pub fn get(self, key: &R::Key) -> Get<R> {
+        let (table, key) = (self, *key);
+        Get {
+            table,
+            key,
+            to_change: false,
+        }
+    }
+
+    /// Adds a record whose key is not there.
+    pub fn insert(self, record: &R) -> Insert<R> {
+        let (table, record) = (self, *record);
+        Insert { table, record }
+    }
+
+    /// Changes the record of a key, if there is one. `change` may be called again, after what it did
+    /// was undone.
+    pub fn update<F: Fn(&mut R)>(self, key: &R::Key, change: F) -> Update<R, F> {
+        let (table, key) = (self, *key);
+        Update { table, key, change }
+    }
+
+    /// Deletes the record of a key, if there is one.
+    pub fn delete(self, key: &R::Key) -> Delete<R> {
+        let (table, key) = (self, *key);
+        Delete { table, key }
+    }
+}
+
+impl<R> Clone for Table<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<R> Copy for Table<R> {}
+
+impl<R> fmt::Debug for Table<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Table {}", self.area.0)
+    }
+}

@@ -1,0 +1,358 @@
+//! Curves with intervals, in one panel or several of the same scale.
+
+use super::axis::{Axis, Scale, tick_label};
+use super::svg::{Anchor, Svg, text_width};
+use crate::Estimate;
+
+/// A picture of curves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// The axis of the x values.
+    pub x: Axis,
+    /// The axis of the y values; it begins at 0.
+    pub y: Axis,
+    /// Its parts: they share scales and legend.
+    pub panels: Vec<Panel>,
+}
+
+/// A part of a picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Panel {
+    /// What is special about it; may be empty.
+    pub title: String,
+    /// Its curves.
+    pub series: Vec<Series>,
+}
+
+/// A curve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// Its name in the legend. Curves of the same name in several panels must look the same.
+    pub label: String,
+    /// Curves of one group have colour and marker in common.
+    pub group: usize,
+    /// Dashed, with hollow markers.
+    pub dashed: bool,
+    /// Its points, from left to right.
+    pub points: Vec<Mark>,
+}
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mark {
+    /// Where.
+    pub x: f64,
+    /// How much, with its interval; nothing leaves a gap.
+    pub y: Option<Estimate>,
+}
+
+const TITLE: f64 = 34.0;
+const LEFT: f64 = 66.0;
+const RIGHT: f64 = 18.0;
+const BOTTOM: f64 = 50.0;
+const LEGEND_LINE: f64 = 22.0;
+const LEGEND_SAMPLE: f64 = 38.0;
+
+/// Where the panels are.
+struct Layout {
+    columns: usize,
+    /// Of a panel's plot, without its labels.
+    plot: (f64, f64),
+    panel_title: f64,
+    width: f64,
+    legend_columns: usize,
+    legend_top: f64,
+    height: f64,
+}
+
+impl Chart {
+    /// The picture.
+    ///
+    /// ```
+    /// use sardonyx_results::chart::{Axis, Chart, Mark, Panel, Series};
+    /// use sardonyx_results::Estimate;
+    ///
+    /// let point = |x: f64| Mark { x, y: Some(Estimate::new(x * x, 1.0)) };
+    /// let series = Series {
+    ///     label: "squares".into(),
+    ///     group: 0,
+    ///     dashed: false,
+    ///     points: (1..=5).map(f64::from).map(point).collect(),
+    /// };
+    /// let chart = Chart {
+    ///     title: "Squares".into(),
+    ///     x: Axis::linear("number"),
+    ///     y: Axis::linear("its square"),
+    ///     panels: vec![Panel { title: String::new(), series: vec![series] }],
+    /// };
+    /// assert!(chart.svg().starts_with("<svg"));
+    /// ```
+    pub fn svg(&self) -> String {
+        let (width, height) = self.size();
+        let mut svg = Svg::new(width, height, &self.title);
+        self.draw(&mut svg);
+        svg.finish()
+    }
+
+    /// Its width and height in pixels.
+    pub(super) fn size(&self) -> (f64, f64) {
+        let layout = self.layout();
+        (layout.width, layout.height)
+    }
+
+    /// Draws it into a picture, from the picture's origin.
+    pub(super) fn draw(&self, svg: &mut Svg) {
+        let layout = self.layout();
+        svg.text((LEFT, 22.0), Anchor::Start, "title", &self.title);
+        for (at, panel) in self.panels.iter().enumerate() {
+            let (column, row) = (at % layout.columns, at / layout.columns);
+            let left = LEFT + column as f64 * (layout.plot.0 + LEFT + RIGHT);
+            let top = TITLE + layout.panel_title;
+            let top = top + row as f64 * (layout.plot.1 + BOTTOM + layout.panel_title);
+            self.draw_panel(svg, panel, (left, top), layout.plot);
+        }
+        self.draw_legend(svg, &layout);
+    }
+
+    fn layout(&self) -> Layout {
+        let columns = self.panels.len().clamp(1, 2);
+        let plot = if columns == 1 {
+            (580.0, 330.0)
+        } else {
+            (350.0, 230.0)
+        };
+        let titled = self.panels.iter().any(|panel| !panel.title.is_empty());
+        let panel_title = if titled { 24.0 } else { 4.0 };
+        let width = columns as f64 * (plot.0 + LEFT + RIGHT);
+        let rows = self.panels.len().div_ceil(columns) as f64;
+        let legend_top = TITLE + rows * (plot.1 + BOTTOM + panel_title);
+        let legend = self.legend();
+        let widths = legend.iter().map(|series| text_width(&series.label));
+        let entry = LEGEND_SAMPLE + 20.0 + widths.fold(0.0, f64::max);
+        let fitting = (((width - LEFT) / entry) as usize).max(1);
+        let legend_columns = match fitting.min(legend.len().max(1)) {
+            all if all == legend.len() => all,
+            // Curves mostly come in pairs: one for each routing.
+            some if some > 1 => some - some % 2,
+            one => one,
+        };
+        let legend_lines = legend.len().div_ceil(legend_columns) as f64;
+        Layout {
+            columns,
+            plot,
+            panel_title,
+            width,
+            legend_columns,
+            legend_top,
+            height: legend_top + legend_lines * LEGEND_LINE + 10.0,
+        }
+    }
+
+    /// The curves of all panels, one of each name.
+    fn legend(&self) -> Vec<&Series> {
+        let mut legend: Vec<&Series> = Vec::new();
+        for series in self.panels.iter().flat_map(|panel| &panel.series) {
+            if !legend.iter().any(|known| known.label == series.label) {
+                legend.push(series);
+            }
+        }
+        legend
+    }
+
+    fn marks(&self) -> impl Iterator<Item = &Mark> {
+        let series = self.panels.iter().flat_map(|panel| &panel.series);
+        series.flat_map(|series| &series.points)
+    }
+
+    fn draw_panel(&self, svg: &mut Svg, panel: &Panel, corner: (f64, f64), plot: (f64, f64)) {
+        let ((left, top), (right, bottom)) = (corner, (corner.0 + plot.0, corner.1 + plot.1));
+        let xs: Vec<f64> = self.marks().map(|mark| mark.x).collect();
+        let x = Scale::around(&xs, self.x.logarithmic, (left, right));
+        let tops = self.marks().filter_map(Mark::value).map(highest);
+        let highest = tops.fold(0.0, f64::max);
+        let y = Scale::from_zero(highest, (bottom, top));
+        if !panel.title.is_empty() {
+            svg.text((left, top - 9.0), Anchor::Start, "part", &panel.title);
+        }
+        for tick in &y.ticks {
+            let place = y.place(*tick);
+            svg.line((left, place), (right, place), "grid");
+            svg.text(
+                (left - 8.0, place + 4.5),
+                Anchor::End,
+                "",
+                &tick_label(*tick),
+            );
+        }
+        for tick in &x.ticks {
+            let place = x.place(*tick);
+            svg.line((place, bottom), (place, bottom + 5.0), "axis");
+            svg.text(
+                (place, bottom + 20.0),
+                Anchor::Middle,
+                "",
+                &self.x.tick_label(*tick),
+            );
+        }
+        svg.polyline(&[(left, top), (left, bottom), (right, bottom)], "axis");
+        let middle = (0.5 * (left + right), 0.5 * (top + bottom));
+        svg.text((middle.0, bottom + 40.0), Anchor::Middle, "", &self.x.label);
+        svg.upright((left - 50.0, middle.1), Anchor::Middle, &self.y.label);
+        if self.marks().all(|mark| mark.value().is_none()) {
+            svg.text(middle, Anchor::Middle, "", "no points");
+        }
+        // What is drawn later hides what is below: hollow markers are larger, so that they are seen
+        // around others at the same place; and the first curve, sought first, is on top.
+        for dashed in [true, false] {
+            for series in panel.series.iter().rev().filter(|one| one.dashed == dashed) {
+                draw_series(svg, series, &x, &y);
+            }
+        }
+    }
+
+    fn draw_legend(&self, svg: &mut Svg, layout: &Layout) {
+        let column = (layout.width - LEFT) / layout.legend_columns as f64;
+        for (at, series) in self.legend().into_iter().enumerate() {
+            let left = LEFT + (at % layout.legend_columns) as f64 * column;
+            let line = (at / layout.legend_columns) as f64;
+            let y = layout.legend_top + 8.0 + line * LEGEND_LINE;
+            svg.polyline(&[(left, y), (left + LEGEND_SAMPLE, y)], &series.class());
+            let middle = (left + 0.5 * LEGEND_SAMPLE, y);
+            svg.marker(middle, series.group, series.dashed);
+            let place = (left + LEGEND_SAMPLE + 8.0, y + 4.5);
+            svg.text(place, Anchor::Start, "", &series.label);
+        }
+    }
+}
+
+/// The upper end of an interval, unless it is unknown.
+fn highest(y: Estimate) -> f64 {
+    if y.half_width.is_finite() {
+        y.high()
+    } else {
+        y.mean
+    }
+}
+
+fn draw_series(svg: &mut Svg, series: &Series, x: &Scale, y: &Scale) {
+    let known = |mark: &Mark| mark.value().map(|y| (mark.x, y));
+    for part in series.points.split(|mark| known(mark).is_none()) {
+        let places: Vec<(f64, f64)> = part
+            .iter()
+            .filter_map(known)
+            .map(|(at, value)| (x.place(at), y.place(value.mean)))
+            .collect();
+        if places.len() > 1 {
+            svg.polyline(&places, &series.class());
+        }
+    }
+    for (at, value) in series.points.iter().filter_map(known) {
+        let place = (x.place(at), y.place(value.mean));
+        // A bar inside the marker would only blot it.
+        if value.half_width.is_finite() && y.place(value.low()) - place.1 > 4.0 {
+            let class = format!("bar line-{}", series.group % super::svg::LOOKS);
+            let (low, high) = (y.place(value.low().max(0.0)), y.place(value.high()));
+            svg.line((place.0, low), (place.0, high), &class);
+            for end in [low, high] {
+                svg.line((place.0 - 3.5, end), (place.0 + 3.5, end), &class);
+            }
+        }
+        svg.marker(place, series.group, series.dashed);
+    }
+}
+
+impl Mark {
+    /// What can be drawn.
+    fn value(&self) -> Option<Estimate> {
+        self.y.filter(|y| y.mean.is_finite())
+    }
+}
+
+impl Series {
+    fn class(&self) -> String {
+        let dashed = if self.dashed { " dashed" } else { "" };
+        format!("curve line-{}{dashed}", self.group % super::svg::LOOKS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(ys: &[Option<f64>]) -> Chart {
+        let points = ys.iter().enumerate().map(|(at, y)| Mark {
+            x: at as f64 + 1.0,
+            y: y.map(|y| Estimate::new(y, 5.0)),
+        });
+        let series = Series {
+            label: "one & only".into(),
+            group: 0,
+            dashed: true,
+            points: points.collect(),
+        };
+        Chart {
+            title: "Test".into(),
+            x: Axis::linear("nodes"),
+            y: Axis::linear("ms"),
+            panels: vec![Panel {
+                title: String::new(),
+                series: vec![series],
+            }],
+        }
+    }
+
+    #[test]
+    fn every_point_has_a_marker_and_its_interval() {
+        let svg = chart(&[Some(10.0), Some(20.0), Some(30.0)]).svg();
+        // One more in the legend.
+        assert_eq!(svg.matches("<circle").count(), 4);
+        assert_eq!(svg.matches("class=\"bar").count(), 9);
+        assert_eq!(svg.matches("one &amp; only").count(), 1);
+        assert!(
+            svg.contains(">0</text>") && svg.contains(">35</text>"),
+            "{svg}"
+        );
+    }
+
+    #[test]
+    fn what_is_missing_leaves_a_gap() {
+        let svg = chart(&[Some(1.0), Some(2.0), None, Some(4.0), Some(5.0)]).svg();
+        let curves = svg.matches("<polyline").count();
+        // Axes, legend, and the curve in two parts.
+        assert_eq!(curves, 4);
+        assert_eq!(svg.matches("<circle").count(), 5);
+    }
+
+    #[test]
+    fn nothing_and_infinity_make_a_picture_too() {
+        for ys in [
+            &[][..],
+            &[None],
+            &[Some(f64::INFINITY)],
+            &[Some(f64::NAN), Some(0.0)],
+        ] {
+            let svg = chart(ys).svg();
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        }
+        assert!(chart(&[]).svg().contains("no points"));
+    }
+
+    #[test]
+    fn the_same_data_gives_the_same_bytes() {
+        let one = chart(&[Some(1.0), Some(2.0)]);
+        assert_eq!(one.svg(), one.clone().svg());
+    }
+
+    #[test]
+    fn panels_have_one_scale_and_one_legend() {
+        let mut both = chart(&[Some(10.0)]);
+        let mut other = both.panels[0].clone();
+        other.series[0].points[0].y = Some(Estimate::new(95.0, 1.0));
+        both.panels.push(other);
+        let svg = both.svg();
+        assert_eq!(svg.matches(">100</text>").count(), 2);
+        assert_eq!(svg.matches("one &amp; only").count(), 1);
+    }
+}

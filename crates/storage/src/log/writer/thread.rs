@@ -1,0 +1,76 @@
+//! A logging thread: takes steps of the log writer while there are any, and sleeps while there are none.
+
+use super::LogWriter;
+use crate::log::policy::GroupPolicy;
+use sardonyx_base::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+impl LogWriter {
+    /// The logging stage: writes groups until closed. The body of a thread; several may run.
+    pub fn run(&self) {
+        let mut spun = false;
+        loop {
+            if self.step() {
+                spun = false;
+                continue;
+            }
+            if !spun {
+                spun = true;
+                if self.spin() {
+                    continue;
+                }
+            }
+            // If a group is filling and the pen is taken, its holder looks when it lets go.
+            if self.idle() {
+                return;
+            }
+            spun = false;
+        }
+    }
+
+    /// Looks for work a short while before parking: a park and a wake-up cost more than this.
+    fn spin(&self) -> bool {
+        // In a model there is no time that could pass.
+        if self.policy != GroupPolicy::Adaptive || cfg!(shuttle) {
+            return false;
+        }
+        let until = Instant::now() + Duration::from_micros(20);
+        loop {
+            for _ in 0..32 {
+                if self.wants_group() && self.filling.load(Ordering::Relaxed) {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+        }
+    }
+
+    /// Waits for something to do. Returns whether the stage is closed and empty.
+    fn idle(&self) -> bool {
+        let mut queue = self.work.queue.lock();
+        if queue.signalled {
+            queue.signalled = false;
+            return false;
+        }
+        if queue.closed {
+            let empty = queue.sealed.is_empty() && !self.filling.load(Ordering::SeqCst);
+            return empty || self.poison.get().is_some();
+        }
+        let due_at = match (self.policy, queue.filling_since) {
+            // One that is further away than time reaches never comes.
+            (GroupPolicy::Fixed { time, .. }, Some(since)) => since.checked_add(time),
+            _ => None,
+        };
+        match due_at {
+            Some(due_at) => {
+                self.work.arrived.wait_until(&mut queue, due_at);
+            }
+            None => self.work.arrived.wait(&mut queue),
+        }
+        queue.signalled = false;
+        false
+    }
+}

@@ -1,0 +1,148 @@
+//! The pen: the right to append to the log, held by one thread at a time.
+//!
+//! Every way of running transactions appends in the same steps, and this is their only order:
+//!
+//! ```text
+//!   take ─▶ Held ─▶ admit ─▶ append ─▶ ┬ drop       nobody waits for what was appended
+//!                                      ├ hand_on    it is written as soon as the disk is free
+//!                                      └ force      it is written now, and waited for
+//! ```
+//!
+//! Whoever lets go of the pen, in whichever way, sees to it that no group is left that somebody else
+//! wanted to write and could not, because the pen was taken.
+//!
+//! The open group belongs to the log writer, under the pen's lock, so that the writer can seal it without
+//! asking those who append. Beside it, under the same lock, a pen has the state of an *appender*, the code
+//! that runs transactions in one way: its pages, its tables. Several pens of one log take turns.
+//!
+//! Invariants: I8 (serial): the holder is alone with the appender's state. I7: if the holder's own code
+//! panics, nobody knows what is half done, and the log is poisoned. I14: ends of transactions are admitted
+//! where work is not any more.
+
+mod appending;
+mod held;
+mod holder;
+
+pub use appending::Appending;
+pub use held::{Held, LetGo};
+pub(crate) use holder::Holder;
+
+use crate::checkpoint::CheckpointStage;
+use crate::log::LogError;
+use crate::log::writer::LogWriter;
+use crate::ticket::DurableLog;
+use std::cell::UnsafeCell;
+use std::sync::Arc;
+
+/// The right to append to a log, and the appender's state.
+pub struct Pen<A> {
+    log: Arc<LogWriter>,
+    checkpoint: Arc<CheckpointStage>,
+    /// Touched by the holder of the lock of the log's open group only.
+    appender: UnsafeCell<A>,
+}
+
+// SAFETY: `appender` is reached through `Held` only, which owns the guard of the log's one open group as
+// long as it lives; so one thread at a time touches it, as under a mutex around it. What a shared `Pen`
+// gives out apart from that, the log and the checkpoint stage, may be shared.
+unsafe impl<A: Send> Sync for Pen<A> {}
+
+impl<A> Pen<A> {
+    /// A pen of this log. `checkpoint` makes room in it.
+    pub fn new(log: Arc<LogWriter>, checkpoint: Arc<CheckpointStage>, appender: A) -> Self {
+        Pen {
+            log,
+            checkpoint,
+            appender: UnsafeCell::new(appender),
+        }
+    }
+
+    /// The log.
+    #[inline]
+    pub fn log(&self) -> &Arc<LogWriter> {
+        &self.log
+    }
+
+    /// What makes room in the log.
+    #[inline]
+    pub fn checkpoint(&self) -> &Arc<CheckpointStage> {
+        &self.checkpoint
+    }
+
+    /// Waits for the pen.
+    ///
+    /// # Errors
+    /// [`LogError::Nested`] if this thread holds it already, or is one of the engine's;
+    /// [`LogError::Forked`].
+    #[inline]
+    pub fn take(&self) -> Result<Held<'_, A>, LogError> {
+        let holder = &self.log.holder;
+        holder.check_thread()?;
+        if let Some(open) = self.log.open.try_lock() {
+            return Ok(Held::new(self, open));
+        }
+        holder.check()?;
+        Ok(Held::new(self, self.log.open.lock()))
+    }
+
+    /// Waits for the pen on a thread of the engine's own whose work is to append.
+    ///
+    /// # Errors
+    /// [`LogError::Forked`].
+    pub fn take_inside(&self) -> Result<Held<'_, A>, LogError> {
+        self.log.process().check()?;
+        Ok(Held::new(self, self.log.open.lock()))
+    }
+
+    /// Waits until a group and all before it are durable.
+    ///
+    /// # Errors
+    /// What poisoned the log; [`LogError::Nested`] and [`LogError::Forked`] as for [`Pen::take`], unless it
+    /// is durable already.
+    pub fn wait(&self, group: u64) -> Result<(), LogError> {
+        let outcome = self.log.wait_durable(group);
+        checkpoint_step(&self.log, &self.checkpoint);
+        outcome
+    }
+
+    /// What was put away in the open group is written as soon as the disk is free, although nobody waits for
+    /// it: as [`Held::hand_on`], for who has let go already.
+    pub fn hand_on(&self) {
+        self.log.look_for_group();
+        checkpoint_step(&self.log, &self.checkpoint);
+    }
+
+    /// Makes everything durable that has been appended, whatever the policy of groups.
+    ///
+    /// # Errors
+    /// As [`Pen::take`]; what poisoned the log.
+    pub fn flush(&self) -> Result<(), LogError> {
+        let group = self.take()?.close_group();
+        self.wait(group)
+    }
+
+    /// Makes everything durable, and marks the log's end with an empty group: for closing.
+    ///
+    /// # Errors
+    /// As [`Pen::flush`].
+    pub fn mark_end(&self) -> Result<(), LogError> {
+        self.flush()?;
+        self.take()?.force_empty_group()
+    }
+}
+
+/// Without threads of the engine's, those who append and wait take the steps of the checkpoint, too.
+#[inline]
+fn checkpoint_step(log: &LogWriter, checkpoint: &CheckpointStage) {
+    if !log.drive().has_threads() {
+        checkpoint.pump();
+    }
+}
+
+impl<A> std::fmt::Debug for Pen<A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pen")
+            .field("log", &self.log)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,91 @@
+//! What the holder of the pen does with it: asks for room, appends records, ends transactions.
+
+use crate::checkpoint::CheckpointStage;
+use crate::log::open_group::OpenGroup;
+use crate::log::seal::GroupBuilder;
+use crate::log::supply::Admission;
+use crate::log::writer::LogWriter;
+use crate::log::{LogError, LogPosition};
+use sardonyx_base::process::Process;
+
+/// The open group in the hands of the pen's holder.
+#[derive(Debug)]
+pub struct Appending<'h> {
+    pub(super) log: &'h LogWriter,
+    pub(super) checkpoint: &'h CheckpointStage,
+    pub(super) open: &'h mut OpenGroup,
+}
+
+impl<'h> Appending<'h> {
+    /// Makes sure that this may be appended: the log is sound and has room. If there is none, waits for
+    /// it, and makes some: hands over what was filled, and takes a checkpoint, or asks for one, if the
+    /// log is at its limit.
+    ///
+    /// # Errors
+    /// [`LogError::Full`] if no room can be had; what closed the log.
+    // Always: once for every transaction, and almost always two loads and two comparisons.
+    #[inline(always)]
+    pub fn admit(&mut self, admission: Admission) -> Result<(), LogError> {
+        match self.is_admitted(admission) {
+            true => Ok(()),
+            false => self.wait_for_room(admission),
+        }
+    }
+
+    #[inline(always)]
+    fn is_admitted(&self, admission: Admission) -> bool {
+        self.log.segments().prepared_end() >= self.open.needed_end(admission)
+            && !self.log.is_poisoned()
+    }
+
+    #[cold]
+    fn wait_for_room(&mut self, admission: Admission) -> Result<(), LogError> {
+        let (log, checkpoint) = (self.log, self.checkpoint);
+        // The group handed over moves the log's place on, maybe into a segment of its own.
+        while !self.is_admitted(admission) {
+            log.check()?;
+            // What waits in the group must not wait for room as well.
+            log.hand_over(self.open);
+            let (next, last) = (self.open.next(), self.open.last_group());
+            log.room().wait_for_room(admission, next, checkpoint, || {
+                // A checkpoint has only what is durable; another client may be writing the rest.
+                log.wait(last)?;
+                checkpoint.work_off();
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Where records are appended.
+    #[inline]
+    pub fn builder(&mut self) -> &mut GroupBuilder {
+        self.open.builder()
+    }
+
+    /// Says that a transaction with records has ended in the builder
+    /// ([`GroupBuilder::end_transaction`] returned true); hands the group over if it is full. Returns
+    /// the number of the group that holds the transaction.
+    #[inline]
+    pub fn transaction_ended(&mut self) -> u64 {
+        self.log.transaction_ended(self.open)
+    }
+
+    /// The number of the last group that holds a transaction; 0 if none. When that is durable,
+    /// everything is that was appended before now.
+    #[inline]
+    pub fn last_group(&self) -> u64 {
+        self.open.last_group()
+    }
+
+    /// The process that opened the log.
+    #[inline]
+    pub fn process(&self) -> Process {
+        self.log.process()
+    }
+
+    /// Where the open group goes.
+    pub fn position(&self) -> LogPosition {
+        self.open.next()
+    }
+}

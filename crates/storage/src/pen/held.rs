@@ -1,0 +1,253 @@
+//! The pen in somebody's hand, and how it is let go of.
+
+use super::{Appending, Holder, Pen, checkpoint_step};
+use crate::checkpoint::CheckpointStage;
+use crate::log::LogError;
+use crate::log::open_group::OpenGroup;
+use crate::log::seal::SealedGroup;
+use crate::log::writer::LogWriter;
+use sardonyx_base::sync::MutexGuard;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+/// The pen, for as long as this lives; gives access to the appender's state. Dropping it lets go, and
+/// leaves what was appended in the open group for the next who forces or hands on.
+// The order of the fields is that in which they are dropped: first the panic is told and the holder
+// forgotten, then the lock is given back, and then a group is looked for.
+pub struct Held<'p, A> {
+    hand: Hand<'p>,
+    open: MutexGuard<'p, OpenGroup>,
+    rest: LetGo<'p>,
+    pen: &'p Pen<A>,
+    appender: PhantomData<&'p mut A>,
+}
+
+/// Says whose the pen is.
+struct Hand<'p> {
+    log: &'p LogWriter,
+    /// Whether the thread was panicking already when it got the pen.
+    was_panicking: bool,
+}
+
+/// What is left to do after letting go of the pen: if nothing else, it is done when this is dropped.
+#[must_use = "the caller may want to wait"]
+pub struct LetGo<'p> {
+    log: &'p LogWriter,
+    checkpoint: &'p CheckpointStage,
+    rest: Rest,
+}
+
+/// See [`LetGo`].
+enum Rest {
+    Nothing,
+    /// If somebody looked for a group meanwhile, and could not have it, look in its place.
+    IfTurnedAway,
+    /// Look for a group.
+    Look,
+    /// Have this one written.
+    Write(SealedGroup),
+}
+
+impl<'p, A> Held<'p, A> {
+    #[inline]
+    pub(super) fn new(pen: &'p Pen<A>, open: MutexGuard<'p, OpenGroup>) -> Self {
+        let log = &*pen.log;
+        log.holder.took();
+        Held {
+            hand: Hand {
+                log,
+                was_panicking: std::thread::panicking(),
+            },
+            open,
+            rest: LetGo {
+                log,
+                checkpoint: &pen.checkpoint,
+                rest: Rest::IfTurnedAway,
+            },
+            pen,
+            appender: PhantomData,
+        }
+    }
+
+    /// The appender's state, and the open group.
+    #[inline]
+    pub fn split(&mut self) -> (&mut A, Appending<'_>) {
+        let appending = Appending {
+            log: self.hand.log,
+            checkpoint: self.rest.checkpoint,
+            open: &mut self.open,
+        };
+        // SAFETY: the guard of the log's open group is in `self`, which is borrowed exclusively: nobody
+        // else has a reference to the appender of any pen of this log.
+        (unsafe { &mut *self.pen.appender.get() }, appending)
+    }
+
+    /// The open group.
+    #[inline]
+    pub fn appending(&mut self) -> Appending<'_> {
+        self.split().1
+    }
+
+    /// The log.
+    #[inline]
+    pub fn log(&self) -> &'p LogWriter {
+        self.hand.log
+    }
+
+    /// The number of the last group that holds a transaction: see [`Appending::last_group`].
+    #[inline]
+    pub fn last_group(&self) -> u64 {
+        self.open.last_group()
+    }
+
+    /// The same pen, after code of the program's has run under it.
+    ///
+    /// # Errors
+    /// [`LogError::Forked`] in a child that the code made: the pen is not given back there, since it is
+    /// the parent's.
+    #[inline]
+    pub fn still_ours(self) -> Result<Self, LogError> {
+        match self.hand.log.process().check() {
+            Ok(()) => Ok(self),
+            Err(forked) => {
+                std::mem::forget(self);
+                Err(forked.into())
+            }
+        }
+    }
+
+    /// Lets go; what was appended is written as soon as the disk is free. Without threads of the engine's
+    /// nobody is there to do so, and it is written when there is much of it, or when somebody waits.
+    #[inline]
+    pub fn hand_on(mut self) {
+        let sealed = self.hand.log.seal_to_hand_on(&mut self.open);
+        let mut rest = self.let_go(sealed);
+        rest.write(LogWriter::push);
+        checkpoint_step(rest.log, rest.checkpoint);
+    }
+
+    /// Lets go, and has what was appended written by the caller, who waits for this group to be durable.
+    ///
+    /// # Errors
+    /// What poisoned the log: the fate of what was appended is unknown (I7).
+    #[inline]
+    pub fn force(self, group: u64) -> Result<(), LogError> {
+        self.let_go_to_force().force(group)
+    }
+
+    /// As [`Held::force`], with something to do between letting go and writing.
+    #[inline]
+    pub fn let_go_to_force(mut self) -> LetGo<'p> {
+        let sealed = self.hand.log.seal_to_force(&mut self.open);
+        self.let_go(sealed)
+    }
+
+    /// Lets go, and has what was appended written, whatever the policy of groups. Returns the last group
+    /// with a transaction.
+    pub fn close_group(mut self) -> u64 {
+        let group = self.open.last_group();
+        self.hand.log.hand_over(&mut self.open);
+        self.let_go(None).write(LogWriter::push);
+        group
+    }
+
+    /// Lets go, and writes the open group as it is, also without transactions.
+    pub(super) fn force_empty_group(mut self) -> Result<(), LogError> {
+        let mark = self.hand.log.seal(&mut self.open);
+        let number = mark.header().number;
+        self.let_go(Some(mark)).force(number)
+    }
+
+    #[inline]
+    fn let_go(self, sealed: Option<SealedGroup>) -> LetGo<'p> {
+        let Held {
+            hand,
+            open,
+            mut rest,
+            ..
+        } = self;
+        drop(hand);
+        drop(open);
+        rest.rest = sealed.map_or(Rest::Look, Rest::Write);
+        rest
+    }
+}
+
+impl LetGo<'_> {
+    /// Writes what was sealed, if it was, and waits until this group is durable.
+    ///
+    /// # Errors
+    /// As [`Held::force`].
+    #[inline]
+    pub fn force(mut self, group: u64) -> Result<(), LogError> {
+        self.write(LogWriter::write_directly);
+        let outcome = self.log.wait(group);
+        checkpoint_step(self.log, self.checkpoint);
+        outcome
+    }
+
+    #[inline]
+    fn write(&mut self, write: impl FnOnce(&LogWriter, SealedGroup)) {
+        match std::mem::replace(&mut self.rest, Rest::Nothing) {
+            Rest::Nothing => {}
+            Rest::IfTurnedAway if !self.log.was_turned_away() => {}
+            Rest::IfTurnedAway | Rest::Look => self.log.look_for_group(),
+            Rest::Write(group) => write(self.log, group),
+        }
+    }
+}
+
+impl Drop for LetGo<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.write(LogWriter::push);
+    }
+}
+
+impl Drop for Hand<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if std::thread::panicking() && !self.was_panicking {
+            // All code of the program's is run under `catch_unwind`: this is the engine's own.
+            self.panicked();
+        }
+        // Before the lock is given back, so that it never names a thread that has let go.
+        let holder: &Holder = &self.log.holder;
+        holder.gives_back();
+    }
+}
+
+impl Hand<'_> {
+    /// Nobody knows what is half done, so nothing more is acknowledged (I7).
+    #[cold]
+    fn panicked(&self) {
+        let message = "it panicked while it had the right to append";
+        self.log.poison(LogError::thread_died(message));
+    }
+}
+
+impl<A> Deref for Held<'_, A> {
+    type Target = A;
+
+    #[inline]
+    fn deref(&self) -> &A {
+        // SAFETY: the guard of the log's open group is in `self`, which is borrowed: nobody else has an
+        // exclusive reference to the appender.
+        unsafe { &*self.pen.appender.get() }
+    }
+}
+
+impl<A> DerefMut for Held<'_, A> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut A {
+        self.split().0
+    }
+}
+
+impl<A> std::fmt::Debug for Held<'_, A> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Held")
+            .field("open", &*self.open)
+            .finish_non_exhaustive()
+    }
+}

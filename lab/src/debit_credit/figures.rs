@@ -1,0 +1,465 @@
+//! What came out of a benchmark, in figures. Times are in seconds unless their name says otherwise.
+
+use super::model::Sums;
+use super::options::Configuration;
+use super::plan::Plan;
+use super::proof::Proof;
+use super::requests::Scale;
+use super::run::{Mode, Outcome, Slice, Until};
+use crate::floor::{BarePipeline, SyncLatency};
+use crate::responses::Summary;
+use sardonyx::{Durability, GroupPolicy, Statistics};
+use sardonyx_results::recovery::RecoveryFigures;
+use sardonyx_standby::Lag;
+use sardonyx_storage::checkpoint::CheckpointTotals;
+use serde::Serialize;
+use std::time::Duration;
+
+/// A benchmark: what was asked for, and a run for each configuration.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    /// What was asked for.
+    pub settings: Settings,
+    /// The disk's bare latency, before the runs.
+    pub sync_latency: SyncLatency,
+    /// The bare durable pipeline, after the runs, if asked for.
+    pub bare_pipeline: Option<BarePipeline>,
+    /// What came out.
+    pub runs: Vec<Run>,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, Serialize)]
+pub struct Settings {
+    /// The machine's processors.
+    pub processors: usize,
+    /// Whether a core was kept awake.
+    pub spinner: bool,
+    /// The size of the tables.
+    pub scale: Scale,
+    /// Transactions to run, if that ended it.
+    pub transactions: Option<u64>,
+    /// Time to run, if that ended it.
+    pub seconds: Option<f64>,
+    /// Clients, each a thread.
+    pub clients: usize,
+    /// Requests in a batch; absent if closures were run one at a time.
+    pub batch: Option<usize>,
+    /// Batches that each client had on their way at once.
+    pub batches_in_flight: Option<usize>,
+    /// `durable` or `deferred`.
+    pub durability: &'static str,
+    /// The paper's TransactionsPerGroup, if fixed.
+    pub transactions_per_group: Option<u32>,
+    /// The paper's TimePerGroup, if fixed.
+    pub time_per_group: Option<f64>,
+    /// The share of accounts of another branch.
+    pub other_branch_percent: u32,
+    /// The seed of the requests.
+    pub seed: u64,
+}
+
+/// The run of one configuration, from the empty database to the proof.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// The paper's configuration.
+    pub configuration: Configuration,
+    /// Threads of the input and of the output stage; none if coalesced.
+    pub stage_threads: Option<(usize, usize)>,
+    /// Loading the tables.
+    pub loading: Loading,
+    /// Transactions acknowledged as committed.
+    pub committed: u64,
+    /// Requests that were undone.
+    pub refused: u64,
+    /// Wall time.
+    pub seconds: f64,
+    /// Committed transactions a second.
+    pub transactions_per_second: f64,
+    /// Response times; absent if nothing was acknowledged.
+    pub responses: Option<Responses>,
+    /// The time that each stage was busy.
+    pub stages: Stages,
+    /// Commit groups.
+    pub groups: Groups,
+    /// What was logged.
+    pub log: Logged,
+    /// Checkpoints during the run.
+    pub checkpoints: Checkpoints,
+    /// Memory.
+    pub memory: Memory,
+    /// What closing, and opening again, took.
+    pub close_seconds: f64,
+    /// Opening includes recovery and rebuilding the indexes.
+    pub open_seconds: f64,
+    /// The recovery.
+    pub recovery: RecoveryFigures,
+    /// The standby, in configuration C.
+    pub standby: Option<StandbyFigures>,
+    /// Whether the outcome is what was acknowledged.
+    pub proof: ProofFigures,
+    /// Where the database is, if it was kept.
+    pub kept_in: Option<String>,
+}
+
+/// Loading the tables.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Loading {
+    /// Records inserted.
+    pub records: u64,
+    /// How long that took, until durable.
+    pub seconds: f64,
+    /// How long the checkpoint after it took.
+    pub checkpoint_seconds: f64,
+}
+
+/// Response times.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Responses {
+    /// Average and percentiles.
+    #[serde(flatten)]
+    pub summary: Summary,
+    /// The share within one second, 0 to 1: the benchmark demands 0.95.
+    pub share_within_1_s: f64,
+    /// The share within ten milliseconds.
+    pub share_within_10_ms: f64,
+}
+
+/// The paper's break-down of the time. A stage of several threads counts the sum over them.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Stages {
+    /// Wall time.
+    pub total: f64,
+    /// Taking and checking requests.
+    pub input: f64,
+    /// Running transactions.
+    pub execute: f64,
+    /// Checksumming and writing groups, waiting for the disk included.
+    pub log: f64,
+    /// Giving results to clients.
+    pub output: f64,
+    /// Installing changes into the checkpointer's copy, and writing blocks.
+    pub checkpoint: f64,
+}
+
+/// Commit groups.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Groups {
+    /// How many were written.
+    pub count: u64,
+    /// Transactions in a group, on average.
+    pub mean: f64,
+    /// The most transactions in one group, loading included.
+    pub largest: u64,
+}
+
+/// What was logged.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Logged {
+    /// Bytes of records for each transaction.
+    pub record_bytes_per_transaction: f64,
+    /// Bytes on disk for each transaction: with headers and padding.
+    pub disk_bytes_per_transaction: f64,
+    /// Bytes on disk.
+    pub disk_bytes: u64,
+}
+
+/// Checkpoints during the run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Checkpoints {
+    /// How many were completed.
+    pub completed: u64,
+    /// Bytes written to the backup.
+    pub bytes: u64,
+    /// Time from the beginning to the end of the writeouts, summed over stripes.
+    pub writeout_seconds: f64,
+    /// Throughput in slices of time in which a checkpoint was being written throughout.
+    pub transactions_per_second_during: Option<f64>,
+    /// Throughput in slices of time in which none was.
+    pub transactions_per_second_between: Option<f64>,
+}
+
+/// Memory.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Memory {
+    /// Records: what the user put in.
+    pub record_bytes: u64,
+    /// Pages of the database.
+    pub page_bytes: u64,
+    /// The checkpointer's copy of them, in this process.
+    pub copy_bytes: u64,
+    /// The indexes.
+    pub index_bytes: u64,
+    /// The most memory the process had, clients and measuring included.
+    pub peak_resident_bytes: Option<u64>,
+}
+
+/// How far the standby was behind when the last transaction was acknowledged: what would have been
+/// lost with the primary's disk at that moment.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct StandbyFigures {
+    /// Commit groups.
+    pub lag_groups: u64,
+    /// Transactions in them.
+    pub lag_transactions: u64,
+    /// Bytes of log.
+    pub lag_bytes: u64,
+}
+
+impl From<Lag> for StandbyFigures {
+    fn from(lag: Lag) -> Self {
+        StandbyFigures {
+            lag_groups: lag.groups,
+            lag_transactions: lag.transactions,
+            lag_bytes: lag.bytes,
+        }
+    }
+}
+
+/// The proof of the outcome.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ProofFigures {
+    /// Whether it holds.
+    pub holds: bool,
+    /// The four sums.
+    pub sums: Sums,
+    /// Rows in the history.
+    pub rows: u64,
+    /// Acknowledged transactions that are not there.
+    pub missing: u64,
+    /// Transactions that are there more than once.
+    pub twice: u64,
+    /// Transactions that are there and were not acknowledged.
+    pub unacknowledged: u64,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+impl Figures {
+    /// Whether every run's proof holds.
+    pub fn holds(&self) -> bool {
+        self.runs.iter().all(|run| run.proof.holds)
+    }
+}
+
+impl Settings {
+    /// Those of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        let load = &plan.load;
+        let (batch, batches_in_flight) = match load.mode {
+            Mode::Batches {
+                requests,
+                in_flight,
+            } => (Some(requests), Some(in_flight)),
+            Mode::OneAtATime => (None, None),
+        };
+        let (transactions, seconds) = match load.until {
+            Until::Transactions(transactions) => (Some(transactions), None),
+            Until::Time(time) => (None, Some(time.as_secs_f64())),
+        };
+        let (transactions_per_group, time_per_group) = match plan.policy {
+            GroupPolicy::Fixed { transactions, time } => {
+                (Some(transactions), Some(time.as_secs_f64()))
+            }
+            GroupPolicy::Adaptive => (None, None),
+        };
+        Settings {
+            processors: plan.processors,
+            spinner: plan.spinner,
+            scale: load.scale,
+            transactions,
+            seconds,
+            clients: load.clients,
+            batch,
+            batches_in_flight,
+            durability: match load.durability {
+                Durability::Durable => "durable",
+                Durability::Deferred => "deferred",
+            },
+            transactions_per_group,
+            time_per_group,
+            other_branch_percent: load.other_branch_percent,
+            seed: load.seed,
+        }
+    }
+}
+
+impl Responses {
+    /// The figures of a run's response times; `None` if nothing was acknowledged.
+    pub fn of(outcome: &Outcome) -> Option<Self> {
+        let responses = &outcome.responses;
+        Some(Responses {
+            summary: responses.summary()?,
+            share_within_1_s: responses.share_within(Duration::from_secs(1))?,
+            share_within_10_ms: responses.share_within(Duration::from_millis(10))?,
+        })
+    }
+}
+
+impl Stages {
+    /// What was added between two readings.
+    pub fn between(total: Duration, before: &Statistics, after: &Statistics) -> Self {
+        let (before, after) = (&before.stages, &after.stages);
+        let added = |from: Duration, to: Duration| to.saturating_sub(from).as_secs_f64();
+        Stages {
+            total: total.as_secs_f64(),
+            input: added(before.input, after.input),
+            execute: added(before.execution, after.execution),
+            log: added(before.logging, after.logging),
+            output: added(before.output, after.output),
+            checkpoint: added(before.checkpoint, after.checkpoint),
+        }
+    }
+}
+
+impl Groups {
+    /// What was added between two readings.
+    pub fn between(before: &Statistics, after: &Statistics) -> Self {
+        let count = after.log.groups - before.log.groups;
+        let transactions = after.log.transactions - before.log.transactions;
+        Groups {
+            count,
+            mean: ratio(transactions, count),
+            largest: after.log.largest_group,
+        }
+    }
+}
+
+impl Logged {
+    /// What was added between two readings.
+    pub fn between(before: &Statistics, after: &Statistics) -> Self {
+        let transactions = after.log.transactions - before.log.transactions;
+        let disk_bytes = after.log.disk_bytes - before.log.disk_bytes;
+        let record_bytes = after.log.payload_bytes - before.log.payload_bytes;
+        Logged {
+            record_bytes_per_transaction: ratio(record_bytes, transactions),
+            disk_bytes_per_transaction: ratio(disk_bytes, transactions),
+            disk_bytes,
+        }
+    }
+}
+
+impl Checkpoints {
+    /// What was added between two readings, and what it cost.
+    pub fn between(before: CheckpointTotals, after: CheckpointTotals, slices: &[Slice]) -> Self {
+        Checkpoints {
+            completed: after.checkpoints - before.checkpoints,
+            bytes: after.bytes - before.bytes,
+            writeout_seconds: (after.writeout_time - before.writeout_time).as_secs_f64(),
+            transactions_per_second_during: throughput_of(slices, (true, true)),
+            transactions_per_second_between: throughput_of(slices, (false, false)),
+        }
+    }
+
+    /// By how much throughput was lower while a checkpoint was being written, 0 to 1.
+    pub fn drop(&self) -> Option<f64> {
+        let between = self
+            .transactions_per_second_between
+            .filter(|&between| between > 0.0)?;
+        Some(1.0 - self.transactions_per_second_during? / between)
+    }
+}
+
+/// Throughput over the slices at whose beginning and end checkpointing was like this; `None` if
+/// there is none. Slices in which a checkpoint began or ended belong to neither side.
+fn throughput_of(slices: &[Slice], checkpointing: (bool, bool)) -> Option<f64> {
+    let slices = || {
+        slices
+            .iter()
+            .filter(|slice| slice.checkpointing == checkpointing)
+    };
+    let time: Duration = slices().map(|slice| slice.time).sum();
+    let committed: u64 = slices().map(|slice| slice.committed).sum();
+    (!time.is_zero()).then(|| committed as f64 / time.as_secs_f64())
+}
+
+impl Memory {
+    /// The peak memory for each byte of pages, where the system says.
+    pub fn ratio(&self) -> Option<f64> {
+        Some(self.peak_resident_bytes? as f64 / self.page_bytes as f64)
+    }
+}
+
+impl ProofFigures {
+    /// The figures of a proof.
+    pub fn of(proof: &Proof, time: Duration) -> Self {
+        ProofFigures {
+            holds: proof.holds(),
+            sums: proof.sums,
+            rows: proof.rows,
+            missing: proof.missing,
+            twice: proof.twice,
+            unacknowledged: proof.unacknowledged,
+            seconds: time.as_secs_f64(),
+        }
+    }
+}
+
+fn ratio(of: u64, to: u64) -> f64 {
+    if to == 0 { 0.0 } else { of as f64 / to as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(milliseconds: u64, committed: u64, checkpointing: (bool, bool)) -> Slice {
+        Slice {
+            time: Duration::from_millis(milliseconds),
+            committed,
+            checkpointing,
+        }
+    }
+
+    #[test]
+    fn slices_with_a_checkpoints_beginning_or_end_count_on_neither_side() {
+        let slices = [
+            slice(10, 1000, (false, false)),
+            slice(10, 1, (false, true)),
+            slice(10, 700, (true, true)),
+            slice(10, 900, (true, true)),
+            slice(10, 1, (true, false)),
+            slice(30, 3000, (false, false)),
+        ];
+        let totals = CheckpointTotals::default();
+        let checkpoints = Checkpoints::between(totals, totals, &slices);
+        assert_eq!(checkpoints.transactions_per_second_during, Some(80_000.0));
+        assert_eq!(checkpoints.transactions_per_second_between, Some(100_000.0));
+        assert!((checkpoints.drop().unwrap() - 0.2).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_a_checkpoint_there_is_no_drop() {
+        let totals = CheckpointTotals::default();
+        let slices = [slice(10, 1000, (false, false))];
+        let checkpoints = Checkpoints::between(totals, totals, &slices);
+        assert_eq!(checkpoints.transactions_per_second_during, None);
+        assert_eq!(checkpoints.drop(), None);
+    }
+
+    #[test]
+    fn only_what_the_run_added_counts() {
+        let (mut before, mut after) = (Statistics::default(), Statistics::default());
+        (before.log.transactions, before.log.groups) = (100, 100);
+        (before.log.payload_bytes, before.log.disk_bytes) = (1 << 20, 2 << 20);
+        (
+            after.log.transactions,
+            after.log.groups,
+            after.log.largest_group,
+        ) = (1100, 110, 300);
+        after.log.payload_bytes = (1 << 20) + 88_000;
+        after.log.disk_bytes = (2 << 20) + 96_000;
+        after.stages.input = Duration::from_millis(20);
+        before.stages.input = Duration::from_millis(5);
+        let groups = Groups::between(&before, &after);
+        assert_eq!(
+            (groups.count, groups.mean, groups.largest),
+            (10, 100.0, 300)
+        );
+        let logged = Logged::between(&before, &after);
+        assert_eq!(logged.record_bytes_per_transaction, 88.0);
+        assert_eq!(logged.disk_bytes_per_transaction, 96.0);
+        let stages = Stages::between(Duration::from_secs(1), &before, &after);
+        assert_eq!((stages.total, stages.input), (1.0, 0.015));
+    }
+}

@@ -1,0 +1,204 @@
+//! Doing what was planned: load, run, close, recover, prove, and measure all of it.
+//!
+//! The bare latency of a durable write is taken before, on the same file system; the bare pipeline
+//! after, so that its memory is not counted as the engine's.
+
+use super::figures::{
+    Checkpoints, Figures, Groups, Loading, Logged, Memory, ProofFigures, Responses, Run, Settings,
+    Stages, StandbyFigures,
+};
+use super::load::load;
+use super::memory::peak_resident_bytes;
+use super::options::Configuration;
+use super::plan::Plan;
+use super::proof::prove;
+use super::requests::Scale;
+use super::run::{Outcome, Progress, run};
+use super::schema::{Account, Schema};
+use super::standby::StandbyProcess;
+use super::transaction::DebitCredit;
+use crate::floor::{Spinner, bare_pipeline, sync_latency};
+use crate::place::Place;
+use crate::progress;
+use anyhow::Context;
+use sardonyx::{Database, Shape};
+use sardonyx_results::recovery::RecoveryFigures;
+
+use std::time::{Duration, Instant};
+
+/// Durable writes that are timed in each face of the disk.
+const SYNCS: usize = 100;
+
+/// How long the bare pipeline runs.
+const FLOOR_TIME: Duration = Duration::from_secs(2);
+
+/// Does what was planned.
+pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
+    // Claimed first, so that nothing is measured in vain.
+    let mut place = Place::claim(&plan.directory)?;
+    let directory = place.beside();
+    let _spinner = match plan.spinner {
+        true => Some(Spinner::start().context("starting a thread of the lowest priority")?),
+        false => None,
+    };
+    let bar = progress::spinner("syncs");
+    let sync_latency = sync_latency(&directory, SYNCS)?;
+    bar.finish_and_clear();
+    let mut runs = Vec::new();
+    for &configuration in &plan.configurations {
+        let run = measure_run(plan, configuration, &mut place)?;
+        let failed = !run.proof.holds;
+        runs.push(run);
+        if failed {
+            break;
+        }
+        if runs.len() < plan.configurations.len() {
+            drop(place);
+            place = Place::claim(&plan.directory)?;
+        }
+    }
+    let bare_pipeline = match plan.floor {
+        true => {
+            let bar = progress::spinner("floor");
+            let floor = bare_pipeline(plan.load.scale.accounts(), FLOOR_TIME, &directory)?;
+            bar.finish_and_clear();
+            Some(floor)
+        }
+        false => None,
+    };
+    Ok(Figures {
+        settings: Settings::of(plan),
+        sync_latency,
+        bare_pipeline,
+        runs,
+    })
+}
+
+/// One configuration, on a database of its own. With a standby the proof is made on *its* directory,
+/// opened as the database: it has the history, and so failing over is proved, too.
+fn measure_run(
+    plan: &Plan,
+    configuration: Configuration,
+    place: &mut Place,
+) -> anyhow::Result<Run> {
+    let standby = match configuration {
+        Configuration::C => Some(StandbyProcess::start(plan)?),
+        _ => None,
+    };
+    let options = || match &standby {
+        Some(process) => plan
+            .options(configuration)
+            .checkpoint_at(process.standby.clone()),
+        None => plan.options(configuration),
+    };
+    let database = options().open(place.path())?;
+    if let Some(process) = &standby {
+        process.wait_until_connected()?;
+    }
+    let schema = Schema::of(&database)?;
+    let loading = fill(&database, &schema, &plan.load.scale)?;
+
+    let procedure = database.register(DebitCredit::new(schema))?;
+    let progress = Progress::default();
+    let before = database.statistics();
+    let outcome = progress::watched(plan.load.until, &progress, || {
+        run(&database, schema, &procedure, &plan.load, &progress)
+    })?;
+    let after = database.statistics();
+    let lag = standby.as_ref().and_then(|process| process.standby.lag());
+    let memory = Memory {
+        record_bytes: loading.records * size_of::<Account>() as u64,
+        page_bytes: database.read(|view| view.bytes())?,
+        copy_bytes: database.engine().checkpoint().copy_bytes(),
+        index_bytes: database.read(|view| view.index_bytes())? as u64,
+        peak_resident_bytes: peak_resident_bytes(),
+    };
+
+    let bar = progress::spinner("recovering");
+    let (_, close_time) = timed(|| database.close())?;
+    let (database, open_time) = timed(|| options().create(false).open(place.path()))?;
+    let recovery = RecoveryFigures::from(database.recovery());
+    bar.finish_and_clear();
+    let mut standby_place = None;
+    let database = match standby {
+        None => database,
+        Some(process) => {
+            let bar = progress::spinner("failing over");
+            process.wait_until_caught_up()?;
+            database.close()?;
+            let place = process.stop()?;
+            let database = plan
+                .options(configuration)
+                .create(false)
+                .open(place.path())?;
+            standby_place = Some(place);
+            bar.finish_and_clear();
+            database
+        }
+    };
+    let bar = progress::spinner("proving");
+    let proof = prove_outcome(&database, &outcome)?;
+    bar.finish_and_clear();
+    database.close()?;
+
+    if plan.keep || !proof.holds {
+        place.keep();
+        standby_place.iter_mut().for_each(Place::keep);
+    }
+    let elapsed = outcome.elapsed.as_secs_f64();
+    Ok(Run {
+        configuration,
+        stage_threads: match plan.shape(configuration) {
+            Shape::Pipelined {
+                input_threads,
+                output_threads,
+            } => Some((input_threads, output_threads)),
+            _ => None,
+        },
+        loading,
+        committed: outcome.committed,
+        refused: outcome.refused,
+        seconds: elapsed,
+        transactions_per_second: outcome.committed as f64 / elapsed,
+        responses: Responses::of(&outcome),
+        stages: Stages::between(outcome.elapsed, &before, &after),
+        groups: Groups::between(&before, &after),
+        log: Logged::between(&before, &after),
+        checkpoints: Checkpoints::between(before.checkpoint, after.checkpoint, &outcome.slices),
+        memory,
+        close_seconds: close_time.as_secs_f64(),
+        open_seconds: open_time.as_secs_f64(),
+        recovery,
+        standby: lag.map(StandbyFigures::from),
+        kept_in: (plan.keep || !proof.holds).then(|| place.path().display().to_string()),
+        proof,
+    })
+}
+
+/// Loads the tables and takes a checkpoint, so that the run begins with nothing left to write.
+fn fill(database: &Database, schema: &Schema, scale: &Scale) -> anyhow::Result<Loading> {
+    let records = scale.accounts() + scale.tellers() + scale.branches();
+    let bar = progress::bar("loading", records);
+    let (_, time) = timed(|| load(database, schema, scale, |done| bar.set_position(done)))?;
+    bar.finish_and_clear();
+    let (_, checkpoint_time) = timed(|| database.checkpoint())?;
+    Ok(Loading {
+        records,
+        seconds: time.as_secs_f64(),
+        checkpoint_seconds: checkpoint_time.as_secs_f64(),
+    })
+}
+
+fn prove_outcome(database: &Database, outcome: &Outcome) -> anyhow::Result<ProofFigures> {
+    let schema = Schema::of(database)?;
+    let (proof, time) = timed(|| prove(database, &schema, &outcome.acknowledged, outcome.refused))?;
+    Ok(ProofFigures::of(&proof, time))
+}
+
+fn timed<T>(
+    body: impl FnOnce() -> Result<T, sardonyx::Error>,
+) -> Result<(T, Duration), sardonyx::Error> {
+    let started = Instant::now();
+    let result = body()?;
+    Ok((result, started.elapsed()))
+}

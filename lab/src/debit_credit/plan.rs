@@ -1,0 +1,306 @@
+//! From options to what is going to be done: sizes, clients, and how the engine is opened.
+//!
+//! A preset gives values to what was not named; what was named stands.
+
+use super::options::{Configuration, DurabilityChoice, Options, Preset};
+use super::requests::{DebitCreditError, Scale};
+use super::run::{Load, Mode, Until};
+use crate::ExperimentError;
+use sardonyx::{Durability, GroupLimits, GroupPolicy, Options as EngineOptions, Shape};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The paper's checkpoint thread "writes to disk after processing about 10,000 transactions".
+const PAPER_CHECKPOINT_TRANSACTIONS: u64 = 10_000;
+const PAPER_TRANSACTIONS: u64 = 50_000;
+
+const DEFAULT_SECONDS: f64 = 5.0;
+const SECONDS_MAX: f64 = 86_400.0;
+const DEFAULT_LOG_BYTES: u64 = 2 << 30;
+/// Below this a transaction of the loading would not fit.
+const LOG_BYTES_MIN: u64 = 32 << 20;
+const SEGMENT_BYTES_MAX: u64 = 64 << 20;
+const PREPARED_BYTES_MAX: u64 = 512 << 20;
+
+/// What is going to be done.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What the clients do.
+    pub load: Load,
+    /// The configurations that are run, one after the other, each on a database of its own.
+    pub configurations: Vec<Configuration>,
+    /// When a commit group is closed.
+    pub policy: GroupPolicy,
+    /// Threads of the input and of the output stage, if named.
+    pub stage_threads: (Option<u16>, Option<u16>),
+    /// The most bytes of log on disk.
+    pub log_bytes: u64,
+    /// Bytes of log between two checkpoints, if chosen.
+    pub checkpoint_interval_bytes: Option<u64>,
+    /// Transactions between two checkpoints, if chosen.
+    pub checkpoint_interval_transactions: Option<u64>,
+    /// Files of the backup.
+    pub stripes: u32,
+    /// Where the database is made.
+    pub directory: PathBuf,
+    /// Whether it is kept.
+    pub keep: bool,
+    /// Whether the bare pipeline is measured.
+    pub floor: bool,
+    /// Whether a core is kept awake.
+    pub spinner: bool,
+    /// The machine's processors.
+    pub processors: usize,
+}
+
+impl Plan {
+    /// The plan of these options on a machine with so many processors.
+    ///
+    /// # Errors
+    /// What cannot work, and what to choose instead.
+    pub fn of(options: &Options, processors: usize) -> Result<Plan, ExperimentError> {
+        let paper = options.preset == Some(Preset::Paper);
+        let scale = scale(options, paper).map_err(|e| ExperimentError::Usage(e.to_string()))?;
+        let configurations = match options.configuration {
+            Some(configuration) => vec![configuration],
+            None if paper => vec![Configuration::A, Configuration::B, Configuration::C],
+            None => vec![Configuration::of_machine(processors)],
+        };
+        let threads = (options.input_threads, options.output_threads);
+        if threads != (None, None) && configurations == [Configuration::A] {
+            return refuse("--input-threads and --output-threads need --configuration b or c");
+        }
+        if options.keep && configurations.len() > 1 {
+            return refuse("--keep keeps one database: choose one --configuration");
+        }
+        let log_bytes = options.log_bytes.unwrap_or(DEFAULT_LOG_BYTES);
+        if log_bytes < LOG_BYTES_MIN {
+            return refuse(format!("--log-bytes {log_bytes}: at least 32MiB"));
+        }
+        if options.checkpoint_interval == Some(0) {
+            return refuse("--checkpoint-interval 0: at least 1 byte of log");
+        }
+        Ok(Plan {
+            load: load(options, scale, paper)?,
+            configurations,
+            policy: match (options.transactions_per_group, options.time_per_group) {
+                (Some(transactions), Some(time)) => GroupPolicy::Fixed { transactions, time },
+                _ => GroupPolicy::Adaptive,
+            },
+            stage_threads: threads,
+            log_bytes,
+            checkpoint_interval_bytes: options.checkpoint_interval,
+            checkpoint_interval_transactions: (paper && options.checkpoint_interval.is_none())
+                .then_some(PAPER_CHECKPOINT_TRANSACTIONS),
+            stripes: options.stripes.unwrap_or(1),
+            directory: options
+                .directory
+                .clone()
+                .unwrap_or_else(|| PathBuf::from("sardonyx-debit-credit.sdx")),
+            keep: options.keep,
+            floor: options.floor,
+            spinner: options.conditions.busy,
+            processors,
+        })
+    }
+
+    /// How the database is opened.
+    pub fn options(&self, configuration: Configuration) -> EngineOptions {
+        let segment_bytes = (self.log_bytes / 4).min(SEGMENT_BYTES_MAX) / 4096 * 4096;
+        let options = EngineOptions::new()
+            .shape(self.shape(configuration))
+            .group_policy(self.policy)
+            .group_limits(GroupLimits::for_segments(segment_bytes))
+            .segment_bytes(segment_bytes)
+            .log_bytes_max(self.log_bytes)
+            .log_bytes_prepared((self.log_bytes / 4).min(PREPARED_BYTES_MAX))
+            .stripes(self.stripes);
+        let options = match self.checkpoint_interval_bytes {
+            Some(bytes) => options.checkpoint_interval_bytes(bytes),
+            None => options,
+        };
+        match self.checkpoint_interval_transactions {
+            Some(transactions) => options.checkpoint_interval_transactions(transactions),
+            None => options,
+        }
+    }
+
+    /// How the stages are laid out on threads.
+    pub fn shape(&self, configuration: Configuration) -> Shape {
+        let (input, output) = self.stage_threads;
+        let pipelined = Shape::Pipelined {
+            input_threads: input.unwrap_or(1).into(),
+            output_threads: output.unwrap_or(1).into(),
+        };
+        match configuration {
+            Configuration::A => Shape::Coalesced,
+            Configuration::B => pipelined,
+            Configuration::C if (input, output) != (None, None) => pipelined,
+            Configuration::C => Shape::for_processors(self.processors),
+        }
+    }
+}
+
+impl Configuration {
+    /// What suits so many processors.
+    fn of_machine(processors: usize) -> Self {
+        match Shape::for_processors(processors) {
+            Shape::Pipelined { .. } => Configuration::B,
+            _ => Configuration::A,
+        }
+    }
+}
+
+fn refuse<T>(reason: impl Into<String>) -> Result<T, ExperimentError> {
+    Err(ExperimentError::Usage(reason.into()))
+}
+
+fn scale(options: &Options, paper: bool) -> Result<Scale, DebitCreditError> {
+    if paper {
+        let scale = Scale::paper();
+        return Scale::new(
+            options.accounts.unwrap_or(scale.accounts()),
+            options.tellers.unwrap_or(scale.tellers()),
+            options.branches.unwrap_or(scale.branches()),
+        );
+    }
+    let accounts = options.accounts.unwrap_or(Scale::default().accounts());
+    let branches = options.branches.unwrap_or((accounts / 10_000).max(1));
+    let tellers = options.tellers.unwrap_or(branches.saturating_mul(10));
+    Scale::new(accounts, tellers, branches)
+}
+
+fn load(options: &Options, scale: Scale, paper: bool) -> Result<Load, ExperimentError> {
+    let seconds = options.seconds.unwrap_or(DEFAULT_SECONDS);
+    if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
+        return refuse(format!(
+            "--seconds {seconds}: more than 0, at most {SECONDS_MAX}"
+        ));
+    }
+    if options.transactions == Some(0) {
+        return refuse("--transactions 0: at least 1");
+    }
+    let until = match options.transactions {
+        Some(transactions) => Until::Transactions(transactions),
+        None if paper && options.seconds.is_none() => Until::Transactions(PAPER_TRANSACTIONS),
+        None => Until::Time(Duration::from_secs_f64(seconds)),
+    };
+    // The paper's commit groups had 50 to 400 transactions, and its run is short. The default fills
+    // a group of a few thousand while one is written, and no more: what waits adds to the response.
+    let (batch, in_flight) = if paper { (200, 8) } else { (4096, 8) };
+    let mode = if options.one_at_a_time {
+        Mode::OneAtATime
+    } else {
+        Mode::Batches {
+            requests: options.batch.unwrap_or(batch) as usize,
+            in_flight: options.batches_in_flight.unwrap_or(in_flight) as usize,
+        }
+    };
+    Ok(Load {
+        scale,
+        clients: options.clients.unwrap_or(1).into(),
+        mode,
+        until,
+        durability: match options.durability {
+            Some(DurabilityChoice::Deferred) => Durability::Deferred,
+            _ => Durability::Durable,
+        },
+        other_branch_percent: options.other_branch_percent,
+        seed: options.seed,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn plan(line: &str, processors: usize) -> Plan {
+        let words = ["debit-credit"].into_iter().chain(line.split_whitespace());
+        Plan::of(&Line::try_parse_from(words).unwrap().options, processors).unwrap()
+    }
+
+    fn refusal(line: &str) -> String {
+        let words = ["debit-credit"].into_iter().chain(line.split_whitespace());
+        match Line::try_parse_from(words) {
+            Err(error) => error.to_string(),
+            Ok(line) => Plan::of(&line.options, 2).unwrap_err().to_string(),
+        }
+    }
+
+    #[test]
+    fn the_default_follows_the_processors() {
+        let small = plan("", 2);
+        assert_eq!(small.configurations, [Configuration::A]);
+        assert_eq!(small.shape(Configuration::A), Shape::Coalesced);
+        assert_eq!(plan("", 8).configurations, [Configuration::B]);
+        assert_eq!(small.load.scale, Scale::default());
+        assert_eq!(small.load.until, Until::Time(Duration::from_secs(5)));
+        assert_eq!(small.policy, GroupPolicy::Adaptive);
+    }
+
+    #[test]
+    fn the_paper_is_a_preset_that_options_override() {
+        let paper = plan("--preset paper", 2);
+        assert_eq!(paper.load.scale, Scale::paper());
+        assert_eq!(paper.load.until, Until::Transactions(50_000));
+        let all = [Configuration::A, Configuration::B, Configuration::C];
+        assert_eq!(paper.configurations, all);
+        assert_eq!(paper.checkpoint_interval_transactions, Some(10_000));
+        let other = plan(
+            "--preset paper --accounts 20000 --seconds 2 --configuration b",
+            2,
+        );
+        assert_eq!(
+            (other.load.scale.accounts(), other.load.scale.tellers()),
+            (20_000, 150)
+        );
+        assert_eq!(other.load.until, Until::Time(Duration::from_secs(2)));
+        assert_eq!(other.configurations, [Configuration::B]);
+    }
+
+    #[test]
+    fn both_group_parameters_make_the_papers_policy() {
+        let plan = plan("--transactions-per-group 200 --time-per-group 5", 2);
+        let time = Duration::from_millis(5);
+        assert_eq!(
+            plan.policy,
+            GroupPolicy::Fixed {
+                transactions: 200,
+                time
+            }
+        );
+        assert!(refusal("--time-per-group 5ms").contains("--transactions-per-group"));
+        assert!(refusal("--transactions-per-group 5").contains("--time-per-group"));
+    }
+
+    #[test]
+    fn proportions_follow_the_accounts_unless_given() {
+        let scale = plan("--accounts 50000", 2).load.scale;
+        assert_eq!((scale.tellers(), scale.branches()), (50, 5));
+        let scale = plan("--accounts 50000 --branches 2 --tellers 7", 2)
+            .load
+            .scale;
+        assert_eq!((scale.tellers(), scale.branches()), (7, 2));
+        assert!(refusal("--accounts 3 --branches 4").contains("accounts are not possible"));
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_refused() {
+        assert!(refusal("--transactions 5 --seconds 5").contains("cannot be used with"));
+        assert!(refusal("--configuration a --input-threads 2").contains("--configuration b"));
+        assert!(refusal("--preset paper --keep").contains("one --configuration"));
+        assert!(refusal("--durability deferred").contains("--one-at-a-time"));
+        assert!(refusal("--one-at-a-time --batch 5").contains("cannot be used with"));
+        assert!(refusal("--log-bytes 1MiB").contains("at least 32MiB"));
+        assert!(refusal("--seconds 0").contains("more than 0"));
+        assert!(refusal("--transactions 0").contains("at least 1"));
+        assert!(refusal("--other-branch-percent 101").contains("0..=100"));
+    }
+}

@@ -1,0 +1,98 @@
+//! The page-touch experiment's options, and the experiment as a whole.
+
+use super::{PAGES_LIMIT, Subject, run, show};
+use crate::ExperimentError;
+use crate::experiment::{About, Conditions, Experiment, Paper};
+use crate::progress;
+use sardonyx_results::Findings;
+use sardonyx_results::units::parse_bytes;
+use std::path::PathBuf;
+
+/// Measure what a page costs that a transaction reads or writes, by every mechanism.
+///
+/// Transactions that read n pages and that write n pages, n from 1 to 1024 in powers of two, plainly
+/// and with the pages announced; pages read again; the additive model aR + bW + c; the steps that
+/// the cost consists of; and opening a snapshot of which nothing has changed. Beside the mechanisms
+/// of a segment runs the recipe of the thesis (LIBXAC), built again. Every value read is compared
+/// with what was committed. Without --durable nothing is on disk; with it, commits wait for the log,
+/// and the recipe, which has none, does not take part.
+///
+/// Examples:
+///   sardonyx page-touch
+///   sardonyx page-touch --repetitions 100 --output page-touch
+///   sardonyx page-touch --durable ./segments --busy --repetitions 100
+///   sardonyx page-touch --mechanism explicit --mechanism libxac --json
+#[derive(Clone, Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Options {
+    /// The most pages that a transaction touches
+    #[arg(long, value_name = "N", default_value_t = 1024)]
+    pub pages: usize,
+    /// How often each transaction is run
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub repetitions: usize,
+    /// Measure only this one; repeatable
+    #[arg(long = "mechanism", value_name = "MECHANISM", value_enum)]
+    pub subjects: Vec<Subject>,
+    /// Make the segments in a new directory, which is removed at the end, and wait for durability
+    #[arg(long, value_name = "DIR")]
+    pub durable: Option<PathBuf>,
+    /// Bytes of the snapshot that is opened; 0: none is
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1GiB")]
+    pub snapshot_bytes: u64,
+    /// What experiments have in common.
+    #[command(flatten)]
+    pub conditions: Conditions,
+}
+
+impl Experiment for Options {
+    const ABOUT: About = About {
+        name: "page-touch",
+        answers: "What does it cost that a transaction's pages are found out?",
+        source: Some((Paper::Libxac, "sections 4.2 and 4.3")),
+    };
+
+    fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    fn run(&self) -> anyhow::Result<Findings> {
+        let bar = progress::bar("running", 1);
+        let report = run(self, |progress| {
+            bar.set_length(progress.all);
+            bar.set_position(progress.done);
+        });
+        bar.finish_and_clear();
+        Ok(show::findings(&report?)?)
+    }
+}
+
+impl Options {
+    /// Who takes part, in order. The recipe's pages are not durable: it has no place among
+    /// transactions that are.
+    pub(super) fn chosen(&self) -> Vec<Subject> {
+        let chosen = |subject: &Subject| {
+            let named = self.subjects.is_empty() || self.subjects.contains(subject);
+            named && !(self.durable.is_some() && *subject == Subject::Libxac)
+        };
+        Subject::ALL.into_iter().filter(chosen).collect()
+    }
+
+    pub(super) fn check(&self) -> Result<(), ExperimentError> {
+        if !(1..=PAGES_LIMIT).contains(&self.pages) {
+            return Err(ExperimentError::Argument {
+                what: "the number of pages",
+                given: self.pages as u64,
+                limits: format!("choose 1 to {PAGES_LIMIT}"),
+            });
+        }
+        if !(1..=10_000_000).contains(&self.repetitions) {
+            return Err(ExperimentError::Argument {
+                what: "the number of repetitions",
+                given: self.repetitions as u64,
+                limits: "choose 1 to 10000000".into(),
+            });
+        }
+        Ok(())
+    }
+}

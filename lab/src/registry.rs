@@ -1,0 +1,97 @@
+//! All experiments, as verbs: what a command line runs, prints and writes.
+
+use crate::experiment::{About, Experiment};
+use crate::worker::Worker;
+use crate::{
+    complex_objects, concurrency, debit_credit, floor, hot_object, page_touch, tree_inserts,
+};
+use anyhow::Context;
+use std::io::Write;
+
+/// The experiments, each with its options.
+#[derive(Debug, clap::Subcommand)]
+pub enum Experiments {
+    #[allow(missing_docs)]
+    DebitCredit(Box<debit_credit::Options>),
+    #[allow(missing_docs)]
+    PageTouch(page_touch::Options),
+    #[allow(missing_docs)]
+    Concurrency(concurrency::Options),
+    #[allow(missing_docs)]
+    TreeInserts(tree_inserts::Options),
+    #[allow(missing_docs)]
+    ComplexObjects(Box<complex_objects::Options>),
+    #[allow(missing_docs)]
+    HotObject(hot_object::Options),
+    #[allow(missing_docs)]
+    Floor(floor::Options),
+    #[allow(missing_docs)]
+    #[command(hide = true)]
+    ExperimentWorker(Worker),
+}
+
+/// What each experiment is for, in the order of the papers.
+pub const ABOUT: [About; 7] = [
+    debit_credit::Options::ABOUT,
+    page_touch::Options::ABOUT,
+    concurrency::Options::ABOUT,
+    tree_inserts::Options::ABOUT,
+    complex_objects::Options::ABOUT,
+    hot_object::Options::ABOUT,
+    floor::Options::ABOUT,
+];
+
+impl Experiments {
+    /// Runs the experiment; prints what was found, as `json` or as text, and writes it to files if
+    /// that is asked for. Returns whether what was to be shown holds.
+    ///
+    /// # Errors
+    /// Whatever keeps it from having figures, or the figures from being printed or written.
+    pub fn run(&self, json: bool, output: &mut impl Write) -> anyhow::Result<bool> {
+        match self {
+            Experiments::DebitCredit(options) => run(&**options, json, output),
+            Experiments::PageTouch(options) => run(options, json, output),
+            Experiments::Concurrency(options) => run(options, json, output),
+            Experiments::TreeInserts(options) => run(options, json, output),
+            Experiments::ComplexObjects(options) => run(&**options, json, output),
+            Experiments::HotObject(options) => run(options, json, output),
+            Experiments::Floor(options) => run(options, json, output),
+            Experiments::ExperimentWorker(worker) => worker.run().map(|()| true),
+        }
+    }
+}
+
+/// Runs one experiment: see [`Experiments::run`].
+///
+/// # Errors
+/// As [`Experiments::run`].
+pub fn run<E: Experiment>(
+    experiment: &E,
+    json: bool,
+    output: &mut impl Write,
+) -> anyhow::Result<bool> {
+    let findings = experiment.run()?;
+    findings.print(json, &mut *output)?;
+    let directory = experiment.conditions().output.as_deref();
+    let written = findings.write(directory).context("after the run")?;
+    // Programs know, and get nothing else in their JSON.
+    for file in written.iter().filter(|_| !json) {
+        writeln!(output, "written: {}", file.display())?;
+    }
+    Ok(findings.holds())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Subcommand;
+
+    #[test]
+    fn every_experiment_is_a_verb_of_its_name() {
+        let command = Experiments::augment_subcommands(clap::Command::new("lab"));
+        command.clone().debug_assert();
+        let shown = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        let names: Vec<&str> = shown.map(clap::Command::get_name).collect();
+        assert_eq!(names, ABOUT.map(|about| about.name));
+    }
+}
