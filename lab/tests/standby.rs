@@ -75,11 +75,13 @@ fn the_sums_hold_at_the_standby() {
         .open(&here)
         .unwrap();
     let schema = Schema::of(&database).unwrap();
-    let records = database.read(|view| {
-        let balances = view.scan(schema.accounts).map(|account| account.balance);
-        let branches = view.scan(schema.branches).map(|branch| branch.balance);
-        (balances.sum::<i64>(), branches.sum::<i64>())
-    });
+    let records = database
+        .read(|view| {
+            let balances = view.scan(schema.accounts).map(|account| account.balance);
+            let branches = view.scan(schema.branches).map(|branch| branch.balance);
+            (balances.sum::<i64>(), branches.sum::<i64>())
+        })
+        .expect("open");
     assert_eq!(records.0, records.1);
     drop(database);
     server.stop();

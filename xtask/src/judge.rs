@@ -11,7 +11,7 @@ use crate::multilevel_victim::StrategyName;
 use crate::torture;
 use crate::victim;
 use clap::Args;
-use sardonyx::storage::manifest::MANIFEST_FILE;
+use sardonyx_storage::manifest::MANIFEST_FILE;
 use std::path::PathBuf;
 
 /// What all judges are told.

@@ -6,11 +6,11 @@ use crate::multilevel_operations::{
 };
 use anyhow::{Context, ensure};
 use clap::{Args, ValueEnum};
-use sardonyx::storage::engine::StorageOptions;
-use sardonyx::storage::log::policy::GroupLimits;
 use sardonyx_multilevel::{
     CallError, CommitError, Database, Options, PageLog, Release, Stop, Strategy, Transaction,
 };
+use sardonyx_storage::engine::StorageOptions;
+use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_workload::random::Random;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

@@ -128,7 +128,7 @@ pub fn check(directory: &Path, setting: &Setting, acknowledged: &[u64]) -> anyho
             view.count(schema.tellers),
             view.count(schema.branches),
         )
-    });
+    })?;
     let told: u64 = acknowledged.iter().sum();
     if counts != (scale().accounts(), scale().tellers(), scale().branches()) {
         // Killed while loading: nothing can have been acknowledged. Start over.
@@ -163,17 +163,19 @@ pub fn check(directory: &Path, setting: &Setting, acknowledged: &[u64]) -> anyho
 
 /// The sums of all balances of accounts, tellers and branches.
 fn sums(database: &Database, schema: &Schema) -> [i64; 3] {
-    database.read(|view| {
-        [
-            view.scan(schema.accounts)
-                .map(|record| record.balance)
-                .sum(),
-            view.scan(schema.tellers).map(|record| record.balance).sum(),
-            view.scan(schema.branches)
-                .map(|record| record.balance)
-                .sum(),
-        ]
-    })
+    database
+        .read(|view| {
+            [
+                view.scan(schema.accounts)
+                    .map(|record| record.balance)
+                    .sum(),
+                view.scan(schema.tellers).map(|record| record.balance).sum(),
+                view.scan(schema.branches)
+                    .map(|record| record.balance)
+                    .sum(),
+            ]
+        })
+        .expect("open")
 }
 
 fn copy_directory(from: &Path, to: &Path) -> anyhow::Result<()> {

@@ -9,7 +9,7 @@
 use crate::torture::remove;
 use anyhow::{Context, ensure};
 use clap::Args;
-use sardonyx::{Database, Durability, Options, Procedure, Registered, Shape};
+use sardonyx::{Database, Durability, Error, Options, Procedure, Registered, Shape};
 use sardonyx_lab::debit_credit::load::load;
 use sardonyx_lab::debit_credit::requests::{Generator, OTHER_BRANCH_PERCENT, Scale};
 use sardonyx_lab::debit_credit::schema::Schema;
@@ -149,7 +149,7 @@ impl Victim {
         let opened = self.setting.open(&self.path)?;
         let database = &opened.database;
         let schema = Schema::of(database)?;
-        if database.read(|view| view.count(schema.branches)) == 0 {
+        if database.read(|view| view.count(schema.branches))? == 0 {
             load(database, &schema, &scale(), |_| {})?;
         }
         if self.recover_only {
@@ -225,14 +225,16 @@ impl Victim {
                     0 => Durability::Durable,
                     _ => Durability::Deferred,
                 };
-                database.run_with(durability, |tx| -> anyhow::Result<()> {
+                database.run_with(durability, |tx| {
                     let request = &numbered.request;
                     let rows = (
                         tx.find(schema.accounts, &request.account),
                         tx.find(schema.tellers, &u64::from(request.teller)),
                         tx.find(schema.branches, &u64::from(request.branch)),
                     );
-                    Ok(transaction.execute(&numbered, rows, tx)?)
+                    transaction
+                        .execute(&numbered, rows, tx)
+                        .map_err(Error::other)
                 })?;
                 run += 1;
             }

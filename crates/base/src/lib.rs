@@ -5,6 +5,7 @@
 //! - [`process`]: whether this is still the process that opened a handle, or a forked child of it;
 //! - [`inherited`]: advisory locks that a forked child leaves to its parent;
 //! - [`signals`]: library threads block signals, which belong to the program;
+//! - [`error`]: the one error that a user meets, by what can be done about it;
 //! - [`user_code`]: closures, destructors and wakers of users, whose panics are caught;
 //! - [`random`]: seeded numbers (I11), and secret ones from the operating system;
 //! - [`hash`]: maps by integers, and hashes by a secret.
@@ -25,6 +26,7 @@
 )]
 
 pub mod bytes;
+pub mod error;
 pub mod hash;
 pub mod inherited;
 pub mod process;

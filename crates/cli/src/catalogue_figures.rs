@@ -1,11 +1,11 @@
 //! What the catalogue of a database lists, as it is printed by every verb that recovers.
 
-use sardonyx::storage::catalogue::unfinished;
-use sardonyx::storage::catalogue::{Catalogue, CatalogueError, Definition, Kind};
-use sardonyx::storage::page::PAGE_SIZE;
-use sardonyx::storage::store::PageStore;
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
+use sardonyx_storage::catalogue::unfinished;
+use sardonyx_storage::catalogue::{Catalogue, CatalogueError, Definition, Kind};
+use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::store::PageStore;
 use serde::Serialize;
 
 /// Tables, journals and areas, and whether multi-level transactions have not ended.

@@ -1,13 +1,6 @@
 //! What the exit codes mean, and which error ends in which.
 
-use sardonyx::storage::catalogue::CatalogueError;
-use sardonyx::storage::disk::DiskError;
-use sardonyx::storage::engine::OpenError;
-use sardonyx::storage::journal::JournalError;
-use sardonyx::storage::log::LogError;
-use sardonyx::storage::manifest::ManifestError;
-use sardonyx::storage::recovery::RecoveryError;
-use sardonyx::{Error, SerialError, TableError};
+use sardonyx::Error;
 use sardonyx_lab::ExperimentError;
 use sardonyx_lab::complex_objects::workload::ComplexObjectError;
 use sardonyx_lab::debit_credit::requests::DebitCreditError;
@@ -19,6 +12,14 @@ use sardonyx_simulation::load::LoadError;
 use sardonyx_simulation::parameters::read::ParameterError;
 use sardonyx_simulation::search::SearchError;
 use sardonyx_simulation::sweep::SweepError;
+use sardonyx_storage::catalogue::CatalogueError;
+use sardonyx_storage::disk::DiskError;
+use sardonyx_storage::engine::OpenError;
+use sardonyx_storage::journal::JournalError;
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::manifest::ManifestError;
+use sardonyx_storage::recovery::RecoveryError;
+use sardonyx_table::TableError;
 use sardonyx_workload::trace::{Fault, TraceError};
 use std::io;
 use std::path::PathBuf;
@@ -172,13 +173,16 @@ fn of_experiment(error: &ExperimentError) -> Exit {
 }
 
 fn of_database(error: &Error) -> Exit {
-    match error {
-        Error::Open(error) => of_open(error),
-        Error::Journal(error) => of_journal(error),
-        Error::Transaction(SerialError::Log(error)) => of_log(error),
-        Error::Table(error) => of_table(error),
-        _ => Exit::Failed,
-    }
+    let of_its_cause = error
+        .downcast_ref()
+        .map(of_open)
+        .or_else(|| error.downcast_ref().map(of_manifest))
+        .or_else(|| error.downcast_ref().map(of_recovery))
+        .or_else(|| error.downcast_ref().map(of_journal))
+        .or_else(|| error.downcast_ref().map(of_log))
+        .or_else(|| error.downcast_ref().map(of_table))
+        .or_else(|| error.downcast_ref().map(of_catalogue));
+    of_its_cause.unwrap_or(Exit::Failed)
 }
 
 fn of_open(error: &OpenError) -> Exit {

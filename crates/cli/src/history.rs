@@ -7,15 +7,15 @@
 use crate::exit::{Exit, UsageError};
 use crate::output::Output;
 use crate::target::{Target, dry_run};
-use sardonyx::storage::journal::JournalReader;
-use sardonyx::storage::manifest::Manifest;
-use sardonyx::storage::recovery::recover;
 use sardonyx::zerocopy::FromBytes;
 use sardonyx::{JournalRow, TableSpace};
 use sardonyx_lab::debit_credit::run::client_and_number;
 use sardonyx_lab::debit_credit::schema::{Account, HistoryRow};
 use sardonyx_results::table::Table;
 use sardonyx_results::units;
+use sardonyx_storage::journal::JournalReader;
+use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::recovery::recover;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::io::Write;

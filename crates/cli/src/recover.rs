@@ -4,10 +4,10 @@ use crate::catalogue_figures::CatalogueFigures;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::target::{Target, dry_run};
-use sardonyx::storage::manifest::Manifest;
-use sardonyx::storage::recovery::recover;
 use sardonyx_results::recovery::RecoveryFigures;
 use sardonyx_results::table::Sheet;
+use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::recovery::recover;
 use serde::Serialize;
 use std::io::Write;
 
@@ -51,7 +51,7 @@ impl Arguments {
             let database = self.target.database()?;
             let recovery = RecoveryFigures::from(database.recovery());
             let catalogue =
-                database.read(|view| CatalogueFigures::of(view.pages(), view.catalogue()));
+                database.read(|view| CatalogueFigures::of(view.pages(), view.catalogue()))?;
             database.close()?;
             (recovery, Some(catalogue))
         };

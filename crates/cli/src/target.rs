@@ -4,13 +4,13 @@
 //! is made is read from its manifest, so any database opens whatever sizes it was made with.
 
 use crate::exit::UsageError;
-use sardonyx::storage::checkpoint::BACKUP_DIRECTORY;
-use sardonyx::storage::disk::{Disk, DiskLock, RealDisk};
-use sardonyx::storage::engine::{LOCK_FILE, OpenError};
-use sardonyx::storage::log::segment::LOG_DIRECTORY;
-use sardonyx::storage::manifest::{MANIFEST_FILE, Manifest};
-use sardonyx::storage::recovery::RecoveryOptions;
 use sardonyx::{Database, GroupLimits, Options};
+use sardonyx_storage::checkpoint::BACKUP_DIRECTORY;
+use sardonyx_storage::disk::{Disk, DiskLock, RealDisk};
+use sardonyx_storage::engine::{LOCK_FILE, OpenError};
+use sardonyx_storage::log::segment::LOG_DIRECTORY;
+use sardonyx_storage::manifest::{MANIFEST_FILE, Manifest};
+use sardonyx_storage::recovery::RecoveryOptions;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -5,12 +5,12 @@ use crate::exit::Exit;
 use crate::output::Output;
 use crate::target::{Target, dry_run};
 use anyhow::Context;
-use sardonyx::storage::store::PageStore;
-use sardonyx::storage::verify::{self, Severity, Verification, verify_with};
 use sardonyx_mapped::heap::{Heap, Report as HeapReport};
 use sardonyx_results::recovery::RecoveryFigures;
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
+use sardonyx_storage::store::PageStore;
+use sardonyx_storage::verify::{self, Severity, Verification, verify_with};
 use serde::Serialize;
 use std::io::Write;
 

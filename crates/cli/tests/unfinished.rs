@@ -1,12 +1,12 @@
 //! The command on databases of the multi-level way: areas are shown, unfinished transactions are
 //! counted, and nobody opens the database before they are undone.
 
-use sardonyx::mapped::{self, Memory};
-use sardonyx::storage::catalogue::unfinished;
-use sardonyx::storage::catalogue::{Catalogue, UNDO_AREA};
-use sardonyx::storage::page::PAGE_SIZE;
-use sardonyx::storage::store::PageStore;
 use sardonyx::{Database, Error, record};
+use sardonyx_mapped::{self as mapped, Memory};
+use sardonyx_storage::catalogue::unfinished;
+use sardonyx_storage::catalogue::{Catalogue, UNDO_AREA};
+use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::store::PageStore;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;

@@ -23,7 +23,17 @@ use proc_macro::TokenStream;
 #[proc_macro_derive(Resident, attributes(resident))]
 pub fn derive_resident(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
-    resident::expand(&input)
+    resident::expand(&input, "sardonyx_mapped")
+        .unwrap_or_else(|refusal| refusal.to_compile_error())
+        .into()
+}
+
+/// As [`macro@Resident`], for programs that have `sardonyx` with the feature `memory`, not
+/// `sardonyx_mapped`: it names `sardonyx::memory`. There it is exported as `Resident`.
+#[proc_macro_derive(ResidentInMemory, attributes(resident))]
+pub fn derive_resident_in_memory(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    resident::expand(&input, "sardonyx::memory")
         .unwrap_or_else(|refusal| refusal.to_compile_error())
         .into()
 }

@@ -15,15 +15,16 @@ enum Layout {
     Transparent,
 }
 
-/// The implementation for a type, with the assertions that prove it.
+/// The implementation for a type, with the assertions that prove it. `usual` is the path of the module that
+/// has `resident::Resident` in it, if the type does not name another.
 ///
 /// # Errors
 /// Says why the type may not live in a segment, and what to do.
-pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream, Error> {
+pub(crate) fn expand(input: &DeriveInput, usual: &str) -> Result<TokenStream, Error> {
     let fields = struct_fields(input)?;
     let layout = layout(input)?;
     check_generics(input, layout)?;
-    let mapped = path_of_mapped(input)?;
+    let mapped = path_of_mapped(input, usual)?;
     let resident = quote!(#mapped::resident::Resident);
     let name = &input.ident;
     let types: Vec<&Type> = fields.iter().map(|field| &field.ty).collect();
@@ -166,16 +167,14 @@ fn check_generics(input: &DeriveInput, layout: Layout) -> Result<(), Error> {
     }
 }
 
-/// The path of the crate `sardonyx_mapped`, or what `#[resident(crate = …)]` says instead.
-fn path_of_mapped(input: &DeriveInput) -> Result<Path, Error> {
+/// The usual path, or what `#[resident(crate = …)]` says instead.
+fn path_of_mapped(input: &DeriveInput, usual: &str) -> Result<Path, Error> {
     let mut path = Path {
         leading_colon: Some(Default::default()),
-        segments: [syn::PathSegment::from(syn::Ident::new(
-            "sardonyx_mapped",
-            Span::call_site(),
-        ))]
-        .into_iter()
-        .collect(),
+        segments: usual
+            .split("::")
+            .map(|name| syn::PathSegment::from(syn::Ident::new(name, Span::call_site())))
+            .collect(),
     };
     for attribute in &input.attrs {
         if attribute.path().is_ident("resident") {
@@ -198,7 +197,7 @@ mod tests {
 
     fn refusal(source: &str) -> String {
         let input: DeriveInput = syn::parse_str(source).unwrap();
-        match expand(&input) {
+        match expand(&input, "sardonyx_mapped") {
             Ok(tokens) => panic!("not refused: {source}\n{tokens}"),
             Err(refusal) => refusal.to_string(),
         }
@@ -206,7 +205,7 @@ mod tests {
 
     fn accepted(source: &str) -> String {
         let input: DeriveInput = syn::parse_str(source).unwrap();
-        let tokens = expand(&input).unwrap();
+        let tokens = expand(&input, "sardonyx_mapped").unwrap();
         tokens.to_string()
     }
 

@@ -1,5 +1,9 @@
 //! What can go wrong with a segment, said to whoever uses it.
 
+use crate::heap::HeapError;
+use crate::memory::{GrowError, PlaceError};
+use crate::segment::RunError;
+use sardonyx_base::error::{Error, Kind, RoomError};
 use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::log::SharedLogError;
 use std::io;
@@ -177,6 +181,9 @@ pub enum SegmentError {
         /// How long the segment is.
         bytes: u64,
     },
+    /// The handle was closed.
+    #[error("the segment is closed")]
+    Closed,
     /// A view is read-only.
     #[error("this is a snapshot: it cannot be written")]
     ReadOnly,
@@ -199,6 +206,89 @@ impl SegmentError {
         move |errno| SegmentError::System {
             operation,
             source: errno.into(),
+        }
+    }
+}
+
+impl RoomError for SegmentError {
+    fn kind(&self) -> Kind {
+        match self {
+            SegmentError::System { .. } => Error::System,
+            SegmentError::SharedMemoryFull { .. }
+            | SegmentError::AddressSpaceFull { .. }
+            | SegmentError::LogFull { .. } => Error::Full,
+            SegmentError::Incompatible { .. }
+            | SegmentError::MechanismUnavailable { .. }
+            | SegmentError::NoTransaction
+            | SegmentError::WrittenOutside { .. }
+            | SegmentError::Outside { .. }
+            | SegmentError::ReadOnly => Error::Refused,
+            SegmentError::TooMany { .. } | SegmentError::TransactionTooLarge { .. } => Error::Limit,
+            SegmentError::Forked => Error::Forked,
+            SegmentError::InsideTransaction => Error::Nested,
+            SegmentError::SlowReader { .. }
+            | SegmentError::ProcessStopped { .. }
+            | SegmentError::NotDurableYet { .. } => Error::Unavailable,
+            SegmentError::Poisoned { .. } => Error::Poisoned,
+            SegmentError::Conflict { .. } => Error::Conflict,
+            SegmentError::Closed => Error::Closed,
+            SegmentError::Log(error) => error.kind(),
+            SegmentError::Open(error) => error.kind(),
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            SegmentError::Log(error) => error.into(),
+            SegmentError::Open(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
+
+impl RoomError for GrowError {
+    fn kind(&self) -> Kind {
+        match self {
+            GrowError::Full { .. } => Error::Full,
+            GrowError::Refused { source, .. } => match source.downcast_ref::<SegmentError>() {
+                Some(error) => error.kind(),
+                None => Error::System,
+            },
+        }
+    }
+}
+
+impl RoomError for PlaceError {
+    fn kind(&self) -> Kind {
+        Error::Refused
+    }
+}
+
+impl RoomError for HeapError {
+    fn kind(&self) -> Kind {
+        match self {
+            HeapError::Damaged { .. } => Error::Damaged,
+            HeapError::Impossible { .. } => Error::Limit,
+            HeapError::Grow(error) => error.kind(),
+            _ => Error::Refused,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            HeapError::Place(error) => error.into(),
+            HeapError::Grow(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
+
+/// The closure's error is the program's, the segment's says its kind.
+impl<E: Into<Error>> From<RunError<E>> for Error {
+    fn from(error: RunError<E>) -> Self {
+        match error {
+            RunError::Refused(error) => error.into(),
+            RunError::Segment(error) => error.into(),
         }
     }
 }

@@ -53,7 +53,7 @@ pub use memory::{Memory, MemoryAccess};
 pub use options::Options;
 pub use place::{P, Slice};
 pub use resident::Resident;
-pub use segment::{Durability, RunError, Segment, Statistics};
+pub use segment::{RunError, Segment, Statistics};
 pub use session::{Begin, Savepoint, Session};
 pub use shared::stopped::StoppedProcess;
 pub use shared::versions::SlowReader;

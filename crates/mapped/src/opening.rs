@@ -19,6 +19,7 @@ use sardonyx_storage::engine::{join, lock_opening, open_first, record_end};
 use sardonyx_storage::log::{LogLeader, LogState, SharedLogError};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::recovery::RecoveryReport;
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -172,10 +173,13 @@ impl Opening<'_> {
             manifest,
             driver,
             lock,
+            report,
             ..
         } = first;
         let lock = lock.share()?;
-        let durable = Durable::start(disk, &region, &manifest, self.storage, Some(driver), lock);
+        let mut durable =
+            Durable::start(disk, &region, &manifest, self.storage, Some(driver), lock);
+        durable.recovery = Some(report);
         Ok((region, durable))
     }
 
@@ -222,6 +226,8 @@ struct Durable {
     log: Arc<SharedLog>,
     region: Arc<Region>,
     disk: Arc<dyn Disk>,
+    /// If this process recovered the database.
+    recovery: Option<RecoveryReport>,
     _lock: SharedLock,
 }
 
@@ -254,6 +260,7 @@ impl Durable {
             log,
             region: region.clone(),
             disk: disk.clone(),
+            recovery: None,
             _lock: lock,
         }
     }
@@ -295,6 +302,10 @@ impl Drop for Durable {
 }
 
 impl RingLog for Durable {
+    fn recovery(&self) -> Option<&RecoveryReport> {
+        self.recovery.as_ref()
+    }
+
     fn wait(&self, region: &Region, position: u64) -> Result<(), SegmentError> {
         self.log.wait(region, position)
     }

@@ -11,6 +11,7 @@ use crate::shared::robust::Got;
 use crate::shared::stopped::{StoppedCallback, StoppedProcess};
 use crate::shared::versions::{self, SlowReader};
 use crate::version_keeper::VersionKeeper;
+use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_storage::ticket::DurableLog;
 use std::cell::RefCell;
 use std::fmt;
@@ -40,6 +41,11 @@ pub type SlowReaderCallback = Arc<dyn Fn(&SlowReader) + Send + Sync>;
 /// What writes the ring of published transactions to the log, by whichever process. Tickets ask
 /// [`ProcessState`] instead, as the [`DurableLog`] that it is.
 pub(crate) trait RingLog: Send + Sync + fmt::Debug {
+    /// What recovery did, if this process did it.
+    fn recovery(&self) -> Option<&RecoveryReport> {
+        None
+    }
+
     /// Returns when everything up to this position of the ring is on stable storage. If a process that is
     /// stopped keeps it from being so for too long: [`SegmentError::ProcessStopped`].
     fn wait(&self, region: &Region, position: u64) -> Result<(), SegmentError>;
@@ -119,6 +125,11 @@ impl ProcessState {
             awaiting: Arc::default(),
             here: None,
         }
+    }
+
+    /// What recovery did, if this process did it.
+    pub(crate) fn recovery(&self) -> Option<&RecoveryReport> {
+        self.log.as_ref()?.recovery()
     }
 
     pub(crate) fn awaiting(&self) -> &Arc<Awaiting> {

@@ -9,6 +9,8 @@ use crate::shared::versions::SlowReader;
 use crate::ticket::Ticket;
 use crate::transaction::{Snapshot, Transaction};
 use sardonyx_base::sync::futex::Mutex;
+use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_storage::ticket::DurableLog;
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,16 +22,6 @@ const ATTEMPTS_BEFORE_PRIORITY: u32 = 6;
 thread_local! {
     /// Segments on which this thread is running a transaction.
     static RUNNING: RefCell<Vec<*const Inner>> = const { RefCell::new(Vec::new()) };
-}
-
-/// When a commit returns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Durability {
-    /// When the transaction is on stable storage.
-    #[default]
-    Wait,
-    /// When it is visible to all; it will be on stable storage soon, and not before what it read.
-    Later,
 }
 
 /// Why [`Segment::run`] returned without having done anything.
@@ -65,12 +57,18 @@ pub struct Segment {
 
 #[derive(Debug)]
 struct Inner {
-    /// Sessions that are not in use.
-    idle: Mutex<Vec<Session>>,
-    state: Arc<ProcessState>,
+    open: Mutex<Open>,
     mechanism: MechanismKind,
     ready: bool,
     totals: Totals,
+}
+
+/// What a segment has until it is closed.
+#[derive(Debug)]
+struct Open {
+    /// Sessions that are not in use.
+    idle: Vec<Session>,
+    state: Option<Arc<ProcessState>>,
 }
 
 #[derive(Debug, Default)]
@@ -110,8 +108,10 @@ impl Segment {
     ) -> Self {
         Segment {
             inner: Arc::new(Inner {
-                idle: Mutex::default(),
-                state,
+                open: Mutex::new(Open {
+                    idle: Vec::new(),
+                    state: Some(state),
+                }),
                 mechanism,
                 ready,
                 totals: Totals::default(),
@@ -177,9 +177,9 @@ impl Segment {
             match attempt(&mut session, begin, &mut body)? {
                 Some((result, position)) => {
                     totals.commits.fetch_add(1, Ordering::Relaxed);
+                    let state = session.state().clone();
                     self.give_back(session);
-                    let state = self.inner.state.clone();
-                    return Ok((result, Ticket::new(state, position)));
+                    return Ok((result, Ticket::new(Some(state), position)));
                 }
                 None => {
                     totals.conflicts.fetch_add(1, Ordering::Relaxed);
@@ -197,26 +197,76 @@ impl Segment {
 
     /// A session of one's own, for who wants to begin and commit by hand.
     pub fn session(&self) -> Result<Session, SegmentError> {
-        let idle = self.inner.idle.lock().pop();
-        match idle {
-            Some(session) => Ok(session),
-            None => {
-                let state = self.inner.state.clone();
-                Session::new(state, self.inner.mechanism, self.inner.ready)
-            }
+        let mut open = self.inner.open.lock();
+        if let Some(session) = open.idle.pop() {
+            return Ok(session);
         }
+        let state = open.state.clone().ok_or(SegmentError::Closed)?;
+        drop(open);
+        Session::new(state, self.inner.mechanism, self.inner.ready)
     }
 
     /// Gives a session back for the next one who asks.
     pub fn give_back(&self, session: Session) {
-        if !session.is_running() {
-            self.inner.idle.lock().push(session);
+        let mut open = self.inner.open.lock();
+        if !session.is_running() && open.state.is_some() {
+            open.idle.push(session);
+        } else {
+            // It may be the last one who has the segment: closing is not done under the lock.
+            drop(open);
+            drop(session);
+        }
+    }
+
+    fn state(&self) -> Result<Arc<ProcessState>, SegmentError> {
+        self.inner
+            .open
+            .lock()
+            .state
+            .clone()
+            .ok_or(SegmentError::Closed)
+    }
+
+    /// Waits until everything that is committed is on stable storage.
+    ///
+    /// # Errors
+    /// As [`Ticket::wait`]; [`SegmentError::Closed`].
+    pub fn flush(&self) -> Result<(), SegmentError> {
+        let state = self.state()?;
+        let tail = state.region.control().tail.load(Ordering::SeqCst);
+        state.wait_durable(tail)
+    }
+
+    /// Makes what is committed durable and lets go of the segment, for all handles: every later call is
+    /// refused ([`SegmentError::Closed`]), but for another close, which does nothing. What runs on it goes
+    /// on; this process has left the segment when the last transaction, snapshot and ticket is gone.
+    ///
+    /// # Errors
+    /// As [`Ticket::wait`]: the segment is closed nevertheless. [`SegmentError::Forked`] in a child of the
+    /// process that opened it.
+    pub fn close(&self) -> Result<(), SegmentError> {
+        let Ok(state) = self.state() else {
+            return Ok(());
+        };
+        if state.region.was_forked() {
+            return Err(SegmentError::Forked);
+        }
+        let flushed = self.flush();
+        let mut open = self.inner.open.lock();
+        let idle = std::mem::take(&mut open.idle);
+        let closed = open.state.take();
+        drop(open);
+        drop((idle, closed, state));
+        match flushed {
+            // Another thread closed it meanwhile.
+            Err(SegmentError::Closed) => Ok(()),
+            flushed => flushed,
         }
     }
 
     /// A ticket for what a session's commit returned.
     pub fn ticket(&self, position: Option<u64>) -> Ticket {
-        Ticket::new(self.inner.state.clone(), position)
+        Ticket::new(self.state().ok(), position)
     }
 
     /// Which mechanism finds out what transactions touch.
@@ -224,25 +274,31 @@ impl Segment {
         self.inner.mechanism
     }
 
-    /// Bytes of the segment.
+    /// Bytes of the segment; 0 if it is closed.
     pub fn length(&self) -> u64 {
-        self.inner.state.region.pages() * sardonyx_storage::page::PAGE_SIZE as u64
+        let pages = self.state().map_or(0, |state| state.region.pages());
+        pages * sardonyx_storage::page::PAGE_SIZE as u64
     }
 
     /// Takes a checkpoint that has everything committed now, so that less is to be redone when the
     /// database is opened. Checkpoints are also taken as the log grows.
     pub fn checkpoint(&self) -> Result<(), SegmentError> {
-        self.inner.state.checkpoint()
+        self.state()?.checkpoint()
     }
 
     /// Whether it outlives its processes.
     pub fn is_durable(&self) -> bool {
-        self.inner.state.has_log()
+        self.state().is_ok_and(|state| state.has_log())
+    }
+
+    /// What recovery did, if this process was the first to open the database.
+    pub fn recovery(&self) -> Option<RecoveryReport> {
+        self.state().ok()?.recovery().cloned()
     }
 
     /// The reader that keeps most old versions, if one does.
     pub fn slowest_reader(&self) -> Option<SlowReader> {
-        self.inner.state.slowest_reader()
+        self.state().ok()?.slowest_reader()
     }
 
     /// What this handle's transactions did.
@@ -252,7 +308,7 @@ impl Segment {
             commits: totals.commits.load(Ordering::Relaxed),
             conflicts: totals.conflicts.load(Ordering::Relaxed),
             priorities: totals.priorities.load(Ordering::Relaxed),
-            stopped_processes: self.inner.state.stopped_processes(),
+            stopped_processes: self.state().map_or(0, |state| state.stopped_processes()),
         }
     }
 }

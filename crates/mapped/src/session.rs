@@ -149,6 +149,11 @@ impl Session {
         self.mechanism.name()
     }
 
+    /// What it is a session on.
+    pub(crate) fn state(&self) -> &Arc<ProcessState> {
+        &self.shared
+    }
+
     /// Whether a transaction is running.
     pub fn is_running(&self) -> bool {
         self.running.is_some()

@@ -14,11 +14,24 @@ use std::task::{Context, Poll};
 /// It can be awaited: it is a future, of any runtime.
 #[derive(Clone, Debug)]
 #[must_use = "a transaction is durable only once its ticket was waited for"]
-pub struct Ticket(Claim<ProcessState>);
+pub struct Ticket {
+    /// None, if the segment was closed before it was made, or nothing was changed.
+    claim: Option<Claim<ProcessState>>,
+    /// Whether it was asked of a segment that was closed.
+    closed: bool,
+}
 
 impl Ticket {
-    pub(crate) fn new(state: Arc<ProcessState>, position: Option<u64>) -> Self {
-        Ticket(Claim::new(state, position))
+    pub(crate) fn new(state: Option<Arc<ProcessState>>, position: Option<u64>) -> Self {
+        Ticket {
+            closed: state.is_none() && position.is_some(),
+            claim: state.map(|state| Claim::new(state, position)),
+        }
+    }
+
+    /// Whether the transaction is durable, or never will be known to be; does not wait.
+    pub fn is_done(&self) -> bool {
+        self.claim.as_ref().is_none_or(Claim::is_settled)
     }
 
     /// Returns when the transaction is on stable storage. At once, if it changed nothing, or if the
@@ -27,9 +40,13 @@ impl Ticket {
     /// # Errors
     /// [`SegmentError::Poisoned`] if the log failed: whether the transaction is there after a restart
     /// is not known. [`SegmentError::NotDurableYet`] if a process that is stopped writes the log for all:
-    /// wait again.
+    /// wait again. [`SegmentError::Closed`] if the segment was closed before the ticket was asked for.
     pub fn wait(&self) -> Result<(), SegmentError> {
-        self.0.wait()
+        match &self.claim {
+            Some(claim) => claim.wait(),
+            None if self.closed => Err(SegmentError::Closed),
+            None => Ok(()),
+        }
     }
 }
 
@@ -37,6 +54,10 @@ impl Future for Ticket {
     type Output = Result<(), SegmentError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.0.poll(context.waker())
+        match &self.claim {
+            Some(claim) => claim.poll(context.waker()),
+            None if self.closed => Poll::Ready(Err(SegmentError::Closed)),
+            None => Poll::Ready(Ok(())),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The database: what a program that runs multi-level transactions holds.
 
 use crate::error::{CommitError, DatabaseError};
+use crate::home::Home;
 use crate::options::Options;
 use crate::pages::Area;
 use crate::records::Table;
@@ -10,11 +11,15 @@ use crate::statistics::{Counters, Statistics};
 use crate::strategy::{Protocol, Strategy};
 use crate::transaction::Transaction;
 use crate::unit_log::reserve::Growth;
+use sardonyx_base::sync::Mutex;
+use sardonyx_base::sync::atomic::Ordering;
 use sardonyx_lock::Waiting;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
+use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_storage::supervisor::Supervisor;
 use sardonyx_table::{Record, definition_of_table};
 use std::sync::Arc;
 
@@ -57,10 +62,13 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Database {
     shared: Arc<Shared>,
-    /// Until it is closed.
-    engine: Option<Engine>,
+    engine: EngineView,
+    /// Until it is closed. Held while it is being closed, and while a checkpoint is waited for, whose
+    /// threads have to be there.
+    open: Mutex<Option<Engine>>,
+    supervisor: Arc<Supervisor>,
     strategy: Strategy,
-    protocol: Box<dyn Protocol>,
+    protocol: Arc<dyn Protocol>,
     recovery: RecoveryReport,
     undone: Undone,
 }
@@ -114,9 +122,11 @@ impl Database {
         };
         Ok(Database {
             shared,
-            engine: Some(engine),
+            engine: EngineView::of(&engine),
+            supervisor: engine.supervisor().clone(),
+            open: Mutex::new(Some(engine)),
             strategy: options.strategy,
-            protocol: options.strategy.protocol(),
+            protocol: options.strategy.protocol().into(),
             recovery,
             undone,
         })
@@ -169,13 +179,26 @@ impl Database {
 
     /// Begins a transaction.
     pub fn begin(&self) -> Transaction<'_> {
-        Transaction::new(&self.shared, &*self.protocol, None)
+        self.begin_as(None)
     }
 
     /// Begins a transaction in place of one that was aborted to end a deadlock, as old as that was:
     /// so it becomes the oldest some day and is not chosen again.
     pub fn begin_again(&self, age: u64) -> Transaction<'_> {
-        Transaction::new(&self.shared, &*self.protocol, Some(age))
+        self.begin_as(Some(age))
+    }
+
+    fn begin_as(&self, age: Option<u64>) -> Transaction<'_> {
+        Transaction::new((&*self.shared).into(), (&*self.protocol).into(), age)
+    }
+
+    /// Begins a transaction that does not borrow the database: it can be kept beside it, sent to another
+    /// thread, and held by a task. When the database is closed it can only be aborted or dropped, and is
+    /// undone when the database is opened again. With an age it takes the place of one that was aborted
+    /// to end a deadlock, as [`Database::begin_again`].
+    pub fn begin_owned(&self, age: Option<u64>) -> Transaction<'static> {
+        let database = Home::Shared(self.shared.clone());
+        Transaction::new(database, Home::Shared(self.protocol.clone()), age)
     }
 
     /// Runs a transaction and returns when it is on stable storage. It is aborted, and run again, as
@@ -190,7 +213,7 @@ impl Database {
         self.shared.check_process().map_err(CommitError::from)?;
         let mut age = None;
         loop {
-            let transaction = Transaction::new(&self.shared, &*self.protocol, age);
+            let transaction = self.begin_as(age);
             age = Some(transaction.age());
             let outcome = body(&transaction);
             if transaction.is_doomed() {
@@ -214,8 +237,12 @@ impl Database {
     ///
     /// # Errors
     /// If the log or the checkpointer failed.
-    pub fn take_checkpoint(&self) -> Result<(), DatabaseError> {
+    pub fn checkpoint(&self) -> Result<(), DatabaseError> {
         self.flush()?;
+        let open = self.open.lock();
+        if open.is_none() {
+            return Err(LogError::Closed.into());
+        }
         let shared = &self.shared;
         let taken = shared.pen.checkpoint().take(shared.pen.log().durable());
         taken.map_err(|error| DatabaseError::Checkpoint {
@@ -228,6 +255,7 @@ impl Database {
     /// # Errors
     /// If the log failed.
     pub fn flush(&self) -> Result<(), DatabaseError> {
+        self.shared.check()?;
         Ok(self.shared.pen.flush()?)
     }
 
@@ -267,33 +295,33 @@ impl Database {
     }
 
     /// The storage below.
-    pub fn engine(&self) -> &Engine {
-        let engine = self.engine.as_ref();
-        engine.expect("taken only when the database is closed or dropped")
+    pub fn engine(&self) -> &EngineView {
+        &self.engine
     }
 
-    /// Makes everything durable, marks the log's end as clean, and stops the engine's threads.
+    /// Makes everything durable, marks the log's end as clean, and stops the engine's threads. Every later
+    /// call is refused with [`LogError::Closed`], but for another close, which does nothing. Transactions
+    /// that run are undone when the database is opened again.
     ///
     /// # Errors
     /// If the log failed. [`DatabaseError::Closing`] on one of the engine's own threads: a thread of its own
-    /// closes it then. [`DatabaseError::Forked`] in a child, where nothing is done.
-    pub fn close(mut self) -> Result<(), DatabaseError> {
-        self.end()
-    }
-
-    fn end(&mut self) -> Result<(), DatabaseError> {
-        let Some(engine) = self.engine.take() else {
+    /// closes it then (if another one is closing it, that goes on). [`DatabaseError::Forked`] in a child,
+    /// where nothing is done.
+    pub fn close(&self) -> Result<(), DatabaseError> {
+        self.shared.check_process()?;
+        let own = self.supervisor.is_own_thread();
+        let mut open = match own {
+            // Whoever has it may wait for this thread.
+            true => self.open.try_lock().ok_or(DatabaseError::Closing)?,
+            false => self.open.lock(),
+        };
+        let Some(engine) = open.take() else {
             return Ok(());
         };
-        if let Err(forked) = self.shared.check_process() {
-            // All that there is of it here is memory, with locks that may be taken for ever.
-            std::mem::forget(self.shared.clone());
-            drop(engine);
-            return Err(forked);
-        }
-        let supervisor = engine.supervisor().clone();
-        let (closing, own) = ((self.shared.clone(), engine), supervisor.is_own_thread());
-        let closed = supervisor.end(closing, own, |(shared, engine)| close(&shared, engine));
+        let closing = (self.shared.clone(), engine);
+        let closed = self
+            .supervisor
+            .end(closing, own, |(shared, engine)| close(&shared, engine));
         closed.unwrap_or(Err(DatabaseError::Closing))
     }
 
@@ -308,7 +336,12 @@ impl Database {
 fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
     let outcome = mark_end(shared);
     match &outcome {
-        Ok(()) => engine.record_end(),
+        Ok(()) => {
+            engine.record_end();
+            // Transactions that are still there are told.
+            shared.closed.store(true, Ordering::Relaxed);
+            shared.pen.log().poison(LogError::Closed);
+        }
         Err(error) => tracing::warn!(%error, "closing the database failed"),
     }
     engine.stop();
@@ -316,14 +349,25 @@ fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
 }
 
 fn mark_end(shared: &Shared) -> Result<(), DatabaseError> {
-    shared.unit_log()?.write_all_spheres()?;
+    let mut units = shared.unit_log()?;
+    let written = units.write_all_spheres();
+    // Nothing is appended from now on, so the mark is the log's end.
+    units.closed = true;
+    drop(units);
+    written?;
     Ok(shared.pen.mark_end()?)
 }
 
 impl Drop for Database {
     /// Closes cleanly if nobody did; errors are lost, so call [`Database::close`] to see them.
     fn drop(&mut self) {
+        if self.shared.check_process().is_err() {
+            // All that there is of it here is memory, with locks that may be taken for ever.
+            std::mem::forget(self.shared.clone());
+            drop(self.open.try_lock().and_then(|mut open| open.take()));
+            return;
+        }
         // It was told where it was found.
-        let _ = self.end();
+        let _ = self.close();
     }
 }

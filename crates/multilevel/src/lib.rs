@@ -40,7 +40,9 @@ mod frames;
 pub mod fuzzing;
 #[cfg(feature = "harness")]
 pub mod harness;
+mod home;
 pub mod index;
+mod kinds;
 mod nesting;
 pub mod operation;
 mod options;

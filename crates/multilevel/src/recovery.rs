@@ -70,6 +70,7 @@ pub(crate) fn open_undo_area(
     engine.commit().room().keep_for_ends();
     let pen = engine.pen(Units {
         frames: Arc::new(Frames::new(store)),
+        closed: false,
         counters,
         catalogue,
         tables,

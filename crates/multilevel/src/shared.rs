@@ -10,7 +10,7 @@ use crate::strategy::Release;
 use crate::unit_log::reserve::Growth;
 use crate::unit_log::{UnitLog, Units};
 use sardonyx_base::sync::Mutex;
-use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
+use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sardonyx_lock::Locks;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::pen::{LetGo, Pen};
@@ -26,6 +26,8 @@ pub(crate) struct Shared {
     pub operations: Numbered,
     pub counters: Arc<Counters>,
     pub release: Release,
+    /// The log was closed in order.
+    pub closed: AtomicBool,
     transactions: AtomicU64,
 }
 
@@ -49,6 +51,7 @@ impl Shared {
             pen,
             operations,
             release,
+            closed: AtomicBool::new(false),
             transactions: AtomicU64::new(1),
         })
     }
@@ -76,7 +79,13 @@ impl Shared {
     /// Whether the log is sound (I7).
     #[inline]
     pub fn check(&self) -> Result<(), LogError> {
-        self.pen.log().check()
+        match self.pen.log().check() {
+            // By the close: nothing failed.
+            Err(LogError::Poisoned { .. }) if self.closed.load(Ordering::Relaxed) => {
+                Err(LogError::Closed)
+            }
+            checked => checked,
+        }
     }
 
     pub fn next_transaction(&self) -> u64 {

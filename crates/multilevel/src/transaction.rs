@@ -11,6 +11,7 @@ mod compensation;
 
 use crate::changes::Mark;
 use crate::error::{CallError, CommitError, DatabaseError};
+use crate::home::Home;
 use crate::nesting::is_executing;
 use crate::operation::Operation;
 use crate::shared::Shared;
@@ -76,8 +77,8 @@ pub(crate) struct Progress {
 
 /// A running transaction. Dropping it aborts it.
 pub struct Transaction<'d> {
-    pub(crate) database: &'d Shared,
-    protocol: &'d dyn Protocol,
+    pub(crate) database: Home<'d, Shared>,
+    protocol: Home<'d, dyn Protocol>,
     /// From 1.
     number: u64,
     owner: Owner,
@@ -91,7 +92,11 @@ pub struct Transaction<'d> {
 }
 
 impl<'d> Transaction<'d> {
-    pub(crate) fn new(database: &'d Shared, protocol: &'d dyn Protocol, age: Option<u64>) -> Self {
+    pub(crate) fn new(
+        database: Home<'d, Shared>,
+        protocol: Home<'d, dyn Protocol>,
+        age: Option<u64>,
+    ) -> Self {
         let number = database.next_transaction();
         Transaction {
             database,
@@ -109,7 +114,7 @@ impl<'d> Transaction<'d> {
 
     /// A transaction that had not ended when the database was last open.
     pub(crate) fn loser(database: &'d Shared, entries: Vec<(u64, u32, Vec<u8>)>) -> Self {
-        let transaction = Transaction::new(database, &Ordered, None);
+        let transaction = Transaction::new(database.into(), Home::Borrowed(&Ordered), None);
         let completed = entries
             .into_iter()
             .map(|(sequence, operation, bytes)| Completed {
@@ -217,8 +222,8 @@ impl<'d> Transaction<'d> {
         asker: Asker,
         workspace: Workspace,
     ) -> Subtransaction<'_> {
-        let (protocol, locked) = (self.protocol, &self.locked);
-        let (database, number) = (self.database, self.number);
+        let (protocol, locked) = (&*self.protocol, &self.locked);
+        let (database, number) = (&*self.database, self.number);
         Subtransaction::new(
             database, protocol, purpose, number, asker, locked, workspace,
         )
@@ -230,7 +235,7 @@ impl<'d> Transaction<'d> {
     }
 
     /// The log, in its turn.
-    pub(crate) fn unit_log(&self) -> Result<UnitLog<'d>, DatabaseError> {
+    pub(crate) fn unit_log(&self) -> Result<UnitLog<'_>, DatabaseError> {
         Ok(self.database.unit_log()?)
     }
 
@@ -247,12 +252,12 @@ impl<'d> Transaction<'d> {
             self.abort_now()?;
             return Err(CommitError::Deadlock);
         }
-        let database = self.database;
+        let database = &*self.database;
         if let Err(error) = database.check() {
             self.abort_now()?;
             return Err(DatabaseError::from(error).into());
         }
-        let mut stage = self.unit_log()?;
+        let mut stage = self.database.unit_log().map_err(DatabaseError::from)?;
         let ended = self.protocol.end_of_transaction(&self, &mut stage, true);
         let (group, wrote) = match ended {
             Ok(ended) => ended,

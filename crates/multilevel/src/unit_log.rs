@@ -44,6 +44,8 @@ const SEQUENCES_RESERVED: u64 = 1 << 40;
 #[derive(Debug)]
 pub(crate) struct Units {
     pub frames: Arc<Frames>,
+    /// Nothing is appended any more.
+    pub closed: bool,
     pub counters: Arc<Counters>,
     pub catalogue: Catalogue,
     /// By number.
@@ -149,6 +151,9 @@ impl<'p> UnitLog<'p> {
 
     #[inline]
     fn admit_as(&mut self, admission: Admission) -> Result<(), DatabaseError> {
+        if self.closed {
+            return Err(LogError::Closed.into());
+        }
         Ok(self.0.appending().admit(admission)?)
     }
 

@@ -105,7 +105,7 @@ fn i1_i9_a_forked_child_is_refused_under_every_strategy() {
                     && is_refused(database.run(|tx| tx.call(&add(area, 9))))
                     && is_forked(database.area("another", 1))
                     && is_forked(database.flush())
-                    && is_forked(database.take_checkpoint())
+                    && is_forked(database.checkpoint())
                     && database.waiting().is_empty()
                     && database.statistics().log.groups == 0;
                 // SAFETY: nothing else uses it in this child, which ends without dropping it again.

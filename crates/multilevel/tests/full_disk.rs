@@ -89,7 +89,7 @@ fn i14_no_end_fails_while_the_disk_is_full_and_everything_goes_on_afterwards() {
             // Over: nothing is refused any more.
             let records: Vec<u64> = (0..RECORDS).collect();
             while disk.steps() < 600 {
-                let _ = database.take_checkpoint();
+                let _ = database.checkpoint();
             }
             let add = Add {
                 area,

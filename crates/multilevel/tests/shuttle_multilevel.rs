@@ -451,7 +451,7 @@ fn small_log(way: Way) {
                 }
             }),
             Box::new(move |database| {
-                database.take_checkpoint().expect("completes");
+                database.checkpoint().expect("completes");
             }),
         ],
     );

@@ -132,7 +132,7 @@ fn sums_are_kept_with_a_small_log_and_checkpoints_and_growing_areas() {
                 .collect();
             scope.spawn(|| {
                 while !ended.load(Ordering::Relaxed) {
-                    database.take_checkpoint().expect("completes");
+                    database.checkpoint().expect("completes");
                 }
             });
             scope.spawn(|| {

@@ -6,31 +6,25 @@
 //!
 //! Run it twice on the same directory: the second run goes on where the first ended.
 
-use sardonyx::{
-    Database, Journal, Procedure, SerialError, Table, TableError, TableSpace, Transaction, record,
-};
+use sardonyx::{Error, Journal, Procedure, Table, TableSpace, Tables, Transaction, record};
 use std::path::PathBuf;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-struct Account {
-    number: u64,
-    cents: i64,
-}
-record!(Account { table: "accounts", key: number: u64 });
-
-/// A line of the statement: appended with each transfer, kept on disk, never in memory.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-struct Entry {
-    from: u64,
-    to: u64,
-    cents: i64,
+record! {
+    #[table("accounts", key = number)]
+    struct Account {
+        number: u64,
+        cents: i64,
+    }
 }
 
-impl sardonyx::JournalRow for Entry {
-    const NAME: &'static str = "entries";
+record! {
+    /// A line of the statement: appended with each transfer, kept on disk, never in memory.
+    #[journal("entries")]
+    struct Entry {
+        from: u64,
+        to: u64,
+        cents: i64,
+    }
 }
 
 /// Why a transfer did not take place. An error of your own undoes the transaction.
@@ -41,9 +35,7 @@ enum Declined {
     #[error("account {account} has {has} cents, {needs} are needed")]
     NotEnough { account: u64, has: i64, needs: i64 },
     #[error(transparent)]
-    Table(#[from] TableError),
-    #[error(transparent)]
-    Engine(#[from] SerialError),
+    Engine(#[from] Error),
 }
 
 /// The transfer, as a procedure that can be called in batches.
@@ -104,7 +96,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::args_os().nth(1).map(PathBuf::from);
     let directory = directory.unwrap_or_else(|| temporary.path().join("bank.sdx"));
 
-    let bank = Database::open(&directory)?;
+    let bank = Tables::open(&directory)?;
     let transfer = Transfer {
         accounts: bank.table()?,
         entries: bank.journal()?,
@@ -117,7 +109,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         to: 2,
         cents: 1_250,
     };
-    bank.run(|transaction| transfer.book(&lunch, transaction))?;
+    bank.try_run(|transaction| transfer.book(&lunch, transaction))?;
 
     // Too much: everything that the transaction did is undone.
     let house = Entry {
@@ -125,7 +117,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         to: 1,
         cents: 30_000_000,
     };
-    match bank.run(|transaction| transfer.book(&house, transaction)) {
+    match bank.try_run(|transaction| transfer.book(&house, transaction)) {
         Err(Declined::NotEnough { .. }) => println!("the house was declined"),
         other => other?,
     }
@@ -143,12 +135,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let booked = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
     println!("{booked} coffees were booked");
 
-    print_accounts(&bank, &transfer);
+    print_accounts(&bank, &transfer)?;
     bank.close()?;
 
     // Everything is there again: the balances from the backup and the log, the entries from the log
     // and the archive.
-    let bank = Database::open(&directory)?;
+    let bank = Tables::open(&directory)?;
     let entries = bank.journal::<Entry>()?;
     let mut statement = Vec::new();
     bank.journal_rows(entries, |entry| {
@@ -166,7 +158,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Opens the accounts unless an earlier run did.
-fn open_accounts(bank: &Database, transfer: &Transfer) -> Result<(), Declined> {
+fn open_accounts(bank: &Tables, transfer: &Transfer) -> Result<(), Error> {
     bank.run(|transaction| {
         for number in 1..=3 {
             if transaction.get(transfer.accounts, &number).is_none() {
@@ -178,11 +170,13 @@ fn open_accounts(bank: &Database, transfer: &Transfer) -> Result<(), Declined> {
     })
 }
 
-fn print_accounts(bank: &Database, transfer: &Transfer) {
-    let mut accounts: Vec<Account> =
-        bank.read(|view| view.scan(transfer.accounts).copied().collect());
+fn print_accounts(bank: &Tables, transfer: &Transfer) -> Result<(), Error> {
+    let mut accounts: Vec<Account> = bank
+        .read(|view| view.scan(transfer.accounts).copied().collect())
+        .expect("reads");
     accounts.sort_by_key(|account| account.number);
     for Account { number, cents } in accounts {
         println!("account {number}: {cents} cents");
     }
+    Ok(())
 }

@@ -5,22 +5,21 @@
 //! cargo run --example inventory
 //! ```
 
-use sardonyx::{Database, Durability, Error, Field, Table, field, record};
+use sardonyx::{Durability, Error, Field, Table, Tables, Ticket, field, record};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// An article. A key may be any plain bytes; here a code of eight letters.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-struct Article {
-    code: [u8; 8],
-    in_stock: u32,
-    reserved: u32,
+record! {
+    /// An article. A key may be any plain bytes; here a code of eight letters.
+    #[table("articles", key = code)]
+    struct Article {
+        code: [u8; 8],
+        in_stock: u32,
+        reserved: u32,
+    }
 }
-record!(Article { table: "articles", key: code: [u8; 8] });
 
 const IN_STOCK: Field<Article, u32> = field!(Article.in_stock: u32);
 const RESERVED: Field<Article, u32> = field!(Article.reserved: u32);
@@ -29,9 +28,9 @@ const BOLTS: [u8; 8] = *b"BOLT-M06";
 const NUTS: [u8; 8] = *b"NUT--M06";
 const SCRAP: [u8; 8] = *b"SCRAP---";
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Error> {
     let directory = tempfile::tempdir()?;
-    let warehouse = Database::open(directory.path().join("warehouse.sdx"))?;
+    let warehouse = Tables::open(directory.path().join("warehouse.sdx"))?;
     let articles = warehouse.table::<Article>()?;
     warehouse.run(|transaction| {
         for code in [BOLTS, NUTS, SCRAP] {
@@ -42,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             };
             transaction.insert(articles, &article)?;
         }
-        Ok::<_, Error>(())
+        Ok(())
     })?;
 
     reserve_from_many_threads(&warehouse, articles)?;
@@ -51,22 +50,20 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // soon after, in order; `flush` waits for that.
     warehouse.run_with(Durability::Deferred, |transaction| {
         transaction.update(articles, &SCRAP, |article| article.in_stock -= 1)?;
-        Ok::<_, Error>(())
+        Ok(())
     })?;
     warehouse.flush()?;
 
     // A ticket is a future: await it in any runtime.
     let ticket = warehouse.submit(move |transaction| transaction.delete(articles, &SCRAP));
-    let deleted = block_on(ticket)??;
+    let deleted = block_on(ticket)?;
     println!("scrap was there and is deleted: {deleted}");
 
     // A panic undoes the transaction, reaches whoever waits, and stops nobody else.
     std::panic::set_hook(Box::new(|_| {}));
-    let ticket = warehouse.submit(move |transaction| {
+    let ticket: Ticket<()> = warehouse.submit(move |transaction| {
         transaction.update(articles, &NUTS, |article| article.in_stock = 0)?;
         panic!("someone dropped the box");
-        #[allow(unreachable_code, reason = "gives the closure its type")]
-        Ok::<_, Error>(())
     });
     match ticket.wait() {
         Err(error) => println!("{error}"),
@@ -81,36 +78,36 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             } = article;
             println!("{code}: {in_stock} in stock, {reserved} reserved");
         }
-    });
+    })?;
     warehouse.close()?;
     Ok(())
 }
 
 /// Four threads reserve a bolt with a nut, 500 times each; whoever waits for the disk at the same
 /// time shares one sync.
-fn reserve_from_many_threads(warehouse: &Database, articles: Table<Article>) -> Result<(), Error> {
+fn reserve_from_many_threads(warehouse: &Tables, articles: Table<Article>) -> Result<(), Error> {
     std::thread::scope(|scope| {
-        let clerk = || {
+        let clerk = || -> Result<(), Error> {
             for _ in 0..500 {
                 warehouse.run(|transaction| {
                     for code in [BOLTS, NUTS] {
                         let row = transaction
                             .find(articles, &code)
-                            .ok_or_else(|| Error::Aborted("an article is missing".into()))?;
+                            .ok_or_else(|| Error::other("an article is missing"))?;
                         let Article {
                             in_stock, reserved, ..
                         } = *transaction.record(row)?;
                         let left = in_stock
                             .checked_sub(1)
-                            .ok_or_else(|| Error::Aborted("out of stock".into()))?;
+                            .ok_or_else(|| Error::other("out of stock"))?;
                         // Setting a field logs that field alone.
                         transaction.set(row, IN_STOCK, left)?;
                         transaction.set(row, RESERVED, reserved + 1)?;
                     }
-                    Ok::<_, Error>(())
+                    Ok(())
                 })?;
             }
-            Ok::<(), Error>(())
+            Ok(())
         };
         let clerks: Vec<_> = (0..4).map(|_| scope.spawn(clerk)).collect();
         clerks

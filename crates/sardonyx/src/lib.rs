@@ -1,116 +1,153 @@
-//! Sardonyx: keep your data in memory, get ACID transactions that are durable at memory speed.
+//! Durable transactions at memory speed: an embedded engine for data that fits into memory. Each
+//! transaction is on disk before it is acknowledged.
 //!
 //! ```
-//! use sardonyx::{Database, Error, record};
-//! # use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+//! use sardonyx::{Tables, record};
 //!
-//! #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
-//! #[repr(C)]
-//! struct Account {
-//!     id: u64,
-//!     balance: i64,
+//! record! {
+//!     #[table("accounts", key = id)]
+//!     struct Account {
+//!         id: u64,
+//!         balance: i64,
+//!     }
 //! }
-//! record!(Account { table: "accounts", key: id: u64 });
 //!
-//! # let directory = tempfile::tempdir().unwrap();
-//! # let path = directory.path().join("bank.sdx");
-//! let bank = Database::open(&path)?;
-//! let accounts = bank.table::<Account>()?;
-//! bank.run(|tx| {
-//!     tx.insert(accounts, &Account { id: 1, balance: 100 })?;
-//!     tx.insert(accounts, &Account { id: 2, balance: 0 })?;
-//!     Ok::<_, Error>(())
-//! })?;
-//! bank.run(|tx| {
-//!     tx.update(accounts, &1, |account| account.balance -= 30)?;
-//!     tx.update(accounts, &2, |account| account.balance += 30)?;
-//!     Ok::<_, Error>(())
-//! })?; // on stable storage when this returns
-//! assert_eq!(bank.read(|view| view.get(accounts, &2).map(|a| a.balance)), Some(30));
-//! bank.close()?;
-//! # Ok::<_, Error>(())
+//! fn main() -> Result<(), sardonyx::Error> {
+//! #   let directory = tempfile::tempdir()?;
+//! #   let path = directory.path().join("bank.sdx");
+//!     let bank = Tables::open(&path)?;
+//!     let accounts = bank.table::<Account>()?;
+//!     bank.run(|tx| {
+//!         tx.insert(accounts, &Account { id: 1, balance: 100 })?;
+//!         tx.insert(accounts, &Account { id: 2, balance: 0 })?;
+//!         Ok(())
+//!     })?;
+//!     bank.run(|tx| {
+//!         tx.update(accounts, &1, |account| account.balance -= 30)?;
+//!         tx.update(accounts, &2, |account| account.balance += 30)
+//!     })?; // on stable storage when this returns
+//!     assert_eq!(bank.read(|view| view.get(accounts, &2).map(|a| a.balance))?, Some(30));
+//!     bank.close()
+//! }
 //! ```
 //!
-//! - **Durable** means on stable storage: a call returns after its commit group, and all earlier
-//!   ones, were synced ([`Durability`] chooses per call).
-//! - **Serial**: transactions run one at a time, in memory, in nanoseconds; what takes long, the
-//!   disk, is shared by all that commit together.
-//! - An error or a panic inside a transaction undoes it.
+//! # One database, several ways in
 //!
-//! Another way to run transactions is [`mapped`]: ordinary loads and stores in memory that several
-//! processes share. And for long transactions on hot objects there is [`multilevel`]: operations
-//! with inverses, which run side by side where they commute.
+//! A database is a directory. It is opened in the way that fits its data, one way at a time:
+//!
+//! | | you write | feature |
+//! | --- | --- | --- |
+//! | [`Tables`] | closures, or batched procedures, on typed records; one at a time, the highest rate | |
+//! | `Memory` | ordinary loads and stores; several processes share it, without a server | `memory` |
+//! | `Operations` | operations with inverses and lock modes; long transactions and hot counters that do not wait | `operations` |
+//!
+//! The handles have the same verbs: `open`, `run` (a closure is a transaction, which an error or a panic
+//! undoes), `run_with` (a choice of [`Durability`]), `try_run` (an error type of your own), `submit` or
+//! `begin`, `flush`, `checkpoint`, `statistics`, `recovery`, `close`. [`Options`] opens all of them.
+//!
+//! # Errors
+//!
+//! There is one [`Error`]: its variants say what can be done ([`Error::Conflict`]: run it again), its text
+//! says what happened. What a closure returns undoes its transaction, and is returned by `run`:
+//!
+//! ```
+//! # use sardonyx::{Error, Tables, record};
+//! # record! { #[table("articles", key = code)] struct Article { code: u64, stock: u64 } }
+//! #[derive(Debug)]
+//! struct OutOfStock(u64);
+//! # impl std::fmt::Display for OutOfStock {
+//! #     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+//! #         write!(f, "article {} is out of stock", self.0)
+//! #     }
+//! # }
+//! impl std::error::Error for OutOfStock {}
+//!
+//! # fn main() -> Result<(), Error> {
+//! # let directory = tempfile::tempdir()?;
+//! # let shop = Tables::open(directory.path().join("shop.sdx"))?;
+//! # let articles = shop.table::<Article>()?;
+//! # shop.run(|tx| tx.insert(articles, &Article { code: 7, stock: 0 }).map(|_| ()))?;
+//! let sold = shop.run(|tx| {
+//!     let stock = tx.get(articles, &7).map_or(0, |article| article.stock);
+//!     let left = stock.checked_sub(1).ok_or_else(|| Error::other(OutOfStock(7)))?;
+//!     tx.update(articles, &7, |article| article.stock = left)
+//! });
+//! match sold {
+//!     Err(error) if error.downcast_ref::<OutOfStock>().is_some() => println!("sorry: {error}"),
+//!     other => assert!(other?),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Sharing
+//!
+//! A handle is shared between threads by reference or in an `Arc`, and closed through it: `close` ends the
+//! database for all, and what is called afterwards says [`Error::Closed`]. Inside a transaction use the
+//! transaction: calling the database there would wait for itself, so it says [`Error::Nested`].
+//!
+//! # Features
+//!
+//! `memory` and `operations` add the other ways; `harness` tests operations of your own; `standby` takes the
+//! checkpoints at another host. Without them a program builds the least.
 //!
 //! How it works inside: `docs/architecture.md` in the repository.
 
-mod database;
-mod error;
-mod options;
+#[cfg(not(target_os = "linux"))]
+compile_error!("sardonyx needs Linux");
 
-pub use database::{Database, Statistics};
+mod error;
+#[cfg(feature = "memory")]
+pub mod memory;
+#[cfg(feature = "operations")]
+pub mod operations;
+mod options;
+mod record;
+mod statistics;
+mod tables;
+mod ticket;
+
 pub use error::Error;
+#[cfg(feature = "memory")]
+pub use memory::Memory;
+#[cfg(feature = "operations")]
+pub use operations::Operations;
 pub use options::Options;
-/// Transactions by ordinary loads and stores, for several processes at once.
-///
-/// ```
-/// use sardonyx::mapped::{Heap, MemoryAccess, Options, P, Resident};
-///
-/// #[derive(Clone, Copy, Resident)]
-/// #[resident(crate = sardonyx::mapped)]
-/// #[repr(C)]
-/// struct Account {
-///     id: u64,
-///     balance: i64,
-/// }
-///
-/// # let directory = tempfile::tempdir()?;
-/// # let path = directory.path().join("bank.sdx");
-/// let bank = Options::new().open(&path)?;
-/// let account: P<Account> = bank.run(|tx| {
-///     let heap = Heap::open_or_format(tx)?;
-///     let account = heap.allocate(tx, &Account { id: 1, balance: 100 })?;
-///     heap.set_root(tx, "account", account, "Account")?;
-///     Ok::<_, sardonyx::mapped::heap::HeapError>(account)
-/// })?;
-/// bank.run(|tx| {
-///     tx.get_mut(account)?.balance -= 30;
-///     Ok::<_, sardonyx::mapped::memory::PlaceError>(())
-/// })?; // on stable storage when this returns
-/// assert_eq!(bank.snapshot()?.get(account)?.balance, 70);
-/// # Ok::<_, Box<dyn std::error::Error>>(())
-/// ```
-pub use sardonyx_mapped as mapped;
-/// Transactions of operations that have inverses: what commutes runs side by side.
-///
-/// ```
-/// use sardonyx::multilevel::Options;
-/// use sardonyx::multilevel::counter::{Add, Counter, Get, Set};
-///
-/// # let directory = tempfile::tempdir()?;
-/// # let path = directory.path().join("stock.sdx");
-/// let shop = Options::new().open(&path)?;
-/// let stock = Counter::new(shop.area("stock", 1)?, 0);
-/// shop.run(|tx| tx.call(&Set::within(stock, 10, 0, 1000)))?;
-/// let (one, other) = (shop.begin(), shop.begin());
-/// one.call(&Add::to(stock, -3))?;
-/// other.call(&Add::to(stock, -7))?; // does not wait: the stock suffices whatever becomes of both
-/// one.commit()?; // on stable storage
-/// other.abort()?; // undone by its inverse
-/// assert_eq!(shop.run(|tx| tx.call(&Get(stock)))?, 7);
-/// # Ok::<_, Box<dyn std::error::Error>>(())
-/// ```
-pub use sardonyx_multilevel as multilevel;
-pub use sardonyx_serial::{
-    BatchTicket, Durability, Procedure, ProcedureError, Registered, SerialError, Shape, StageTimes,
-    Ticket,
-};
-pub use sardonyx_storage as storage;
+pub use statistics::Statistics;
+pub use tables::Tables;
+pub use ticket::{BatchTicket, Ticket};
+
+pub use sardonyx_serial::{Durability, Procedure, ProcedureError, Registered, Shape, StageTimes};
 pub use sardonyx_storage::journal::Retention;
 pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 pub use sardonyx_storage::recovery::RecoveryReport;
-pub use sardonyx_table as table;
 pub use sardonyx_table::{
-    Field, Journal, JournalRow, Prefetch, Record, RecordKey, Row, Table, TableError, TableSpace,
-    Transaction, View, field, record,
+    Field, Journal, JournalRow, Prefetch, Record, RecordKey, Row, Table, TableSpace, Transaction,
+    View, field,
 };
+/// What makes plain data of a struct; [`record!`] writes its derives.
 pub use zerocopy;
+
+/// Disks: the real one, and a simulated one that can be crashed, for tests.
+pub mod disk {
+    pub use sardonyx_storage::disk::{Disk, Faults, RealDisk, SimulatedDisk};
+}
+
+/// Checkpoints at a standby on another host: a copy of the database there, and no copy here.
+#[cfg(feature = "standby")]
+pub mod standby {
+    pub use sardonyx_standby::{
+        Lag, ListeningStandby, Patience, Standby, StandbyError, StandbyOptions, StandbyReport,
+        StandbyServer, StandbyStatus, StopStandby,
+    };
+}
+
+/// What [`record!`] calls.
+#[doc(hidden)]
+pub mod declared {
+    pub use sardonyx_table::record;
+}
+
+/// An older name.
+#[doc(hidden)]
+pub type Database = Tables;

@@ -1,6 +1,6 @@
 //! How to open a database. The defaults suit most; every value is checked when opening.
 
-use crate::{Database, Error};
+use crate::{Error, Tables};
 use sardonyx_serial::Shape;
 use sardonyx_storage::checkpoint::{CheckpointPlace, RemoteCheckpointer};
 use sardonyx_storage::disk::{Disk, RealDisk};
@@ -10,11 +10,16 @@ use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::manifest::MANIFEST_FILE;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Threads of one stage, at most: there are never so many processors for it.
 const STAGE_THREADS_MAX: usize = 256;
 
-/// How to open a database.
+/// How to open a database, in whichever way: what is common to all ways first, then what one of them has.
+///
+/// A database is one directory. Open it as tables, as memory or as operations, one way at a time: tables and
+/// operations belong to the process that opened them, memory is shared by all processes that open it as
+/// memory. What is opened in a way that does not go with another is refused ([`Error::Locked`]).
 ///
 /// ```
 /// use sardonyx::{Options, Shape};
@@ -22,7 +27,7 @@ const STAGE_THREADS_MAX: usize = 256;
 /// let bank = Options::new()
 ///     .shape(Shape::Coalesced)
 ///     .log_bytes_max(512 << 20)
-///     .open(directory.path().join("bank.sdx"))?;
+///     .open_tables(directory.path().join("bank.sdx"))?;
 /// # bank.close()?;
 /// # Ok::<_, sardonyx::Error>(())
 /// ```
@@ -32,6 +37,10 @@ pub struct Options {
     pub(crate) shape: Shape,
     pub(crate) hash_seed: Option<u64>,
     create: bool,
+    #[cfg(feature = "memory")]
+    memory: sardonyx_mapped::Options,
+    #[cfg(feature = "operations")]
+    operations: crate::operations::Choices,
 }
 
 impl Default for Options {
@@ -40,6 +49,7 @@ impl Default for Options {
     }
 }
 
+/// What is common to all ways.
 impl Options {
     /// The defaults.
     pub fn new() -> Self {
@@ -48,10 +58,16 @@ impl Options {
             shape: Shape::of_this_machine(),
             hash_seed: None,
             create: true,
+            #[cfg(feature = "memory")]
+            memory: sardonyx_mapped::Options::new(),
+            #[cfg(feature = "operations")]
+            operations: Default::default(),
         }
     }
 
-    /// How the stages are laid out on threads; the default follows the number of processors.
+    /// How the stages are laid out on threads; the default follows the number of processors. Operations
+    /// have no stages for input and output: to them it says whether there are threads for the log and the
+    /// checkpoints. Memory always has them.
     pub fn shape(mut self, shape: Shape) -> Self {
         self.shape = shape;
         self
@@ -98,6 +114,13 @@ impl Options {
     /// A checkpoint begins after so many transactions, too (default: bytes of log alone count).
     pub fn checkpoint_interval_transactions(mut self, transactions: u64) -> Self {
         self.storage.checkpoint_interval_transactions = Some(transactions);
+        self
+    }
+
+    /// For how long a close may finish a checkpoint, or take one if there is much to redo (default 10 s;
+    /// zero for none), so that the next opening is quick.
+    pub fn closing_checkpoint(mut self, time: Duration) -> Self {
+        self.storage.closing_checkpoint = time;
         self
     }
 
@@ -148,6 +171,32 @@ impl Options {
         self
     }
 
+    /// Whether a database is made where there is none (default: yes).
+    pub fn create(mut self, create: bool) -> Self {
+        self.create = create;
+        self
+    }
+
+    /// Whether there is a database to open, or one may be made. Said before the directory is made.
+    fn check_there(&self, path: &Path) -> Result<(), Error> {
+        if !self.create && !path.join(MANIFEST_FILE).exists() {
+            let file = path.join(MANIFEST_FILE).display().to_string();
+            return Err(OpenError::Absent { file }.into());
+        }
+        Ok(())
+    }
+
+    fn check_on(&self, disk: &dyn Disk) -> Result<(), Error> {
+        if !self.create && !engine::exists(disk)? {
+            let file = disk.display_name(MANIFEST_FILE);
+            return Err(OpenError::Absent { file }.into());
+        }
+        Ok(())
+    }
+}
+
+/// Tables.
+impl Options {
     /// The seed of the hash by which the indexes find keys (default: random at every opening, so that
     /// nobody can choose keys that collide). Only for runs that are replayed: the outcome is the same,
     /// the work to find a key may differ.
@@ -156,33 +205,37 @@ impl Options {
         self
     }
 
-    /// Whether a database is made where there is none (default: yes).
-    pub fn create(mut self, create: bool) -> Self {
-        self.create = create;
-        self
-    }
-
-    /// Opens the database in this directory, or makes it.
-    pub fn open(self, path: impl AsRef<Path>) -> Result<Database, Error> {
+    /// Opens the database in this directory as tables, or makes it.
+    ///
+    /// # Errors
+    /// As [`Tables::open`]; [`Error::Refused`] for an option that cannot work; [`Error::NotFound`].
+    pub fn open_tables(self, path: impl AsRef<Path>) -> Result<Tables, Error> {
         let path = path.as_ref();
-        if !self.create && !path.join(MANIFEST_FILE).exists() {
-            // Said before the directory is made.
-            let file = path.join(MANIFEST_FILE).display().to_string();
-            return Err(OpenError::Absent { file }.into());
-        }
-        let disk = RealDisk::open(path)?;
-        self.open_on(Arc::new(disk))
+        self.check_there(path)?;
+        self.open_tables_on(Arc::new(RealDisk::open(path)?))
     }
 
-    /// Opens the database on a disk of your own, such as the simulated one.
-    pub fn open_on(mut self, disk: Arc<dyn Disk>) -> Result<Database, Error> {
-        if !self.create && !engine::exists(&*disk)? {
-            let file = disk.display_name(MANIFEST_FILE);
-            return Err(OpenError::Absent { file }.into());
-        }
+    /// Opens the database on a disk of your own, such as the simulated one, as tables.
+    ///
+    /// # Errors
+    /// As [`Options::open_tables`].
+    pub fn open_tables_on(mut self, disk: Arc<dyn Disk>) -> Result<Tables, Error> {
+        self.check_on(&*disk)?;
         self.check_shape()?;
         self.storage.threaded = self.shape.is_threaded();
-        Database::open_with(disk, self)
+        Tables::open_with(disk, self)
+    }
+
+    /// An older name.
+    #[doc(hidden)]
+    pub fn open(self, path: impl AsRef<Path>) -> Result<Tables, Error> {
+        self.open_tables(path)
+    }
+
+    /// An older name.
+    #[doc(hidden)]
+    pub fn open_on(self, disk: Arc<dyn Disk>) -> Result<Tables, Error> {
+        self.open_tables_on(disk)
     }
 
     /// A thread that the system cannot start would be noticed in the middle of opening.
@@ -208,6 +261,176 @@ impl Options {
                 value: threads as u64,
                 requirement: "at most 256",
             }),
+        }
+    }
+}
+
+/// Memory.
+#[cfg(feature = "memory")]
+mod memory {
+    use super::*;
+    use crate::Memory;
+    use crate::memory::{MechanismKind, SlowReader, StoppedProcess};
+    use std::path::PathBuf;
+
+    impl Options {
+        /// Which mechanism finds out what transactions touch.
+        pub fn mechanism(mut self, mechanism: MechanismKind) -> Self {
+            self.memory = self.memory.mechanism(mechanism);
+            self
+        }
+
+        /// Whether system calls can read from the memory (`write(2)` and `send(2)` from it) without it
+        /// being said before, by [`Transaction::touch`](crate::memory::Transaction::touch). Snapshots and
+        /// transactions that only read always let them; with this, transactions that write do, too, at
+        /// the price of a copy of each page that others changed lately. False by default.
+        pub fn ready_for_system_calls(mut self, ready: bool) -> Self {
+            self.memory = self.memory.ready_for_system_calls(ready);
+            self
+        }
+
+        /// Bytes of redo records kept in memory: for snapshots that are older than what was committed
+        /// last, and for the log. A transaction's records may take a quarter. Rounded up to a power of
+        /// two; at most 1 TiB. It counts when the shared memory is made.
+        pub fn versions_bytes(mut self, bytes: u64) -> Self {
+            self.memory = self.memory.versions_bytes(bytes);
+            self
+        }
+
+        /// The most bytes that the memory can have. Address space only; at most 64 TiB. It counts when the
+        /// shared memory is made. [`Options::memory_bytes_max`] bounds it, too.
+        pub fn address_space_bytes(mut self, bytes: u64) -> Self {
+            self.memory = self.memory.address_space_bytes(bytes);
+            self
+        }
+
+        /// Where the file of the shared memory is: a directory in a memory file system.
+        pub fn shared_memory(mut self, directory: impl Into<PathBuf>) -> Self {
+            self.memory = self.memory.shared_memory(directory);
+            self
+        }
+
+        /// How long a writer waits when a snapshot keeps all versions that there is room for; then it gets
+        /// [`Error::Unavailable`].
+        pub fn slow_reader_wait(mut self, wait: Duration) -> Self {
+            self.memory = self.memory.slow_reader_wait(wait);
+            self
+        }
+
+        /// Who is told when a snapshot keeps many old versions. Called by the writer, in its commit: it
+        /// must be quick and must not use the memory.
+        pub fn on_slow_reader(
+            mut self,
+            told: impl Fn(&SlowReader) + Send + Sync + 'static,
+        ) -> Self {
+            self.memory = self.memory.on_slow_reader(told);
+            self
+        }
+
+        /// How long a thread waits for what a process holds that is stopped (SIGSTOP, a debugger); then it
+        /// gets [`Error::Unavailable`]. 10 s by default. A process that runs is waited for as long as it
+        /// takes.
+        pub fn stopped_process_wait(mut self, wait: Duration) -> Self {
+            self.memory = self.memory.stopped_process_wait(wait);
+            self
+        }
+
+        /// Who is told when a process is stopped that a thread of this one waits for. Called by that
+        /// thread: it must be quick and must not use the memory.
+        pub fn on_stopped_process(
+            mut self,
+            told: impl Fn(&StoppedProcess) + Send + Sync + 'static,
+        ) -> Self {
+            self.memory = self.memory.on_stopped_process(told);
+            self
+        }
+
+        /// Opens the database in this directory as memory, or makes it. Several processes can have it open
+        /// at once; the first one recovers it.
+        ///
+        /// # Errors
+        /// As [`Memory::open`]; [`Error::Refused`] for an option that cannot work; [`Error::NotFound`].
+        pub fn open_memory(self, path: impl AsRef<Path>) -> Result<Memory, Error> {
+            self.check_there(path.as_ref())?;
+            let options = self.memory.storage(self.storage);
+            Ok(Memory::new(options.open(path)?))
+        }
+
+        /// Opens memory that only this process has, without a log: transactions without durability.
+        ///
+        /// # Errors
+        /// What the system refuses.
+        pub fn open_private_memory(self) -> Result<Memory, Error> {
+            Ok(Memory::new(self.memory.open_private()?))
+        }
+
+        /// Opens memory without a log that processes share by name: it is there as long as one of them has
+        /// it open.
+        ///
+        /// # Errors
+        /// What the system refuses; [`Error::Refused`] if another program made it.
+        pub fn open_volatile_memory(self, name: &str) -> Result<Memory, Error> {
+            Ok(Memory::new(self.memory.open_volatile(name)?))
+        }
+    }
+}
+
+/// Operations.
+#[cfg(feature = "operations")]
+mod operations {
+    use super::*;
+    use crate::Operations;
+    use crate::operations::{PageLog, Recorded, Release, Strategy};
+
+    impl Options {
+        /// How transactions lock pages and write the log.
+        pub fn strategy(mut self, strategy: Strategy) -> Self {
+            self.operations.strategy = strategy;
+            self
+        }
+
+        /// What of a changed page goes to the log.
+        pub fn page_log(mut self, page_log: PageLog) -> Self {
+            self.operations.page_log = page_log;
+            self
+        }
+
+        /// When a committing transaction gives back its locks.
+        pub fn release(mut self, release: Release) -> Self {
+            self.operations.release = release;
+            self
+        }
+
+        /// Makes an operation known, so that it can be an inverse. Everything that is an inverse in this
+        /// program, or was in the one that had the database before, has to be; those of the ready types
+        /// are.
+        pub fn register<O: Recorded>(mut self) -> Self {
+            self.operations
+                .registered
+                .push(|options| options.register::<O>());
+            self
+        }
+
+        /// Opens the database in this directory as operations, or makes it. Transactions that had not ended
+        /// are undone before this returns.
+        ///
+        /// # Errors
+        /// As [`Operations::open`]; [`Error::Refused`] for an option that cannot work, or if a transaction
+        /// is to be undone by an operation that is not registered; [`Error::NotFound`].
+        pub fn open_operations(self, path: impl AsRef<Path>) -> Result<Operations, Error> {
+            let path = path.as_ref();
+            self.check_there(path)?;
+            self.open_operations_on(Arc::new(RealDisk::open(path)?))
+        }
+
+        /// Opens the database on a disk of your own, such as the simulated one, as operations.
+        ///
+        /// # Errors
+        /// As [`Options::open_operations`].
+        pub fn open_operations_on(mut self, disk: Arc<dyn Disk>) -> Result<Operations, Error> {
+            self.check_on(&*disk)?;
+            self.storage.threaded = self.shape.is_threaded();
+            Operations::open_with(disk, self.operations.over(self.storage))
         }
     }
 }

@@ -13,10 +13,9 @@ mod fork;
 
 use common::{Item, Note, Opened, PLANNED, VALUE, block_on, hide_planned_panics};
 use fork::{Fork, end};
-use sardonyx::storage::engine::OpenError;
 use sardonyx::{
-    BatchTicket, Durability, Error, GroupLimits, GroupPolicy, Options, Procedure, SerialError,
-    Shape, Table, Ticket, Transaction,
+    BatchTicket, Durability, Error, GroupLimits, GroupPolicy, Options, Procedure, Shape, Table,
+    Ticket, Transaction,
 };
 use sardonyx_base::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -113,7 +112,7 @@ impl Procedure for Put {
 
     fn check(&self, id: &u64) -> Result<(), Error> {
         match id % REMAINDER {
-            3 => Err(Error::Aborted("refused".into())),
+            3 => Err(Error::other("refused")),
             4 => panic!("{PLANNED}"),
             _ => Ok(()),
         }
@@ -131,7 +130,7 @@ impl Procedure for Put {
         };
         tx.append(self.1, &note)?;
         match id % REMAINDER {
-            6 => Err(Error::Aborted("failed".into())),
+            6 => Err(Error::other("failed")),
             7 => panic!("{PLANNED}"),
             _ => Ok(*id),
         }
@@ -273,7 +272,7 @@ impl<'a> Abuse<'a> {
             opened.database.run(|tx| {
                 insert(opened, tx, id)?;
                 assert!(!panics, "{PLANNED}");
-                Err::<(), _>(Error::Aborted("on purpose".into()))
+                Err::<(), _>(Error::other("on purpose"))
             })
         };
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
@@ -306,7 +305,7 @@ impl<'a> Abuse<'a> {
             let id = self.witness.begins();
             let how = self.random.below(8);
             let (items, notes) = (self.opened.items, self.opened.notes);
-            let ticket = self.opened.database.submit(move |tx| {
+            let ticket = self.opened.database.try_submit(move |tx| {
                 tx.insert(items, &Item::new(id, id))?;
                 let note = Note {
                     account: id,
@@ -315,7 +314,7 @@ impl<'a> Abuse<'a> {
                 tx.append(notes, &note)?;
                 match how {
                     0 => panic!("{PLANNED}"),
-                    1 => Err(Error::Aborted("on purpose".into())),
+                    1 => Err(Error::other("on purpose")),
                     _ => Ok(()),
                 }
             });
@@ -375,7 +374,7 @@ impl<'a> Abuse<'a> {
             };
             match outcome {
                 Ok(Ok(())) => self.witness.durable(id),
-                Ok(Err(_)) | Err(SerialError::Panicked { .. }) => self.witness.refused(id),
+                Ok(Err(_)) | Err(Error::Panicked(_)) => self.witness.refused(id),
                 Err(error) => panic!("{error}"),
             }
         }
@@ -398,10 +397,7 @@ impl<'a> Abuse<'a> {
         let database = &opened.database;
         let older: Vec<_> = self.tickets.drain(..).collect();
         let nested = |outcome: Result<(), Error>| {
-            assert!(matches!(
-                outcome,
-                Err(Error::Transaction(SerialError::Nested))
-            ));
+            assert!(matches!(outcome, Err(Error::Nested(_))));
         };
         let outcome = database.run(|tx| {
             insert(opened, tx, id)?;
@@ -413,10 +409,10 @@ impl<'a> Abuse<'a> {
             database.statistics();
             // Whether it runs after all is not said, but waiting for it here is refused.
             let _ = database.call(&self.procedure, self.witness.begins());
-            let waited = database.submit(|_| Ok::<_, Error>(())).wait();
-            assert!(matches!(waited, Err(SerialError::Nested)), "{waited:?}");
+            let waited = database.try_submit(|_| Ok::<_, Error>(())).wait();
+            assert!(matches!(waited, Err(Error::Nested(_))), "{waited:?}");
             for _ in 0..100 {
-                drop(database.submit(|_| Ok::<_, Error>(())));
+                drop(database.try_submit(|_| Ok::<_, Error>(())));
             }
             for (_, ticket) in older {
                 let _ = ticket.wait();
@@ -434,7 +430,7 @@ impl<'a> Abuse<'a> {
         let how = self.random.below(4);
         let bomb = Bomb;
         let submit = || {
-            self.opened.database.submit(move |tx| {
+            self.opened.database.try_submit(move |tx| {
                 let bomb = bomb;
                 tx.insert(items, &Item::new(id, id))?;
                 let note = Note {
@@ -444,7 +440,7 @@ impl<'a> Abuse<'a> {
                 tx.append(notes, &note)?;
                 match how {
                     0 => std::panic::panic_any(bomb),
-                    1 => Err(Error::Aborted("on purpose".into())),
+                    1 => Err(Error::other("on purpose")),
                     _ => Ok(bomb),
                 }
             })
@@ -467,7 +463,7 @@ impl<'a> Abuse<'a> {
     fn wakers(&mut self) {
         let id = self.witness.begins();
         let (items, notes) = (self.opened.items, self.opened.notes);
-        let mut ticket = self.opened.database.submit(move |tx| {
+        let mut ticket = self.opened.database.try_submit(move |tx| {
             tx.insert(items, &Item::new(id, id))?;
             let note = Note {
                 account: id,
@@ -486,7 +482,7 @@ impl<'a> Abuse<'a> {
     }
 
     fn child_is_refused(opened: &Opened) -> bool {
-        let forked = |outcome| matches!(outcome, Err(Error::Transaction(SerialError::Forked)));
+        let forked = |outcome| matches!(outcome, Err(Error::Forked(_)));
         let put = |tx: &mut Transaction<'_>| insert(opened, tx, OF_CHILDREN);
         forked(opened.database.run(put))
             && forked(opened.database.run_with(Durability::Deferred, put))
@@ -500,10 +496,10 @@ impl<'a> Abuse<'a> {
         let child = Fork::Library.child(|| {
             let mut well = Self::child_is_refused(&self.opened);
             for (_, ticket) in self.tickets.drain(..) {
-                well &= matches!(ticket.wait(), Err(SerialError::Forked));
+                well &= matches!(ticket.wait(), Err(Error::Forked(_)));
             }
             for (_, ticket) in self.batches.drain(..) {
-                well &= matches!(block_on(ticket), Err(SerialError::Forked));
+                well &= matches!(block_on(ticket), Err(Error::Forked(_)));
             }
             // SAFETY: nothing else uses it in this child, which ends without dropping it again.
             let own = unsafe { std::ptr::read(&raw const self.opened.database) };
@@ -556,7 +552,10 @@ impl<'a> Abuse<'a> {
         let outcome = opened
             .database
             .run(|tx| ids.iter().try_for_each(|id| insert(opened, tx, *id)));
-        assert!(matches!(outcome, Err(Error::Table(_))), "{outcome:?}");
+        assert!(
+            matches!(outcome, Err(Error::Limit(_) | Error::Full(_))),
+            "{outcome:?}"
+        );
         ids.into_iter().for_each(|id| self.witness.refused(id));
     }
 
@@ -569,8 +568,11 @@ impl<'a> Abuse<'a> {
             left > 0
         });
         rows.unwrap();
-        database.read(|view| view.scan(self.opened.items).take(3).count());
-        let run = std::panic::AssertUnwindSafe(|| database.read(|_| panic!("{PLANNED}")));
+        database
+            .read(|view| view.scan(self.opened.items).take(3).count())
+            .expect("reads");
+        let run =
+            std::panic::AssertUnwindSafe(|| database.read(|_| panic!("{PLANNED}")).expect("reads"));
         assert!(std::panic::catch_unwind(run).is_err());
         let _ = format!("{database:?} {:?}", database.statistics());
         let _ = (
@@ -627,7 +629,7 @@ impl<'a> Abuse<'a> {
         }
         // The one that is open cannot be opened again.
         let again = common::options(self.shape).open(self.directory.join("abused.sdx"));
-        assert!(matches!(again, Err(Error::Open(_))));
+        assert!(matches!(again, Err(Error::Locked(_))));
     }
 
     /// Handles and rows of another database, and rows whose records are gone.
@@ -636,7 +638,10 @@ impl<'a> Abuse<'a> {
         let path = place.path().join("other.sdx");
         let other = Opened::on_real(&path, common::options(Shape::Threadless)).unwrap();
         other.put(1, 1).unwrap();
-        let theirs = other.database.read(|view| view.count(other.items));
+        let theirs = other
+            .database
+            .read(|view| view.count(other.items))
+            .expect("reads");
         assert_eq!(theirs, 1);
         let row = other
             .database
@@ -650,7 +655,7 @@ impl<'a> Abuse<'a> {
             let own = tx.find(opened.items, &id).unwrap();
             tx.delete(opened.items, &id)?;
             assert!(tx.record(own).is_err() && tx.set(own, VALUE, 7).is_err());
-            Err::<(), _>(Error::Aborted("all of it".into()))
+            Err::<(), _>(Error::other("all of it"))
         });
         assert!(outcome.is_err());
         self.witness.refused(id);
@@ -683,7 +688,7 @@ impl<'a> Abuse<'a> {
                 // The last handle goes on a thread of the engine's, in the middle of a transaction. It is
                 // closed when whoever opens it next is let in.
                 let last = opened.clone();
-                drop(opened.database.submit(move |_| {
+                drop(opened.database.try_submit(move |_| {
                     drop(last);
                     Ok::<_, Error>(())
                 }));
@@ -691,8 +696,7 @@ impl<'a> Abuse<'a> {
                 let path = self.directory.join("abused.sdx");
                 let locked = || {
                     let open = common::options(Shape::Threadless).open(&path);
-                    matches!(&open, Err(Error::Open(error))
-                        if matches!(**error, OpenError::Locked { .. }))
+                    matches!(&open, Err(Error::Locked(_)))
                 };
                 while locked() {
                     std::thread::sleep(Duration::from_millis(1));

@@ -4,20 +4,18 @@
 mod common;
 
 use common::{Item, Opened, in_every_shape, in_every_threaded_shape, options};
-use sardonyx::storage::disk::{Access, Create};
-use sardonyx::storage::disk::{Disk, DiskError, DiskFile, DiskLock, Faults, SimulatedDisk};
-use sardonyx::storage::log::LogError;
-use sardonyx::storage::store::StoreError;
-use sardonyx::{Durability, Error, GroupLimits, Procedure, SerialError, Table, TableError};
+use sardonyx::{Durability, Error, GroupLimits, Procedure, Table};
 use sardonyx::{TableSpace, Transaction};
+use sardonyx_storage::disk::{Access, Create};
+use sardonyx_storage::disk::{Disk, DiskError, DiskFile, DiskLock, Faults, SimulatedDisk};
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::store::StoreError;
+use sardonyx_table::TableError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
 fn is_memory_full(error: &Error) -> bool {
-    let Error::Table(table) = error else {
-        return false;
-    };
-    matches!(&**table, TableError::Store(StoreError::Full { asked_bytes, limit_bytes })
+    matches!(error.downcast_ref(), Some(TableError::Store(StoreError::Full { asked_bytes, limit_bytes }))
         if asked_bytes > limit_bytes)
 }
 
@@ -111,7 +109,7 @@ fn i10_a_full_log_that_nothing_can_free_is_a_typed_refusal() {
                 Err(error) => break error,
             }
         };
-        let Error::Transaction(SerialError::Log(LogError::Full { reason })) = &error else {
+        let Some(LogError::Full { reason }) = error.downcast_ref() else {
             panic!("{error:?}")
         };
         assert!(reason.contains("backup"), "{reason}");

@@ -7,9 +7,9 @@ use common::{Item, Model, Opened, SHAPES, in_every_shape, in_every_threaded_shap
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
-use sardonyx::storage::journal::JournalError;
 use sardonyx::{Durability, Error, Retention, Shape};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::journal::JournalError;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -225,7 +225,7 @@ fn append(opened: &Opened, accounts: &[u64], first: u64, abort: bool) {
             transaction.append(opened.notes, &common::Note { account, amount })?;
         }
         match abort {
-            true => Err(Error::Aborted("as planned".into())),
+            true => Err(Error::other("as planned")),
             false => Ok(()),
         }
     });
@@ -255,10 +255,10 @@ fn a_journal_that_is_not_kept_says_so_and_a_reader_may_stop() {
             .database
             .journal_rows(opened.notes, |_| true)
             .unwrap_err();
-        let Error::Journal(journal) = &error else {
+        let Some(journal) = error.downcast_ref::<JournalError>() else {
             panic!("{error}")
         };
-        assert!(matches!(**journal, JournalError::NotKept), "{error}");
+        assert!(matches!(*journal, JournalError::NotKept), "{error}");
         let disk = SimulatedDisk::new(2, Faults::default());
         let opened = Opened::on(&disk, options(shape)).expect("opens");
         for n in 0..10 {

@@ -11,9 +11,9 @@ mod common;
 use common::{Model, Opened, SHAPES, in_every_shape, options};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
-use sardonyx::storage::log::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader};
 use sardonyx::{Error, Options, Shape};
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::log::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader};
 use std::sync::OnceLock;
 
 fn small(shape: Shape) -> Options {
@@ -145,7 +145,10 @@ fn apply(disk: &SimulatedDisk, name: &str, offset: u64, damage: Damage) {
 /// Where a database goes that cannot be opened or read.
 fn place_is_named(error: &Error, name: &str, damage: Damage) {
     let text = error.to_string();
-    let typed = matches!(error, Error::Open(_) | Error::Journal(_));
+    let typed = matches!(
+        error,
+        Error::Damaged(_) | Error::System(_) | Error::NotFound(_) | Error::Refused(_)
+    );
     assert!(typed, "{error:?}");
     assert!(text.contains(name), "{name}, {damage:?}: {text}");
     if let Damage::Flip(_) = damage {

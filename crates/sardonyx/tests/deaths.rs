@@ -5,13 +5,15 @@
 mod common;
 
 use common::{Model, Opened, PLANNED, hide_planned_panics, in_every_shape, options};
-use sardonyx::storage::checkpoint::{Image, RemoteCheckpointer, RemoteError, ShippedLog};
-use sardonyx::storage::disk::{
+use sardonyx::Error;
+use sardonyx_storage::checkpoint::{
+    CheckpointError, Image, RemoteCheckpointer, RemoteError, ShippedLog,
+};
+use sardonyx_storage::disk::{
     Access, Create, Disk, DiskError, DiskFile, DiskLock, Faults, SimulatedDisk,
 };
-use sardonyx::storage::log::LogError;
-use sardonyx::storage::manifest::Manifest;
-use sardonyx::{Error, SerialError};
+use sardonyx_storage::log::LogError;
+use sardonyx_storage::manifest::Manifest;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -102,15 +104,11 @@ impl DiskFile for PanickingFile {
 
 /// What an error may say after a panic somewhere below.
 fn is_told(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Transaction(
-            SerialError::Checkpoint(_)
-                | SerialError::Log(
-                    LogError::Poisoned { .. } | LogError::ThreadDied { .. } | LogError::Full { .. }
-                )
-        )
-    )
+    let of_log = matches!(
+        error.downcast_ref(),
+        Some(LogError::Poisoned { .. } | LogError::ThreadDied { .. } | LogError::Full { .. })
+    );
+    of_log || error.downcast_ref::<CheckpointError>().is_some()
 }
 
 /// Makes a call that may panic: without threads the disk is called here.
@@ -157,7 +155,7 @@ fn i7_a_panic_of_the_disk_in_any_thread_is_told_to_everybody() {
                         None => unknown = unknown.or(Some((n % 20, n))),
                     }
                 }
-                let ticket = opened.database.submit(|_| Ok::<_, Error>(()));
+                let ticket = opened.database.try_submit(|_| Ok::<_, Error>(()));
                 call(|| Ok(ticket.wait().map(|_| ())?));
                 call(|| opened.database.flush());
                 call(|| opened.database.checkpoint());
@@ -203,8 +201,7 @@ fn i7_the_death_of_the_standbys_thread_is_told_to_everybody() {
             std::thread::yield_now();
         }
         let error = database.run(|_| Ok::<_, Error>(())).unwrap_err();
-        let Error::Transaction(SerialError::Log(LogError::ThreadDied { thread, .. })) = &error
-        else {
+        let Some(LogError::ThreadDied { thread, .. }) = error.downcast_ref() else {
             panic!("{error:?}")
         };
         assert_eq!(&**thread, "standby");

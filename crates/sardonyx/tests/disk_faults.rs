@@ -5,9 +5,9 @@
 mod common;
 
 use common::{Model, Opened, in_every_shape, options};
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
-use sardonyx::storage::log::LogError;
-use sardonyx::{Durability, Error, GroupPolicy, SerialError, Shape};
+use sardonyx::{Durability, Error, GroupPolicy, Shape};
+use sardonyx_storage::disk::{DiskError, Faults, SimulatedDisk};
+use sardonyx_storage::log::LogError;
 use std::time::Duration;
 
 /// The models after each transaction that was submitted, the first one empty.
@@ -47,23 +47,21 @@ impl History {
 }
 
 fn is_poison(error: &Error) -> Option<String> {
-    match error {
-        Error::Transaction(SerialError::Log(LogError::Poisoned { cause })) => {
-            Some(cause.to_string())
-        }
+    match error.downcast_ref() {
+        Some(LogError::Poisoned { cause }) => Some(cause.to_string()),
         _ => None,
     }
 }
 
 fn is_preparation(error: &Error) -> bool {
-    let Error::Transaction(SerialError::Log(LogError::Disk(disk))) = error else {
+    let Some(disk) = error.downcast_ref::<DiskError>() else {
         return false;
     };
     ["preallocate", "sync directory"].contains(&disk.operation) && disk.file.contains("log")
 }
 
 fn is_full(error: &Error) -> bool {
-    let Error::Transaction(SerialError::Log(LogError::Full { reason })) = error else {
+    let Some(LogError::Full { reason }) = error.downcast_ref() else {
         return false;
     };
     // It says what is full and what to do.
@@ -135,14 +133,14 @@ fn explore_failed_sync(shape: Shape, policy: GroupPolicy, fail_sync_at: u64) -> 
 
 /// I7: no way to run a transaction, or to be told that one is durable, works any more.
 fn every_way_is_refused(opened: &Opened, cause: &str) {
-    let poison = |error: SerialError| is_poison(&error.into()).expect("poisoned");
+    let poison = |error: Error| is_poison(&error).expect("poisoned");
     let deferred = opened
         .database
         .run_with(Durability::Deferred, |_| Ok::<_, Error>(()));
     assert_eq!(is_poison(&deferred.unwrap_err()).as_deref(), Some(cause));
-    let ticket = opened.database.submit(|_| Ok::<_, Error>(()));
+    let ticket = opened.database.try_submit(|_| Ok::<_, Error>(()));
     assert_eq!(poison(ticket.wait().unwrap_err()), cause);
-    let ticket = opened.database.submit(|_| Ok::<_, Error>(()));
+    let ticket = opened.database.try_submit(|_| Ok::<_, Error>(()));
     assert_eq!(poison(common::block_on(ticket).unwrap_err()), cause);
     let flushed = opened.database.flush().unwrap_err();
     assert_eq!(is_poison(&flushed).as_deref(), Some(cause));
@@ -190,7 +188,7 @@ fn i7_tickets_under_way_when_the_log_is_poisoned_are_told() {
             let items = opened.items;
             let tickets: Vec<_> = (0..40)
                 .map(|n| {
-                    opened.database.submit(move |transaction| {
+                    opened.database.try_submit(move |transaction| {
                         transaction.insert(items, &common::Item::new(n, n))?;
                         Ok::<_, Error>(())
                     })

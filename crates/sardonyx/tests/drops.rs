@@ -5,8 +5,8 @@
 mod common;
 
 use common::{Opened, PLANNED, hide_planned_panics, in_every_shape, options};
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
-use sardonyx::{Error, Procedure, SerialError, Shape, TableSpace, Transaction};
+use sardonyx::{Error, Procedure, Shape, TableSpace, Transaction};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::pin::Pin;
@@ -111,7 +111,7 @@ fn all_is_well(opened: Opened, what: &str) {
         opened
             .put(1, lane)
             .unwrap_or_else(|error| panic!("{what}: {error}"));
-        let ticket = opened.database.submit(move |transaction| {
+        let ticket = opened.database.try_submit(move |transaction| {
             transaction.update(items, &1, |item| item.value += 1)?;
             Ok::<_, Error>(())
         });
@@ -188,7 +188,7 @@ fn whatever_a_closure_holds_gives_and_panics_with_may_panic_when_it_is_dropped()
                 for _ in 0..3 {
                     let captured = (way == Way::DropLocated).then(|| Bomb);
                     ours(|| {
-                        let ticket = opened.database.submit(move |_| {
+                        let ticket = opened.database.try_submit(move |_| {
                             let _held = captured;
                             match way {
                                 Way::Fail => Err(Bomb),
@@ -198,7 +198,7 @@ fn whatever_a_closure_holds_gives_and_panics_with_may_panic_when_it_is_dropped()
                         });
                         if waited {
                             let outcome = ticket.wait();
-                            let panicked = matches!(outcome, Err(SerialError::Panicked { .. }));
+                            let panicked = matches!(outcome, Err(Error::Panicked(_)));
                             let planned = [Way::Panic, Way::DropLocated].contains(&way);
                             assert_eq!(panicked, planned, "{outcome:?}");
                             std::mem::forget(outcome);
@@ -224,7 +224,7 @@ fn what_a_refused_request_holds_may_panic_when_it_is_dropped() {
             });
             let held = Bomb;
             ours(move || {
-                inner.submit(move |_| {
+                inner.try_submit(move |_| {
                     let _held = &held;
                     Ok::<_, Bomb>(())
                 })
@@ -303,7 +303,7 @@ fn a_waker_may_panic_wherever_it_is_called() {
                 submitted.wait();
             }
             for n in 0..6 {
-                let ticket = opened.database.submit(move |transaction| {
+                let ticket = opened.database.try_submit(move |transaction| {
                     transaction.update(items, &1, |item| item.value += n)?;
                     Ok::<_, Error>(())
                 });

@@ -6,9 +6,9 @@
 mod common;
 
 use common::{Model, Note, Opened, PIPELINED, options};
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
 use sardonyx::{Error, GroupLimits, GroupPolicy, Options, Retention, Shape};
 use sardonyx_base::random::Random;
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::time::Duration;
 
 /// What is varied. `n` goes from 0 to 3: 0, 1, the largest but one, the largest.

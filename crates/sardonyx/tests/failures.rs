@@ -4,11 +4,11 @@
 mod common;
 
 use common::{Item, Opened, PLANNED, hide_planned_panics, in_every_shape, options};
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
 use sardonyx::{
-    Error, Prefetch, Procedure, ProcedureError, Registered, SerialError, Shape, Table, TableError,
-    TableSpace, Transaction,
+    Error, Prefetch, Procedure, ProcedureError, Registered, Shape, Table, TableSpace, Transaction,
 };
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_table::TableError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Where a request goes wrong.
@@ -194,7 +194,7 @@ fn i8_nobody_sees_what_an_aborted_closure_did() {
         let (disk, opened, _) = opened(shape);
         let before = opened.contents().expect("readable");
         let (items, notes) = (opened.items, opened.notes);
-        let spoil = move |transaction: &mut Transaction<'_>| -> Result<(), TableError> {
+        let spoil = move |transaction: &mut Transaction<'_>| -> Result<(), Error> {
             for id in 100..140 {
                 transaction.insert(items, &Item::new(id, 1))?;
             }
@@ -213,9 +213,9 @@ fn i8_nobody_sees_what_an_aborted_closure_did() {
         };
         let outcome: Result<(), Error> = opened.database.run(|transaction| {
             spoil(transaction)?;
-            Err(Error::Aborted("no".into()))
+            Err(Error::other("no"))
         });
-        assert!(matches!(outcome, Err(Error::Aborted(why)) if why == "no"));
+        assert!(matches!(outcome, Err(Error::Other(why)) if why.to_string() == "no"));
         let panicked = catch_unwind(AssertUnwindSafe(|| {
             opened.database.run(|transaction| -> Result<(), Error> {
                 spoil(transaction)?;
@@ -225,19 +225,19 @@ fn i8_nobody_sees_what_an_aborted_closure_did() {
         assert!(panicked.is_err(), "the caller gets the panic");
         let ticket = opened
             .database
-            .submit(move |transaction| -> Result<(), String> {
+            .try_submit(move |transaction| -> Result<(), String> {
                 spoil(transaction).map_err(|e| e.to_string())?;
                 Err("no".to_string())
             });
         assert_eq!(ticket.wait().expect("it ran"), Err("no".to_string()));
         let ticket = opened
             .database
-            .submit(move |transaction| -> Result<(), String> {
+            .try_submit(move |transaction| -> Result<(), String> {
                 spoil(transaction).map_err(|e| e.to_string())?;
                 panic!("{PLANNED}");
             });
         assert!(
-            matches!(ticket.wait(), Err(SerialError::Panicked { message }) if message == PLANNED)
+            matches!(ticket.wait(), Err(Error::Panicked(cause)) if cause.to_string().ends_with(PLANNED))
         );
         assert_eq!(opened.contents().expect("readable"), before, "{shape:?}");
         opened.put(0, 5).expect("others go on");
@@ -286,7 +286,10 @@ fn a_panic_while_reading_harms_nobody() {
     in_every_shape(|shape| {
         let (_disk, opened, _) = opened(shape);
         let panicked = catch_unwind(AssertUnwindSafe(|| {
-            opened.database.read(|_| panic!("{PLANNED}"))
+            opened
+                .database
+                .read(|_| panic!("{PLANNED}"))
+                .expect("reads")
         }));
         assert!(panicked.is_err());
         opened.put(1, 9).expect("durable");
@@ -301,15 +304,15 @@ fn an_operation_that_fails_has_done_nothing_and_the_transaction_may_go_on() {
         let items = opened.items;
         let outcome = opened.database.run(|transaction| {
             let error = transaction.insert(items, &Item::new(1, 5)).unwrap_err();
-            assert!(matches!(error, TableError::DuplicateKey { .. }), "{error}");
+            assert!(matches!(error, Error::Duplicate(_)), "{error}");
             let error = transaction
                 .update(items, &1, |item| item.id = 9)
                 .unwrap_err();
-            assert!(matches!(error, TableError::KeyChanged { .. }), "{error}");
+            assert!(matches!(error, Error::Refused(_)), "{error}");
             let row = transaction.find(items, &2).expect("there");
             transaction.delete(items, &2)?;
             let error = transaction.set(row, common::VALUE, 1).unwrap_err();
-            assert!(matches!(error, TableError::StaleRow { .. }), "{error}");
+            assert!(matches!(error, Error::Refused(_)), "{error}");
             transaction.update(items, &1, |item| item.value = 6)?;
             Ok::<_, Error>(())
         });
@@ -322,10 +325,8 @@ fn an_operation_that_fails_has_done_nothing_and_the_transaction_may_go_on() {
             }
             Ok(())
         });
-        let Err(Error::Table(error)) = outcome else {
-            panic!("{outcome:?}")
-        };
-        let TableError::TransactionTooLarge { bytes, limit } = *error else {
+        let error = outcome.expect_err("too large");
+        let Some(&TableError::TransactionTooLarge { bytes, limit }) = error.downcast_ref() else {
             panic!("{error}")
         };
         assert!(bytes > limit && limit == 16 << 10);

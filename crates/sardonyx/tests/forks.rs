@@ -12,10 +12,8 @@ mod fork;
 
 use common::{Item, Note, Opened, PIPELINED, block_on, options};
 use fork::{Door, FORKS, Fork, end};
-use sardonyx::storage::log::LogError;
-use sardonyx::{
-    Database, Durability, Error, GroupPolicy, Procedure, SerialError, Shape, Ticket, Transaction,
-};
+use sardonyx::{Database, Durability, Error, GroupPolicy, Procedure, Shape, Ticket, Transaction};
+use sardonyx_storage::log::LogError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -39,7 +37,7 @@ const ACKNOWLEDGED: u64 = 310;
 const OF_CHILDREN: u64 = 1_000_000;
 
 fn is_forked<T>(outcome: Result<T, Error>) -> bool {
-    matches!(outcome, Err(Error::Transaction(SerialError::Forked)))
+    matches!(outcome, Err(Error::Forked(_)))
 }
 
 fn put(opened: &Opened, id: u64) -> Result<(), Error> {
@@ -85,22 +83,19 @@ fn calls_not_refused(
     check("run", is_forked(database.run(insert)));
     let deferred = database.run_with(Durability::Deferred, insert);
     check("run deferred", is_forked(deferred));
-    let ticket = database.submit(insert);
+    let ticket = database.try_submit(insert);
     check("is_done", ticket.is_done());
-    check("submit", matches!(ticket.wait(), Err(SerialError::Forked)));
-    let awaited = block_on(database.submit(insert));
-    check("await", matches!(awaited, Err(SerialError::Forked)));
-    drop(database.submit(insert));
+    check("submit", matches!(ticket.wait(), Err(Error::Forked(_))));
+    let awaited = block_on(database.try_submit(insert));
+    check("await", matches!(awaited, Err(Error::Forked(_))));
+    drop(database.try_submit(insert));
     for (n, ticket) in tickets.into_iter().enumerate() {
         check("an older ticket is done", ticket.is_done());
         let outcome = match n % 2 {
             0 => ticket.wait(),
             _ => block_on(ticket),
         };
-        check(
-            "an older ticket",
-            matches!(outcome, Err(SerialError::Forked)),
-        );
+        check("an older ticket", matches!(outcome, Err(Error::Forked(_))));
     }
     check("register", is_forked(database.register(Put(items))));
     check("table", is_forked(database.table::<Item>()));
@@ -168,7 +163,7 @@ fn parents_and_children(shape: Shape, fork: Fork, policy: GroupPolicy) {
         let ending = endings[id as usize / 52 % 3];
         let items = opened.items;
         let mine = |id: u64| {
-            opened.database.submit(move |tx| {
+            opened.database.try_submit(move |tx| {
                 tx.insert(items, &Item::new(id, id + 7))?;
                 Ok::<(), Error>(())
             })
@@ -188,7 +183,7 @@ fn parents_and_children(shape: Shape, fork: Fork, policy: GroupPolicy) {
             let wrong = calls_not_refused(&opened, tickets);
             let batch = vec![OF_CHILDREN + 1; 5];
             let batch = opened.database.submit_batch(&registered, batch, 3);
-            let refused = matches!(batch.wait(), Err(SerialError::Forked))
+            let refused = matches!(batch.wait(), Err(Error::Forked(_)))
                 && is_forked(opened.database.call(&registered, OF_CHILDREN + 2));
             if !wrong.is_empty() || !refused {
                 eprintln!("{shape:?} {fork:?} {policy:?}: not refused: {wrong:?}");
@@ -210,7 +205,7 @@ fn parents_and_children(shape: Shape, fork: Fork, policy: GroupPolicy) {
         "{shape:?} {fork:?} {policy:?}"
     );
     assert!(
-        matches!(options().open(&path), Err(Error::Open(_))),
+        matches!(options().open(&path), Err(Error::Locked(_))),
         "it is locked"
     );
     stop.store(true, Ordering::Relaxed);
@@ -286,13 +281,13 @@ fn i8_a_child_made_inside_a_transaction_does_not_commit_it() {
                 outcome.unwrap();
             }
             let mut child = None;
-            database.read(|_| child = fork.here());
+            database.read(|_| child = fork.here()).expect("reads");
             match child {
                 None => end(is_forked(database.flush())),
                 Some(child) => assert!(child.ends_content(), "{shape:?} {fork:?}"),
             }
             // On a stage's thread in some shapes, whose copy ends in the child by itself.
-            let ticket = database.submit(move |tx| {
+            let ticket = database.try_submit(move |tx| {
                 let child = fork.here();
                 let id = if child.is_some() { 2 } else { OF_CHILDREN };
                 tx.insert(items, &Item::new(id, id))?;
@@ -300,7 +295,7 @@ fn i8_a_child_made_inside_a_transaction_does_not_commit_it() {
             });
             match ticket.wait() {
                 Ok(child) => assert!(child.unwrap().unwrap().ends_content(), "{shape:?} {fork:?}"),
-                Err(error) => end(matches!(error, SerialError::Forked)),
+                Err(error) => end(matches!(error, Error::Forked(_))),
             }
             put(&opened, 3).unwrap();
             opened.database.close().unwrap();

@@ -5,9 +5,9 @@
 mod common;
 
 use common::{Model, Opened, SEGMENT_BYTES, SHAPES, options};
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
-use sardonyx::storage::log::LogError;
-use sardonyx::{Error, SerialError, Shape};
+use sardonyx::{Error, Shape};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::log::LogError;
 
 fn full_between(from: u64, until: u64) -> Faults {
     Faults {
@@ -31,7 +31,7 @@ fn room_for(bytes: u64) -> Faults {
 }
 
 fn assert_says_what_to_do(error: &Error) {
-    let Error::Transaction(SerialError::Log(LogError::Full { reason })) = error else {
+    let Some(LogError::Full { reason }) = error.downcast_ref() else {
         panic!("{error:?}");
     };
     assert!(reason.contains("free disk space"), "{reason}");

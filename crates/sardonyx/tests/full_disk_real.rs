@@ -4,8 +4,8 @@
 mod common;
 
 use common::{Model, Opened, SHAPES, options};
-use sardonyx::storage::log::LogError;
-use sardonyx::{Error, SerialError};
+use sardonyx::Error;
+use sardonyx_storage::log::LogError;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,7 +56,7 @@ fn fill(path: &Path) {
 }
 
 fn assert_full(error: &Error) {
-    let Error::Transaction(SerialError::Log(LogError::Full { reason })) = error else {
+    let Some(LogError::Full { reason }) = error.downcast_ref() else {
         panic!("{error:?}");
     };
     assert!(reason.contains("free disk space"), "{reason}");

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Note, Opened, SHAPES, options};
 use sardonyx::Shape;
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::mpsc;
 
 /// Rows before a reader begins.

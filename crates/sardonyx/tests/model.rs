@@ -8,11 +8,11 @@ mod common;
 use common::{Item, Model, Note, Opened, PLANNED, SHAPES, VALUE, block_on, hide_planned_panics};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
 use sardonyx::{
     BatchTicket, Durability, Error, GroupPolicy, Journal, Options, Procedure, ProcedureError,
-    Registered, SerialError, Shape, Table, TableError, TableSpace, Ticket, Transaction,
+    Registered, Shape, Table, TableSpace, Ticket, Transaction,
 };
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -84,7 +84,7 @@ fn run(
         answers.push(match *step {
             Step::Insert(id, value) => match transaction.insert(items, &Item::new(id, value)) {
                 Ok(_) => 1,
-                Err(TableError::DuplicateKey { .. }) => DUPLICATE,
+                Err(Error::Duplicate(_)) => DUPLICATE,
                 Err(error) => return Err(error.into()),
             },
             Step::Update(id, value) => {
@@ -108,7 +108,7 @@ fn run(
     }
     match plan.ending {
         Ending::Commit | Ending::Refuse => Ok(answers),
-        Ending::Fail => Err(Error::Aborted("as planned".into())),
+        Ending::Fail => Err(Error::other("as planned")),
         Ending::Panic => panic!("{PLANNED}"),
     }
 }
@@ -192,15 +192,13 @@ enum Pending {
     Many(BatchTicket<Answers, String>, Vec<(Plan, Option<Answers>)>),
 }
 
-fn check_one(
-    got: Result<Result<Answers, Error>, SerialError>,
-    plan: &Plan,
-    expected: Option<Answers>,
-) {
+fn check_one(got: Result<Result<Answers, Error>, Error>, plan: &Plan, expected: Option<Answers>) {
     match (got, plan.ending) {
         (Ok(Ok(answers)), _) => assert_eq!(Some(answers), expected, "{plan:?}"),
-        (Ok(Err(Error::Aborted(_))), Ending::Fail) => {}
-        (Err(SerialError::Panicked { message }), Ending::Panic) => assert_eq!(message, PLANNED),
+        (Ok(Err(Error::Other(_))), Ending::Fail) => {}
+        (Err(Error::Panicked(cause)), Ending::Panic) => {
+            assert!(cause.to_string().ends_with(PLANNED), "{cause}");
+        }
         (other, _) => panic!("{plan:?}: {other:?}"),
     }
 }
@@ -302,7 +300,7 @@ impl World {
         }));
         match (outcome, plan.ending) {
             (Ok(Ok(answers)), _) => assert_eq!(Some(answers), expected, "{plan:?}"),
-            (Ok(Err(Error::Aborted(_))), Ending::Fail) => {}
+            (Ok(Err(Error::Other(_))), Ending::Fail) => {}
             (Err(panic), Ending::Panic) => {
                 assert_eq!(panic.downcast_ref::<String>().expect("a message"), PLANNED)
             }
@@ -322,7 +320,7 @@ impl World {
                 let (items, notes, its) = (opened.items, opened.notes, plan.clone());
                 let ticket = opened
                     .database
-                    .submit(move |transaction| run(&its, items, notes, transaction));
+                    .try_submit(move |transaction| run(&its, items, notes, transaction));
                 self.hold(Pending::One(ticket, plan.clone(), expected), *wait);
             }
             Operation::Batch(plans, wait) => {

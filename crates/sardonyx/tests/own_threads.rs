@@ -5,9 +5,9 @@
 mod common;
 
 use common::{Item, PIPELINED, PIPELINED_TWICE, Watchdog, block_on, hide_planned_panics, options};
-use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
-use sardonyx::storage::engine::OpenError;
-use sardonyx::{Database, Error, Procedure, SerialError, Shape, Table, TableSpace, Transaction};
+use sardonyx::{Database, Error, Procedure, Shape, Table, TableSpace, Transaction};
+use sardonyx_serial::SerialError;
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, mpsc};
@@ -91,9 +91,7 @@ fn open_when_free(disk: &SimulatedDisk, shape: Shape) -> (Database, Table<Item>)
     loop {
         match open(disk, shape) {
             Ok(opened) => return opened,
-            Err(Error::Open(error)) if matches!(*error, OpenError::Locked { .. }) => {
-                std::thread::yield_now();
-            }
+            Err(Error::Locked(_)) => std::thread::yield_now(),
             Err(error) => panic!("{error}"),
         }
     }
@@ -108,7 +106,7 @@ fn last_handle_at(place: Place, shape: Shape) {
     // The closure waits until everything is submitted and ours is not the last handle.
     let (go, gone) = mpsc::channel::<()>();
     let inside = database.clone();
-    let waiting = database.submit(move |_| Ok::<_, Error>(gone.recv().is_ok()));
+    let waiting = database.try_submit(move |_| Ok::<_, Error>(gone.recv().is_ok()));
     let last = {
         let told = told.clone();
         AtDrop(Some(Box::new(move || {
@@ -125,7 +123,7 @@ fn last_handle_at(place: Place, shape: Shape) {
     };
     let mut polled = None;
     match place {
-        Place::Closure | Place::Closed => drop(database.submit(move |_| {
+        Place::Closure | Place::Closed => drop(database.try_submit(move |_| {
             drop(last);
             Ok::<_, Error>(())
         })),
@@ -138,7 +136,7 @@ fn last_handle_at(place: Place, shape: Shape) {
             drop(database.submit_batch(&pass, arguments, 0));
         }
         Place::Waker => {
-            let mut ticket = database.submit(|_| Ok::<_, Error>(()));
+            let mut ticket = database.try_submit(|_| Ok::<_, Error>(()));
             let waker = Waker::from(Arc::new(Holding(Mutex::new(Some(last)))));
             let mut context = Context::from_waker(&waker);
             assert!(Pin::new(&mut ticket).poll(&mut context).is_pending());
@@ -147,7 +145,7 @@ fn last_handle_at(place: Place, shape: Shape) {
     }
     let tickets: Vec<_> = (0..BEHIND)
         .map(|id| {
-            database.submit(move |transaction| {
+            database.try_submit(move |transaction| {
                 transaction.insert(items, &Item::new(id, id))?;
                 Ok::<_, Error>(())
             })
@@ -157,7 +155,7 @@ fn last_handle_at(place: Place, shape: Shape) {
     go.send(()).expect("it waits");
     assert!(waiting.wait().expect("it ran").expect("no error"));
     let closed = outcome.recv().expect("it was dropped");
-    let nested = matches!(closed, Err(Error::Transaction(SerialError::Nested)));
+    let nested = matches!(closed, Err(Error::Nested(_)));
     assert!(nested, "{place:?}: {closed:?}");
     for (id, ticket) in tickets.into_iter().enumerate() {
         let told = match id % 2 {
@@ -176,7 +174,7 @@ fn last_handle_at(place: Place, shape: Shape) {
     }
     let (database, items) = open_when_free(&disk, Shape::Threadless);
     let recovery = database.recovery();
-    let count = database.read(|view| view.count(items));
+    let count = database.read(|view| view.count(items)).expect("reads");
     assert_eq!(count, BEHIND, "{place:?}: {recovery:?}");
 }
 

@@ -7,9 +7,9 @@ mod common;
 
 use common::{Model, Opened, options};
 use sardonyx::Shape;
-use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
-use sardonyx::storage::log::group::GroupHeader;
-use sardonyx::storage::verify::verify;
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::log::group::GroupHeader;
+use sardonyx_storage::verify::verify;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -10,9 +10,9 @@
 mod common;
 
 use common::{Item, Opened, PIPELINED, options};
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
 use sardonyx::{Durability, Error, GroupLimits, Options, Shape, Ticket};
 use sardonyx_base::sync::thread;
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ fn small(shape: Shape) -> Options {
 
 fn insert(opened: &Opened, id: u64) -> Ticket<Result<(), Error>> {
     let items = opened.items;
-    opened.database.submit(move |transaction| {
+    opened.database.try_submit(move |transaction| {
         transaction.insert(items, &Item::new(id, id))?;
         Ok(())
     })

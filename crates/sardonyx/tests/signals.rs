@@ -6,10 +6,11 @@
 mod common;
 
 use common::{SHAPES, options};
-use sardonyx::{Database, Error, mapped, multilevel};
+use sardonyx::{Database, Error};
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
+use {sardonyx_mapped as mapped, sardonyx_multilevel as multilevel};
 
 /// Signals that programs are sent: HUP, INT, QUIT, USR1, USR2, PIPE, ALRM, TERM, CHLD, TSTP, URG, VTALRM,
 /// PROF, WINCH, IO. Those of faults are not blocked; a thread that just starts blocks all for a moment.

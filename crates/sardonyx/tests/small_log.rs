@@ -5,8 +5,8 @@
 mod common;
 
 use common::{Model, Opened};
-use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx::{GroupLimits, Options, Shape};
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use std::sync::Arc;
 
 const SEGMENT: &str = "log/0000000000000000.log";

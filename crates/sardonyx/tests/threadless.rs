@@ -4,11 +4,11 @@
 mod common;
 
 use common::{Item, Opened, SEGMENT_BYTES, in_every_shape, options};
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
-use sardonyx::storage::log::policy::{DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX};
 use sardonyx::{
     Durability, Error, GroupLimits, Options, Procedure, Shape, Table, TableSpace, Transaction,
 };
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::log::policy::{DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX};
 
 /// Sets an item's value.
 struct Set(Table<Item>);
@@ -82,7 +82,10 @@ fn large(shape: Shape) -> Options {
 fn after_a_crash(disk: &SimulatedDisk) -> u64 {
     let disk = disk.restart(Faults::default());
     let opened = Opened::on(&disk, large(Shape::Threadless)).expect("recovers");
-    opened.database.read(|view| view.count(opened.items))
+    opened
+        .database
+        .read(|view| view.count(opened.items))
+        .expect("reads")
 }
 
 /// Inserts an item, and does not wait for it.
@@ -101,7 +104,7 @@ fn what_nobody_waits_for_is_written_without_another_call_once_there_is_much_of_i
     };
     let submit = |opened: &Opened, id| {
         let items = opened.items;
-        drop(opened.database.submit(move |transaction| {
+        drop(opened.database.try_submit(move |transaction| {
             transaction.insert(items, &Item::new(id, id))?;
             Ok::<_, Error>(())
         }));

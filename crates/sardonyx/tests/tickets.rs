@@ -4,8 +4,8 @@
 mod common;
 
 use common::{Opened, block_on, in_every_shape, options};
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
-use sardonyx::{Durability, Error, GroupPolicy, SerialError, Shape, Ticket};
+use sardonyx::{Durability, Error, GroupPolicy, Shape, Ticket};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -21,7 +21,7 @@ fn opened(shape: Shape) -> (SimulatedDisk, Opened) {
 /// Adds 1 to item 0 and returns its value.
 fn increment(opened: &Opened) -> Ticket<Result<u64, Error>> {
     let items = opened.items;
-    opened.database.submit(move |transaction| {
+    opened.database.try_submit(move |transaction| {
         let mut value = 0;
         transaction.update(items, &0, |item| {
             item.value += 1;
@@ -197,7 +197,7 @@ fn without_threads_a_deferred_transaction_alone_is_not_yet_durable() {
     assert_eq!(after_a_crash(&disk, Shape::Threadless), 0);
     assert!(matches!(
         ticket.wait(),
-        Err(SerialError::Log(_) | SerialError::Closed)
+        Err(Error::Poisoned(_) | Error::Closed(_))
     ));
 }
 
@@ -222,7 +222,13 @@ fn flush_checkpoint_and_close_do_not_wait_for_the_groups_time() {
             while opened.get(0) != Some(1) {
                 std::thread::yield_now();
             }
-            assert_eq!(opened.database.read(|view| view.count(items)), 1);
+            assert_eq!(
+                opened
+                    .database
+                    .read(|view| view.count(items))
+                    .expect("reads"),
+                1
+            );
         }
         opened.database.flush().expect("flushes");
         assert_eq!(ticket.wait().expect("it ran").expect("no error"), 1);

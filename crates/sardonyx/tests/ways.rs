@@ -4,13 +4,13 @@
 mod common;
 
 use common::in_every_shape;
-use sardonyx::mapped::heap::HeapError;
-use sardonyx::mapped::{self, Heap, Memory, MemoryAccess, P};
-use sardonyx::storage::catalogue::unfinished;
-use sardonyx::storage::catalogue::{Catalogue, CatalogueError, UNDO_AREA};
-use sardonyx::storage::page::PAGE_SIZE;
-use sardonyx::storage::store::PageStore;
-use sardonyx::{Database, Error, Options, Shape, TableError, record};
+use sardonyx::{Database, Error, Options, Shape, record};
+use sardonyx_mapped::heap::HeapError;
+use sardonyx_mapped::{self as mapped, Heap, Memory, MemoryAccess, P};
+use sardonyx_storage::catalogue::unfinished;
+use sardonyx_storage::catalogue::{Catalogue, CatalogueError, UNDO_AREA};
+use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::store::PageStore;
 use std::path::Path;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -72,7 +72,8 @@ fn a_record_of_the_serial_way_is_bytes_to_the_mapped_way_and_changes_there() {
         let bank = open(shape, directory.path()).unwrap();
         let accounts = bank.table::<Account>().unwrap();
         assert_eq!(
-            bank.read(|view| view.get(accounts, &ID).map(|a| a.balance)),
+            bank.read(|view| view.get(accounts, &ID).map(|a| a.balance))
+                .expect("reads"),
             Some(111)
         );
         bank.close().unwrap();
@@ -148,15 +149,10 @@ fn what_may_still_be_undone_is_read_by_no_other_way() {
         );
         for _ in 0..2 {
             let refused = open(shape, directory.path()).map(|_| ()).unwrap_err();
-            match &refused {
-                Error::Table(error) => {
-                    assert!(matches!(
-                        **error,
-                        TableError::Catalogue(CatalogueError::Unfinished { transactions: 2 })
-                    ));
-                }
-                other => panic!("{other:?}"),
-            }
+            assert!(matches!(
+                refused.downcast_ref(),
+                Some(CatalogueError::Unfinished { transactions: 2 })
+            ));
             let said =
                 "2 unfinished multi-level transactions: open it with the multi-level way first";
             assert!(refused.to_string().contains(said), "{refused}");
@@ -184,7 +180,10 @@ fn an_area_without_anything_to_undo_is_in_nobodys_way() {
         let account = Account { id: 1, balance: 2 };
         bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
             .unwrap();
-        assert_eq!(bank.read(|view| view.definitions().len()), 2);
+        assert_eq!(
+            bank.read(|view| view.definitions().len()).expect("reads"),
+            2
+        );
         bank.close().unwrap();
         drop(mapped::Segment::open(directory.path()).unwrap());
     });

@@ -117,7 +117,7 @@ fn i7_the_death_of_each_stages_thread_is_told_to_everybody() {
             // All that ran is durable.
             kernel.flush().expect("nothing is left to be written");
             // The checkpointer lives: it completes one, or was told first.
-            if let Err(error) = kernel.take_checkpoint() {
+            if let Err(error) = kernel.checkpoint() {
                 assert!(error.to_string().contains("died"), "{stage:?}: {error}");
             }
             assert_died(stage, kernel.close());

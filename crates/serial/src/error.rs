@@ -1,5 +1,6 @@
 //! What can go wrong with a transaction.
 
+use sardonyx_base::error::{Error, Kind, RoomError};
 use sardonyx_base::process::{FORKED, Forked};
 use sardonyx_storage::checkpoint::CheckpointError;
 use sardonyx_storage::log::LogError;
@@ -87,5 +88,29 @@ pub enum ProcedureError<E> {
     /// The request did not run; those before it in the batch did. Shared, so that the outcome of a
     /// request, of which there are millions a second, stays small.
     #[error("the request did not run: {0}")]
-    NotRun(Arc<SerialError>),
+    NotRun(Arc<Error>),
+}
+
+impl RoomError for SerialError {
+    fn kind(&self) -> Kind {
+        match self {
+            SerialError::Log(error) => error.kind(),
+            SerialError::Table(error) => error.kind(),
+            SerialError::Checkpoint(error) => error.kind(),
+            SerialError::Panicked { .. } => Error::Panicked,
+            SerialError::Refused { .. } => Error::Refused,
+            SerialError::Nested => Error::Nested,
+            SerialError::Closed => Error::Closed,
+            SerialError::Forked => Error::Forked,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            SerialError::Log(error) => error.into(),
+            SerialError::Table(error) => error.into(),
+            SerialError::Checkpoint(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
 }

@@ -9,6 +9,7 @@
 
 use crate::error::{ProcedureError, SerialError};
 use crate::procedure::Procedure;
+use sardonyx_base::error::Error;
 use sardonyx_base::process::Process;
 use sardonyx_base::user_code::{discard, discard_all, message_of};
 use sardonyx_storage::log::supply::Admission;
@@ -114,7 +115,7 @@ impl<'h> Execution<'h> {
     ) -> u64 {
         if let Err(error) = self.run_admitted(procedure, arguments, refused, outcomes) {
             // Whoever asked must know which of them ran.
-            let error = Arc::new(error);
+            let error = Arc::new(Error::from(error));
             outcomes.resize_with(arguments.len(), || {
                 Err(ProcedureError::NotRun(error.clone()))
             });
@@ -217,7 +218,7 @@ impl<'h> Execution<'h> {
         match outcome {
             _ if !self.process.is_current() => {
                 transaction.abort();
-                Err(ProcedureError::NotRun(Arc::new(SerialError::Forked)))
+                Err(ProcedureError::NotRun(Arc::new(SerialError::Forked.into())))
             }
             Ok(Ok(value)) => {
                 let wrote = transaction.commit();

@@ -11,9 +11,11 @@ use crate::queue::Queue;
 use crate::shape::Shape;
 use crate::stages::{StageTime, StageTimes};
 use crate::ticket::{BatchTicket, Ticket, owed};
+use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicBool, Ordering};
 use sardonyx_base::sync::thread::JoinHandle;
 use sardonyx_storage::engine::Engine;
+use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::log::writer::LogWriter;
 use sardonyx_storage::pen::{Held, Pen};
 use sardonyx_storage::supervisor::Supervisor;
@@ -22,9 +24,6 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Why there is an engine.
-const OPEN: &str = "taken only when the kernel is closed or dropped";
 
 /// When a call returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -48,9 +47,17 @@ pub enum Durability {
 /// Runs transactions serially on one storage engine.
 pub struct Kernel {
     shared: Arc<Shared>,
-    /// Until it is closed.
-    engine: Option<Engine>,
+    engine: EngineView,
     lanes: Lanes,
+    /// Until it is closed. Held while it is being closed, and while a checkpoint is waited for, whose
+    /// threads have to be there.
+    open: Mutex<Option<Open>>,
+}
+
+/// What only an open kernel has.
+struct Open {
+    engine: Engine,
+    /// Those of the stages above the engine: for input, for output, for execution.
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -66,7 +73,7 @@ pub(crate) struct Shared {
 }
 
 /// The queues between the threads of the pipelined shape; empty in the others.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Lanes {
     pub input: Vec<Arc<Queue<Submitted>>>,
     pub execution: Option<Arc<Queue<Submitted>>>,
@@ -113,6 +120,43 @@ impl Shared {
     }
 }
 
+impl Lanes {
+    /// Starts the threads of the stages, for input, for output, for execution, and the queues between.
+    fn start_pipeline(
+        &mut self,
+        shared: &Arc<Shared>,
+        input_threads: usize,
+        output_threads: usize,
+    ) -> Vec<JoinHandle<()>> {
+        let supervisor = &shared.supervisor;
+        let mut threads = Vec::new();
+        let execution = Arc::new(Queue::new(QUEUED_BATCHES_MAX));
+        for n in 0..input_threads {
+            let input = Arc::new(Queue::new(QUEUED_BATCHES_MAX));
+            self.input.push(input.clone());
+            let (shared, execution) = (shared.clone(), execution.clone());
+            threads.push(supervisor.spawn(format!("input-{n}"), move || {
+                input::run(&input, &execution, &shared.supervisor, &shared.input_time)
+            }));
+        }
+        for n in 0..output_threads {
+            let output = Arc::new(Queue::new(QUEUED_BATCHES_MAX));
+            self.output.push(output.clone());
+            let shared = shared.clone();
+            threads.push(supervisor.spawn(format!("output-{n}"), move || {
+                let wait = |group| Ok(shared.log().wait(group)?);
+                output::run(&output, wait, &shared.supervisor, &shared.output_time)
+            }));
+        }
+        let (shared, output) = (shared.clone(), self.output.clone());
+        self.execution = Some(execution.clone());
+        threads.push(supervisor.spawn("execution", move || {
+            shared.run_execution(&execution, &output)
+        }));
+        threads
+    }
+}
+
 impl Kernel {
     /// Starts the stages on an opened engine.
     pub fn start(space: TableSpace, mut engine: Engine, shape: Shape) -> Kernel {
@@ -126,50 +170,21 @@ impl Kernel {
             output_time: StageTime::default(),
         });
         engine.start();
-        let mut kernel = Kernel {
-            shared,
-            engine: Some(engine),
-            lanes: Lanes::default(),
-            threads: Vec::new(),
-        };
+        let (mut lanes, mut threads) = (Lanes::default(), Vec::new());
         if let Shape::Pipelined {
             input_threads,
             output_threads,
         } = shape
         {
-            kernel.start_pipeline(input_threads.max(1), output_threads.max(1));
+            let (input, output) = (input_threads.max(1), output_threads.max(1));
+            threads = lanes.start_pipeline(&shared, input, output);
         }
-        kernel
-    }
-
-    fn start_pipeline(&mut self, input_threads: usize, output_threads: usize) {
-        let execution = Arc::new(Queue::new(QUEUED_BATCHES_MAX));
-        for n in 0..input_threads {
-            let input = Arc::new(Queue::new(QUEUED_BATCHES_MAX));
-            self.lanes.input.push(input.clone());
-            let (shared, execution) = (self.shared.clone(), execution.clone());
-            self.spawn(format!("input-{n}"), move || {
-                input::run(&input, &execution, &shared.supervisor, &shared.input_time)
-            });
+        Kernel {
+            shared,
+            engine: EngineView::of(&engine),
+            lanes,
+            open: Mutex::new(Some(Open { engine, threads })),
         }
-        for n in 0..output_threads {
-            let output = Arc::new(Queue::new(QUEUED_BATCHES_MAX));
-            self.lanes.output.push(output.clone());
-            let shared = self.shared.clone();
-            self.spawn(format!("output-{n}"), move || {
-                let wait = |group| Ok(shared.log().wait(group)?);
-                output::run(&output, wait, &shared.supervisor, &shared.output_time)
-            });
-        }
-        let (shared, output) = (self.shared.clone(), self.lanes.output.clone());
-        self.lanes.execution = Some(execution.clone());
-        self.spawn("execution".into(), move || {
-            shared.run_execution(&execution, &output)
-        });
-    }
-
-    fn spawn(&mut self, name: String, body: impl FnOnce() + Send + 'static) {
-        self.threads.push(self.shared.supervisor.spawn(name, body));
     }
 
     /// Runs a closure as a transaction on the calling thread, in its turn.
@@ -216,7 +231,7 @@ impl Kernel {
     /// # Panics
     /// With the closure's panic.
     pub fn try_read<T>(&self, body: impl FnOnce(&TableSpace) -> T) -> Result<T, SerialError> {
-        let held = self.shared.pen.take()?;
+        let held = self.take()?;
         let outcome = catch_unwind(AssertUnwindSafe(|| body(&held)));
         // A child that the closure made has read what its parent had.
         drop(held.still_ours());
@@ -292,10 +307,27 @@ impl Kernel {
     }
 
     fn take(&self) -> Result<Held<'_, TableSpace>, SerialError> {
-        if self.shared.closed.load(Ordering::Acquire) {
-            return Err(SerialError::Closed);
+        let held = self.shared.pen.take()?;
+        // With the pen: after the log's end was marked nothing may be appended.
+        self.check_open()?;
+        Ok(held)
+    }
+
+    /// Whether calls are answered.
+    ///
+    /// # Errors
+    /// [`SerialError::Forked`], [`SerialError::Closed`].
+    pub fn check(&self) -> Result<(), SerialError> {
+        self.shared.log().process().check()?;
+        self.check_open()
+    }
+
+    #[inline]
+    fn check_open(&self) -> Result<(), SerialError> {
+        match self.shared.closed.load(Ordering::Acquire) {
+            false => Ok(()),
+            true => Err(SerialError::Closed),
         }
-        Ok(self.shared.pen.take()?)
     }
 
     fn refused<T>(&self, error: SerialError) -> Ticket<T> {
@@ -315,19 +347,24 @@ impl Kernel {
 
     /// Waits until everything that has run so far is durable.
     pub fn flush(&self) -> Result<(), SerialError> {
+        self.check()?;
         Ok(self.shared.pen.flush()?)
     }
 
     /// Takes a checkpoint of everything that is durable now, and waits for it.
-    pub fn take_checkpoint(&self) -> Result<(), SerialError> {
+    pub fn checkpoint(&self) -> Result<(), SerialError> {
         self.flush()?;
+        let open = self.open.lock();
+        if open.is_none() {
+            return Err(SerialError::Closed);
+        }
         let pen = &self.shared.pen;
         Ok(pen.checkpoint().take(pen.log().durable())?)
     }
 
     /// The storage below.
-    pub fn engine(&self) -> &Engine {
-        self.engine.as_ref().expect(OPEN)
+    pub fn engine(&self) -> &EngineView {
+        &self.engine
     }
 
     /// The time that each stage has been busy.
@@ -342,35 +379,32 @@ impl Kernel {
     }
 
     /// Lets everything that was submitted finish, makes it durable, marks the log's end as clean,
-    /// and stops the stages.
+    /// and stops the stages. Once it is closed, this does nothing, and every other call is refused
+    /// ([`SerialError::Closed`]).
     ///
     /// # Errors
     /// What closed the log. [`SerialError::Nested`] inside a transaction of this database, or on one of
     /// the engine's threads: it is closed on a thread of its own then, as soon as what was submitted has
-    /// ended, and can be opened again after that. [`SerialError::Forked`] in a child, where nothing is done.
-    pub fn close(mut self) -> Result<(), SerialError> {
-        self.stop()
-    }
-
-    fn stop(&mut self) -> Result<(), SerialError> {
-        let Some(engine) = self.engine.take() else {
+    /// ended, and can be opened again after that (if another thread is closing it, that goes on).
+    /// [`SerialError::Forked`] in a child, where nothing is done.
+    pub fn close(&self) -> Result<(), SerialError> {
+        self.shared.log().process().check()?;
+        let inside = self.shared.log().check_caller().is_err();
+        let mut open = match inside {
+            // Whoever has it may wait for this thread.
+            true => self.open.try_lock().ok_or(SerialError::Nested)?,
+            false => self.open.lock(),
+        };
+        let Some(Open { engine, threads }) = open.take() else {
             return Ok(());
         };
-        if let Err(forked) = self.shared.log().process().check() {
-            // The threads are not here, and the locks of what they share with this may be taken for ever.
-            // It is memory only, and goes with the child.
-            self.threads.drain(..).for_each(std::mem::forget);
-            std::mem::forget(self.shared.clone());
-            return Err(forked.into());
-        }
         self.shared.closed.store(true, Ordering::Release);
         let closing = Closing {
             shared: self.shared.clone(),
             engine,
-            lanes: std::mem::take(&mut self.lanes),
-            threads: std::mem::take(&mut self.threads),
+            lanes: self.lanes.clone(),
+            threads,
         };
-        let inside = self.shared.log().check_caller().is_err();
         let closed = self.shared.supervisor.end(closing, inside, Closing::close);
         closed.unwrap_or(Err(SerialError::Nested))
     }
@@ -379,8 +413,18 @@ impl Kernel {
 impl Drop for Kernel {
     /// Closes cleanly if nobody did, as [`Kernel::close`], which tells of errors.
     fn drop(&mut self) {
-        // It was told where it was found.
-        let _ = self.stop();
+        if self.shared.log().process().is_current() {
+            // It was told where it was found.
+            let _ = self.close();
+            return;
+        }
+        // The threads are not here, and the locks of what they share with this may be taken for ever.
+        // It is memory only, and goes with the child.
+        std::mem::forget(self.shared.clone());
+        let open = self.open.try_lock();
+        if let Some(Open { threads, .. }) = open.and_then(|mut open| open.take()) {
+            threads.into_iter().for_each(std::mem::forget);
+        }
     }
 }
 

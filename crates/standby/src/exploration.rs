@@ -10,13 +10,13 @@ use crate::options::StandbyOptions;
 use crate::protocol::{Hello, Purpose};
 use crate::store::Store;
 use bytes::Bytes;
-use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
-use sardonyx::storage::engine::BATCH_GROUPS_MAX;
-use sardonyx::storage::log::group::GroupHeader;
-use sardonyx::storage::log::reader::LogReader;
-use sardonyx::storage::log::{LogError, LogPosition};
 use sardonyx::{Database, Error, GroupLimits, Options, Shape, record};
 use sardonyx_base::random::Random;
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::engine::BATCH_GROUPS_MAX;
+use sardonyx_storage::log::group::GroupHeader;
+use sardonyx_storage::log::reader::LogReader;
+use sardonyx_storage::log::{LogError, LogPosition};
 use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -131,7 +131,7 @@ impl Exploration<'_> {
     /// A standby's life, until it has everything or the disk crashes.
     fn live(&mut self) -> Result<(), StandbyError> {
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
-        let store = match sardonyx::storage::engine::exists(&*disk) {
+        let store = match sardonyx_storage::engine::exists(&*disk) {
             Ok(true) => Store::open(&disk, &standby_options())?,
             _ => Store::create(&disk, &self.primary.hello, &standby_options())?,
         };
@@ -210,7 +210,7 @@ impl Exploration<'_> {
         let after = self.disk.restart(Faults::default());
         // Opening changes the disk; the standby goes on with what it was.
         self.disk = self.disk.restart(Faults::default());
-        let exists = sardonyx::storage::engine::exists(&after).expect("it can be listed");
+        let exists = sardonyx_storage::engine::exists(&after).expect("it can be listed");
         if !exists {
             assert_eq!(self.reported, 1, "reported groups are lost");
             return;
@@ -241,10 +241,12 @@ fn values(database: &Database) -> Vec<u64> {
     let Ok(items) = database.table::<Item>() else {
         return values;
     };
-    database.read(|view| {
-        view.scan(items)
-            .for_each(|item| values[item.id as usize] = item.value)
-    });
+    database
+        .read(|view| {
+            view.scan(items)
+                .for_each(|item| values[item.id as usize] = item.value)
+        })
+        .expect("open");
     values
 }
 
@@ -354,7 +356,7 @@ fn only_what_follows_is_appended() {
             ..header
         },
         GroupHeader {
-            lsn: sardonyx::storage::log::Lsn(header.lsn.0 + 4096),
+            lsn: sardonyx_storage::log::Lsn(header.lsn.0 + 4096),
             ..header
         },
     ] {
@@ -441,9 +443,9 @@ fn leftovers_of_a_later_incarnation_never_chain_onto_what_is_received() {
     };
     let mut bytes = bytes.to_vec();
     later.encode(bytes.first_chunk_mut().unwrap());
-    use sardonyx::storage::disk::{Access, AlignedBuffer, Create};
+    use sardonyx_storage::disk::{Access, AlignedBuffer, Create};
     let segment = header.lsn.0 / primary.hello.segment_bytes;
-    let name = sardonyx::storage::log::segment::segment_file(segment);
+    let name = sardonyx_storage::log::segment::segment_file(segment);
     let file = disk.open(&name, Access::Direct, Create::No).unwrap();
     let mut aligned = AlignedBuffer::with_capacity(bytes.len());
     aligned.extend_from_slice(&bytes);

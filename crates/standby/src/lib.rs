@@ -29,16 +29,15 @@
 //! let standby = Standby::at(address);
 //! let options = Options::new().checkpoint_at(standby.clone());
 //! # let options = small(options);
-//! let bank = options.open(&here)?;
-//! # #[derive(Clone, Copy, zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable,
-//! #     zerocopy::KnownLayout)]
-//! # #[repr(C)]
-//! # struct Account { id: u64, balance: i64 }
-//! # sardonyx::record!(Account { table: "accounts", key: id: u64 });
+//! let bank = options.open_tables(&here)?;
+//! # sardonyx::record! {
+//! #     #[table("accounts", key = id)]
+//! #     struct Account { id: u64, balance: i64 }
+//! # }
 //! let accounts = bank.table::<Account>()?;
 //! bank.run(|tx| {
 //!     tx.insert(accounts, &Account { id: 1, balance: 100 })?;
-//!     Ok::<_, sardonyx::Error>(())
+//!     Ok(())
 //! })?;
 //! // Optional: what is durable here is durable there, too, and in a checkpoint.
 //! assert!(standby.wait_until_caught_up(Duration::from_secs(60)));
@@ -48,9 +47,9 @@
 //! // Failing over: stop the standby, and open its directory as the database.
 //! server.stop();
 //! # let options = small(Options::new());
-//! let bank = options.open(&there)?;
+//! let bank = options.open_tables(&there)?;
 //! # let accounts = bank.table::<Account>()?;
-//! assert_eq!(bank.read(|view| view.get(accounts, &1).map(|account| account.balance)), Some(100));
+//! assert_eq!(bank.read(|view| view.get(accounts, &1).map(|account| account.balance))?, Some(100));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

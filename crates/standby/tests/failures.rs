@@ -6,10 +6,11 @@ mod common;
 use common::bank::{Bank, fail_over, is_full, options};
 use common::proxy::{Fate, Proxy, Way};
 use common::{LONG, at, disk, serve};
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
-use sardonyx::storage::engine::OpenError;
 use sardonyx::{Error, Shape};
 use sardonyx_standby::RemoteError;
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::engine::OpenError;
+use sardonyx_storage::recovery::RecoveryError;
 use std::io::Write;
 
 #[test]
@@ -259,8 +260,8 @@ fn an_image_cut_at_every_message_is_an_error_and_the_next_attempt_works() {
         here = here.restart(Faults::default());
         let proxy = cut_at(message, fate);
         match Bank::at(&here, at(proxy.address)) {
-            Err(Error::Open(error)) => {
-                let OpenError::Standby { source, .. } = &*error else {
+            Err(error @ Error::Unavailable(_)) => {
+                let Some(OpenError::Standby { source, .. }) = error.downcast_ref() else {
                     panic!("{error}")
                 };
                 assert!(
@@ -293,10 +294,8 @@ fn without_its_standby_a_freed_log_is_an_error_and_never_an_old_state() {
         let alone = Bank::open(&here, options(7))
             .err()
             .expect("it cannot be recovered alone");
-        let Error::Open(error) = &alone else {
-            panic!("{alone}")
-        };
-        assert!(matches!(**error, OpenError::Recovery(_)), "{error:?}");
+        let of_recovery = alone.downcast_ref::<RecoveryError>();
+        assert!(of_recovery.is_some(), "{alone:?}");
     }
     let nobody = at("127.0.0.1:1");
     let found = Bank::at(&here, nobody)
@@ -482,13 +481,7 @@ fn an_image_of_another_history_is_refused() {
     let found = Bank::at(&here, at(server.address()))
         .err()
         .expect("it is refused");
-    let Error::Open(error) = &found else {
-        panic!("{found}")
-    };
-    let OpenError::Recovery(error) = &**error else {
-        panic!("{error}")
-    };
-    assert!(error.to_string().contains("standby"), "{error}");
+    assert!(found.to_string().contains("standby"), "{found}");
     server.stop();
     assert_eq!(fail_over(&there), 1503);
 }

@@ -8,7 +8,7 @@ mod fork;
 use common::bank::{Bank, fail_over};
 use common::{LONG, at, disk, serve};
 use fork::Fork;
-use sardonyx::{Error, SerialError};
+use sardonyx::Error;
 use sardonyx_standby::{RemoteError, StandbyError};
 
 #[test]
@@ -30,7 +30,7 @@ fn i9_a_forked_child_stops_neither_its_parents_standby_nor_its_primary() {
                 && !standby.wait_for(|_| true, LONG)
                 && server.report().is_none()
                 && matches!(server.failure(), Some(StandbyError::Forked))
-                && matches!(flushed, Err(Error::Transaction(SerialError::Forked)));
+                && matches!(flushed, Err(Error::Forked(_)));
             // SAFETY: nothing else uses them in this child, which ends without dropping them again.
             let (server, database) = unsafe {
                 let server = std::ptr::read(&raw const server);

@@ -26,10 +26,12 @@ pub mod checkpoint;
 pub mod disk;
 pub mod drive;
 pub mod engine;
+pub mod engine_view;
 #[cfg(test)]
 mod exploration;
 pub mod inspect;
 pub mod journal;
+mod kinds;
 pub mod log;
 pub mod manifest;
 pub mod page;

@@ -1,5 +1,6 @@
 //! What can go wrong with a table.
 
+use sardonyx_base::error::{Error, Kind, RoomError};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
@@ -71,4 +72,28 @@ pub enum TableError {
         /// What is wrong there.
         reason: &'static str,
     },
+}
+
+impl RoomError for TableError {
+    fn kind(&self) -> Kind {
+        match self {
+            TableError::DuplicateKey { .. } => Error::Duplicate,
+            TableError::KeyChanged { .. }
+            | TableError::StaleRow { .. }
+            | TableError::UnknownHandle { .. } => Error::Refused,
+            TableError::TransactionTooLarge { .. } => Error::Limit,
+            TableError::Catalogue(error) => error.kind(),
+            TableError::Log(error) => error.kind(),
+            TableError::Store(error) => error.kind(),
+            TableError::DamagedTable { .. } => Error::Damaged,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            TableError::Catalogue(error) => error.into(),
+            TableError::Log(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
 }

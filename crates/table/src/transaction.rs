@@ -12,6 +12,7 @@ use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
 use crate::table::{Place, TableState, insert_into_index, remove_from_index};
 use crate::undo::{Step, undo_step};
+use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::room::NoRoom;
@@ -62,9 +63,9 @@ impl<'a> Transaction<'a> {
     /// The record of a row.
     ///
     /// # Errors
-    /// [`TableError::StaleRow`] if it was deleted since the row was found.
+    /// [`Error::Refused`] if it was deleted since the row was found.
     #[inline]
-    pub fn record<R: Record>(&self, row: Row<R>) -> Result<&R, TableError> {
+    pub fn record<R: Record>(&self, row: Row<R>) -> Result<&R, Error> {
         let at = self.space.resolve(row)?;
         Ok(record_at(self.space.store.bytes(), at))
     }
@@ -86,21 +87,19 @@ impl<'a> Transaction<'a> {
     /// Sets one field of a record. The cheapest change: its bytes are all that is kept and logged.
     ///
     /// # Errors
-    /// [`TableError::StaleRow`], [`TableError::KeyChanged`] if the field is (part of) the key,
-    /// [`TableError::TransactionTooLarge`].
+    /// [`Error::Refused`] if the record was deleted, or the field is (part of) the key;
+    /// [`Error::Limit`] if the transaction is too large.
     #[inline]
     pub fn set<R: Record, T: FromBytes + IntoBytes + Immutable>(
         &mut self,
         row: Row<R>,
         field: Field<R, T>,
         value: T,
-    ) -> Result<(), TableError> {
+    ) -> Result<(), Error> {
         let at = self.space.resolve(row)?;
         let key = R::KEY_OFFSET..R::KEY_OFFSET + size_of::<R::Key>();
         if field.offset < key.end && key.start < field.offset + size_of::<T>() {
-            return Err(TableError::KeyChanged {
-                table: R::NAME.to_string(),
-            });
+            return Err(key_changed(R::NAME));
         }
         self.check_room(encoded_bytes(size_of::<T>()))?;
         if size_of::<T>() > 0 {
@@ -113,16 +112,17 @@ impl<'a> Transaction<'a> {
     /// if there is no such record.
     ///
     /// # Errors
-    /// [`TableError::KeyChanged`], [`TableError::TransactionTooLarge`],
-    /// [`TableError::UnknownHandle`]; the record is then as before. So it is if `change` panics.
+    /// [`Error::Refused`] if the key was changed, or the handle is another database's; [`Error::Limit`]
+    /// if the transaction is too large. The record is then as before. So it is if `change` panics.
     pub fn update<R: Record>(
         &mut self,
         table: Table<R>,
         key: &R::Key,
         change: impl FnOnce(&mut R),
-    ) -> Result<bool, TableError> {
+    ) -> Result<bool, Error> {
         let Some(row) = self.find(table, key) else {
-            return self.check_handle(table).map(|()| false);
+            self.check_handle(table)?;
+            return Ok(false);
         };
         // All of it may differ, in as many runs as there are pairs of words.
         self.check_room(2 * size_of::<R>() + OVERHEAD_BYTES)?;
@@ -132,9 +132,7 @@ impl<'a> Transaction<'a> {
         change(&mut changed);
         let after = changed.as_bytes();
         if after[R::KEY_OFFSET..][..size_of::<R::Key>()] != *key.as_bytes() {
-            return Err(TableError::KeyChanged {
-                table: R::NAME.to_string(),
-            });
+            return Err(key_changed(R::NAME));
         }
         self.write_differences(row.address, after);
         Ok(true)
@@ -143,9 +141,10 @@ impl<'a> Transaction<'a> {
     /// Inserts a record.
     ///
     /// # Errors
-    /// [`TableError::DuplicateKey`], [`TableError::TransactionTooLarge`], or that there is no
-    /// memory or catalogue room for more pages.
-    pub fn insert<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<Row<R>, TableError> {
+    /// [`Error::Duplicate`] if there is one with this key; [`Error::Limit`] if the transaction is too
+    /// large, or the catalogue has no room for more pages; [`Error::Full`] if there is no memory for them;
+    /// [`Error::Refused`] if the handle is another database's.
+    pub fn insert<R: Record>(&mut self, table: Table<R>, record: &R) -> Result<Row<R>, Error> {
         let number = table.number();
         self.check_handle(table)?;
         self.check_room(encoded_bytes(size_of::<R>()) + OVERHEAD_BYTES)?;
@@ -155,10 +154,8 @@ impl<'a> Transaction<'a> {
         let hash = state.hash.of(key);
         if state.find(self.space.store.bytes(), hash, key).is_some() {
             let table = R::NAME.to_string();
-            return Err(TableError::DuplicateKey {
-                table,
-                key: hexadecimal(key),
-            });
+            let key = hexadecimal(key);
+            return Err(TableError::DuplicateKey { table, key }.into());
         }
         if let Place::NeedsExtent = state.place() {
             self.extend(number)?;
@@ -198,10 +195,12 @@ impl<'a> Transaction<'a> {
     /// Deletes a record. Returns false if there is no such record.
     ///
     /// # Errors
-    /// [`TableError::TransactionTooLarge`], [`TableError::UnknownHandle`].
-    pub fn delete<R: Record>(&mut self, table: Table<R>, key: &R::Key) -> Result<bool, TableError> {
+    /// [`Error::Limit`] if the transaction is too large, [`Error::Refused`] if the handle is another
+    /// database's.
+    pub fn delete<R: Record>(&mut self, table: Table<R>, key: &R::Key) -> Result<bool, Error> {
         let Some(row) = self.find(table, key) else {
-            return self.check_handle(table).map(|()| false);
+            self.check_handle(table)?;
+            return Ok(false);
         };
         self.check_room(OVERHEAD_BYTES)?;
         let (number, address) = (table.number(), row.address);
@@ -220,17 +219,14 @@ impl<'a> Transaction<'a> {
     /// Appends a row to a journal.
     ///
     /// # Errors
-    /// [`TableError::UnknownHandle`], [`TableError::TransactionTooLarge`].
+    /// [`Error::Limit`] if the transaction is too large, [`Error::Refused`] if the handle is another
+    /// database's.
     #[inline]
-    pub fn append<J: JournalRow>(
-        &mut self,
-        journal: Journal<J>,
-        row: &J,
-    ) -> Result<(), TableError> {
+    pub fn append<J: JournalRow>(&mut self, journal: Journal<J>, row: &J) -> Result<(), Error> {
         let number = journal.number();
         match self.space.catalogue.definitions.get(usize::from(number)) {
             Some(definition) if is_journal_of::<J>(definition) => {}
-            _ => return Err(TableError::UnknownHandle { number }),
+            _ => return Err(TableError::UnknownHandle { number }.into()),
         }
         self.check_room(encoded_bytes(size_of::<J>()))?;
         self.log.push_journal(number, row.as_bytes());
@@ -240,23 +236,23 @@ impl<'a> Transaction<'a> {
     /// The table of this record type, declared if it is not yet.
     ///
     /// # Errors
-    /// [`TableError::Catalogue`]: `LayoutDiffers`, or a limit.
-    pub fn declare_table<R: Record>(&mut self) -> Result<Table<R>, TableError> {
+    /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
+    pub fn declare_table<R: Record>(&mut self) -> Result<Table<R>, Error> {
         const {
             assert!(
                 align_of::<R>() <= 8,
                 "records are aligned to 8 bytes at most"
             )
         };
-        self.declare(definition_of_table::<R>()).map(Table::new)
+        Ok(Table::new(self.declare(definition_of_table::<R>())?))
     }
 
     /// The journal of this row type, declared if it is not yet.
     ///
     /// # Errors
-    /// [`TableError::Catalogue`]: `LayoutDiffers`, or a limit.
-    pub fn declare_journal<J: JournalRow>(&mut self) -> Result<Journal<J>, TableError> {
-        self.declare(definition_of_journal::<J>()).map(Journal::new)
+    /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
+    pub fn declare_journal<J: JournalRow>(&mut self) -> Result<Journal<J>, Error> {
+        Ok(Journal::new(self.declare(definition_of_journal::<J>())?))
     }
 
     /// Commits: the redo records now belong to the group being filled. Returns whether there were
@@ -411,6 +407,12 @@ impl Drop for Transaction<'_> {
             self.undo();
         }
     }
+}
+
+#[cold]
+fn key_changed(table: &str) -> Error {
+    let table = table.to_string();
+    TableError::KeyChanged { table }.into()
 }
 
 fn is_journal_of<J: JournalRow>(definition: &Definition) -> bool {

@@ -13,7 +13,7 @@ use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::{TableError, TableSpace};
 use std::collections::BTreeMap;
-use support::{Large, STORE_BYTES, Sample, Small, World};
+use support::{Large, STORE_BYTES, Sample, Small, World, in_detail};
 
 /// A catalogue on a store, whose writes are stored at once.
 struct Pages {
@@ -179,7 +179,7 @@ fn a_table_of_the_name_of_an_area_is_refused() {
     let mut world = World::with_memory(STORE_BYTES);
     world.redone = pages.store.bytes().to_vec();
     (world.space, _) = TableSpace::open(pages.store, 1).expect("open");
-    let result = world.commit(|tx| tx.declare_table::<Small>());
+    let result = in_detail(world.commit(|tx| tx.declare_table::<Small>()));
     assert!(
         matches!(
             result,

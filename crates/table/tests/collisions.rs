@@ -4,7 +4,7 @@ mod support;
 
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::{KeyHash, Table, TableError, TableSpace, record};
-use support::{STORE_BYTES, World, hash};
+use support::{STORE_BYTES, World, hash, in_detail};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -39,7 +39,7 @@ fn a_row_does_not_follow_another_key_whose_hash_and_place_are_the_same() {
     world.commit(|tx| {
         assert!(tx.delete(table, &one.key).expect("delete"));
         let second = tx.insert(table, &other).expect("insert");
-        let found = tx.record(row).copied();
+        let found = in_detail(tx.record(row).copied());
         assert!(
             matches!(found, Err(TableError::StaleRow { .. })),
             "{found:?}"

@@ -11,7 +11,9 @@ use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::{TableError, TableSpace};
 use std::sync::LazyLock;
-use support::{Account, Event, Large, Order, STORE_BYTES, Sample, Small, World, store_of};
+use support::{
+    Account, Event, Large, Order, STORE_BYTES, Sample, Small, World, in_detail, store_of,
+};
 
 /// The pages of a small database: all tables, some with free places, some with several extents; and
 /// an area.
@@ -83,7 +85,7 @@ fn count<R: Sample>(world: &World) -> u64 {
 
 fn use_table<R: Sample>(world: &mut World) {
     let mut tx = world.space.begin(&mut world.log);
-    let table = match tx.declare_table::<R>() {
+    let table = match in_detail(tx.declare_table::<R>()) {
         Ok(table) => table,
         Err(TableError::Catalogue(
             CatalogueError::LayoutDiffers { .. } | CatalogueError::Limit { .. },
@@ -107,7 +109,7 @@ fn use_table<R: Sample>(world: &mut World) {
             assert!(tx.delete(table, &key_of(record)).expect("delete"));
         }
         for key in 0..700 {
-            match tx.insert(table, &R::sample(key, 3)) {
+            match in_detail(tx.insert(table, &R::sample(key, 3))) {
                 Ok(_) | Err(TableError::DuplicateKey { .. }) => {}
                 Err(other) => panic!("{other:?}"),
             }

@@ -3,8 +3,9 @@
 
 mod support;
 
+use sardonyx_base::error::Error;
 use sardonyx_table::{JournalRow, TableError, field, record};
-use support::{Account, Event, Order, STORE_BYTES, Sample, Small, World};
+use support::{Account, Event, Order, STORE_BYTES, Sample, Small, World, in_detail};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Types that are declared in the tests below, of a struct's fields and their record.
@@ -47,7 +48,8 @@ fn a_handle_whose_declaration_was_undone_reaches_no_other_table() {
     world.commit(|tx| {
         let record = OtherSmall { key: 1, value: 2 };
         tx.insert(other, &record).expect("insert");
-        let unknown = |result: Result<bool, TableError>| {
+        let unknown = |result: Result<bool, Error>| {
+            let result = in_detail(result);
             assert!(
                 matches!(result, Err(TableError::UnknownHandle { number: 0 })),
                 "{result:?}"
@@ -81,7 +83,7 @@ fn a_row_is_appended_to_its_own_journal_only() {
     };
     for world in [&mut second, &mut third, &mut empty] {
         let mut tx = world.space.begin(&mut world.log);
-        let result = tx.append(journal, &event);
+        let result = in_detail(tx.append(journal, &event));
         assert!(
             matches!(result, Err(TableError::UnknownHandle { number: 0 })),
             "{result:?}"
@@ -105,12 +107,12 @@ fn a_journals_handle_is_not_taken_for_a_tables_of_the_same_name() {
     let journal = first.commit(|tx| tx.declare_journal::<Row>().expect("declare"));
     let table = second.commit(|tx| tx.declare_table::<Row>().expect("declare"));
     let row = Row { a: 1, b: 2 };
-    let appended = second.commit(|tx| tx.append(journal, &row));
+    let appended = in_detail(second.commit(|tx| tx.append(journal, &row)));
     assert!(
         matches!(appended, Err(TableError::UnknownHandle { number: 0 })),
         "{appended:?}"
     );
-    let inserted = first.commit(|tx| tx.insert(table, &row).map(|_| ()));
+    let inserted = in_detail(first.commit(|tx| tx.insert(table, &row).map(|_| ())));
     assert!(
         matches!(inserted, Err(TableError::UnknownHandle { number: 0 })),
         "{inserted:?}"
@@ -127,7 +129,7 @@ fn duplicate_and_missing_and_changed_keys() {
             .expect("insert");
     });
     let mut tx = world.space.begin(&mut world.log);
-    match tx.insert(tables.accounts, &Account::sample(5, 2)) {
+    match in_detail(tx.insert(tables.accounts, &Account::sample(5, 2))) {
         Err(TableError::DuplicateKey { table, key }) => {
             assert_eq!(
                 (table.as_str(), key.as_str()),
@@ -144,13 +146,13 @@ fn duplicate_and_missing_and_changed_keys() {
     );
     assert!(tx.get(tables.orders, &missing).is_none());
     let key = Order::sample_key(5);
-    let changed = tx.update(tables.orders, &key, |order| order.key[2] = 1);
+    let changed = in_detail(tx.update(tables.orders, &key, |order| order.key[2] = 1));
     assert!(
         matches!(changed, Err(TableError::KeyChanged { .. })),
         "{changed:?}"
     );
     let row = tx.find(tables.orders, &key).expect("there");
-    let set = tx.set(row, field!(Order.key: [u32; 3]), key);
+    let set = in_detail(tx.set(row, field!(Order.key: [u32; 3]), key));
     assert!(matches!(set, Err(TableError::KeyChanged { .. })), "{set:?}");
     tx.commit();
     assert!(
@@ -198,9 +200,12 @@ fn rows_of_deleted_records_and_of_other_databases_are_stale() {
     });
     other.commit(|tx| {
         let value = Small::value_field();
-        assert!(matches!(tx.record(row), Err(TableError::StaleRow { .. })));
         assert!(matches!(
-            tx.set(row, value, 1),
+            in_detail(tx.record(row)),
+            Err(TableError::StaleRow { .. })
+        ));
+        assert!(matches!(
+            in_detail(tx.set(row, value, 1)),
             Err(TableError::StaleRow { .. })
         ));
     });
@@ -210,17 +215,23 @@ fn rows_of_deleted_records_and_of_other_databases_are_stale() {
     let second = tx
         .insert(tables.small, &Small { key: 2, value: 9 })
         .expect("insert");
-    assert!(matches!(tx.record(row), Err(TableError::StaleRow { .. })));
+    assert!(matches!(
+        in_detail(tx.record(row)),
+        Err(TableError::StaleRow { .. })
+    ));
     tx.abort();
     world.commit(|tx| {
         assert_eq!(tx.record(row).expect("there"), &record);
         assert!(matches!(
-            tx.record(second),
+            in_detail(tx.record(second)),
             Err(TableError::StaleRow { .. })
         ));
         tx.delete(tables.small, &1).expect("delete");
         tx.insert(tables.small, &Small { key: 3, value: 9 })
             .expect("insert");
-        assert!(matches!(tx.record(row), Err(TableError::StaleRow { .. })));
+        assert!(matches!(
+            in_detail(tx.record(row)),
+            Err(TableError::StaleRow { .. })
+        ));
     });
 }

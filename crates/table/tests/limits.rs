@@ -3,13 +3,14 @@
 
 mod support;
 
+use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{
     CATALOGUE_PAGES, CatalogueError, DEFINITIONS_MAX, NAME_BYTES_MAX,
 };
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::StoreError;
 use sardonyx_table::{Journal, JournalRow, Record, TableError, TableSpace, record};
-use support::{Event, Large, STORE_BYTES, Sample, Small, Tables, World};
+use support::{Event, Large, STORE_BYTES, Sample, Small, Tables, World, in_detail};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Types that are declared in the tests below, of a struct's fields and their record.
@@ -37,7 +38,7 @@ record!(Uneven { table: "uneven", key: key: [u8; 4] });
 #[test]
 fn records_of_impossible_sizes_are_not_declared() {
     fn size_refused<R: Record>(world: &mut World) -> usize {
-        match world.commit(|tx| tx.declare_table::<R>()) {
+        match in_detail(world.commit(|tx| tx.declare_table::<R>())) {
             Err(TableError::Catalogue(CatalogueError::RecordSize { name, size, .. }))
                 if name == R::NAME =>
             {
@@ -74,7 +75,7 @@ impl Record for KeyFarOutside {
 #[test]
 fn keys_that_are_empty_or_outside_of_their_records_are_not_declared() {
     fn refused<R: Record>(world: &mut World) -> (usize, usize, usize) {
-        match world.commit(|tx| tx.declare_table::<R>()) {
+        match in_detail(world.commit(|tx| tx.declare_table::<R>())) {
             Err(TableError::Catalogue(CatalogueError::KeyPlace {
                 key_offset,
                 key_bytes,
@@ -103,7 +104,7 @@ record!(LongNamed {
 fn a_name_has_a_longest_length() {
     let mut world = World::with_memory(STORE_BYTES);
     world.commit(|tx| tx.declare_table::<Named>().expect("just short enough"));
-    match world.commit(|tx| tx.declare_table::<LongNamed>()) {
+    match in_detail(world.commit(|tx| tx.declare_table::<LongNamed>())) {
         Err(TableError::Catalogue(CatalogueError::Limit { value, limit, .. })) => {
             assert_eq!((value, limit), (49, NAME_BYTES_MAX as u64));
         }
@@ -154,7 +155,7 @@ fn there_are_only_so_many_tables_and_journals() {
     world.commit(|tx| many!(tx, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15));
     for _ in 0..2 {
         assert_eq!(world.space.definitions().len(), DEFINITIONS_MAX);
-        match world.commit(|tx| tx.declare_journal::<Event>().map(Journal::number)) {
+        match in_detail(world.commit(|tx| tx.declare_journal::<Event>().map(Journal::number))) {
             Err(TableError::Catalogue(CatalogueError::Limit { value, limit, .. })) => {
                 assert_eq!((value, limit), (257, DEFINITIONS_MAX as u64));
             }
@@ -195,8 +196,8 @@ impl JournalRow for RowSmall {
 
 #[test]
 fn a_table_declared_with_another_layout_is_refused() {
-    fn differs<T>(result: Result<T, TableError>) {
-        match result.map(|_| ()) {
+    fn differs<T, E: Into<Error>>(result: Result<T, E>) {
+        match in_detail(result.map(|_| ()).map_err(E::into)) {
             Err(TableError::Catalogue(CatalogueError::LayoutDiffers {
                 name,
                 found,
@@ -246,7 +247,7 @@ fn a_transaction_has_a_largest_size_and_the_operation_beyond_it_does_nothing() {
             sets += 1;
         }
         assert_eq!(sets, 10_000 / 16);
-        let too_large = |result: Result<(), TableError>| match result {
+        let too_large = |result: Result<(), Error>| match in_detail(result) {
             Err(TableError::TransactionTooLarge { bytes, limit }) => {
                 assert!(bytes > limit && limit == 10_000);
             }
@@ -307,7 +308,7 @@ fn at_the_limit_of_memory_an_insert_fails_and_the_undone_transaction_leaves_noth
     for key in 10..19 {
         tx.insert(large, &Large::sample(key, 1)).expect("insert");
     }
-    let full = |result: Result<(), TableError>| match result {
+    let full = |result: Result<(), Error>| match in_detail(result) {
         Err(TableError::Store(StoreError::Full {
             asked_bytes,
             limit_bytes,
@@ -341,7 +342,7 @@ fn at_the_limit_of_memory_an_insert_fails_and_the_undone_transaction_leaves_noth
 #[test]
 fn without_memory_for_the_catalogue_nothing_is_declared() {
     let mut world = World::with_memory((CATALOGUE_PAGES - 1) * PAGE_SIZE as u64);
-    let declared = world.commit(|tx| tx.declare_table::<Small>());
+    let declared = in_detail(world.commit(|tx| tx.declare_table::<Small>()));
     assert!(
         matches!(declared, Err(TableError::Store(StoreError::Full { .. }))),
         "{declared:?}"

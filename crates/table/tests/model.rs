@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use sardonyx_table::{Table, TableError, Transaction};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use support::{Account, Large, Model, Order, Sample, Small, Tables, World};
+use support::{Account, Large, Model, Order, Sample, Small, Tables, World, in_detail};
 
 /// One operation on one table.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ fn step<R: Sample>(
             let result = tx.update(table, &R::sample_key(key), |record| {
                 *record = R::sample(key + 1, 77);
             });
-            match result {
+            match in_detail(result) {
                 Ok(found) => assert!(!found && !model.contains_key(&key)),
                 Err(TableError::KeyChanged { .. }) => assert!(model.contains_key(&key)),
                 Err(other) => panic!("{other:?}"),
@@ -143,7 +143,7 @@ fn insert<R: Sample>(
     value: u32,
 ) {
     let record = R::sample(key, value);
-    match tx.insert(table, &record) {
+    match in_detail(tx.insert(table, &record)) {
         Ok(row) => {
             assert_eq!(tx.record(row).expect("just inserted"), &record);
             assert!(model.insert(key, record).is_none(), "a second {key}");
@@ -163,7 +163,10 @@ fn delete<R: Sample>(
     let deleted = tx.delete(table, &R::sample_key(key)).expect("delete");
     assert_eq!(deleted, model.remove(&key).is_some());
     if let Some(row) = row {
-        assert!(matches!(tx.record(row), Err(TableError::StaleRow { .. })));
+        assert!(matches!(
+            in_detail(tx.record(row)),
+            Err(TableError::StaleRow { .. })
+        ));
     }
 }
 

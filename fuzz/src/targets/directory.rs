@@ -123,9 +123,9 @@ fn tables(files: Files) {
         return;
     };
     if let Ok(items) = database.table::<seeds::Item>() {
-        database.read(|view| {
-            assert_eq!(view.scan(items).count() as u64, view.count(items));
-        });
+        let counted = database.read(|view| (view.scan(items).count() as u64, view.count(items)));
+        let (found, told) = counted.expect("it is open");
+        assert_eq!(found, told);
         _ = database.run(|tx| {
             tx.update(items, &3, |_| ())?;
             tx.delete(items, &4)?;

@@ -40,7 +40,11 @@ impl Peer for Sardonyx {
             .log_bytes_prepared(LOG_BYTES);
         let database = options.open(directory.join("bank.sdx"))?;
         let schema = Schema::of(&database)?;
-        if database.read(|view| view.count(schema.branches)) == 0 {
+        if database
+            .read(|view| view.count(schema.branches))
+            .expect("open")
+            == 0
+        {
             load(&database, &schema, &scale, |_| {})?;
         }
         let procedure = database.register(DebitCredit::new(schema))?;

@@ -11,8 +11,8 @@ use crate::debit_credit::exploration::{
     Item, MEMORY_BYTES_MAX, Model, Note, Opened, open_on, read,
 };
 use sardonyx::Error;
-use sardonyx::storage::disk::{Disk, Faults, SimulatedDisk};
-use sardonyx::storage::verify::verify;
+use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
+use sardonyx_storage::verify::verify;
 use sardonyx_workload::random::Random;
 use std::collections::BTreeMap;
 use std::fmt;

@@ -7,10 +7,10 @@
 //! one that was acknowledged as durable and the last one that ran (I1, I4, I8). Everything follows
 //! from one seed, so a failure replays from the seed that it prints (I11).
 
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
 use sardonyx::{
     Database, Durability, Error, GroupLimits, Journal, JournalRow, Options, Shape, Table, record,
 };
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_workload::random::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -252,14 +252,14 @@ impl Exploration {
             }
             ran = true;
             if abort {
-                Err(Error::Aborted("as planned".into()))
+                Err(Error::other("as planned"))
             } else {
                 Ok(())
             }
         });
         self.explored.transactions += 1;
         match outcome {
-            Err(Error::Aborted(_)) => return Ok(()),
+            Err(Error::Other(_)) => return Ok(()),
             // It ran, and may or may not be durable.
             Err(_) if ran && !abort => self.history.push(model),
             Err(_) => {}
@@ -372,7 +372,7 @@ pub(crate) fn read(opened: &Opened) -> Result<Model, Error> {
                 "the index finds it"
             );
         }
-    });
+    })?;
     opened.database.journal_rows(opened.notes, |note| {
         model.notes.push((note.id, note.value));
         true

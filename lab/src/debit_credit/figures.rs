@@ -8,10 +8,10 @@ use super::requests::Scale;
 use super::run::{Mode, Outcome, Slice, Until};
 use crate::floor::{BarePipeline, SyncLatency};
 use crate::responses::Summary;
-use sardonyx::storage::checkpoint::CheckpointTotals;
 use sardonyx::{Durability, GroupPolicy, Statistics};
 use sardonyx_results::recovery::RecoveryFigures;
 use sardonyx_standby::Lag;
+use sardonyx_storage::checkpoint::CheckpointTotals;
 use serde::Serialize;
 use std::time::Duration;
 

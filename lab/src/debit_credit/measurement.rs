@@ -108,9 +108,9 @@ fn measure_run(
     let lag = standby.as_ref().and_then(|process| process.standby.lag());
     let memory = Memory {
         record_bytes: loading.records * size_of::<Account>() as u64,
-        page_bytes: database.read(|view| view.bytes()),
+        page_bytes: database.read(|view| view.bytes())?,
         copy_bytes: database.engine().checkpoint().copy_bytes(),
-        index_bytes: database.read(|view| view.index_bytes()) as u64,
+        index_bytes: database.read(|view| view.index_bytes())? as u64,
         peak_resident_bytes: peak_resident_bytes(),
     };
 

@@ -50,7 +50,7 @@ pub fn prove(
                 .map(|record| record.balance)
                 .sum(),
             history: 0,
-        }),
+        })?,
         rows: 0,
         missing: 0,
         twice: 0,

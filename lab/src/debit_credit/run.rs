@@ -341,7 +341,7 @@ impl<'a> Client<'a> {
                 let located: Located = locate(&self.schema, &numbered.request, transaction);
                 procedure
                     .execute(&numbered, located, transaction)
-                    .map_err(|refusal| Error::Aborted(refusal.to_string()))
+                    .map_err(Error::other)
             })?;
             self.measured.responses.record_n(started.elapsed(), 1);
             self.measured.committed += 1;

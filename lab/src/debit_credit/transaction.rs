@@ -5,7 +5,7 @@
 
 use crate::debit_credit::requests::Request;
 use crate::debit_credit::schema::{Account, Branch, HistoryRow, Schema, Teller, code_of};
-use sardonyx::{Field, Prefetch, Procedure, Row, TableError, TableSpace, Transaction, field};
+use sardonyx::{Error, Field, Prefetch, Procedure, Row, TableSpace, Transaction, field};
 use std::sync::Arc;
 
 /// A request with the number that its history row will carry.
@@ -51,15 +51,15 @@ pub enum Refusal {
         /// The account.
         account: u64,
     },
-    /// A table refused. Behind a pointer: there are millions of outcomes, almost all successes.
+    /// The database refused. Behind a pointer: there are millions of outcomes, almost all successes.
     #[error("{0}")]
-    Table(Arc<TableError>),
+    Database(Arc<Error>),
 }
 
-impl From<TableError> for Refusal {
+impl From<Error> for Refusal {
     #[cold]
-    fn from(error: TableError) -> Self {
-        Refusal::Table(Arc::new(error))
+    fn from(error: Error) -> Self {
+        Refusal::Database(Arc::new(error))
     }
 }
 

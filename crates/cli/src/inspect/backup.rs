@@ -2,13 +2,13 @@
 
 use crate::exit::Exit;
 use crate::output::Output;
-use sardonyx::storage::checkpoint::StripeLayout;
-use sardonyx::storage::checkpoint::slot::SlotState;
-use sardonyx::storage::disk::{Disk, DiskError};
-use sardonyx::storage::inspect::{SlotListing, slots};
-use sardonyx::storage::manifest::Manifest;
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
+use sardonyx_storage::checkpoint::StripeLayout;
+use sardonyx_storage::checkpoint::slot::SlotState;
+use sardonyx_storage::disk::{Disk, DiskError};
+use sardonyx_storage::inspect::{SlotListing, slots};
+use sardonyx_storage::manifest::Manifest;
 use serde::Serialize;
 use std::io::Write;
 use std::sync::Arc;

@@ -5,9 +5,9 @@ use crate::catalogue_figures::CatalogueFigures;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::target::dry_run;
-use sardonyx::storage::disk::Disk;
-use sardonyx::storage::manifest::Manifest;
-use sardonyx::storage::recovery::recover;
+use sardonyx_storage::disk::Disk;
+use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::recovery::recover;
 use std::io::Write;
 use std::sync::Arc;
 

@@ -2,13 +2,13 @@
 
 use crate::exit::Exit;
 use crate::output::Output;
-use sardonyx::storage::disk::Disk;
-use sardonyx::storage::inspect::{ChunkListing, chunks};
-use sardonyx::storage::journal::JournalError;
-use sardonyx::storage::journal::archive::ChunkState;
-use sardonyx::storage::manifest::Manifest;
 use sardonyx_results::table::{Sheet, Table};
 use sardonyx_results::units;
+use sardonyx_storage::disk::Disk;
+use sardonyx_storage::inspect::{ChunkListing, chunks};
+use sardonyx_storage::journal::JournalError;
+use sardonyx_storage::journal::archive::ChunkState;
+use sardonyx_storage::manifest::Manifest;
 use serde::Serialize;
 use std::io::Write;
 use std::sync::Arc;

@@ -5,15 +5,15 @@
 
 use crate::exit::{self, Exit};
 use crate::output::Output;
-use sardonyx::storage::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk};
-use sardonyx::storage::log::group::GroupHeader;
-use sardonyx::storage::log::reader::LogReader;
-use sardonyx::storage::log::record::{Body, Records};
-use sardonyx::storage::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
-use sardonyx::storage::log::{LogError, LogPosition};
-use sardonyx::storage::manifest::Manifest;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
+use sardonyx_storage::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk};
+use sardonyx_storage::log::group::GroupHeader;
+use sardonyx_storage::log::reader::LogReader;
+use sardonyx_storage::log::record::{Body, Records};
+use sardonyx_storage::log::segment::{LOG_DIRECTORY, segment_file, segment_of_file};
+use sardonyx_storage::log::{LogError, LogPosition};
+use sardonyx_storage::manifest::Manifest;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -181,8 +181,8 @@ impl Group {
     }
 }
 
-fn entries(payload: &[u8]) -> Result<Vec<Entry>, sardonyx::storage::log::record::RecordError> {
-    let entry = |record: sardonyx::storage::log::record::Record<'_>| {
+fn entries(payload: &[u8]) -> Result<Vec<Entry>, sardonyx_storage::log::record::RecordError> {
+    let entry = |record: sardonyx_storage::log::record::Record<'_>| {
         let ends_transaction = record.ends_transaction;
         match record.body {
             Body::Write { address, bytes } => Entry::Write {

@@ -1,9 +1,9 @@
 //! The manifest.
 
 use crate::output::Output;
-use sardonyx::storage::manifest::Manifest;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
+use sardonyx_storage::manifest::Manifest;
 use serde::Serialize;
 use std::io::Write;
 

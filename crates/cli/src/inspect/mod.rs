@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 use crate::target::Target;
 use clap::Subcommand;
-use sardonyx::storage::manifest::Manifest;
+use sardonyx_storage::manifest::Manifest;
 
 /// Print what the files of a database say.
 ///

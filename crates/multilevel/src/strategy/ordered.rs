@@ -17,12 +17,12 @@ pub(crate) struct Ordered;
 
 /// Appends an operation that has ended as a unit, which somebody waits for if it is `forced`. Returns
 /// the log's right to append, to wait for the unit's group, and that.
-pub(super) fn append<'d>(
-    transaction: &Transaction<'d>,
+pub(super) fn append<'t>(
+    transaction: &'t Transaction<'_>,
     operation: &mut Subtransaction<'_>,
     inverse: Option<NumberedInverse>,
     forced: bool,
-) -> Result<(UnitLog<'d>, u64), DatabaseError> {
+) -> Result<(UnitLog<'t>, u64), DatabaseError> {
     // Where there is nothing to undo, nothing is reserved for it.
     let pages = inverse.as_ref().map_or(0, |_| operation.inverse_pages());
     let changed = operation.changed();

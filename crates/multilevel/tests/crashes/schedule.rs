@@ -244,7 +244,7 @@ impl<'d> Life<'d> {
                     .map_err(|error| Stopped(error.to_string()))
             }
             During(step, nth, inner) => self.during(step, *nth, inner),
-            Checkpoint => stopped(self.database.take_checkpoint()),
+            Checkpoint => stopped(self.database.checkpoint()),
             Flush => stopped(self.database.flush()),
             operation => {
                 let power = self.model().power();

@@ -2,11 +2,11 @@
 //! database holds.
 #![allow(dead_code)] // Each test file uses a part of it.
 
-use sardonyx::storage::disk::{Disk, RealDisk, SimulatedDisk};
 use sardonyx::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use sardonyx::{
     Database, Error, Field, GroupLimits, Journal, JournalRow, Options, Shape, Table, field, record,
 };
+use sardonyx_storage::disk::{Disk, RealDisk, SimulatedDisk};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::io::Write;
@@ -186,18 +186,21 @@ impl Opened {
         let items = self.items;
         self.database
             .read(|view| view.get(items, &id).map(|item| item.value))
+            .expect("reads")
     }
 
     /// Everything that is there; checks that the index finds what a scan finds.
     pub fn contents(&self) -> Result<Model, Error> {
         let mut model = Model::default();
-        self.database.read(|view| {
-            for item in view.scan(self.items) {
-                assert_eq!(*item, Item::new(item.id, item.value), "whole");
-                assert_eq!(view.get(self.items, &item.id), Some(item), "indexed");
-                assert_eq!(model.items.insert(item.id, item.value), None, "once");
-            }
-        });
+        self.database
+            .read(|view| {
+                for item in view.scan(self.items) {
+                    assert_eq!(*item, Item::new(item.id, item.value), "whole");
+                    assert_eq!(view.get(self.items, &item.id), Some(item), "indexed");
+                    assert_eq!(model.items.insert(item.id, item.value), None, "once");
+                }
+            })
+            .expect("reads");
         self.database.journal_rows(self.notes, |note| {
             model.notes.push((note.account, note.amount));
             true

@@ -2,12 +2,10 @@
 //! into a journal. So what a database holds is either the state after exactly the first `j`
 //! transactions, or wrong.
 
-use sardonyx::storage::checkpoint::RemoteCheckpointer;
-use sardonyx::storage::disk::SimulatedDisk;
-use sardonyx::storage::log::LogError;
-use sardonyx::{
-    Database, Error, GroupLimits, Journal, JournalRow, Options, SerialError, Shape, Table, record,
-};
+use sardonyx::{Database, Error, GroupLimits, Journal, JournalRow, Options, Shape, Table, record};
+use sardonyx_storage::checkpoint::RemoteCheckpointer;
+use sardonyx_storage::disk::SimulatedDisk;
+use sardonyx_storage::log::LogError;
 use std::sync::Arc;
 use std::time::Instant;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -121,11 +119,13 @@ impl Bank {
 
     fn balances(&self) -> Vec<i64> {
         let mut balances = vec![0; ACCOUNTS as usize];
-        self.database.read(|view| {
-            for account in view.scan(self.accounts) {
-                balances[account.id as usize] = account.balance;
-            }
-        });
+        self.database
+            .read(|view| {
+                for account in view.scan(self.accounts) {
+                    balances[account.id as usize] = account.balance;
+                }
+            })
+            .expect("open");
         balances
     }
 
@@ -224,10 +224,7 @@ fn apply(balances: &mut [i64], number: u64) {
 }
 
 pub fn is_full(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::Transaction(SerialError::Log(LogError::Full { .. }))
-    )
+    matches!(error.downcast_ref(), Some(LogError::Full { .. }))
 }
 
 /// Opens a standby's directory as the database, and checks it. Returns how many transactions it

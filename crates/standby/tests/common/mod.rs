@@ -7,8 +7,8 @@
 pub mod bank;
 pub mod proxy;
 
-use sardonyx::storage::disk::{Faults, SimulatedDisk};
 use sardonyx_standby::{ListeningStandby, Patience, Standby, StandbyOptions, StandbyServer};
+use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::Arc;
 use std::time::Duration;
 

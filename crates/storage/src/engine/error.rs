@@ -31,7 +31,10 @@ pub enum OpenError {
         source: RemoteError,
     },
     /// Another process, or this one, has it open.
-    #[error("{file} is held: the database is open already; close it there first")]
+    #[error(
+        "{file} is held: the database is open already, and only memory is shared, with others that open \
+         it as memory; close it there first"
+    )]
     Locked {
         /// The lock file.
         file: String,

@@ -4,13 +4,14 @@
 
 #![allow(dead_code, reason = "every test program uses its own part")]
 
+use sardonyx_base::error::Error;
 use sardonyx_storage::log::record::{Body, Records};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::{
-    Field, JournalRow, KeyHash, RebuildReport, Record, Table, TableSpace, Transaction, View, field,
-    record,
+    Field, JournalRow, KeyHash, RebuildReport, Record, Table, TableError, TableSpace, Transaction,
+    View, field, record,
 };
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -347,4 +348,13 @@ pub fn apply(pages: &mut Vec<u8>, payload: &[u8]) {
             pages[address.0 as usize..][..bytes.len()].copy_from_slice(bytes);
         }
     }
+}
+
+/// What a transaction said, as the table's own error.
+pub fn in_detail<T>(said: Result<T, Error>) -> Result<T, TableError> {
+    let of_catalogue = |error: Error| error.downcast().map(TableError::Catalogue);
+    said.map_err(|error| {
+        let error = error.downcast().or_else(of_catalogue);
+        error.expect("a table's error")
+    })
 }

@@ -1,16 +1,15 @@
-//! The database: what a program holds.
+//! Tables: transactions one at a time, on typed records.
 
-use crate::{Error, Options};
+use crate::error::Typed;
+use crate::ticket::{BatchTicket, Ticket};
+use crate::{Error, Options, Statistics};
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_serial::{
-    BatchTicket, Durability, Kernel, Procedure, ProcedureError, Registered, SerialError,
-    StageTimes, Ticket,
-};
-use sardonyx_storage::checkpoint::{CheckpointError, CheckpointTotals, Waiting};
+use sardonyx_serial::{Durability, Kernel, Procedure, ProcedureError, Registered, SerialError};
+use sardonyx_storage::checkpoint::{CheckpointError, Waiting};
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
+use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::journal::JournalReader;
-use sardonyx_storage::log::statistics::LogStatistics;
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_table::{
     Journal, JournalRow, KeyHash, RebuildReport, Record, Table, TableSpace, Transaction, View,
@@ -19,38 +18,31 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// An open database. Share it between threads by reference or in an `Arc`.
+/// A database that is open as tables of typed records: closures and batched procedures, one at a time,
+/// each on stable storage when its call returns. Share it between threads by reference or in an `Arc`.
 ///
 /// It belongs to the process that opened it. In a child made by `fork` every call is refused
-/// ([`SerialError::Forked`]), and closing or dropping it does nothing; the child may open another
-/// database, or this one when the parent has closed it.
+/// ([`Error::Forked`]), and closing or dropping it does nothing; the child may open another database, or
+/// this one when the parent has closed it.
 #[derive(Debug)]
-pub struct Database {
+pub struct Tables {
     kernel: Kernel,
     recovery: RecoveryReport,
     rebuild: RebuildReport,
     procedures: Mutex<HashSet<String>>,
 }
 
-/// What the engine did since the database was opened.
-#[derive(Clone, Copy, Debug, Default)]
-#[non_exhaustive]
-pub struct Statistics {
-    /// The logging stage.
-    pub log: LogStatistics,
-    /// The checkpointing stage.
-    pub checkpoint: CheckpointTotals,
-    /// The time that each stage was busy.
-    pub stages: StageTimes,
-}
-
-impl Database {
+impl Tables {
     /// Opens the database in this directory, or makes it, with the default [`Options`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Database, Error> {
-        Options::new().open(path)
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if it is open already, here or in another process, in whatever way;
+    /// [`Error::Damaged`], with file and offset; what the system refuses.
+    pub fn open(path: impl AsRef<Path>) -> Result<Tables, Error> {
+        Options::new().open_tables(path)
     }
 
-    pub(crate) fn open_with(disk: Arc<dyn Disk>, options: Options) -> Result<Database, Error> {
+    pub(crate) fn open_with(disk: Arc<dyn Disk>, options: Options) -> Result<Tables, Error> {
         let (shape, workers) = (options.shape, options.storage.workers);
         let limits = options.storage.limits;
         let hash = options
@@ -61,7 +53,7 @@ impl Database {
         space.set_transaction_bytes_max(limits.transaction_bytes);
         let kernel = Kernel::start(space, opened.engine, shape);
         let procedures = Mutex::default();
-        Ok(Database {
+        Ok(Tables {
             kernel,
             recovery: opened.report,
             rebuild,
@@ -73,11 +65,11 @@ impl Database {
     ///
     /// # Errors
     /// If the database has a table of this name with another layout, or no room for one more;
-    /// [`SerialError::Nested`] inside a transaction of this database, which has its own access.
+    /// [`Error::Nested`] inside a transaction of this database, which has its own access.
     pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
         match self.kernel.try_read(|space| space.table::<R>())?? {
             Some(table) => Ok(table),
-            None => self.run(|transaction| Ok(transaction.declare_table::<R>()?)),
+            None => self.run(|transaction| transaction.declare_table::<R>()),
         }
     }
 
@@ -85,48 +77,78 @@ impl Database {
     ///
     /// # Errors
     /// If the database has a journal of this name with another layout, or no room for one more;
-    /// [`SerialError::Nested`] inside a transaction of this database, which has its own access.
+    /// [`Error::Nested`] inside a transaction of this database, which has its own access.
     pub fn journal<J: JournalRow>(&self) -> Result<Journal<J>, Error> {
         match self.kernel.try_read(|space| space.journal::<J>())?? {
             Some(journal) => Ok(journal),
-            None => self.run(|transaction| Ok(transaction.declare_journal::<J>()?)),
+            None => self.run(|transaction| transaction.declare_journal::<J>()),
         }
     }
 
     /// Runs a closure as a transaction and returns when it is on stable storage.
     ///
     /// # Errors
-    /// The closure's own error, after everything it did was undone; or the engine's:
-    /// [`SerialError::Nested`] if called inside a transaction of this database,
-    /// [`SerialError::Forked`] in a child of the process that opened it.
+    /// What the closure returned, after everything it did was undone (an error of its own type goes in by
+    /// [`Error::other`] and comes out by [`Error::downcast`]; [`Tables::try_run`] keeps its type). Or the
+    /// engine's: [`Error::Nested`] if called inside a transaction of this database, [`Error::Closed`],
+    /// [`Error::Full`], [`Error::Poisoned`], [`Error::Forked`].
     ///
     /// # Panics
     /// With the closure's panic, after everything it did was undone.
-    pub fn run<T, E: From<SerialError>>(
+    pub fn run<T>(
         &self,
-        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
-    ) -> Result<T, E> {
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.kernel.run(Durability::Durable, body)
     }
 
-    /// Like [`Database::run`], with a choice of when to return.
-    pub fn run_with<T, E: From<SerialError>>(
+    /// Like [`Tables::run`], with a choice of when to return.
+    pub fn run_with<T>(
+        &self,
+        durability: Durability,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.kernel.run(durability, body)
+    }
+
+    /// Like [`Tables::run`], for a closure with an error type of its own, which the engine's errors are
+    /// converted to: a `#[from] sardonyx::Error` in it is all that is needed.
+    pub fn try_run<T, E: From<Error>>(
+        &self,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.try_run_with(Durability::Durable, body)
+    }
+
+    /// Like [`Tables::try_run`], with a choice of when to return.
+    pub fn try_run_with<T, E: From<Error>>(
         &self,
         durability: Durability,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.kernel.run(durability, body)
+        let body = |transaction: &mut Transaction<'_>| body(transaction).map_err(Typed);
+        let outcome = self.kernel.run(durability, body);
+        outcome.map_err(|Typed(error)| error)
     }
 
     /// Submits a closure as a transaction; the ticket can be waited for or awaited. Called by code that
     /// this database itself runs (a transaction's, a procedure's, a waker's or a value's drop on one of the
-    /// engine's threads), nothing is run and the ticket says [`SerialError::Nested`]: the queues are
-    /// bounded, and the engine would wait for itself.
-    pub fn submit<T: Send + 'static, E: Send + 'static>(
+    /// engine's threads), nothing is run and the ticket says [`Error::Nested`]: the queues are bounded, and
+    /// the engine would wait for itself.
+    pub fn submit<T: Send + 'static>(
+        &self,
+        body: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Ticket<T> {
+        Ticket::of_outcome(self.kernel.submit(body))
+    }
+
+    /// Like [`Tables::submit`], for a closure with an error type of its own: the ticket's result is the
+    /// closure's, unless the engine has an error.
+    pub fn try_submit<T: Send + 'static, E: Send + 'static>(
         &self,
         body: impl FnOnce(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
     ) -> Ticket<Result<T, E>> {
-        self.kernel.submit(body)
+        Ticket::of_value(self.kernel.submit(body))
     }
 
     /// Registers a procedure.
@@ -134,7 +156,7 @@ impl Database {
     /// # Errors
     /// If one of that name is registered.
     pub fn register<P: Procedure>(&self, procedure: P) -> Result<Registered<P>, Error> {
-        self.check_process()?;
+        self.kernel.check()?;
         let name = procedure.name().to_string();
         if !self.procedures.lock().insert(name.clone()) {
             let reason = format!("a procedure named {name:?} is registered already");
@@ -146,7 +168,7 @@ impl Database {
     /// Calls a procedure and returns when it is on stable storage.
     ///
     /// # Errors
-    /// The engine's; [`SerialError::Nested`] inside a transaction of this database. The inner one is the
+    /// The engine's; [`Error::Nested`] inside a transaction of this database. The inner one is the
     /// procedure's.
     pub fn call<P: Procedure>(
         &self,
@@ -158,37 +180,26 @@ impl Database {
     }
 
     /// Submits a batch of a procedure's requests, each a transaction of its own. `lane` tells
-    /// clients apart: batches of one lane keep their order. Nested calls: as [`Database::submit`].
+    /// clients apart: batches of one lane keep their order. Nested calls: as [`Tables::submit`].
     pub fn submit_batch<P: Procedure>(
         &self,
         procedure: &Registered<P>,
         arguments: Vec<P::Arguments>,
         lane: usize,
     ) -> BatchTicket<P::Output, P::Error> {
-        self.kernel.submit_batch(procedure, arguments, lane)
+        Ticket::of_value(self.kernel.submit_batch(procedure, arguments, lane))
     }
 
     /// Reads a consistent state without changing it. What it sees may not be on stable storage yet;
-    /// to be sure of that, read in [`Database::run`].
-    ///
-    /// # Panics
-    /// With the closure's panic; or if called inside a transaction of this database, which has its
-    /// own access to the tables, or in a forked child.
-    pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> T {
-        match self.try_read(body) {
-            Ok(value) => value,
-            Err(refused) => panic!("{refused}"),
-        }
-    }
-
-    /// As [`Database::read`], for code that may be called inside a transaction.
+    /// to be sure of that, read in [`Tables::run`].
     ///
     /// # Errors
-    /// [`SerialError::Nested`] there; [`SerialError::Forked`] in a forked child.
+    /// [`Error::Nested`] inside a transaction of this database, which has its own access to the tables;
+    /// [`Error::Closed`]; [`Error::Forked`].
     ///
     /// # Panics
     /// With the closure's panic.
-    pub fn try_read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> Result<T, Error> {
+    pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> Result<T, Error> {
         let body = |space: &TableSpace| body(&space.view());
         Ok(self.kernel.try_read(body)?)
     }
@@ -205,7 +216,7 @@ impl Database {
         journal: Journal<J>,
         mut each: impl FnMut(J) -> bool,
     ) -> Result<(), Error> {
-        self.check_process()?;
+        self.kernel.check()?;
         let engine = self.kernel.engine();
         let commit = engine.commit();
         let number = journal.number();
@@ -214,7 +225,8 @@ impl Database {
             .while_written(commit.segments(), commit.durable().group);
         while let Some(row) = reader.next_row()? {
             let row = J::read_from_bytes(row.bytes).map_err(|_| {
-                Error::Aborted(format!("a row of journal {:?} has another length", J::NAME))
+                let text = format!("a row of journal {:?} has another length", J::NAME);
+                Error::Damaged(text.into())
             })?;
             if !each(row) {
                 break;
@@ -230,7 +242,7 @@ impl Database {
 
     /// Takes a checkpoint and waits for it, so that the next recovery starts from here.
     pub fn checkpoint(&self) -> Result<(), Error> {
-        Ok(self.kernel.take_checkpoint()?)
+        Ok(self.kernel.checkpoint()?)
     }
 
     /// Whether a checkpoint is being written right now.
@@ -262,39 +274,40 @@ impl Database {
 
     /// What the engine did since; nothing, in a forked child.
     pub fn statistics(&self) -> Statistics {
-        if self.check_process().is_err() {
+        let engine = self.kernel.engine();
+        // Before any lock is taken: in a forked child some may be taken for ever.
+        if engine.process().check().is_err() {
             return Statistics::default();
         }
-        let engine = self.kernel.engine();
+        let log = engine.commit().statistics();
         Statistics {
-            log: engine.commit().statistics(),
+            committed: log.transactions,
+            log,
             checkpoint: engine.checkpoint().totals(),
             stages: self.kernel.stage_times(),
+            ..Statistics::default()
         }
-    }
-
-    /// Before any lock is taken: in a forked child some may be taken for ever.
-    fn check_process(&self) -> Result<(), SerialError> {
-        Ok(self.kernel.engine().process().check()?)
     }
 
     /// The storage below, for tools.
-    pub fn engine(&self) -> &Engine {
+    #[doc(hidden)]
+    pub fn engine(&self) -> &EngineView {
         self.kernel.engine()
     }
 
-    /// Finishes what was submitted, makes it durable, and closes the database. Dropping does the
-    /// same, but cannot tell of errors.
+    /// Finishes what was submitted, makes it durable, and closes the database, for all who share it:
+    /// every later call is refused ([`Error::Closed`]), but for another close, which does nothing.
+    /// Dropping does the same, but cannot tell of errors.
     ///
     /// On one of the engine's own threads, such as in a submitted closure that held the last handle, both
     /// return at once, and a thread of its own does the same; the database can be opened again when that
     /// has ended.
     ///
     /// # Errors
-    /// What closed the log, if something did; [`SerialError::Nested`] if it is closed elsewhere.
-    /// [`SerialError::Forked`] in a child of the process that opened the database: nothing happens there,
-    /// and the database stays open in the parent.
-    pub fn close(self) -> Result<(), Error> {
+    /// What closed the log, if something did; [`Error::Nested`] if it is closed elsewhere.
+    /// [`Error::Forked`] in a child of the process that opened the database: nothing happens there, and the
+    /// database stays open in the parent.
+    pub fn close(&self) -> Result<(), Error> {
         Ok(self.kernel.close()?)
     }
 }

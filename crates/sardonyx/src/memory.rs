@@ -1,0 +1,266 @@
+//! Memory: transactions by ordinary loads and stores, shared by several processes.
+
+use crate::ticket::Ticket;
+use crate::{Durability, Error, Options, Statistics};
+use sardonyx_mapped::{RunError, Segment};
+use sardonyx_storage::recovery::RecoveryReport;
+use std::path::Path;
+
+pub use resident::*;
+pub use sardonyx_derive::ResidentInMemory as Resident;
+/// A range of bytes that grows: what a transaction and a snapshot are, and [`PlainMemory`].
+pub use sardonyx_mapped::Memory as MemoryRange;
+pub use sardonyx_mapped::heap::{Heap, Root};
+pub use sardonyx_mapped::mechanism::{Access, MechanismKind};
+pub use sardonyx_mapped::memory::PlainMemory;
+pub use sardonyx_mapped::place::{P, Slice};
+pub use sardonyx_mapped::{
+    Begin, MemoryAccess, Savepoint, Session, SlowReader, Snapshot, Statistics as MemoryStatistics,
+    StoppedProcess, Transaction,
+};
+
+/// Where the derive finds the trait.
+#[doc(hidden)]
+pub mod resident {
+    pub use sardonyx_mapped::resident::Resident;
+}
+
+/// A database that is open as memory: transactions are ordinary loads and stores, and several processes
+/// share it, without a server. Cloning it makes another handle.
+///
+/// ```
+/// use sardonyx::memory::{Heap, MemoryAccess, P, Resident};
+/// use sardonyx::Memory;
+///
+/// #[derive(Clone, Copy, Resident)]
+/// #[repr(C)]
+/// struct Account {
+///     id: u64,
+///     balance: i64,
+/// }
+///
+/// fn main() -> Result<(), sardonyx::Error> {
+/// #   let directory = tempfile::tempdir()?;
+/// #   let path = directory.path().join("bank.sdx");
+///     let bank = Memory::open(&path)?;
+///     let account: P<Account> = bank.run(|tx| {
+///         let heap = Heap::open_or_format(tx)?;
+///         let account = heap.allocate(tx, &Account { id: 1, balance: 100 })?;
+///         heap.set_root(tx, "account", account, "Account")?;
+///         Ok(account)
+///     })?;
+///     bank.run(|tx| {
+///         tx.get_mut(account)?.balance -= 30;
+///         Ok(())
+///     })?; // on stable storage when this returns
+///     assert_eq!(bank.snapshot()?.get(account)?.balance, 70);
+///     bank.close()
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Memory {
+    segment: Segment,
+}
+
+impl Memory {
+    /// Opens the database in this directory, or makes it, with the default [`Options`]. If other processes
+    /// have it open as memory, they share it.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if it is open in another way; [`Error::Damaged`], with file and offset;
+    /// [`Error::Refused`] if the shared memory of the others cannot be used; what the system refuses.
+    pub fn open(path: impl AsRef<Path>) -> Result<Memory, Error> {
+        Options::new().open_memory(path)
+    }
+
+    pub(crate) fn new(segment: Segment) -> Memory {
+        Memory { segment }
+    }
+
+    /// Runs a closure as a transaction, again and again until it does not conflict with others, and
+    /// returns when it is on stable storage. What the closure does outside of the memory is not undone.
+    ///
+    /// # Errors
+    /// What the closure returned, after everything it did was undone; or the engine's: [`Error::Nested`]
+    /// inside a transaction of this thread on this memory, [`Error::Closed`], [`Error::Full`],
+    /// [`Error::Unavailable`] if a process that is stopped is in the way, [`Error::Poisoned`],
+    /// [`Error::Forked`].
+    ///
+    /// # Panics
+    /// With the closure's panic, after everything it did was undone.
+    pub fn run<T>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.run_with(Durability::Durable, body)
+    }
+
+    /// Like [`Memory::run`], with a choice of when to return.
+    pub fn run_with<T>(
+        &self,
+        durability: Durability,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.try_run_with(durability, body)
+    }
+
+    /// Like [`Memory::run`], for a closure with an error type of its own, which the engine's errors are
+    /// converted to.
+    pub fn try_run<T, E: From<Error>>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        self.try_run_with(Durability::Durable, body)
+    }
+
+    /// Like [`Memory::try_run`], with a choice of when to return.
+    pub fn try_run_with<T, E: From<Error>>(
+        &self,
+        durability: Durability,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let (value, ticket) = self.segment.run_later(body).map_err(typed)?;
+        if durability == Durability::Durable {
+            ticket.wait().map_err(Error::from)?;
+        }
+        Ok(value)
+    }
+
+    /// Like [`Memory::run`], but returns when the transaction is visible to all: its ticket has the value
+    /// when it is on stable storage, and can be awaited.
+    ///
+    /// # Errors
+    /// As [`Memory::run`].
+    pub fn submit<T>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<Ticket<T>, Error> {
+        let (value, ticket) = self.segment.run_later(body)?;
+        Ok(Ticket::of_memory(ticket, value))
+    }
+
+    /// Like [`Memory::submit`], as the only writer: nobody else commits meanwhile, so it is run once.
+    ///
+    /// # Errors
+    /// As [`Memory::run`].
+    pub fn submit_alone<T>(
+        &self,
+        body: impl FnMut(&mut Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<Ticket<T>, Error> {
+        let (value, ticket) = self.segment.run_alone(body)?;
+        Ok(Ticket::of_memory(ticket, value))
+    }
+
+    /// A session, to begin and end transactions by hand: it is a value that can be kept and sent to
+    /// another thread, and begins, commits and aborts one transaction after the other.
+    ///
+    /// ```
+    /// # use sardonyx::memory::{MemoryAccess, MemoryRange, P, Transaction};
+    /// # fn main() -> Result<(), sardonyx::Error> {
+    /// # let memory = sardonyx::Options::new().open_private_memory()?;
+    /// # memory.run(|tx| Ok(tx.grow_to(8192)?))?;
+    /// # let counter: P<u64> = P::from_offset(4096);
+    /// let mut session = memory.begin()?;
+    /// session.with_running(|tx| tx.write(counter, 7))??;
+    /// let position = session.commit()?;
+    /// memory.ticket(position).wait()?; // on stable storage
+    /// # assert_eq!(memory.snapshot()?.read(counter)?, 7);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if there are too many sessions; [`Error::Closed`].
+    pub fn begin(&self) -> Result<Session, Error> {
+        let mut session = self.segment.session()?;
+        session.begin(Begin::default())?;
+        Ok(session)
+    }
+
+    /// The ticket of what [`Session::commit`] returned.
+    pub fn ticket(&self, position: Option<u64>) -> Ticket {
+        Ticket::of_memory(self.segment.ticket(position), ())
+    }
+
+    /// The memory as it is now, to be read, for as long as it is kept.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if there are too many sessions; [`Error::Closed`]; [`Error::Forked`].
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        Ok(self.segment.snapshot()?)
+    }
+
+    /// Bytes of the memory; 0 if it is closed.
+    pub fn length(&self) -> u64 {
+        self.segment.length()
+    }
+
+    /// Which mechanism finds out what transactions touch.
+    pub fn mechanism(&self) -> MechanismKind {
+        self.segment.mechanism()
+    }
+
+    /// Whether it outlives its processes.
+    pub fn is_durable(&self) -> bool {
+        self.segment.is_durable()
+    }
+
+    /// The reader that keeps most old versions, if one does.
+    pub fn slowest_reader(&self) -> Option<SlowReader> {
+        self.segment.slowest_reader()
+    }
+
+    /// Waits until everything that is committed, by whatever process, is on stable storage.
+    ///
+    /// # Errors
+    /// As [`Ticket::wait`]; [`Error::Closed`].
+    pub fn flush(&self) -> Result<(), Error> {
+        Ok(self.segment.flush()?)
+    }
+
+    /// Takes a checkpoint of everything committed now, and waits for it, so that the next recovery starts
+    /// from here.
+    ///
+    /// # Errors
+    /// As [`Ticket::wait`]; [`Error::Closed`].
+    pub fn checkpoint(&self) -> Result<(), Error> {
+        Ok(self.segment.checkpoint()?)
+    }
+
+    /// What recovery did when the database was opened, if this process was the first to open it; the others
+    /// share what that one recovered.
+    pub fn recovery(&self) -> Option<RecoveryReport> {
+        self.segment.recovery()
+    }
+
+    /// What this handle's transactions did.
+    pub fn statistics(&self) -> Statistics {
+        let memory = self.segment.statistics();
+        Statistics {
+            committed: memory.commits,
+            run_again: memory.conflicts,
+            memory,
+            ..Statistics::default()
+        }
+    }
+
+    /// Makes what is committed durable and leaves the memory, for all handles in this process: every later
+    /// call is refused ([`Error::Closed`]), but for another close, which does nothing. What runs goes on;
+    /// the process has left when the last transaction, session, snapshot and ticket is gone. Dropping the
+    /// last handle does the same, but cannot tell of errors.
+    ///
+    /// # Errors
+    /// As [`Ticket::wait`]: it is closed nevertheless. [`Error::Forked`] in a child of the process that
+    /// opened it.
+    pub fn close(&self) -> Result<(), Error> {
+        Ok(self.segment.close()?)
+    }
+}
+
+/// The closure's own error as it is, the engine's converted.
+fn typed<E: From<Error>>(error: RunError<E>) -> E {
+    match error {
+        RunError::Refused(error) => error,
+        RunError::Segment(error) => Error::from(error).into(),
+    }
+}

@@ -1,0 +1,303 @@
+//! Operations: transactions of operations that have inverses; what commutes runs side by side.
+
+use crate::error::Typed;
+use crate::{Error, Options, Statistics};
+use sardonyx_multilevel::Database;
+use sardonyx_storage::disk::Disk;
+use sardonyx_storage::engine::StorageOptions;
+use sardonyx_storage::recovery::RecoveryReport;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Testing one's own operations: whether their lock modes and inverses are right.
+#[cfg(feature = "harness")]
+pub use sardonyx_multilevel::harness;
+pub use sardonyx_multilevel::{
+    Area, Change, Inverse, LockRequests, LockSpace, Mode, Operation, PAGE_SIZE, PageId, PageLog,
+    Pages, PlainPages, Recorded, Release, Statistics as OperationStatistics, Stop, Strategy,
+    Undone,
+};
+/// Bounded counters whose changes commute (escrow).
+pub mod counter {
+    pub use sardonyx_multilevel::counter::*;
+}
+/// An ordered index from bytes to bytes.
+pub mod index {
+    pub use sardonyx_multilevel::index::*;
+}
+
+/// A database that is open as operations: long transactions on hot objects, which run side by side where
+/// their operations commute and are undone by inverses. Cloning it makes another handle.
+///
+/// ```
+/// use sardonyx::Operations;
+/// use sardonyx::operations::counter::{Add, Counter, Get, Set};
+///
+/// fn main() -> Result<(), sardonyx::Error> {
+/// #   let directory = tempfile::tempdir()?;
+/// #   let path = directory.path().join("stock.sdx");
+///     let shop = Operations::open(&path)?;
+///     let stock = Counter::new(shop.area("stock", 1)?, 0);
+///     shop.run(|tx| tx.call(&Set::within(stock, 10, 0, 1000)))?;
+///     let (one, other) = (shop.begin(), shop.begin());
+///     one.call(&Add::to(stock, -3))?;
+///     other.call(&Add::to(stock, -7))?; // does not wait: 10 covers both, whether they commit or abort
+///     one.commit()?; // on stable storage
+///     other.abort()?; // undone by its inverse
+///     assert_eq!(shop.run(|tx| tx.call(&Get(stock)))?, 7);
+///     shop.close()
+/// }
+/// ```
+///
+/// It belongs to the process that opened it, as tables do.
+#[derive(Clone, Debug)]
+pub struct Operations {
+    database: Arc<Database>,
+}
+
+/// What only operations have of options.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Choices {
+    pub strategy: Strategy,
+    pub page_log: PageLog,
+    pub release: Release,
+    pub registered: Vec<fn(sardonyx_multilevel::Options) -> sardonyx_multilevel::Options>,
+}
+
+impl Choices {
+    pub fn over(self, storage: StorageOptions) -> sardonyx_multilevel::Options {
+        let options = sardonyx_multilevel::Options::new()
+            .storage(storage)
+            .strategy(self.strategy)
+            .page_log(self.page_log)
+            .release(self.release);
+        self.registered
+            .into_iter()
+            .fold(options, |options, register| register(options))
+    }
+}
+
+impl Operations {
+    /// Opens the database in this directory, or makes it, with the default [`Options`]: with no operations
+    /// registered but those of the ready types. Transactions that had not ended are undone before this
+    /// returns.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if it is open already, here or in another process, in whatever way;
+    /// [`Error::Damaged`], with file and offset; what the system refuses.
+    pub fn open(path: impl AsRef<Path>) -> Result<Operations, Error> {
+        Options::new().open_operations(path)
+    }
+
+    pub(crate) fn open_with(
+        disk: Arc<dyn Disk>,
+        options: sardonyx_multilevel::Options,
+    ) -> Result<Operations, Error> {
+        let database = Arc::new(options.open_on(disk)?);
+        Ok(Operations { database })
+    }
+
+    /// The area of this name, declared where absent, with at least so many pages. Names that begin with a
+    /// dot are the engine's.
+    ///
+    /// # Errors
+    /// If the name is that of a table or the engine's, or there is no more room; [`Error::Closed`].
+    pub fn area(&self, name: &str, pages: u64) -> Result<Area, Error> {
+        Ok(self.database.area(name, pages)?)
+    }
+
+    /// Runs a closure as a transaction and returns when it is on stable storage. It is aborted, and run
+    /// again, as often as it is chosen to end a deadlock.
+    ///
+    /// # Errors
+    /// What the closure returned, after everything it did was undone; or the engine's: [`Error::Closed`],
+    /// [`Error::Full`], [`Error::Poisoned`], [`Error::Forked`].
+    ///
+    /// # Panics
+    /// With the closure's panic, after everything it did was undone.
+    pub fn run<T>(
+        &self,
+        mut body: impl FnMut(&Transaction<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.database
+            .run(|transaction| body(&Transaction(Its::Lent(transaction))))
+    }
+
+    /// Like [`Operations::run`], for a closure with an error type of its own, which the engine's errors are
+    /// converted to.
+    pub fn try_run<T, E: From<Error>>(
+        &self,
+        mut body: impl FnMut(&Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let outcome = self
+            .database
+            .run(|transaction| body(&Transaction(Its::Lent(transaction))).map_err(Typed));
+        outcome.map_err(|Typed(error)| error)
+    }
+
+    /// Begins a transaction. It is a value of its own, to be kept beside the database, sent to another
+    /// thread, or held by a task: a session for each visitor needs no thread. Its calls may wait for
+    /// other transactions. It is aborted when it is dropped.
+    ///
+    /// ```
+    /// # use sardonyx::Operations;
+    /// # use sardonyx::operations::{Transaction, counter::{Add, Counter}};
+    /// struct Visitor {
+    ///     shop: Operations,
+    ///     basket: Transaction<'static>,
+    /// }
+    /// fn is_send<T: Send + 'static>() {}
+    /// is_send::<Visitor>();
+    /// ```
+    pub fn begin(&self) -> Transaction<'static> {
+        Transaction(Its::Own(self.database.begin_owned(None)))
+    }
+
+    /// Begins a transaction in place of one that was aborted because it was chosen to end a deadlock
+    /// ([`Error::Conflict`]), as old as that was ([`Transaction::age`]): so it becomes the oldest some day
+    /// and is not chosen again.
+    pub fn begin_again(&self, age: u64) -> Transaction<'static> {
+        Transaction(Its::Own(self.database.begin_owned(Some(age))))
+    }
+
+    /// Writes everything that has been appended to the log, and waits for it.
+    ///
+    /// # Errors
+    /// If the log failed; [`Error::Closed`].
+    pub fn flush(&self) -> Result<(), Error> {
+        Ok(self.database.flush()?)
+    }
+
+    /// Takes a checkpoint and waits for it, so that the next recovery starts from here.
+    ///
+    /// # Errors
+    /// If the log or the checkpointer failed; [`Error::Closed`].
+    pub fn checkpoint(&self) -> Result<(), Error> {
+        Ok(self.database.checkpoint()?)
+    }
+
+    /// What the engine did since the database was opened; nothing, in a forked child.
+    pub fn statistics(&self) -> Statistics {
+        let operations = self.database.statistics();
+        Statistics {
+            committed: operations.committed,
+            run_again: operations.deadlocks,
+            log: operations.log,
+            checkpoint: operations.checkpoint,
+            operations,
+            ..Statistics::default()
+        }
+    }
+
+    /// What recovery did when the database was opened: the redo pass.
+    pub fn recovery(&self) -> &RecoveryReport {
+        self.database.recovery()
+    }
+
+    /// What recovery did when the database was opened: the undo pass.
+    pub fn undone(&self) -> Undone {
+        self.database.undone()
+    }
+
+    /// Makes everything durable, and closes the database, for all who share it: every later call is
+    /// refused ([`Error::Closed`]), but for another close, which does nothing. Transactions that still run
+    /// are refused, too, and are undone when the database is opened again. Dropping the last handle closes
+    /// it, too, but cannot tell of errors.
+    ///
+    /// # Errors
+    /// If the log failed. [`Error::Nested`] on one of the engine's own threads: a thread of its own closes
+    /// it then. [`Error::Forked`] in a child of the process that opened it, where nothing is done.
+    pub fn close(&self) -> Result<(), Error> {
+        Ok(self.database.close()?)
+    }
+}
+
+/// A running transaction: a series of operations, committed or aborted together. Dropping it aborts it.
+#[derive(Debug)]
+pub struct Transaction<'a>(Its<'a>);
+
+#[derive(Debug)]
+enum Its<'a> {
+    /// By [`Operations::run`], which ends it.
+    Lent(&'a sardonyx_multilevel::Transaction<'a>),
+    Own(sardonyx_multilevel::Transaction<'static>),
+}
+
+impl Transaction<'_> {
+    fn inner(&self) -> &sardonyx_multilevel::Transaction<'_> {
+        match &self.0 {
+            Its::Lent(transaction) => transaction,
+            Its::Own(transaction) => transaction,
+        }
+    }
+
+    /// Executes an operation.
+    ///
+    /// # Errors
+    /// The operation's own, as [`Error::downcast_ref`] finds it: the operation is undone, and the
+    /// transaction can go on and may call it again. [`Error::Conflict`] if the transaction was chosen to
+    /// end a deadlock: it has to be aborted, and may be run again ([`Operations::run`] does both).
+    /// [`Error::Nested`] within an operation. [`Error::Closed`].
+    ///
+    /// # Panics
+    /// With the operation's panic, after undoing the operation.
+    pub fn call<O: Operation>(&self, operation: &O) -> Result<O::Output, Error>
+    where
+        O::Error: Send + Sync,
+    {
+        Ok(self.inner().call(operation)?)
+    }
+
+    /// Runs operations of this transaction in parallel: like [`std::thread::scope`], whose threads may call
+    /// operations. They are isolated from each other by locks on pages only, since they share the
+    /// transaction's locks on objects: what they do has to make sense in any order.
+    pub fn scope<'env, F, T>(&'env self, body: F) -> T
+    where
+        F: for<'scope> FnOnce(&'scope std::thread::Scope<'scope, 'env>) -> T,
+    {
+        std::thread::scope(body)
+    }
+
+    /// A number that no other transaction of this opening has, from 1.
+    pub fn number(&self) -> u64 {
+        self.inner().number()
+    }
+
+    /// Its age, to run it again with: [`Operations::begin_again`].
+    pub fn age(&self) -> u64 {
+        self.inner().age()
+    }
+
+    /// Whether it was chosen to end a deadlock, so that all that is left is to abort it.
+    pub fn is_doomed(&self) -> bool {
+        self.inner().is_doomed()
+    }
+}
+
+impl Transaction<'static> {
+    /// Commits: when this returns, the transaction is on stable storage.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] if it was chosen to end a deadlock; [`Error::Closed`]; [`Error::Full`]: it has
+    /// been aborted then. [`Error::Poisoned`] if the log failed: whether it is committed is known when the
+    /// database is opened again.
+    pub fn commit(self) -> Result<(), Error> {
+        match self.0 {
+            Its::Own(transaction) => Ok(transaction.commit()?),
+            // Only lent as a reference.
+            Its::Lent(_) => Ok(()),
+        }
+    }
+
+    /// Aborts: everything it did is undone when this returns.
+    ///
+    /// # Errors
+    /// If an inverse fails, the transaction stays unfinished, with its locks; if the log does, or the
+    /// database is closed, without them. It is undone when the database is opened again.
+    pub fn abort(self) -> Result<(), Error> {
+        match self.0 {
+            Its::Own(transaction) => Ok(transaction.abort()?),
+            Its::Lent(_) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! How a program says what its records are.
+
+/// Declares a record of a table, or a row of a journal: a struct of plain data, stored as it is.
+///
+/// ```
+/// sardonyx::record! {
+///     /// An account.
+///     #[table("accounts", key = id)]
+///     #[derive(Debug, PartialEq)]
+///     pub struct Account {
+///         pub id: u64,
+///         pub balance: i64,
+///     }
+/// }
+/// sardonyx::record! {
+///     #[journal("entries")]
+///     struct Entry {
+///         from: u64,
+///         to: u64,
+///     }
+/// }
+/// # let _ = (Account { id: 1, balance: 2 }, Entry { from: 1, to: 2 });
+/// # assert_eq!(<Account as sardonyx::Record>::NAME, "accounts");
+/// ```
+///
+/// The fields may be integers, floats, arrays of them, and structs that are plain data themselves, from the
+/// largest alignment to the smallest; the compiler refuses a struct with padding, so what is left is filled
+/// with a field such as `reserved: [u8; 4]`. The struct is `Copy`, and `#[repr(C)]`: what is on disk does
+/// not depend on the compiler.
+///
+/// A struct that is plain data already (the derives of [`zerocopy`](crate::zerocopy)) is made a record by
+/// `record!(Account { table: "accounts", key: id: u64 });`.
+#[macro_export]
+macro_rules! record {
+    (
+        $(#[doc = $doc:expr])*
+        #[table($table:expr, key = $key:ident)]
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident : $type:ty),* $(,)?
+        }
+    ) => {
+        $crate::plain! {
+            $(#[doc = $doc])*
+            $(#[$meta])*
+            $vis struct $name { $($(#[$field_meta])* $field_vis $field: $type,)* }
+        }
+        const _: () = {
+            macro_rules! type_of_field {
+                $(($field) => { $type };)*
+            }
+            $crate::record!($name { table: $table, key: $key: type_of_field!($key) });
+        };
+    };
+    (
+        $(#[doc = $doc:expr])*
+        #[journal($journal:expr)]
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident : $type:ty),* $(,)?
+        }
+    ) => {
+        $crate::plain! {
+            $(#[doc = $doc])*
+            $(#[$meta])*
+            $vis struct $name { $($(#[$field_meta])* $field_vis $field: $type,)* }
+        }
+        impl $crate::JournalRow for $name {
+            const NAME: &'static str = $journal;
+        }
+    };
+    ($record:ident { table: $table:expr, key: $key:ident: $type:ty }) => {
+        $crate::declared::record!($record { table: $table, key: $key: $type });
+    };
+}
+
+/// Declares a struct of plain data, such as may be a field of a record: [`record!`](crate::record!) without
+/// a table.
+#[macro_export]
+macro_rules! plain {
+    ($($item:tt)*) => {
+        #[derive(
+            Clone,
+            Copy,
+            $crate::zerocopy::FromBytes,
+            $crate::zerocopy::IntoBytes,
+            $crate::zerocopy::Immutable,
+            $crate::zerocopy::KnownLayout,
+        )]
+        #[zerocopy(crate = "sardonyx::zerocopy")]
+        #[repr(C)]
+        $($item)*
+    };
+}

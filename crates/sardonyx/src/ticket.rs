@@ -1,0 +1,103 @@
+//! Tickets: what a program holds between committing and being told "durable".
+
+use crate::Error;
+use sardonyx_serial::ProcedureError;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// A transaction's result, once it is on stable storage: to be waited for by a thread, awaited by a task
+/// of any runtime (it is a future), or asked. Dropping it changes nothing: the transaction takes its
+/// course, and becomes durable in its turn.
+pub struct Ticket<T = ()>(Source<T>);
+
+/// The results of a batch, in the order of its requests, once all of it is durable.
+pub type BatchTicket<O, E> = Ticket<Vec<Result<O, ProcedureError<E>>>>;
+
+enum Source<T> {
+    /// Of tables: the value itself.
+    Value(sardonyx_serial::Ticket<T>),
+    /// Of tables: what a closure returned.
+    Outcome(sardonyx_serial::Ticket<Result<T, Error>>),
+    /// Of memory, which has run: the value, until it is given.
+    #[cfg(feature = "memory")]
+    Memory(sardonyx_mapped::Ticket, Option<T>),
+}
+
+impl<T> Ticket<T> {
+    pub(crate) fn of_value(ticket: sardonyx_serial::Ticket<T>) -> Self {
+        Ticket(Source::Value(ticket))
+    }
+
+    pub(crate) fn of_outcome(ticket: sardonyx_serial::Ticket<Result<T, Error>>) -> Self {
+        Ticket(Source::Outcome(ticket))
+    }
+
+    #[cfg(feature = "memory")]
+    pub(crate) fn of_memory(ticket: sardonyx_mapped::Ticket, value: T) -> Self {
+        Ticket(Source::Memory(ticket, Some(value)))
+    }
+
+    /// Whether the result is there and durable, or has failed; does not wait.
+    pub fn is_done(&self) -> bool {
+        match &self.0 {
+            Source::Value(ticket) => ticket.is_done(),
+            Source::Outcome(ticket) => ticket.is_done(),
+            #[cfg(feature = "memory")]
+            Source::Memory(ticket, _) => ticket.is_done(),
+        }
+    }
+
+    /// Waits until the transaction is durable.
+    ///
+    /// # Errors
+    /// The transaction's error, or the log's: then its fate is unknown ([`Error::Poisoned`]).
+    /// [`Error::Nested`] if it is not durable yet and this is called inside a transaction of the same
+    /// database, or on one of its engine's threads: the transaction takes its course, but is not to be
+    /// waited for there. [`Error::Unavailable`] if a process that is stopped writes the log for all.
+    /// In a forked child [`Error::Forked`], whatever the parent is told.
+    pub fn wait(self) -> Result<T, Error> {
+        match self.0 {
+            Source::Value(ticket) => Ok(ticket.wait()?),
+            Source::Outcome(ticket) => ticket.wait()?,
+            #[cfg(feature = "memory")]
+            Source::Memory(ticket, value) => {
+                ticket.wait()?;
+                Ok(value.expect("a ticket is used once"))
+            }
+        }
+    }
+}
+
+impl<T> Unpin for Ticket<T> {}
+
+impl<T> Future for Ticket<T> {
+    type Output = Result<T, Error>;
+
+    /// As [`Ticket::wait`]; inside a transaction it is ready, with [`Error::Nested`], instead of pending.
+    ///
+    /// # Panics
+    /// If polled again after it was ready.
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            Source::Value(ticket) => Pin::new(ticket).poll(context).map_err(Error::from),
+            Source::Outcome(ticket) => Pin::new(ticket).poll(context).map(|outcome| outcome?),
+            #[cfg(feature = "memory")]
+            Source::Memory(ticket, value) => Pin::new(ticket).poll(context).map(|durable| {
+                durable?;
+                Ok(value
+                    .take()
+                    .expect("a ticket is not polled after it was ready"))
+            }),
+        }
+    }
+}
+
+impl<T> fmt::Debug for Ticket<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticket")
+            .field("done", &self.is_done())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,202 @@
+//! What a user can do about an error of this room: the kind of each.
+
+use crate::catalogue::CatalogueError;
+use crate::checkpoint::{CheckpointError, RemoteError};
+use crate::disk::DiskError;
+use crate::engine::OpenError;
+use crate::journal::JournalError;
+use crate::log::LogError;
+use crate::log::SharedLogError;
+use crate::manifest::ManifestError;
+use crate::recovery::RecoveryError;
+use crate::store::StoreError;
+use sardonyx_base::error::{Error, Kind, RoomError};
+
+impl RoomError for DiskError {
+    fn kind(&self) -> Kind {
+        match self.is_full() {
+            true => Error::Full,
+            false => Error::System,
+        }
+    }
+}
+
+impl RoomError for StoreError {
+    fn kind(&self) -> Kind {
+        match self {
+            StoreError::Memory { .. } | StoreError::AddressSpace { .. } => Error::System,
+            StoreError::Full { .. } => Error::Full,
+        }
+    }
+}
+
+impl RoomError for LogError {
+    fn kind(&self) -> Kind {
+        match self {
+            LogError::Disk(error) => error.kind(),
+            LogError::MissingSegment { .. }
+            | LogError::SegmentLength { .. }
+            | LogError::SegmentCut { .. }
+            | LogError::ForeignSegment { .. }
+            | LogError::Corrupt { .. }
+            | LogError::Inconsistent { .. } => Error::Damaged,
+            LogError::Poisoned { .. } | LogError::ThreadDied { .. } => Error::Poisoned,
+            LogError::Full { .. } => Error::Full,
+            LogError::Nested => Error::Nested,
+            LogError::Closed => Error::Closed,
+            LogError::Forked => Error::Forked,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            LogError::Disk(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
+
+impl RoomError for ManifestError {
+    fn kind(&self) -> Kind {
+        match self {
+            ManifestError::Disk(error) => error.kind(),
+            ManifestError::Absent { .. } => Error::NotFound,
+            ManifestError::Damaged { .. } => Error::Damaged,
+            ManifestError::UnknownVersion { .. } | ManifestError::Value { .. } => Error::Refused,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            ManifestError::Disk(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
+
+impl RoomError for RecoveryError {
+    fn kind(&self) -> Kind {
+        match self {
+            RecoveryError::Disk(error) => error.kind(),
+            RecoveryError::Log(error) => error.kind(),
+            RecoveryError::Journal(error) => error.kind(),
+            RecoveryError::Store(error) => error.kind(),
+            RecoveryError::Standby(error) => error.kind(),
+            _ => Error::Damaged,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            RecoveryError::Disk(error) => error.into(),
+            RecoveryError::Log(error) => error.into(),
+            RecoveryError::Journal(error) => error.into(),
+            RecoveryError::Standby(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
+
+impl RoomError for JournalError {
+    fn kind(&self) -> Kind {
+        match self {
+            JournalError::Disk(error) => error.kind(),
+            JournalError::Log(error) => error.kind(),
+            JournalError::Overtaken { .. } => Error::Unavailable,
+            JournalError::NotKept => Error::Refused,
+            _ => Error::Damaged,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            JournalError::Disk(error) => error.into(),
+            JournalError::Log(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
+
+impl RoomError for CheckpointError {
+    fn kind(&self) -> Kind {
+        match self {
+            CheckpointError::Disk(error) => error.kind(),
+            CheckpointError::Store(error) => error.kind(),
+            CheckpointError::Journal(error) => error.kind(),
+            CheckpointError::Waiting { .. } => Error::Full,
+            CheckpointError::StandbyAway { .. } | CheckpointError::AlreadyWriting { .. } => {
+                Error::Unavailable
+            }
+            CheckpointError::Forked => Error::Forked,
+            _ => Error::Poisoned,
+        }
+    }
+}
+
+impl RoomError for RemoteError {
+    fn kind(&self) -> Kind {
+        match self {
+            RemoteError::Forked => Error::Forked,
+            RemoteError::Unreachable { .. } => Error::Unavailable,
+            RemoteError::Store(error) => error.kind(),
+            _ => Error::Refused,
+        }
+    }
+}
+
+impl RoomError for SharedLogError {
+    fn kind(&self) -> Kind {
+        match self {
+            SharedLogError::NoRoom => Error::Unavailable,
+            SharedLogError::Full { .. } => Error::Full,
+            SharedLogError::TooLarge { .. } => Error::Limit,
+            SharedLogError::Log(error) => error.kind(),
+            _ => Error::Poisoned,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            SharedLogError::Log(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
+
+impl RoomError for CatalogueError {
+    fn kind(&self) -> Kind {
+        match self {
+            CatalogueError::Limit { .. } => Error::Limit,
+            CatalogueError::Damaged { .. } => Error::Damaged,
+            _ => Error::Refused,
+        }
+    }
+}
+
+impl RoomError for OpenError {
+    fn kind(&self) -> Kind {
+        match self {
+            OpenError::Disk(error) => error.kind(),
+            OpenError::Log(error) => error.kind(),
+            OpenError::Manifest(error) => error.kind(),
+            OpenError::Recovery(error) => error.kind(),
+            OpenError::Standby { source, .. } => source.kind(),
+            OpenError::Locked { .. } => Error::Locked,
+            OpenError::ManifestLost { .. } => Error::Damaged,
+            OpenError::Absent { .. } => Error::NotFound,
+            OpenError::Option { .. }
+            | OpenError::StandbyWithoutThreads
+            | OpenError::StandbyWhileShared => Error::Refused,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            OpenError::Disk(error) => error.into(),
+            OpenError::Log(error) => error.into(),
+            OpenError::Manifest(error) => error.into(),
+            OpenError::Recovery(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
