@@ -3,6 +3,7 @@
 use crate::error::{CallError, CommitError, CompensationError, DatabaseError};
 use crate::index::IndexError;
 use crate::pages::Stop;
+use crate::records::RecordError;
 use crate::undo::UndoDamage;
 use sardonyx_base::error::{Error, Kind, RoomError};
 use std::any::Any;
@@ -43,6 +44,23 @@ impl RoomError for IndexError {
     fn into_error(self) -> Error {
         match self {
             IndexError::Stop(stop) => stop.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
+
+impl RoomError for RecordError {
+    fn kind(&self) -> Kind {
+        match self {
+            RecordError::Stop(stop) => stop.kind(),
+            RecordError::Duplicate { .. } => Error::Duplicate,
+            _ => Error::Refused,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            RecordError::Stop(stop) => stop.into(),
             error => error.kind()(error.into()),
         }
     }
@@ -104,11 +122,11 @@ impl RoomError for CommitError {
 
 /// The kind of an operation's own error: that of one of this room's, or the program's.
 fn kind_of_own(error: &dyn Any) -> Kind {
-    match (error.downcast_ref::<Stop>(), error.downcast_ref()) {
-        (Some(stop), _) => stop.kind(),
-        (None, Some(error)) => IndexError::kind(error),
-        (None, None) => Error::Other,
-    }
+    let of_index = || error.downcast_ref().map(IndexError::kind);
+    let of_record = || error.downcast_ref().map(RecordError::kind);
+    let of_room = error.downcast_ref().map(Stop::kind);
+    let kind = of_room.or_else(of_index).or_else(of_record);
+    kind.unwrap_or(Error::Other)
 }
 
 impl<E: std::error::Error + Send + Sync + 'static> RoomError for CallError<E> {

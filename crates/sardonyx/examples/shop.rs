@@ -5,28 +5,28 @@
 //! cargo run --example shop
 //! ```
 
-use sardonyx::multilevel::counter::{Add, Counter, Get, Set};
-use sardonyx::multilevel::records::{RecordError, Table};
-use sardonyx::multilevel::{CallError, Database, Options, Stop, record};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx::operations::Stop;
+use sardonyx::operations::counter::{Add, Counter, Get, Set};
+use sardonyx::operations::records::Table;
+use sardonyx::{Error, Operations, Tables, record};
 
-/// A customer, and how many articles he has bought.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-struct Customer {
-    number: u64,
-    bought: i64,
+record! {
+    /// A customer, and how many articles he has bought.
+    #[table("customers", key = number)]
+    struct Customer {
+        number: u64,
+        bought: i64,
+    }
 }
-record!(Customer { table: "customers", key: number: u64 });
 
 const CLERKS: u64 = 4;
 const SALES: i64 = 300;
 const IN_STOCK: i64 = 1_000;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<(), Error> {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("shop.sdx");
-    let shop = Options::new().open(&path)?;
+    let shop = Operations::open(&path)?;
     let customers = shop.table::<Customer>()?;
     let stock = Counter::new(shop.area("stock", 1)?, 0);
     shop.run(|tx| tx.call(&Set::within(stock, IN_STOCK, 0, i64::MAX)))?;
@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let refused = clerks
             .into_iter()
             .map(|clerk| clerk.join().expect("a clerk"));
-        refused.sum::<Result<i64, CallError<RecordError>>>()
+        refused.sum::<Result<i64, Error>>()
     })?;
     println!("{sold_out} customers were told that there is nothing left");
 
@@ -58,9 +58,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     shop.close()?;
 
     // The same tables, as the serial way has them.
-    let office = sardonyx::Database::open(&path)?;
+    let office = Tables::open(&path)?;
     let customers = office.table::<Customer>()?;
-    let bought: i64 = office.read(|view| view.scan(customers).map(|c| c.bought).sum());
+    let bought: i64 = office.read(|view| view.scan(customers).map(|c| c.bought).sum())?;
     println!("{bought} sold, {left} left");
     assert_eq!(bought + left, IN_STOCK);
     office.close()?;
@@ -69,23 +69,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Sells article by article. Returns how often there was none.
 fn sell(
-    shop: &Database,
+    shop: &Operations,
     customers: Table<Customer>,
     stock: Counter,
     customer: u64,
-) -> Result<i64, CallError<RecordError>> {
+) -> Result<i64, Error> {
     let mut refused = 0;
     for _ in 0..SALES {
         // Both or neither.
         let sold = shop.run(|tx| {
             tx.call(&customers.update(&customer, |customer| customer.bought += 1))?;
-            tx.call(&Add::to(stock, -1))?;
-            Ok(())
+            tx.call(&Add::to(stock, -1))
         });
         match sold {
             // Nothing is left, whatever becomes of the sales that are not finished.
-            Err(CallError::Failed(RecordError::Stop(Stop::Bounds { .. }))) => refused += 1,
-            sold => sold?,
+            Err(error) if matches!(error.downcast_ref(), Some(Stop::Bounds { .. })) => refused += 1,
+            Err(error) => return Err(error),
+            Ok(_) => {}
         }
     }
     Ok(refused)

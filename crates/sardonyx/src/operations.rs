@@ -1,7 +1,7 @@
 //! Operations: transactions of operations that have inverses; what commutes runs side by side.
 
 use crate::error::Typed;
-use crate::{Error, Options, Statistics};
+use crate::{Error, Options, Record, Statistics};
 use sardonyx_multilevel::Database;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::StorageOptions;
@@ -17,6 +17,13 @@ pub use sardonyx_multilevel::{
     Pages, PlainPages, Recorded, Release, Statistics as OperationStatistics, Stop, Strategy,
     Undone,
 };
+/// Operations on the records of tables: the same tables that [`Tables`](crate::Tables) has.
+pub mod records {
+    pub use sardonyx_multilevel::records::{
+        Delete, Get, Insert, RecordError, Restore, Table, Update,
+    };
+}
+pub use sardonyx_multilevel::{Values, recorded};
 /// Bounded counters whose changes commute (escrow).
 pub mod counter {
     pub use sardonyx_multilevel::counter::*;
@@ -104,6 +111,15 @@ impl Operations {
     /// If the name is that of a table or the engine's, or there is no more room; [`Error::Closed`].
     pub fn area(&self, name: &str, pages: u64) -> Result<Area, Error> {
         Ok(self.database.area(name, pages)?)
+    }
+
+    /// The table of this record type, declared where absent: the same that [`Tables`](crate::Tables) has
+    /// under its name.
+    ///
+    /// # Errors
+    /// If something else has its name, or there is no more room; [`Error::Closed`].
+    pub fn table<R: Record>(&self) -> Result<records::Table<R>, Error> {
+        Ok(self.database.table::<R>()?)
     }
 
     /// Runs a closure as a transaction and returns when it is on stable storage. It is aborted, and run

@@ -134,7 +134,10 @@ fn i10_a_transaction_larger_than_what_is_prepared_has_it_prepared_or_is_undone()
         drop(opened);
         let disk = disk.restart(Faults::default());
         let opened = Opened::on(&disk, growing(shape)).unwrap();
-        let found = opened.database.read(|view| view.count(opened.items));
+        let found = opened
+            .database
+            .read(|view| view.count(opened.items))
+            .unwrap();
         assert_eq!(found, 605, "{shape:?}");
     }
 }
@@ -167,10 +170,13 @@ fn explore(seed: u64, faults: Faults, killed: bool) -> u64 {
     // A process that goes on after the fault, and a crash of the machine after that.
     let opened = Opened::on(&disk, growing(shape)).unwrap_or_else(|e| panic!("{what}: {e}"));
     if let Some(n) = unknown
-        && opened.database.read(|view| {
-            let item = view.get(opened.items, &(n % 5));
-            item.is_some_and(|item| item.value == n)
-        })
+        && opened
+            .database
+            .read(|view| {
+                let item = view.get(opened.items, &(n % 5));
+                item.is_some_and(|item| item.value == n)
+            })
+            .unwrap()
     {
         model.put(n % 5, n);
     }
