@@ -17,6 +17,7 @@ mod multilevel_operations;
 mod multilevel_torture;
 mod multilevel_victim;
 mod power;
+mod tools;
 mod torture;
 mod victim;
 mod witness;
@@ -61,6 +62,10 @@ enum Command {
     Explore(explore::Explore),
     /// Gives arbitrary bytes to every decoder of bytes from a disk, a network or a user.
     Fuzz(fuzz::Fuzz),
+    /// Runs what Miri can run, on a nightly compiler with its component `miri`.
+    Miri(tools::Miri),
+    /// Compares the public API of `sardonyx` with docs/public-api.txt; needs `cargo-public-api`, nightly.
+    PublicApi(tools::PublicApi),
     /// The process that torture kills.
     #[command(hide = true)]
     Victim(victim::Victim),
@@ -92,6 +97,8 @@ fn main() -> anyhow::Result<()> {
         Command::CheckDocs(check) => check.run(),
         Command::Explore(explore) => explore.run(),
         Command::Fuzz(fuzz) => fuzz.run(),
+        Command::Miri(miri) => miri.run(),
+        Command::PublicApi(api) => api.run(),
         Command::Victim(victim) => victim.run(),
         Command::TortureMapped(torture) => torture.run(),
         Command::MappedVictim(victim) => victim.run(),

@@ -1,5 +1,6 @@
 //! The ground floor: what every room stands on, and nothing of transactions.
 //!
+//! - [`bytes`]: words at fixed places of heads;
 //! - [`sync`]: mutexes, condition variables, atomics and threads, which a model (Shuttle) can drive;
 //! - [`process`]: whether this is still the process that opened a handle, or a forked child of it;
 //! - [`inherited`]: advisory locks that a forked child leaves to its parent;
@@ -8,6 +9,22 @@
 //! - [`random`]: seeded numbers (I11), and secret ones from the operating system;
 //! - [`hash`]: maps by integers, and hashes by a secret.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
+
+pub mod bytes;
 pub mod hash;
 pub mod inherited;
 pub mod process;

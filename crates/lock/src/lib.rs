@@ -24,6 +24,20 @@
 //! assert_eq!(granted, [2]);
 //! ```
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
 #![forbid(unsafe_code)]
 
 pub mod compatibility;

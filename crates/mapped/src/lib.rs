@@ -1,6 +1,21 @@
 //! Transactions on plain memory: ordinary loads and stores between begin and commit, made atomic,
 //! isolated and durable, for several processes at once.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
+
 // The derive names this crate by its name, here too.
 extern crate self as sardonyx_mapped;
 

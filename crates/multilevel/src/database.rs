@@ -23,38 +23,22 @@ use std::sync::Arc;
 /// ([`DatabaseError::Forked`]), and closing or dropping it does nothing.
 ///
 /// ```
-/// use sardonyx_multilevel::{Area, Database, Inverse, Operation, Options, Pages, Recorded, Stop};
+/// use sardonyx_multilevel::{Area, Inverse, Operation, Options, Pages, Stop, Values, recorded};
 ///
-/// /// Adds to a number in an area's first page.
+/// /// Adds to the first number in an area.
 /// struct Add(Area, i64);
+/// recorded!(Add { 0, 1 }, "add");
 ///
 /// impl Operation for Add {
 ///     type Output = i64;
 ///     type Error = Stop;
 ///
 ///     fn execute(&self, pages: &mut dyn Pages) -> Result<i64, Stop> {
-///         let page = pages.page(self.0, 0)?;
-///         let value = pages.write(page, 0..8)?;
-///         let sum = i64::from_le_bytes(value.try_into().expect("8 bytes")) + self.1;
-///         value.copy_from_slice(&sum.to_le_bytes());
-///         Ok(sum)
+///         Values::in_area(self.0).update(pages, 0, |sum: &mut i64| *sum += self.1)
 ///     }
 ///
 ///     fn inverse(&self, _: &i64) -> Option<Inverse> {
 ///         Some(Inverse::of(&Add(self.0, -self.1)))
-///     }
-/// }
-///
-/// impl Recorded for Add {
-///     const NAME: &str = "add";
-///     fn encode(&self, into: &mut Vec<u8>) {
-///         into.extend(self.0.0.to_le_bytes());
-///         into.extend(self.1.to_le_bytes());
-///     }
-///     fn decode(bytes: &[u8]) -> Option<Self> {
-///         let (area, amount) = bytes.split_first_chunk()?;
-///         let amount = i64::from_le_bytes(amount.try_into().ok()?);
-///         Some(Add(Area(u16::from_le_bytes(*area)), amount))
 ///     }
 /// }
 ///

@@ -325,6 +325,7 @@ impl<S: PartialEq + Debug + 'static> Harness<S> {
     /// # Panics
     /// With the counterexample.
     #[track_caller]
+    #[expect(clippy::panic, reason = "it is a test's assertion")]
     pub fn assert(&self) -> Coverage {
         self.check().unwrap_or_else(|found| panic!("{found}"))
     }

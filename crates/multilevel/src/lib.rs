@@ -14,6 +14,21 @@
 //! Source: Hasse & Weikum, *A Performance Evaluation of Multi-Level Transaction Management*
 //! (the *DASDBS paper*), section 2.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
+
 mod areas;
 mod changes;
 pub mod counter;
@@ -43,6 +58,8 @@ mod subtransaction;
 mod transaction;
 pub mod undo;
 mod unit_log;
+#[doc(hidden)]
+pub mod values;
 
 pub use database::Database;
 pub use error::{CallError, CommitError, CompensationError, DatabaseError};
@@ -57,3 +74,4 @@ pub use sardonyx_table::{Record, record};
 pub use statistics::Statistics;
 pub use strategy::{PageLog, Release, Strategy};
 pub use transaction::Transaction;
+pub use values::Values;

@@ -17,18 +17,19 @@ use std::error::Error;
 ///
 /// ```
 /// use sardonyx_multilevel::{
-///     Area, Inverse, LockRequests, LockSpace, Mode, Operation, Pages, PlainPages, Recorded, Stop,
+///     Area, Inverse, LockRequests, LockSpace, Mode, Operation, Pages, PlainPages, Stop, Values, recorded,
 /// };
 ///
 /// const READ: Mode = Mode(0);
 /// const ADD: Mode = Mode(1);
 /// static COUNTERS: LockSpace = LockSpace::new("counters", &[&[true, false], &[false, true]]);
 ///
-/// /// Adds to the counter in page 0 of an area.
+/// /// Adds to the first counter of an area.
 /// struct Add {
 ///     area: Area,
 ///     amount: i64,
 /// }
+/// recorded!(Add { area, amount }, "add");
 ///
 /// impl Operation for Add {
 ///     type Output = ();
@@ -39,11 +40,8 @@ use std::error::Error;
 ///     }
 ///
 ///     fn execute(&self, pages: &mut dyn Pages) -> Result<(), Stop> {
-///         let page = pages.page(self.area, 0)?;
-///         let value = pages.write(page, 0..8)?;
-///         let sum = i64::from_le_bytes(value.try_into().expect("8 bytes")) + self.amount;
-///         value.copy_from_slice(&sum.to_le_bytes());
-///         Ok(())
+///         let counters: Values<i64> = Values::in_area(self.area);
+///         counters.update(pages, 0, |counter| *counter += self.amount).map(drop)
 ///     }
 ///
 ///     fn inverse(&self, (): &()) -> Option<Inverse> {
@@ -52,28 +50,11 @@ use std::error::Error;
 ///     }
 /// }
 ///
-/// impl Recorded for Add {
-///     const NAME: &str = "add";
-///
-///     fn encode(&self, into: &mut Vec<u8>) {
-///         into.extend(self.area.0.to_le_bytes());
-///         into.extend(self.amount.to_le_bytes());
-///     }
-///
-///     fn decode(bytes: &[u8]) -> Option<Self> {
-///         let (area, amount) = bytes.split_first_chunk()?;
-///         let area = Area(u16::from_le_bytes(*area));
-///         let amount = i64::from_le_bytes(amount.try_into().ok()?);
-///         Some(Add { area, amount })
-///     }
-/// }
-///
 /// let mut pages = PlainPages::new();
 /// let area = pages.area(1);
 /// let add = Add { area, amount: 5 };
 /// add.execute(&mut pages)?;
-/// let page = pages.page(area, 0)?;
-/// assert_eq!(pages.read(page)?[..8], [5, 0, 0, 0, 0, 0, 0, 0]);
+/// assert_eq!(Values::<i64>::in_area(area).get(&pages, 0)?, 5);
 /// # Ok::<_, Stop>(())
 /// ```
 pub trait Operation {
@@ -106,7 +87,8 @@ pub trait Operation {
     }
 }
 
-/// An operation that can be written down, and so be an inverse.
+/// An operation that can be written down, and so be an inverse. [`recorded!`](crate::recorded!) implements
+/// it where its fields are plain data.
 pub trait Recorded: Operation + Sized {
     /// Its identity: the same in every version of the program that opens the database. At most
     /// [`NAME_BYTES_MAX`] bytes.

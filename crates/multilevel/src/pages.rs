@@ -11,13 +11,28 @@ use sardonyx_lock::{LockSpace, Mode, Modes};
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use std::ops::Range;
 use std::sync::Arc;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// A page's bytes.
 pub type Page = [u8; PAGE_SIZE];
 
 /// A named set of pages, which grows: the number of its definition in the database's catalogue, the
 /// same after every restart.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Debug,
+    FromBytes,
+    IntoBytes,
+    Immutable,
+    KnownLayout,
+)]
+#[repr(transparent)]
 pub struct Area(pub u16);
 
 /// Why a subtransaction cannot go on. Operations pass it on; what comes of it is the engine's

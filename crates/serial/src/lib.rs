@@ -18,6 +18,21 @@
 //!
 //! Source: TPK paper, sections 2 and 3.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
+
 mod batch;
 mod closing;
 #[cfg(all(test, not(shuttle)))]

@@ -4,6 +4,20 @@
 //! which nobody reads an old version. They are state machines; the simulation runs them in virtual
 //! time.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
 #![forbid(unsafe_code)]
 
 pub mod protocol;

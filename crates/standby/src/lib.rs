@@ -77,6 +77,21 @@
 //!
 //! Source: Li & Naughton, *Multiprocessor Main Memory Transaction Processing*, section 3.
 
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::dbg_macro,
+        clippy::exit,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::print_stdout,
+        clippy::string_slice,
+        clippy::todo,
+        clippy::unimplemented,
+        clippy::unwrap_used
+    )
+)]
+
 mod connection;
 mod error;
 #[cfg(test)]

@@ -10,6 +10,8 @@
 //!
 //! Source: Li & Naughton, section 3, configuration C (there by remote procedure call).
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
 use bytes::{BufMut, Bytes, BytesMut};
 use sardonyx_storage::journal::Retention;
 use sardonyx_storage::log::{LogPosition, Lsn};
@@ -324,6 +326,10 @@ impl Frame {
     }
 
     /// Its bytes, without the length.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the checksum's place was just put there"
+    )]
     pub fn encode(&self) -> Bytes {
         let (tag, head, body): (u8, Vec<u8>, &[u8]) = match self {
             Frame::Hello(hello) => {

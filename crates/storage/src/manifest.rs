@@ -5,6 +5,8 @@
 //! only accepted if it is byte for byte what would be written for the same content, so damage of any
 //! byte is noticed. On a full disk [`crate::reserve`] gives it room.
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
 use crate::disk::{Access, Create, Disk, DiskError};
 use crate::journal::Retention;
 use crate::log::{LogLayout, LogPosition, Lsn};
@@ -260,7 +262,8 @@ impl Manifest {
         let length = usize::try_from(file.len()?).unwrap_or(usize::MAX);
         let mut bytes = vec![0; length.min(BYTES_MAX)];
         let read = file.read_at(0, &mut bytes)?;
-        Manifest::decode(&name, &bytes[..read])
+        bytes.truncate(read);
+        Manifest::decode(&name, &bytes)
     }
 
     /// Replaces the database's manifest, or writes its first one, durably. A crash at any step
@@ -314,8 +317,9 @@ impl<'a> Lines<'a> {
             Ok(text) => text,
             Err(error) => {
                 let at = error.valid_up_to();
-                let line = bytes[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
-                let found = format!("byte {:#04x}", bytes[at]);
+                let (valid, rest) = bytes.split_at(at);
+                let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;
+                let found = format!("byte {:#04x}", rest.first().copied().unwrap_or_default());
                 let (expected, offset) = ("UTF-8 text".into(), at as u64);
                 return Err(ManifestError::Damaged {
                     file: file.into(),
@@ -346,7 +350,7 @@ impl<'a> Lines<'a> {
 
     /// The line here, without its end, and its length with it.
     fn peek(&self) -> (&'a str, usize) {
-        let rest = &self.text[self.offset..];
+        let rest = self.text.get(self.offset..).unwrap_or_default();
         match rest.split_once('\n') {
             Some((line, _)) => (line, line.len() + 1),
             None => (rest, rest.len()),
@@ -356,20 +360,16 @@ impl<'a> Lines<'a> {
     fn check_checksum(&self) -> Result<(), ManifestError> {
         const KEY: &str = "checksum = ";
         let start = self.text.rfind(KEY).unwrap_or(self.text.len());
-        let lines = self.text[..start].matches('\n').count();
+        let (before, found) = self.text.split_at(start);
+        let lines = before.matches('\n').count();
         let here = Lines {
             file: self.file,
             text: self.text,
             line: lines + 1,
             offset: start,
         };
-        let expected = format!(
-            "{KEY}{:08x}",
-            crc32c::crc32c(&self.text.as_bytes()[..start])
-        );
-        let found = self.text[start..]
-            .strip_suffix('\n')
-            .unwrap_or(&self.text[start..]);
+        let expected = format!("{KEY}{:08x}", crc32c::crc32c(before.as_bytes()));
+        let found = found.strip_suffix('\n').unwrap_or(found);
         if found == expected {
             Ok(())
         } else {

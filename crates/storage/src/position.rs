@@ -1,7 +1,10 @@
 //! A [`LogPosition`] as it stands in backup slots and journal chunks: 32 bytes, little-endian: LSN,
 //! group, transactions, incarnation, four zero bytes.
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
 use crate::log::{LogPosition, Lsn};
+use sardonyx_base::bytes::{u32_at, u64_at};
 
 /// Bytes of an encoded position.
 pub(crate) const POSITION_BYTES: usize = 32;
@@ -15,13 +18,12 @@ pub(crate) fn encode(position: LogPosition) -> [u8; POSITION_BYTES] {
     bytes
 }
 
-/// Reads a position from the first [`POSITION_BYTES`] bytes.
-pub(crate) fn decode(bytes: &[u8]) -> LogPosition {
-    let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+/// Reads a position.
+pub(crate) fn decode(bytes: &[u8; POSITION_BYTES]) -> LogPosition {
     LogPosition {
-        lsn: Lsn(u64_at(0)),
-        group: u64_at(8),
-        transactions: u64_at(16),
-        incarnation: u32::from_le_bytes(bytes[24..28].try_into().expect("4 bytes")),
+        lsn: Lsn(u64_at::<0, _>(bytes)),
+        group: u64_at::<8, _>(bytes),
+        transactions: u64_at::<16, _>(bytes),
+        incarnation: u32_at::<24, _>(bytes),
     }
 }

@@ -11,8 +11,8 @@
 //! - **Undo.** The inverse of all of them is [`Restore`]: the key has the record that it had, or none.
 //!   A place that a deleted record had is used again at once, so a record that comes back may need
 //!   another: a page is reserved for that until the transaction ends.
-//! - **Where a key is** is known in memory only ([`memory`]): an index of 17 bytes for each record, and
-//!   up to as much again for what is free in it, made anew when the database is opened. That reads all
+//! - **Where a key is** is known in memory only ([`memory`]): an index of 19 to 39 bytes for each
+//!   record, made anew when the database is opened. That reads all
 //!   records, on one thread.
 //!
 //! What is not here: scans (they would need a lock on the whole table for each change), and journals.

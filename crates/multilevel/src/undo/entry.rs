@@ -9,6 +9,8 @@
 //! sequence numbers: with persistence spheres a later operation's may go first. They are undone in
 //! the reverse order of their sequence numbers, which are those of the operations' *ends*.
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
 use super::format::word;
 
 /// Bytes before an entry's data.
@@ -78,7 +80,10 @@ pub(crate) fn decode_all(begin: u64, stream: &[u8]) -> Result<Decoded, (usize, &
             let both = word(stream, at + 16);
             (both as u32, (both >> 32) as usize)
         };
-        let Some(data) = stream[at + ENTRY_HEAD_BYTES..].get(..length.next_multiple_of(8)) else {
+        let Some(data) = stream
+            .get(at + ENTRY_HEAD_BYTES..)
+            .and_then(|rest| rest.get(..length.next_multiple_of(8)))
+        else {
             return Err((at, "an entry is longer than its slot"));
         };
         entries.push(match operation {
@@ -87,7 +92,7 @@ pub(crate) fn decode_all(begin: u64, stream: &[u8]) -> Result<Decoded, (usize, &
             _ => Entry::Undo {
                 sequence,
                 operation,
-                bytes: data[..length].to_vec(),
+                bytes: data.get(..length).unwrap_or_default().to_vec(),
             },
         });
         at += entry_bytes(length);

@@ -4,6 +4,8 @@
 //! of a slot: 8 bytes that say what it is, 8 bytes with the next page's place in the area (0: none),
 //! and the rest for entries.
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
 use super::UndoDamage;
 use crate::operation::NAME_BYTES_MAX;
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
@@ -80,6 +82,7 @@ impl Header {
 }
 
 /// A little-endian word of 8 bytes.
+#[expect(clippy::indexing_slicing, reason = "callers have looked at the length")]
 pub(crate) fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"))
 }
@@ -108,11 +111,14 @@ pub(crate) fn decode_name(
         offset,
         reason: reason.into(),
     };
-    let length = usize::from(bytes[offset]);
+    let Some((&length, rest)) = bytes.get(offset..).and_then(<[u8]>::split_first) else {
+        return Err(damage("the name of an operation stands behind its page"));
+    };
+    let length = usize::from(length);
     if length == 0 || length > NAME_BYTES_MAX {
         return Err(damage("the name of an operation has an impossible length"));
     }
-    let name = std::str::from_utf8(&bytes[offset + 1..][..length]);
+    let name = std::str::from_utf8(rest.get(..length).unwrap_or_default());
     Ok(name
         .map_err(|_| damage("the name of an operation is not UTF-8"))?
         .to_string())

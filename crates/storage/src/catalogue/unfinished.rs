@@ -8,6 +8,8 @@
 //! Invariant: no single-level reader sees a page with completed operations of unfinished transactions
 //! (DASDBS paper, section 2: such a page is not clean).
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
 use super::{Catalogue, CatalogueError, UNDO_AREA};
 use crate::page::PAGE_SIZE;
 use crate::store::PageStore;
@@ -48,8 +50,9 @@ pub fn count(pages: &[u8], catalogue: &Catalogue) -> u64 {
 }
 
 fn first_word(pages: &[u8], page: u64) -> u64 {
-    let bytes = &pages[page as usize * PAGE_SIZE..][..8];
-    u64::from_le_bytes(bytes.try_into().expect("8 bytes"))
+    let page = pages.get(page as usize * PAGE_SIZE..);
+    let word = page.and_then(<[u8]>::first_chunk);
+    word.map_or(UNUSED, |word| u64::from_le_bytes(*word))
 }
 
 /// Refuses a database in which there are any.

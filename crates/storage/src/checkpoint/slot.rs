@@ -6,9 +6,12 @@
 //! that is at least as new) and where its redo began (what was added since is wholly in the log
 //! from there). Both header and block are covered by CRC-32C.
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
 use crate::disk::DIRECT_ALIGNMENT;
 use crate::log::LogPosition;
 use crate::position;
+use sardonyx_base::bytes::{at, u32_at, u64_at};
 
 /// Bytes of a slot's header.
 pub const SLOT_HEADER_BYTES: usize = DIRECT_ALIGNMENT;
@@ -77,6 +80,7 @@ pub enum SlotState {
 
 impl SlotHeader {
     /// Writes the header, with its checksum, into a slot's first bytes.
+    #[expect(clippy::indexing_slicing, reason = "the fields' lengths are constants")]
     pub fn encode(&self, into: &mut [u8; SLOT_HEADER_BYTES]) {
         into.fill(0);
         let mut at = 0;
@@ -103,30 +107,27 @@ impl SlotHeader {
     }
 
     fn decode(bytes: &[u8; SLOT_HEADER_BYTES]) -> Option<SlotHeader> {
-        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
-        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
-        let position_at = |at: usize| position::decode(&bytes[at..]);
         let checksum = crc32c::crc32c(&bytes[..CHECKSUM_AT]);
         let checksum = crc32c::crc32c_append(checksum, &[0; 4]);
         let checksum = crc32c::crc32c_append(checksum, &bytes[CHECKSUM_AT + 4..]);
-        if u32_at(0) != MAGIC || u32_at(CHECKSUM_AT) != checksum {
+        if u32_at::<0, _>(bytes) != MAGIC || u32_at::<CHECKSUM_AT, _>(bytes) != checksum {
             return None;
         }
         Some(SlotHeader {
-            identity: u64_at(8),
-            stripe: u32_at(16),
-            used_bytes: u32_at(20),
-            block: u64_at(24),
-            checkpoint: u64_at(32),
-            blocks: u64_at(40),
+            identity: u64_at::<8, _>(bytes),
+            stripe: u32_at::<16, _>(bytes),
+            used_bytes: u32_at::<20, _>(bytes),
+            block: u64_at::<24, _>(bytes),
+            checkpoint: u64_at::<32, _>(bytes),
+            blocks: u64_at::<40, _>(bytes),
             complete: CompleteCheckpoint {
-                number: u64_at(48),
-                blocks: u64_at(56),
-                redo_start: position_at(128),
+                number: u64_at::<48, _>(bytes),
+                blocks: u64_at::<56, _>(bytes),
+                redo_start: position::decode(&at::<128, _, _>(bytes)),
             },
-            position: position_at(64),
-            redo_start: position_at(96),
-            data_checksum: u32_at(160),
+            position: position::decode(&at::<64, _, _>(bytes)),
+            redo_start: position::decode(&at::<96, _, _>(bytes)),
+            data_checksum: u32_at::<160, _>(bytes),
         })
     }
 

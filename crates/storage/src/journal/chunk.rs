@@ -4,10 +4,13 @@
 //! The payload is a sequence of sections, one for each group that has rows: the group's LSN, number
 //! and first transaction, the section's length, and the records as they stand in the log.
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
 use crate::disk::DIRECT_ALIGNMENT;
 use crate::log::record::{Body, RecordError, Records};
 use crate::log::{LogPosition, Lsn};
 use crate::position::{self, POSITION_BYTES};
+use sardonyx_base::bytes::{at, u32_at, u64_at};
 
 /// Bytes of a chunk's header.
 pub const CHUNK_HEADER_BYTES: usize = 128;
@@ -69,22 +72,20 @@ impl ChunkHeader {
     /// Reads a header. `None` unless the magic and the header's checksum are right.
     pub fn decode(bytes: &[u8]) -> Option<ChunkHeader> {
         let bytes: &[u8; CHUNK_HEADER_BYTES] = bytes.first_chunk()?;
-        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
-        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
         let mut unsigned = *bytes;
         unsigned[4..8].fill(0);
-        if u32_at(0) != MAGIC || crc32c::crc32c(&unsigned) != u32_at(4) {
+        if u32_at::<0, _>(bytes) != MAGIC || crc32c::crc32c(&unsigned) != u32_at::<4, _>(bytes) {
             return None;
         }
         Some(ChunkHeader {
-            identity: u64_at(8),
-            number: u64_at(16),
-            from: position::decode(&bytes[24..]),
-            to: position::decode(&bytes[56..]),
-            rows: u64_at(88),
-            payload_bytes: u32_at(96),
-            payload_checksum: u32_at(100),
-            durable_chunks: u64_at(104),
+            identity: u64_at::<8, _>(bytes),
+            number: u64_at::<16, _>(bytes),
+            from: position::decode(&at::<24, _, _>(bytes)),
+            to: position::decode(&at::<56, _, _>(bytes)),
+            rows: u64_at::<88, _>(bytes),
+            payload_bytes: u32_at::<96, _>(bytes),
+            payload_checksum: u32_at::<100, _>(bytes),
+            durable_chunks: u64_at::<104, _>(bytes),
         })
     }
 
@@ -119,12 +120,11 @@ impl SectionHead {
 
     fn decode(bytes: &[u8]) -> Option<SectionHead> {
         let bytes: &[u8; SECTION_HEAD_BYTES] = bytes.first_chunk()?;
-        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
         Some(SectionHead {
-            lsn: Lsn(u64_at(0)),
-            group: u64_at(8),
-            first_transaction: u64_at(16),
-            records_bytes: u32::from_le_bytes(bytes[24..28].try_into().expect("4 bytes")),
+            lsn: Lsn(u64_at::<0, _>(bytes)),
+            group: u64_at::<8, _>(bytes),
+            first_transaction: u64_at::<16, _>(bytes),
+            records_bytes: u32_at::<24, _>(bytes),
         })
     }
 }
@@ -183,7 +183,8 @@ impl RowCursor {
     /// The next row in `bytes`.
     pub fn next(&mut self, bytes: &[u8]) -> Result<Option<Found>, RecordError> {
         loop {
-            let mut records = Records::new(&bytes[self.next..self.section_end]);
+            let mut records =
+                Records::new(bytes.get(self.next..self.section_end).unwrap_or_default());
             let from = self.next;
             while let Some(record) = records.next() {
                 let record = record.map_err(|error| RecordError {
@@ -206,7 +207,7 @@ impl RowCursor {
                 offset: from,
                 reason,
             };
-            let Some(head) = SectionHead::decode(&bytes[self.next..]) else {
+            let Some(head) = SectionHead::decode(bytes.get(self.next..).unwrap_or_default()) else {
                 return Err(fail("shorter than a section's head"));
             };
             self.place = RowPlace {

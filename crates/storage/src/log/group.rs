@@ -13,8 +13,11 @@
 //!
 //! Source: Li & Naughton, section 2, "Logging" (group commit).
 
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
 use super::{LogPosition, Lsn};
 use crate::disk::DIRECT_ALIGNMENT;
+use sardonyx_base::bytes::{u32_at, u64_at};
 
 /// Bytes of a group's header.
 pub const GROUP_HEADER_BYTES: usize = 64;
@@ -117,26 +120,24 @@ impl GroupHeader {
     /// Reads a header. `None` unless the magic and the header's checksum are right.
     pub fn decode(bytes: &[u8]) -> Option<GroupHeader> {
         let bytes: &[u8; GROUP_HEADER_BYTES] = bytes.first_chunk()?;
-        let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"));
-        let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
-        if u32_at(0) != MAGIC {
+        if u32_at::<0, _>(bytes) != MAGIC {
             return None;
         }
         let mut unsigned = *bytes;
         unsigned[4..8].fill(0);
-        if crc32c::crc32c(&unsigned) != u32_at(4) {
+        if crc32c::crc32c(&unsigned) != u32_at::<4, _>(bytes) {
             return None;
         }
         Some(GroupHeader {
-            identity: u64_at(8),
-            number: u64_at(16),
-            lsn: Lsn(u64_at(24)),
-            durable_number: u64_at(32),
-            first_transaction: u64_at(40),
-            payload_bytes: u32_at(48),
-            transactions: u32_at(52),
-            incarnation: u32_at(56),
-            payload_checksum: u32_at(60),
+            identity: u64_at::<8, _>(bytes),
+            number: u64_at::<16, _>(bytes),
+            lsn: Lsn(u64_at::<24, _>(bytes)),
+            durable_number: u64_at::<32, _>(bytes),
+            first_transaction: u64_at::<40, _>(bytes),
+            payload_bytes: u32_at::<48, _>(bytes),
+            transactions: u32_at::<52, _>(bytes),
+            incarnation: u32_at::<56, _>(bytes),
+            payload_checksum: u32_at::<60, _>(bytes),
         })
     }
 

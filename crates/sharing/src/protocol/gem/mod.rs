@@ -200,6 +200,10 @@ impl GemLocking {
         }
     }
 
+    #[expect(
+        clippy::panic,
+        reason = "an error of the shell, which gives a machine the messages of its own protocol"
+    )]
     fn message(&mut self, from: NodeId, message: Message, outputs: &mut Vec<Output>) {
         match message {
             Message::Wake {

@@ -282,6 +282,10 @@ impl<A: Authority> PrimaryCopy<A> {
         self.home.send(authority, release, outputs);
     }
 
+    #[expect(
+        clippy::panic,
+        reason = "an error of the shell, which gives a machine the messages of its own protocol"
+    )]
     fn message(&mut self, from: NodeId, message: Message, outputs: &mut Vec<Output>) {
         match message {
             Message::Request { .. } => self.requested(message, outputs),

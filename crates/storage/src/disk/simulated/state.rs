@@ -325,7 +325,7 @@ impl State {
             .match_indices('/')
             .map(|(at, _)| at)
             .chain([directory.len()]);
-        let path: Vec<&str> = ends.map(|end| &directory[..end]).collect();
+        let path: Vec<&str> = ends.filter_map(|end| directory.get(..end)).collect();
         if path
             .iter()
             .any(|part| self.names.live().contains_key(*part))
