@@ -46,7 +46,7 @@ fn database(directory: &Path, begins: &[u64]) {
     let bank = Database::open(directory).unwrap();
     let accounts = bank.table::<Account>().unwrap();
     let account = Account { id: 1, balance: 2 };
-    bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
+    bank.run(|tx| tx.insert(accounts, &account).map(|_| ()))
         .unwrap();
     bank.close().unwrap();
     let segment = mapped::Segment::open(directory).unwrap();

@@ -233,6 +233,10 @@ impl Operations {
 pub struct Transaction<'a>(Its<'a>);
 
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a transaction is begun often: boxing the owned one would allocate each time"
+)]
 enum Its<'a> {
     /// By [`Operations::run`], which ends it.
     Lent(&'a sardonyx_multilevel::Transaction<'a>),
