@@ -1,7 +1,7 @@
 //! The command on databases of the multi-level way: areas are shown, unfinished transactions are
 //! counted, and nobody opens the database before they are undone.
 
-use sardonyx::{Database, Error, record};
+use sardonyx::{Database, record};
 use sardonyx_mapped::{self as mapped, Memory};
 use sardonyx_storage::catalogue::unfinished;
 use sardonyx_storage::catalogue::{Catalogue, UNDO_AREA};
