@@ -3,6 +3,7 @@
 use crate::error::{CallError, CommitError, CompensationError, DatabaseError};
 use crate::index::IndexError;
 use crate::pages::Stop;
+use crate::records::RecordError;
 use crate::undo::UndoDamage;
 use sardonyx_base::error::{Error, Kind, RoomError};
 use std::any::Any;
@@ -43,6 +44,24 @@ impl RoomError for IndexError {
     fn into_error(self) -> Error {
         match self {
             IndexError::Stop(stop) => stop.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
+
+impl RoomError for RecordError {
+    fn kind(&self) -> Kind {
+        match self {
+            RecordError::Stop(stop) => stop.kind(),
+            RecordError::Duplicate { .. } => Error::Duplicate,
+            RecordError::KeyChanged { .. } | RecordError::NoTable { .. } => Error::Refused,
+            RecordError::Inverse { .. } => Error::Damaged,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            RecordError::Stop(stop) => stop.into(),
             error => error.kind()(error.into()),
         }
     }
@@ -104,6 +123,9 @@ impl RoomError for CommitError {
 
 /// The kind of an operation's own error: that of one of this room's, or the program's.
 fn kind_of_own(error: &dyn Any) -> Kind {
+    if let Some(error) = error.downcast_ref::<RecordError>() {
+        return RecordError::kind(error);
+    }
     match (error.downcast_ref::<Stop>(), error.downcast_ref()) {
         (Some(stop), _) => stop.kind(),
         (None, Some(error)) => IndexError::kind(error),

@@ -5,28 +5,28 @@
 //! cargo run --example shop
 //! ```
 
-use sardonyx::multilevel::counter::{Add, Counter, Get, Set};
-use sardonyx::multilevel::records::{RecordError, Table};
-use sardonyx::multilevel::{CallError, Database, Options, Stop, record};
-use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+use sardonyx::operations::counter::{Add, Counter, Get, Set};
+use sardonyx::operations::records::Table;
+use sardonyx::{Error, Operations, Tables};
 
-/// A customer, and how many articles he has bought.
-#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C)]
-struct Customer {
-    number: u64,
-    bought: i64,
+sardonyx::record! {
+    /// A customer, and how many articles he has bought.
+    #[table("customers", key = number)]
+    #[derive(Debug)]
+    struct Customer {
+        number: u64,
+        bought: i64,
+    }
 }
-record!(Customer { table: "customers", key: number: u64 });
 
 const CLERKS: u64 = 4;
 const SALES: i64 = 300;
 const IN_STOCK: i64 = 1_000;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let directory = tempfile::tempdir()?;
+fn main() -> Result<(), Error> {
+    let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("shop.sdx");
-    let shop = Options::new().open(&path)?;
+    let shop = Operations::open(&path)?;
     let customers = shop.table::<Customer>()?;
     let stock = Counter::new(shop.area("stock", 1)?, 0);
     shop.run(|tx| tx.call(&Set::within(stock, IN_STOCK, 0, i64::MAX)))?;
@@ -35,18 +35,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         shop.run(|tx| tx.call(&customers.insert(&customer)))?;
     }
 
-    let sold_out = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let clerk = |customer| {
             let shop = &shop;
             move || sell(shop, customers, stock, customer)
         };
         let clerks: Vec<_> = (0..CLERKS).map(|c| scope.spawn(clerk(c))).collect();
-        let refused = clerks
+        let mut sold = clerks
             .into_iter()
             .map(|clerk| clerk.join().expect("a clerk"));
-        refused.sum::<Result<i64, CallError<RecordError>>>()
+        sold.try_for_each(|sold| sold)
     })?;
-    println!("{sold_out} customers were told that there is nothing left");
 
     // Changing one's mind: the sale is undone by its inverses, whatever others did meanwhile.
     let sale = shop.begin();
@@ -58,35 +57,29 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     shop.close()?;
 
     // The same tables, as the serial way has them.
-    let office = sardonyx::Database::open(&path)?;
+    let office = Tables::open(&path)?;
     let customers = office.table::<Customer>()?;
-    let bought: i64 = office.read(|view| view.scan(customers).map(|c| c.bought).sum());
+    let bought: i64 = office.read(|view| view.scan(customers).map(|c| c.bought).sum())?;
     println!("{bought} sold, {left} left");
     assert_eq!(bought + left, IN_STOCK);
-    office.close()?;
-    Ok(())
+    office.close()
 }
 
-/// Sells article by article. Returns how often there was none.
+/// Sells article by article, until there is nothing left.
 fn sell(
-    shop: &Database,
+    shop: &Operations,
     customers: Table<Customer>,
     stock: Counter,
     customer: u64,
-) -> Result<i64, CallError<RecordError>> {
-    let mut refused = 0;
+) -> Result<(), Error> {
     for _ in 0..SALES {
         // Both or neither.
-        let sold = shop.run(|tx| {
-            tx.call(&customers.update(&customer, |customer| customer.bought += 1))?;
-            tx.call(&Add::to(stock, -1))?;
+        shop.run(|tx| {
+            if tx.call(&Add::to(stock, -1)).is_ok() {
+                tx.call(&customers.update(&customer, |customer| customer.bought += 1))?;
+            }
             Ok(())
-        });
-        match sold {
-            // Nothing is left, whatever becomes of the sales that are not finished.
-            Err(CallError::Failed(RecordError::Stop(Stop::Bounds { .. }))) => refused += 1,
-            sold => sold?,
-        }
+        })?;
     }
-    Ok(refused)
+    Ok(())
 }

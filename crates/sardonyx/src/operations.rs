@@ -15,11 +15,15 @@ pub use sardonyx_multilevel::harness;
 pub use sardonyx_multilevel::{
     Area, Change, Inverse, LockRequests, LockSpace, Mode, Operation, PAGE_SIZE, PageId, PageLog,
     Pages, PlainPages, Recorded, Release, Statistics as OperationStatistics, Stop, Strategy,
-    Undone,
+    Undone, Values, recorded,
 };
 /// Bounded counters whose changes commute (escrow).
 pub mod counter {
     pub use sardonyx_multilevel::counter::*;
+}
+/// The records of tables: the same tables that [`crate::Tables`] has.
+pub mod records {
+    pub use sardonyx_multilevel::records::*;
 }
 /// An ordered index from bytes to bytes.
 pub mod index {
@@ -104,6 +108,15 @@ impl Operations {
     /// If the name is that of a table or the engine's, or there is no more room; [`Error::Closed`].
     pub fn area(&self, name: &str, pages: u64) -> Result<Area, Error> {
         Ok(self.database.area(name, pages)?)
+    }
+
+    /// The table of this record type, declared where absent: the same that [`crate::Tables`] has under
+    /// its name.
+    ///
+    /// # Errors
+    /// If something else has its name, or there is no more room; [`Error::Closed`].
+    pub fn table<R: crate::Record>(&self) -> Result<records::Table<R>, Error> {
+        Ok(self.database.table::<R>()?)
     }
 
     /// Runs a closure as a transaction and returns when it is on stable storage. It is aborted, and run
