@@ -94,7 +94,7 @@ fn insert(opened: &Opened, tx: &mut Transaction<'_>, id: u64) -> Result<(), Erro
         account: id,
         amount: id,
     };
-    Ok(tx.append(opened.notes, &note)?)
+    tx.append(opened.notes, &note)
 }
 
 /// Inserts what its argument says, if it does.
@@ -469,7 +469,7 @@ impl<'a> Abuse<'a> {
                 account: id,
                 amount: id,
             };
-            Ok(tx.append(notes, &note)?)
+            tx.append(notes, &note)
         });
         let waker = Waker::from(Arc::new(Bomb));
         let mut context = Context::from_waker(&waker);

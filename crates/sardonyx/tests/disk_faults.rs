@@ -208,7 +208,7 @@ fn i7_tickets_under_way_when_the_log_is_poisoned_are_told() {
                     }
                     Err(error) => {
                         failed = true;
-                        assert!(is_poison(&error.into()).is_some());
+                        assert!(is_poison(&error).is_some());
                     }
                 }
             }

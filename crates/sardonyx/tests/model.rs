@@ -85,7 +85,7 @@ fn run(
             Step::Insert(id, value) => match transaction.insert(items, &Item::new(id, value)) {
                 Ok(_) => 1,
                 Err(Error::Duplicate(_)) => DUPLICATE,
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             },
             Step::Update(id, value) => {
                 transaction.update(items, &id, |item| item.value = value)? as u64

@@ -146,19 +146,15 @@ fn calls() -> Vec<(&'static str, Call)> {
             let outcome = w.database().run_with(Durability::Deferred, |_| Ok(()));
             answer::<()>(outcome)
         }),
-        ("submit and wait", |w| {
-            answer(w.submit().wait().map_err(Error::from))
-        }),
-        ("submit and await", |w| {
-            answer(block_on(w.submit()).map_err(Error::from))
-        }),
+        ("submit and wait", |w| answer(w.submit().wait())),
+        ("submit and await", |w| answer(block_on(w.submit()))),
         ("submit and drop, thousands", |w| {
             (0..3000).for_each(|_| drop(w.submit()));
             Answer::Worked
         }),
         ("submit_batch and wait", |w| {
             let ticket = w.database().submit_batch(&w.procedure, vec![nothing()], 0);
-            answer(ticket.wait().map_err(Error::from))
+            answer(ticket.wait())
         }),
         ("submit_batch and drop, thousands", |w| {
             for lane in 0..3000 {
@@ -185,12 +181,8 @@ fn calls() -> Vec<(&'static str, Call)> {
         }),
         ("flush", |w| answer(w.database().flush())),
         ("checkpoint", |w| answer(w.database().checkpoint())),
-        ("waiting for a ticket", |w| {
-            answer(w.pending().wait().map_err(Error::from))
-        }),
-        ("awaiting a ticket", |w| {
-            answer(block_on(w.pending()).map_err(Error::from))
-        }),
+        ("waiting for a ticket", |w| answer(w.pending().wait())),
+        ("awaiting a ticket", |w| answer(block_on(w.pending()))),
         ("asking and dropping a ticket", |w| {
             let _ = w.pending().is_done();
             Answer::Worked

@@ -40,7 +40,7 @@ fn a_record_of_the_serial_way_is_bytes_to_the_mapped_way_and_changes_there() {
             id: ID,
             balance: 100,
         };
-        bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
+        bank.run(|tx| tx.insert(accounts, &account).map(|_| ()))
             .unwrap();
         assert!(
             mapped::Options::new().open(directory.path()).is_err(),
@@ -140,7 +140,7 @@ fn what_may_still_be_undone_is_read_by_no_other_way() {
         let bank = open(shape, directory.path()).unwrap();
         let accounts = bank.table::<Account>().unwrap();
         let account = Account { id: 1, balance: 2 };
-        bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
+        bank.run(|tx| tx.insert(accounts, &account).map(|_| ()))
             .unwrap();
         bank.close().unwrap();
         leave_unfinished(
@@ -178,7 +178,7 @@ fn an_area_without_anything_to_undo_is_in_nobodys_way() {
         let bank = open(shape, directory.path()).unwrap();
         let accounts = bank.table::<Account>().unwrap();
         let account = Account { id: 1, balance: 2 };
-        bank.run(|tx| Ok::<_, Error>(tx.insert(accounts, &account).map(|_| ())?))
+        bank.run(|tx| tx.insert(accounts, &account).map(|_| ()))
             .unwrap();
         assert_eq!(
             bank.read(|view| view.definitions().len()).expect("reads"),
