@@ -151,3 +151,8 @@ pub mod declared {
 /// An older name.
 #[doc(hidden)]
 pub type Database = Tables;
+
+/// The README's programs are compiled with the tests of the documentation.
+#[cfg(all(doctest, feature = "memory", feature = "operations"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
