@@ -16,7 +16,7 @@ pub enum ExperimentError {
     /// The segment failed.
     #[error(transparent)]
     Segment(#[from] SegmentError),
-    /// The recipe of the thesis failed, or the disk could not be timed.
+    /// The recipe of the LIBXAC thesis failed, or the disk could not be timed.
     #[error(transparent)]
     Floor(#[from] FloorError),
     /// A typed access failed.

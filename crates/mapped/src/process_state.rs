@@ -31,7 +31,7 @@ const FRAME_RECORDS_BYTES_MAX: u64 = u32::MAX as u64 & !7;
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
 
 thread_local! {
-    /// The participants whose commit locks this thread holds.
+    /// The states of the process whose commit locks this thread holds.
     static HOLDS: RefCell<Vec<*const ProcessState>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -45,7 +45,7 @@ impl<'a> Transaction<'a> {
         self.session.commit()
     }
 
-    /// Says that a range is going to be touched: cheaper than finding out page by page. The thesis'
+    /// Says that a range is going to be touched: cheaper than finding out page by page. The LIBXAC thesis'
     /// advisory function `setPageAccess` (section 4.2.2).
     pub fn touch(&mut self, range: Range<u64>, access: Access) -> Result<(), SegmentError> {
         self.session.touch(range, access)

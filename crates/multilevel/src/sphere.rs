@@ -30,7 +30,7 @@
 //!
 //! # Frozen while being written
 //!
-//! The paper must keep a sphere from growing while it is being written. Here [`Spheres::take`] ends
+//! The DASDBS paper must keep a sphere from growing while it is being written. Here [`Spheres::take`] ends
 //! the sphere: its pages are clean from then on, and whoever changes one later begins another. That
 //! is right if, and only if, units are appended to *one ordered log in the order in which they were
 //! taken*, which whoever takes them ensures by appending before it lets go of the mutex, or in any
@@ -155,7 +155,7 @@ struct Node<S> {
 /// use sardonyx_multilevel::PageId;
 /// use sardonyx_multilevel::sphere::Spheres;
 ///
-/// // The paper's example: T11 changes p and q, T21 p and r, T12 r and s.
+/// // The DASDBS paper's example: T11 changes p and q, T21 p and r, T12 r and s.
 /// let [p, q, r, s] = [PageId(0), PageId(1), PageId(2), PageId(3)];
 /// let mut spheres = Spheres::new();
 /// let t11 = spheres.complete(&[p, q], &[], &[], "T11").number;

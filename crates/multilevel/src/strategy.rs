@@ -69,7 +69,7 @@ impl Strategy {
     /// [`Strategy::PersistenceSpheres`] with spheres of at most 256 pages.
     pub const SPHERES: Strategy = Strategy::PersistenceSpheres { pages_max: 256 };
 
-    /// The paper's name, or ours.
+    /// The DASDBS paper's name, or ours.
     pub fn name(self) -> &'static str {
         match self {
             Strategy::SingleLevel => "S1",

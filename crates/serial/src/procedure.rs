@@ -1,7 +1,7 @@
 //! Named procedures: transactions that are registered once and then called with arguments, singly
 //! or in batches.
 //!
-//! A procedure may split *locating* its records from *modifying* them (the paper's two-stage
+//! A procedure may split *locating* its records from *modifying* them (the TPK paper's two-stage
 //! execution, section 5): for a whole batch the engine first calls [`Procedure::prefetch`], so that
 //! the batch's cache misses overlap, then [`Procedure::locate`], then [`Procedure::execute`].
 

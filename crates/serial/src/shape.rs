@@ -3,7 +3,7 @@
 /// How the stages are laid out on threads. The results are the same; the costs are not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// A thread for each stage (the paper's configurations B and C): for enough processors.
+    /// A thread for each stage (the TPK paper's configurations B and C): for enough processors.
     Pipelined {
         /// Threads of the input stage, at least 1.
         input_threads: usize,
@@ -11,7 +11,7 @@ pub enum Shape {
         output_threads: usize,
     },
     /// Input, execution and output run on the thread of whoever submits; logging and checkpointing
-    /// have threads (the paper's configuration A): for few processors, since it saves every context
+    /// have threads (the TPK paper's configuration A): for few processors, since it saves every context
     /// switch that is not needed.
     Coalesced,
     /// No threads at all: logging and checkpointing, too, run on the thread of whoever commits.

@@ -1,4 +1,4 @@
-//! The time spent in each stage, as in the paper's section 4: without waiting for input.
+//! The time spent in each stage, as in the TPK paper's section 4: without waiting for input.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Checkpoints at a standby: the paper's configuration C, where the checkpointing thread runs on
+//! Checkpoints at a standby: the TPK paper's configuration C, where the checkpointing thread runs on
 //! another machine and is fed by the log.
 //!
 //! ```text

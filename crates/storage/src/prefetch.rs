@@ -1,5 +1,5 @@
 //! Asking the processor for memory before it is needed, so that the cache misses of independent
-//! records overlap instead of following one another. Locating before modifying is the paper's
+//! records overlap instead of following one another. Locating before modifying is the TPK paper's
 //! two-stage execution (section 5); here it serves redo, the checkpointer and batch execution.
 
 /// Bytes in a cache line of the processors this is tuned for.

@@ -32,7 +32,7 @@ pub struct Setting {
     pub processors: usize,
     /// How long each access holds one.
     pub access_time: Duration,
-    /// Whether changes commute at L1: beyond the paper.
+    /// Whether changes commute at L1: beyond the DASDBS paper.
     pub semantic: bool,
     /// What of a changed page goes to the log.
     pub page_log: PageLog,
@@ -43,8 +43,8 @@ pub struct Setting {
 }
 
 impl Default for Setting {
-    /// Twelve processors, as in the paper; 500 microseconds an access; exclusive locks for changes;
-    /// whole pages in the log, as in the paper.
+    /// Twelve processors, as in the DASDBS paper; 500 microseconds an access; exclusive locks for changes;
+    /// whole pages in the log, as in the DASDBS paper.
     fn default() -> Self {
         Setting {
             processors: 12,

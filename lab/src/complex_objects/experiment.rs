@@ -39,7 +39,7 @@ pub struct Figures {
     pub processors: usize,
     /// How long an access was to hold one, in microseconds.
     pub access_microseconds: f64,
-    /// Whether changes commuted at L1: beyond the paper.
+    /// Whether changes commuted at L1: beyond the DASDBS paper.
     pub semantic: bool,
     /// What of a changed page went to the log: `after-images` or `byte-ranges`.
     pub page_log: &'static str,

@@ -1,7 +1,7 @@
 //! Operations on complex objects, under every strategy of multi-level transactions: the measurements
 //! of the DASDBS paper (Hasse & Weikum), section 3.
 //!
-//! - [`plan`]: the sweeps of the paper's figures;
+//! - [`plan`]: the sweeps of the DASDBS paper's figures;
 //! - [`processors`]: work takes time on simulated processors, because a machine of a few cores cannot
 //!   show twelve;
 //! - [`operation`]: the operation on a complex object, its locks and its inverse;
@@ -9,7 +9,7 @@
 //!   with what was committed;
 //! - [`report`]: the measures of one run.
 //!
-//! What differs from the paper: pages are of 4 KiB and not of 2 KByte, ten to a complex object as
+//! What differs from the DASDBS paper: pages are of 4 KiB and not of 2 KByte, ten to a complex object as
 //! there; work is sleeping; compensation does no timed work; what a committing transaction waits for
 //! is a real synced write.
 

@@ -1,12 +1,12 @@
 //! The operation on a complex object, and the operation that undoes it.
 //!
 //! L1: a lock on each subobject that is accessed, shared if it is only read, exclusive if it is
-//! changed, as in the paper; they are asked for in the order of the subobjects' identities. As an
-//! option, and beyond the paper, a change takes a lock of its own mode, which goes together with
+//! changed, as in the DASDBS paper; they are asked for in the order of the subobjects' identities. As an
+//! option, and beyond the DASDBS paper, a change takes a lock of its own mode, which goes together with
 //! itself: additions commute.
 //!
 //! L0: the header page is read, then each subobject's page; a change converts the shared lock on the
-//! page into an exclusive one, as in the paper. Each access works on a simulated processor while its
+//! page into an exclusive one, as in the DASDBS paper. Each access works on a simulated processor while its
 //! page is locked.
 
 use super::layout;

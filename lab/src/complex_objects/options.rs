@@ -25,7 +25,7 @@ use std::time::Duration;
 /// spheres; the ordered log appends and forces its prefix at the end of the transaction.
 ///
 /// Work is timed: an access sleeps while it holds one of the simulated processors, of which there
-/// are twelve, as on the paper's machine, however many cores this one has. After every run, and
+/// are twelve, as on the DASDBS paper's machine, however many cores this one has. After every run, and
 /// again after closing and opening the database, each subobject's value is compared with the sum of
 /// what was committed.
 ///
@@ -37,11 +37,11 @@ use std::time::Duration;
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {
-    /// The runs of a figure of the paper: 7 (baseline), 8 (other u, o, c), 9 (foreign subobjects
+    /// The runs of a figure of the DASDBS paper: 7 (baseline), 8 (other u, o, c), 9 (foreign subobjects
     /// only), 10 (f from 0 to 10). Without it: the parameters below over the --dmp
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(7..=10))]
     figure: Option<u32>,
-    /// Strategies, in turns [default: all; figures 9 and 10, as the paper: all but S2]
+    /// Strategies, in turns [default: all; figures 9 and 10, as the DASDBS paper: all but S2]
     #[arg(
         long,
         alias = "strategy",
@@ -66,7 +66,7 @@ pub struct Options {
     /// u: how many of a hundred accesses change the subobject [default: 20]
     #[arg(long, value_name = "PERCENT")]
     updates: Option<u32>,
-    /// Changes are additions that commute at the level of objects: beyond the paper, where they lock
+    /// Changes are additions that commute at the level of objects: beyond the DASDBS paper, where they lock
     /// exclusively
     #[arg(long)]
     semantic: bool,
@@ -123,7 +123,7 @@ pub struct Options {
 /// What goes to the log.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum PageLogChoice {
-    /// The whole page, as in the paper
+    /// The whole page, as in the DASDBS paper
     AfterImages,
     /// The bytes that changed
     ByteRanges,

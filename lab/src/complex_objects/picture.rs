@@ -1,4 +1,4 @@
-//! The measures as a picture like the paper's figures: a chart a measure.
+//! The measures as a picture like the DASDBS paper's figures: a chart a measure.
 
 use super::show::{of_sweep, parameters};
 use super::{Figures, Parameter, Row};
@@ -8,7 +8,7 @@ use sardonyx_results::chart::{Axis, Chart, Mark, Panel, Series, Sheet};
 /// What a chart shows of a run.
 type Measure = fn(&Row) -> f64;
 
-/// The measures of the paper's figures, a to e, and the conflict rate.
+/// The measures of the DASDBS paper's figures, a to e, and the conflict rate.
 const MEASURES: [(&str, &str, Measure); 5] = [
     ("Throughput", "transactions a second", |row| row.per_second),
     ("Response time", "ms, average", |row| {

@@ -1,4 +1,4 @@
-//! Which runs: sweeps over one parameter, and those of the paper's figures.
+//! Which runs: sweeps over one parameter, and those of the DASDBS paper's figures.
 
 use crate::ExperimentError;
 use crate::complex_objects::workload::Mix;
@@ -91,10 +91,10 @@ impl Sweep {
     }
 }
 
-/// The paper's degrees of multiprogramming: up to 20 on 12 processors.
+/// The DASDBS paper's degrees of multiprogramming: up to 20 on 12 processors.
 pub const MULTIPROGRAMMING: [u32; 9] = [1, 2, 4, 8, 10, 12, 14, 16, 20];
 
-/// The paper's figures with measurements.
+/// The DASDBS paper's figures with measurements.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Figure {
     /// The baseline, c = 12, o = 10, f = 0, u = 20%, over the degree of multiprogramming.
@@ -111,7 +111,7 @@ impl Figure {
     /// All of them.
     pub const ALL: [Figure; 4] = [Figure::Seven, Figure::Eight, Figure::Nine, Figure::Ten];
 
-    /// Its number in the paper.
+    /// Its number in the DASDBS paper.
     pub fn number(self) -> u32 {
         match self {
             Figure::Seven => 7,
@@ -124,7 +124,7 @@ impl Figure {
     /// The figure of that number.
     ///
     /// # Errors
-    /// [`ExperimentError::Argument`] if the paper has no such figure with measurements.
+    /// [`ExperimentError::Argument`] if the DASDBS paper has no such figure with measurements.
     pub fn numbered(number: u32) -> Result<Figure, ExperimentError> {
         let found = Figure::ALL.into_iter().find(|one| one.number() == number);
         found.ok_or(ExperimentError::Argument {
@@ -134,7 +134,7 @@ impl Figure {
         })
     }
 
-    /// Its runs. The values of u, o, c and f in figures 8 and 10 are ours: the paper's text does not
+    /// Its runs. The values of u, o, c and f in figures 8 and 10 are ours: the DASDBS paper's text does not
     /// name them.
     pub fn sweeps(self) -> Vec<Sweep> {
         let baseline = Point {

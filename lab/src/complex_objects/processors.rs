@@ -1,6 +1,6 @@
 //! Simulated processors: work is time during which one of them is held.
 //!
-//! The paper's machine had twelve processors. A machine with fewer cannot show what happens there
+//! The DASDBS paper's machine had twelve processors. A machine with fewer cannot show what happens there
 //! with work that keeps its cores busy; so an access *sleeps* for a given time while it holds one of
 //! so many simulated processors, and queues for one, first come first served, if all are held. What
 //! the engine itself does (locks, log, memory) runs on the real cores and comes on top, as does what

@@ -1,4 +1,4 @@
-//! The measures of one run, as the paper's figures show them.
+//! The measures of one run, as the DASDBS paper's figures show them.
 
 use super::plan::{Parameter, Point};
 use super::window::Seen;
@@ -42,11 +42,11 @@ pub struct Row {
     pub aborts: u64,
     /// How often an average transaction waited for the log to be on stable storage.
     pub forces: f64,
-    /// The same in a second: the paper's log I/O rate.
+    /// The same in a second: the DASDBS paper's log I/O rate.
     pub forces_per_second: f64,
     /// Writes of the log in a second; one may serve several who wait.
     pub log_writes_per_second: f64,
-    /// Pages of an average force: the paper's pages per log I/O.
+    /// Pages of an average force: the DASDBS paper's pages per log I/O.
     pub pages_per_force: f64,
     /// Pages of an average unit that was written atomically: for S2/PS, of a persistence sphere.
     pub sphere_pages: f64,

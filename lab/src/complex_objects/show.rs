@@ -123,7 +123,7 @@ fn measures<'a>(over: Parameter, rows: &[&'a Row]) -> Grid<&'a Row> {
         .number("access", "", us, |row| row.access_microseconds)
 }
 
-/// The paper's ratios.
+/// The DASDBS paper's ratios.
 fn compared<'a>(over: Parameter, rows: &[&'a Row]) -> Grid<(&'a Row, &'a Row)> {
     let single = |row: &Row| {
         let value = row.value;

@@ -49,9 +49,9 @@ pub struct Settings {
     pub batches_in_flight: Option<usize>,
     /// `durable` or `deferred`.
     pub durability: &'static str,
-    /// The paper's TransactionsPerGroup, if fixed.
+    /// The TPK paper's TransactionsPerGroup, if fixed.
     pub transactions_per_group: Option<u32>,
-    /// The paper's TimePerGroup, if fixed.
+    /// The TPK paper's TimePerGroup, if fixed.
     pub time_per_group: Option<f64>,
     /// The share of accounts of another branch.
     pub other_branch_percent: u32,
@@ -62,7 +62,7 @@ pub struct Settings {
 /// The run of one configuration, from the empty database to the proof.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
-    /// The paper's configuration.
+    /// The TPK paper's configuration.
     pub configuration: Configuration,
     /// Threads of the input and of the output stage; none if coalesced.
     pub stage_threads: Option<(usize, usize)>,
@@ -125,7 +125,7 @@ pub struct Responses {
     pub share_within_10_ms: f64,
 }
 
-/// The paper's break-down of the time. A stage of several threads counts the sum over them.
+/// The TPK paper's break-down of the time. A stage of several threads counts the sum over them.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Stages {
     /// Wall time.

@@ -55,7 +55,7 @@ pub struct Options {
     #[arg(long, value_name = "S", help_heading = "Size")]
     pub(super) seconds: Option<f64>,
 
-    /// The paper's configuration [default: a with fewer than 4 processors, else b]
+    /// The TPK paper's configuration [default: a with fewer than 4 processors, else b]
     #[arg(long, value_enum, help_heading = "Engine")]
     pub(super) configuration: Option<Configuration>,
     /// Close a commit group when it has so many transactions [default: groups adapt]
@@ -144,7 +144,7 @@ pub(super) enum Preset {
     Paper,
 }
 
-/// The paper's configurations.
+/// The TPK paper's configurations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 pub enum Configuration {
     /// Coalesced: input, execution and output on the client's thread, for few processors

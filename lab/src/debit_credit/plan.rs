@@ -10,7 +10,7 @@ use sardonyx::{Durability, GroupLimits, GroupPolicy, Options as EngineOptions, S
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The paper's checkpoint thread "writes to disk after processing about 10,000 transactions".
+/// The TPK paper's checkpoint thread "writes to disk after processing about 10,000 transactions".
 const PAPER_CHECKPOINT_TRANSACTIONS: u64 = 10_000;
 const PAPER_TRANSACTIONS: u64 = 50_000;
 
@@ -185,7 +185,7 @@ fn load(options: &Options, scale: Scale, paper: bool) -> Result<Load, Experiment
         None if paper && options.seconds.is_none() => Until::Transactions(PAPER_TRANSACTIONS),
         None => Until::Time(Duration::from_secs_f64(seconds)),
     };
-    // The paper's commit groups had 50 to 400 transactions, and its run is short. The default fills
+    // The TPK paper's commit groups had 50 to 400 transactions, and its run is short. The default fills
     // a group of a few thousand while one is written, and no more: what waits adds to the response.
     let (batch, in_flight) = if paper { (200, 8) } else { (4096, 8) };
     let mode = if options.one_at_a_time {

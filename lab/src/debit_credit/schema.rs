@@ -6,7 +6,7 @@
 use sardonyx::{Database, Error, Journal, JournalRow, Table, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// An account, a teller or a branch: the paper's record definition is the same for all three.
+/// An account, a teller or a branch: the TPK paper's record definition is the same for all three.
 macro_rules! balance_record {
     ($(#[$doc:meta])* $name:ident, $table:literal) => {
         $(#[$doc])*

@@ -8,7 +8,7 @@
 //! and a page to be written is not mapped read-only first (equation 4.2).
 //!
 //! What the library did besides is left out, to its advantage as a baseline: no version table, no
-//! consistency tree, no control file, one process, nothing durable. The thesis leaves copying
+//! consistency tree, no control file, one process, nothing durable. The LIBXAC thesis leaves copying
 //! committed pages back to a checkpoint; here the end of the transaction does it, and says
 //! how long that took, so that it may be taken off.
 //!

@@ -1,5 +1,5 @@
 //! Two threads: one runs debit-credit and fills groups with after-images, one writes the groups
-//! durably. The least that a durable transaction can cost here, with the paper's pipeline reduced
+//! durably. The least that a durable transaction can cost here, with the TPK paper's pipeline reduced
 //! to execution and logging (000, section 2).
 //!
 //! A fixed number of groups goes round between the two threads, so the first waits when the disk is

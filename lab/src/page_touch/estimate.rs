@@ -1,6 +1,6 @@
 //! What the steps of a page's cost add up to, beside what was measured (Table 4.6).
 //!
-//! For the recipe of the thesis these are its equations 4.1 and 4.2. For a segment's mechanisms the
+//! For the recipe of the LIBXAC thesis these are its equations 4.1 and 4.2. For a segment's mechanisms the
 //! steps are those of today's kernels: as there, they are a lower bound, since what is done besides
 //! (control structures, cache misses, the redo record) is left out.
 

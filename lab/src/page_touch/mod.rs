@@ -93,7 +93,7 @@ pub struct Cell {
     pub repetitions: usize,
     /// The whole transaction, begin and commit with it, over its pages.
     pub per_page: Distribution,
-    /// The part of it in which the recipe of the thesis copied committed pages back, which the
+    /// The part of it in which the recipe of the LIBXAC thesis copied committed pages back, which the
     /// thesis does not count, over its pages; 0 for the others.
     pub copy_back_nanoseconds: f64,
 }

@@ -66,7 +66,7 @@ pub(super) fn fit(
             advice: Advice::None,
         };
         let took = repeat(runner, touch, repetitions)?;
-        // The thesis leaves copying pages back to a checkpoint.
+        // The LIBXAC thesis leaves copying pages back to a checkpoint.
         let times = took
             .iter()
             .map(|took| (took.total - took.copy_back).as_nanos() as f64);

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Transactions that read n pages and that write n pages, n from 1 to 1024 in powers of two, plainly
 /// and with the pages announced; pages read again; the additive model aR + bW + c; the steps that
 /// the cost consists of; and opening a snapshot of which nothing has changed. Beside the mechanisms
-/// of a segment runs the recipe of the thesis (LIBXAC), built again. Every value read is compared
+/// of a segment runs the recipe of the LIBXAC thesis (LIBXAC), built again. Every value read is compared
 /// with what was committed. Without --durable nothing is on disk; with it, commits wait for the log,
 /// and the recipe, which has none, does not take part.
 ///

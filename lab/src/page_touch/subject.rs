@@ -1,4 +1,4 @@
-//! Who runs the transactions: a segment by one of its mechanisms, or the recipe of the thesis.
+//! Who runs the transactions: a segment by one of its mechanisms, or the recipe of the LIBXAC thesis.
 //!
 //! The memory is the same for all: an integer at the start of each of n consecutive pages. A
 //! transaction loads from the first pages and stores into those behind them; every value stored is a
@@ -38,7 +38,7 @@ pub enum Subject {
     Signal,
     /// A segment by typed reads and writes, which the program announces itself.
     Explicit,
-    /// The recipe of the thesis, built again.
+    /// The recipe of the LIBXAC thesis, built again.
     Libxac,
 }
 

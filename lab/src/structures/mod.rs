@@ -3,7 +3,7 @@
 //! Nothing here knows of transactions, logs or other processes. A structure lives in an area of
 //! [`Page`]s, reached by the two small traits [`Pages`] and [`PagesMut`]: a `Vec<Page>`, a slice
 //! cut out of any page-aligned bytes, or a view of a segment whose owner makes the loads and
-//! stores atomic and durable. The thesis on memory-mapped transactions converted its serial
+//! stores atomic and durable. The LIBXAC thesis on memory-mapped transactions converted its serial
 //! B+-tree and cache-oblivious B-tree by adding the calls that begin and end a transaction; here
 //! it is the same.
 //!

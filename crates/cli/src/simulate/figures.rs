@@ -1,4 +1,4 @@
-//! `--figure` and `--all`: the paper's figures on the chosen hardware, and its statements beside ours.
+//! `--figure` and `--all`: the GEM paper's figures on the chosen hardware, and its statements beside ours.
 
 use super::engine::Engine;
 use super::write;
@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 /// Options of figures.
 #[derive(Debug, Default, clap::Args)]
 pub struct FigureChoice {
-    /// Reproduce a figure of the paper, 4.1 to 4.7, with these parameters; repeatable
+    /// Reproduce a figure of the GEM paper, 4.1 to 4.7, with these parameters; repeatable
     #[arg(long, value_name = "NUMBER", help_heading = "Several points")]
     pub figure: Vec<String>,
-    /// Reproduce all figures, and judge every statement of the paper's section 4
+    /// Reproduce all figures, and judge every statement of the GEM paper's section 4
     #[arg(long, conflicts_with = "figure", help_heading = "Several points")]
     pub all: bool,
 }

@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 
 /// Simulate nodes that share one database: response times, utilisations, and what limits them.
 ///
-/// The parameters are those of the paper's Table 4.1 unless a preset, a file or options say otherwise.
+/// The parameters are those of the GEM paper's Table 4.1 unless a preset, a file or options say otherwise.
 /// Replications go on until the 95% interval of the mean response time is narrow enough. Without a
 /// terminal, or with --json, there is no progress bar.
 ///

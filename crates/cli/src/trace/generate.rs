@@ -1,4 +1,4 @@
-//! `trace generate`: the synthetic trace with the paper's published statistics.
+//! `trace generate`: the synthetic trace with the GEM paper's published statistics.
 
 use super::file::{FormName, NewFile};
 use super::stats;

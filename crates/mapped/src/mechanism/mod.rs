@@ -3,7 +3,7 @@
 //! | mechanism | what tells | a page read, written |
 //! | --- | --- | --- |
 //! | [`Asynchronous`] | the page tables: what is mapped was read, what lost its write protection was written | a fault in the kernel each; no signal unless others changed the page |
-//! | [`Signal`] | SIGSEGV and changes of protection, as in the thesis | one signal; two signals |
+//! | [`Signal`] | SIGSEGV and changes of protection, as in the LIBXAC thesis | one signal; two signals |
 //! | [`Explicit`] | the program itself | a few nanoseconds; ordinary stores are not seen |
 //!
 //! What is asked of one: every page written is reported, every page read is known when another

@@ -1,4 +1,4 @@
-//! The mechanism of the thesis: between transactions no page of the view may be touched; the first
+//! The mechanism of the LIBXAC thesis: between transactions no page of the view may be touched; the first
 //! access to one is a SIGSEGV after which it may be read, the first write another one after which it
 //! may be written. At the end what was touched is made inaccessible again.
 //!
@@ -9,7 +9,7 @@
 //! Pages differ in protection, and the kernel allows 65,530 such ranges in a process. A transaction
 //! that touches more, scattered, is refused; see [`crate::SegmentError::System`].
 //!
-//! Source: the thesis, sections 4.2.1 to 4.2.3.
+//! Source: the LIBXAC thesis, sections 4.2.1 to 4.2.3.
 
 use super::{Access, Mechanism};
 use crate::error::SegmentError;
@@ -18,7 +18,7 @@ use crate::view::View;
 use rustix::mm::MprotectFlags;
 use std::ops::Range;
 
-/// The thesis' mechanism. See the [module](self).
+/// The LIBXAC thesis' mechanism. See the [module](self).
 #[derive(Debug)]
 pub struct Signal;
 

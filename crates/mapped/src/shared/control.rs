@@ -80,7 +80,7 @@ pub struct Control {
     pub last_writers: [AtomicU64; SLOTS / 64],
     /// What the processes know of the log.
     pub log: Line<LogState>,
-    /// Counted up when a session is to copy what keeps versions: the wardens wait for it.
+    /// Counted up when a session is to copy what keeps versions: the version keepers wait for it.
     pub alarm: Line<AtomicU32>,
     /// Pages that the segment has.
     pub pages: Line<AtomicU64>,

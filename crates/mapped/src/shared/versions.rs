@@ -91,12 +91,12 @@ pub fn ask_the_old(region: &Region, but: usize, published: u64) -> bool {
         }
     }
     if asked {
-        wake_wardens(region);
+        wake_keepers(region);
     }
     asked
 }
 
-/// Asks all sessions that keep versions to let go of them: their processes' wardens copy what their
+/// Asks all sessions that keep versions to let go of them: their processes' version keepers copy what their
 /// transactions may still want to see. Such a transaction cannot commit any more if it writes.
 pub fn ask_to_copy(region: &Region, but: usize) {
     let control = region.control();
@@ -110,10 +110,10 @@ pub fn ask_to_copy(region: &Region, but: usize) {
             slot.copy_until.store(tail, Ordering::SeqCst);
         }
     }
-    wake_wardens(region);
+    wake_keepers(region);
 }
 
-fn wake_wardens(region: &Region) {
+fn wake_keepers(region: &Region) {
     let alarm = &region.control().alarm;
     alarm.fetch_add(1, Ordering::SeqCst);
     let _ = futex::wake(alarm, futex::Flags::empty(), i32::MAX as u32);

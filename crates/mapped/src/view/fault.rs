@@ -1,7 +1,7 @@
 //! What a view does when a page of it is touched that holds nothing yet, or may not be written yet:
 //! called by the process' [handler](super::handler), in its [turn](super::turn).
 //!
-//! Source: the thesis, section 4.2.3 ("SIGSEGV").
+//! Source: the LIBXAC thesis, section 4.2.3 ("SIGSEGV").
 
 use super::linux::kernel;
 use super::memory::{View, ViewKind};

@@ -13,7 +13,7 @@
 //! and written, also by system calls, and nobody else's. So arrays that a pool's worker inherits can be
 //! read, while every call on the segment answers `Forked`.
 //!
-//! Source: the thesis, section 4.2.3 ("SIGSEGV").
+//! Source: the LIBXAC thesis, section 4.2.3 ("SIGSEGV").
 
 use super::linux::free_guards;
 use super::memory::View;

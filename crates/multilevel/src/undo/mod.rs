@@ -1,7 +1,7 @@
 //! The undo log at the object level (L1): which operations of unfinished transactions would have to
 //! be compensated after a crash. It stands in pages of the database, in an area of its own.
 //!
-//! The paper keeps two logs, of redo at the page level and of undo at the object level, and owes
+//! The DASDBS paper keeps two logs, of redo at the page level and of undo at the object level, and owes
 //! proofs of their order ("the L1 undo log must be forced before the L0 log I/O"). Here an undo entry
 //! is bytes in a page like any other, and the redo records of these bytes stand in the same unit of
 //! the one log as the redo records of the operation's effect. So an undo entry is durable if and only

@@ -14,7 +14,7 @@
 //! - `settle`: checkpoints that an orderly end takes;
 //! - [`remote`]: checkpoints taken at a standby instead (the TPK paper's configuration C).
 //!
-//! **Better than the source.** In the paper the log accumulates in a queue while DB' is written
+//! **Better than the source.** In the TPK paper the log accumulates in a queue while DB' is written
 //! out. Here every block carries its own log position, so groups are applied between two block
 //! writes and the queue does not grow with the writeout. The ring is an explicit map instead of
 //! modular arithmetic, so the database may grow between and during checkpoints. Each stripe is

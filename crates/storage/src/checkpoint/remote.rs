@@ -1,4 +1,4 @@
-//! Checkpoints taken at a standby: what the storage asks of it, and what it is given. The paper's
+//! Checkpoints taken at a standby: what the storage asks of it, and what it is given. The TPK paper's
 //! configuration C, where the checkpointing thread runs on another machine.
 //!
 //! The storage knows neither the network nor the standby's own storage, only the trait

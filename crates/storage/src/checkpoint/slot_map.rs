@@ -1,6 +1,6 @@
 //! Where in a stripe's file the next version of a block goes.
 //!
-//! The paper keeps n blocks in a ring of n+1 slots and moves every block one slot down at each
+//! The TPK paper keeps n blocks in a ring of n+1 slots and moves every block one slot down at each
 //! checkpoint. The reason it works is only this: *a block's newest durable version is never
 //! overwritten before its next version is durable.* This structure keeps that property directly,
 //! with a map from blocks to slots and a queue of free slots, so that n may change at any time and
@@ -128,7 +128,7 @@ mod tests {
             for block in 0..n {
                 let slot = ring.begin_write(block);
                 ring.finish_write();
-                // The paper: block k at k, then one slot down at each checkpoint, modulo n + 1.
+                // The TPK paper: block k at k, then one slot down at each checkpoint, modulo n + 1.
                 assert_eq!(slot, (block + checkpoint * n) % (n + 1));
             }
         }

@@ -1,9 +1,9 @@
 //! The checkpointing stage: the checkpointers of all stripes, fed by the logging stage, on threads
 //! of their own or, without threads, pumped by whoever commits.
 //!
-//! Each stripe's loop alternates between the paper's two phases at the grain of one block: it takes
+//! Each stripe's loop alternates between the TPK paper's two phases at the grain of one block: it takes
 //! *all* groups that wait and applies them to DB', then writes one block if a checkpoint is being
-//! written, and so on. The paper's writeout phase lets the log pile up in the queue until the whole
+//! written, and so on. The TPK paper's writeout phase lets the log pile up in the queue until the whole
 //! copy is on disk; here the queue never holds more than what arrives during one block's write, and
 //! each block says itself from where the log must be applied to it.
 //!

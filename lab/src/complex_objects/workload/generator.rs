@@ -28,7 +28,7 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// The paper's baseline: c = 12, o = 10, f = 0, u = 20%.
+    /// The DASDBS paper's baseline: c = 12, o = 10, f = 0, u = 20%.
     pub fn paper() -> Mix {
         Mix {
             operations: 12,

@@ -7,7 +7,7 @@
 //! operation accesses some of its object's own subobjects and some of the foreign ones, and changes
 //! each with a given probability.
 //!
-//! The paper's parameters and their names here:
+//! The DASDBS paper's parameters and their names here:
 //!
 //! | paper | here | baseline |
 //! | --- | --- | ---: |

@@ -94,7 +94,7 @@ impl Scale {
         })
     }
 
-    /// The paper's: 1,000 complex objects, each with 1,000 own subobjects and 100 references to
+    /// The DASDBS paper's: 1,000 complex objects, each with 1,000 own subobjects and 100 references to
     /// foreign ones, in 10 pages. (Pages are of 4 KiB here and of 2 KByte there.)
     pub fn paper() -> Self {
         Scale {

@@ -1,12 +1,12 @@
 //! The rules by which some objects are chosen more often than others.
 //!
-//! The paper: "the 80-20 rule and the 50-50 rule were implemented by applying a linear transformation
+//! The DASDBS paper: "the 80-20 rule and the 50-50 rule were implemented by applying a linear transformation
 //! to a normal distribution of random numbers". So here: a number is `n/2 + s·Z`, with Z of the
 //! standard normal distribution and `s` such that the named share of all numbers is in the named
 //! share of objects around the middle. For 80-20 that is s = 0.078·n, and numbers outside of 0 to n
 //! do not occur in practice. For 50-50 it is s = 0.371·n, and 18% of the numbers are outside: they
 //! are wrapped around, so that the middle half of the objects gets 54% and not 50%; by leaving them
-//! out it would get 61%. (A rule of a-a without any skew would be the uniform distribution; the paper
+//! out it would get 61%. (A rule of a-a without any skew would be the uniform distribution; the DASDBS paper
 //! says that it is not what was used.)
 
 use sardonyx_workload::random::Random;

@@ -14,7 +14,7 @@ use std::time::Instant;
 use crate::floor::error::FloorError;
 use crate::floor::libxac::Access;
 
-/// How many pages are worked on together, as in the largest transaction of the thesis.
+/// How many pages are worked on together, as in the largest transaction of the LIBXAC thesis.
 const PAGES: usize = 1_024;
 
 /// Medians, all in nanoseconds. What this kernel cannot do is `None`.
@@ -74,7 +74,7 @@ pub struct Decomposition {
 /// A named figure for a table.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Row {
-    /// Where the step comes from: a table of the thesis, or `today`.
+    /// Where the step comes from: a table of the LIBXAC thesis, or `today`.
     pub source: &'static str,
     /// The step.
     pub step: &'static str,
@@ -144,7 +144,7 @@ impl Decomposition {
         }
     }
 
-    /// All figures, named, in the order of the thesis' tables.
+    /// All figures, named, in the order of the LIBXAC thesis' tables.
     pub fn rows(&self) -> Vec<Row> {
         let row = |source, step, nanoseconds: f64, per| Row {
             source,
