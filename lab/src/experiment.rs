@@ -43,7 +43,7 @@ pub struct About {
     pub name: &'static str,
     /// The question that it answers.
     pub answers: &'static str,
-    /// The TPK paper and the sections whose measurements it repeats; `None`: it is our own.
+    /// The paper and the sections whose measurements it repeats; `None`: it is our own.
     pub source: Option<(Paper, &'static str)>,
 }
 
