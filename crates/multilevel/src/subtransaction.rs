@@ -219,6 +219,16 @@ impl<'d> Subtransaction<'d> {
     /// Locks a page.
     #[inline]
     fn hold(&self, page: PageId, how: PageLock) -> Result<PageLock, Stop> {
+        if page.0 & KEYS_AS_PAGES != 0 {
+            // Such a number stands for a key; no area has it.
+            self.areas.borrow().check(page)?;
+        }
+        self.hold_number(page, how)
+    }
+
+    /// Locks a page, or a key under the number of a page that there is not.
+    #[inline]
+    fn hold_number(&self, page: PageId, how: PageLock) -> Result<PageLock, Stop> {
         let mut held = self.held.borrow_mut();
         let before = held.get(page);
         if let Some(before) = before
@@ -383,7 +393,7 @@ impl Pages for Subtransaction<'_> {
             true => PageLock::Exclusive,
             false => PageLock::Shared,
         };
-        self.hold(page, how).map(drop)
+        self.hold_number(page, how).map(drop)
     }
 
     fn is_changed(&self, page: PageId) -> bool {
