@@ -37,6 +37,9 @@ use sardonyx_storage::pen::{Appending, Held, LetGo, Pen};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
+/// More than the records of a transaction's end take that changed nothing.
+const END_WITHOUT_WORK_BYTES: usize = 4096;
+
 /// Sequence numbers are reserved in the database so many at a time.
 const SEQUENCES_RESERVED: u64 = 1 << 40;
 
@@ -121,9 +124,11 @@ impl<'p> UnitLog<'p> {
     /// Makes sure that a unit with which something ends may be appended: the log is sound and has
     /// room. What works first has asked [`UnitLog::admit_work`], which leaves a segment of the log for
     /// that (I14).
+    /// In a log that is still small and was never made longer for work, nothing that worked can end: there
+    /// is little to append, and also a full disk must not refuse it.
     #[inline]
     pub fn admit(&mut self) -> Result<(), DatabaseError> {
-        self.admit_as(Admission::Whole)
+        self.admit_small(END_WITHOUT_WORK_BYTES, Admission::Whole)
     }
 
     /// Makes sure that a unit of a transaction that goes on may be appended.
