@@ -14,7 +14,7 @@
 //! or not at all: redo records, undo entries and the ends of transactions together.
 //!
 //! What a strategy does beside the others stands in a module of its own, behind one trait,
-//! [`Protocol`]: `single_level`, `forced`, `spheres`, `ordered`. A transaction asks its protocol at its
+//! `Protocol`: `single_level`, `forced`, `spheres`, `ordered`. A transaction asks its protocol at its
 //! four moments: before the first change of a page, at the end of an operation, at the end of a
 //! compensation, and at its own end.
 //!

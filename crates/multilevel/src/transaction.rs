@@ -181,7 +181,7 @@ impl<'d> Transaction<'d> {
     /// Runs operations of this transaction in parallel: like [`std::thread::scope`], whose threads
     /// may call operations. They are isolated from each other by locks on pages only, since they
     /// share the transaction's locks on objects: what they do has to make sense in any order. In
-    /// [`Strategy::SingleLevel`] they take turns.
+    /// [`crate::Strategy::SingleLevel`] they take turns.
     pub fn scope<'env, F, T>(&'env self, body: F) -> T
     where
         F: for<'scope> FnOnce(&'scope thread::Scope<'scope, 'env>) -> T,

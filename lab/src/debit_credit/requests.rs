@@ -67,7 +67,7 @@ pub enum DebitCreditError {
 /// assert_eq!(scale.branch_of_account(1), 1);
 /// assert_eq!(scale.branch_of_account(1_000), 10);
 /// assert_eq!(scale.branch_of_teller(3), 2);
-/// # Ok::<(), crate::debit_credit::requests::DebitCreditError>(())
+/// # Ok::<(), sardonyx_lab::debit_credit::requests::DebitCreditError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Scale {

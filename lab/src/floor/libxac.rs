@@ -24,7 +24,7 @@
 //! let reads = recipe.measure(Access::Read, false, 64, 10)?;
 //! assert_eq!(reads.pages, 64);
 //! assert!(reads.per_page.median_nanoseconds > 0.0);
-//! # Ok::<(), crate::floor::FloorError>(())
+//! # Ok::<(), sardonyx_lab::floor::FloorError>(())
 //! ```
 
 mod runtime;

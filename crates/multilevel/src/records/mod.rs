@@ -11,7 +11,7 @@
 //! - **Undo.** The inverse of all of them is [`Restore`]: the key has the record that it had, or none.
 //!   A place that a deleted record had is used again at once, so a record that comes back may need
 //!   another: a page is reserved for that until the transaction ends.
-//! - **Where a key is** is known in memory only ([`memory`]): an index of 19 to 39 bytes for each
+//! - **Where a key is** is known in memory only (`memory`): an index of 19 to 39 bytes for each
 //!   record, made anew when the database is opened. That reads all records, on one thread.
 //!
 //! What is not here: scans (they would need a lock on the whole table for each change), and journals.

@@ -79,8 +79,8 @@ pub enum ParameterError {
 ///     layers.set("nodes=0")?;
 ///     layers.read()
 /// });
-/// assert_eq!(wrong.unwrap_err().to_string(), "nodes=0: nodes = 0 is out of range: choose 1 to
-/// 1000");
+/// let text = wrong.unwrap_err().to_string();
+/// assert_eq!(text, "nodes=0: nodes = 0 is out of range: choose 1 to 1000");
 /// # Ok::<(), sardonyx_simulation::parameters::read::ParameterError>(())
 /// ```
 #[derive(Clone, Debug)]

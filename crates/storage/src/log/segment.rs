@@ -16,7 +16,7 @@
 //!   block or more. So a first segment in which a group reaches beyond the file's end, or ends there, was
 //!   cut;
 //! - what a transaction needs is prepared before it is executed, so that a full disk refuses transactions
-//!   and never strands executed ones ([`super::supply`], [`super::seal::Room`]);
+//!   and never strands executed ones ([`super::supply`], [`super::room`]);
 //! - what is there of older log leads up to those without a gap, too: whoever must go back further
 //!   than was needed, because a newer block is damaged, finds the log whole or finds that it is gone;
 //! - there are never more than `segments_max` files (I10).

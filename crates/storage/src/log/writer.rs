@@ -17,7 +17,7 @@
 //! No hand-over is lost. A thread that leaves a group open because the disk was busy looks again after
 //! it let go of the pen; a writer says that the disk is free before it looks for a group. Both accesses
 //! are sequentially consistent, so one of them sees the other. A step that found the pen taken leaves
-//! word ([`LogWriter::was_turned_away`]), and the holder steps in its place. A step that took a place at
+//! word (`LogWriter::was_turned_away`), and the holder steps in its place. A step that took a place at
 //! the disk and could not seal takes what was handed over meanwhile, and tells those who were turned away
 //! from the disk; who found no buffer is told when one comes back; who parks has noted, before looking,
 //! what a wake-up changes. All of that is explored by the models in `tests/shuttle_hand_over.rs`.

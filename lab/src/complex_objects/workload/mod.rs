@@ -29,7 +29,7 @@
 //! let transaction = generator.transaction();
 //! assert_eq!(transaction.operations.len(), 12);
 //! assert_eq!(transaction.operations[0].accesses.len(), 10);
-//! # Ok::<(), crate::complex_objects::workload::ComplexObjectError>(())
+//! # Ok::<(), sardonyx_lab::complex_objects::workload::ComplexObjectError>(())
 //! ```
 
 mod generator;

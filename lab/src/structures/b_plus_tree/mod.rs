@@ -160,7 +160,7 @@ impl<S: Pages, K: Key, const V: usize, const FAN_OUT: usize> BPlusTree<S, K, V, 
     /// ```
     /// use sardonyx_lab::structures::{BPlusTree, Page};
     ///
-    /// # fn main() -> Result<(), crate::structures::Error> {
+    /// # fn main() -> Result<(), sardonyx_lab::structures::Error> {
     /// let mut tree = BPlusTree::<_, u64, 1>::create(vec![Page::zeroed(); 2])?;
     /// for key in 1..=9 {
     ///     tree.insert(key, &[0])?;
