@@ -139,8 +139,10 @@ impl Engine {
                 .spawn(format!("logging-{n}"), move || commit.run());
         }
         self.background.start(&mut self.threads);
-        self.checkpoint()
-            .settle_after_opening(self.commit.durable());
+        if !self.options.closing_checkpoint.is_zero() {
+            self.checkpoint()
+                .settle_after_opening(self.commit.durable());
+        }
         if let CheckpointPlace::Standby(standby) = &self.options.checkpoint {
             let standby = standby.clone();
             let (disk, manifest) = (self.disk.clone(), self.manifest.clone());

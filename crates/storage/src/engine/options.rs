@@ -47,7 +47,7 @@ pub struct StorageOptions {
     /// Whether logging and checkpointing have threads of their own.
     pub threaded: bool,
     /// For how long a close may finish a checkpoint, or take one if there is much to redo; zero for
-    /// none.
+    /// none, also after an opening that redid much.
     pub closing_checkpoint: Duration,
     /// Threads for recovery.
     pub workers: usize,
