@@ -56,19 +56,22 @@ pub(super) fn open(
     options: &StorageOptions,
     writers: Writers,
 ) -> Result<Ready, OpenError> {
-    let mut manifest = match writers {
+    let (mut manifest, is_new) = match writers {
         Writers::Alone | Writers::Shared => read_or_create(disk, options)?,
         // Made only for a primary that has come: by `create_database`.
-        Writers::Primary => Manifest::read(&**disk)?,
+        Writers::Primary => (Manifest::read(&**disk)?, false),
     };
     let (recovered, mut needed_from) = recover_at(disk, &manifest, options)?;
     let end = recovered.end;
-    if writers != Writers::Primary {
-        // Counted up and stable before anything is appended: leftovers of this log never chain.
-        manifest.incarnation = manifest.incarnation.max(end.incarnation) + 1;
+    // A new one was made with the incarnation of this opening.
+    if !is_new {
+        if writers != Writers::Primary {
+            // Counted up and stable before anything is appended: leftovers of this log never chain.
+            manifest.incarnation = manifest.incarnation.max(end.incarnation) + 1;
+        }
+        manifest.log_end = end;
+        manifest.write(&**disk)?;
     }
-    manifest.log_end = end;
-    manifest.write(&**disk)?;
     let mut last = None;
     if writers == Writers::Primary {
         clear_leftovers(&**disk, manifest.log_layout(), end)?;
@@ -150,15 +153,19 @@ pub fn take_lock(disk: &Arc<dyn Disk>) -> Result<Box<dyn DiskLock>, OpenError> {
     })
 }
 
-/// The manifest of the database on a disk, which is made if there is none. The caller holds the lock.
-fn read_or_create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
-    let manifest = match Manifest::read(&**disk) {
-        Ok(manifest) => manifest,
-        Err(ManifestError::Absent { .. }) => create(disk, options)?,
+/// The manifest of the database on a disk, and whether it was made now, since there was none. The caller
+/// holds the lock.
+fn read_or_create(
+    disk: &Arc<dyn Disk>,
+    options: &StorageOptions,
+) -> Result<(Manifest, bool), OpenError> {
+    let (manifest, is_new) = match Manifest::read(&**disk) {
+        Ok(manifest) => (manifest, false),
+        Err(ManifestError::Absent { .. }) => (create(disk, options)?, true),
         Err(error) => return Err(error.into()),
     };
     check_limits(options, manifest.segment_bytes)?;
-    Ok(manifest)
+    Ok((manifest, is_new))
 }
 
 fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
@@ -168,6 +175,7 @@ fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, Op
         block_bytes: options.block_bytes,
         stripes: options.stripes,
         journal: options.journal,
+        incarnation: 1,
         ..Manifest::new(identity)
     };
     manifest.check()?;
