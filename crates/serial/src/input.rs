@@ -2,7 +2,7 @@
 //! execution queue. It may be replicated; the batches of one client always go through the same
 //! input thread, so their order is kept.
 //!
-//! Source: Li & Naughton, section 2, "Transaction Input and Output".
+//! Source: TPK paper, section 2, "Transaction Input and Output".
 
 use crate::batch::Job;
 use crate::queue::Queue;

@@ -2,7 +2,7 @@
 //! commit group, and so every earlier one, is durable (I1). It may be replicated; a client's results
 //! always come through the same output thread, in order.
 //!
-//! Source: Li & Naughton, section 2, "Transaction Input and Output".
+//! Source: TPK paper, section 2, "Transaction Input and Output".
 
 use crate::batch::Job;
 use crate::error::SerialError;

@@ -1,7 +1,7 @@
 //! The queue between two stages: whoever takes from it takes *all* that waits, so that the cost of
 //! the hand-over is shared by a batch. Bounded: who would overfill it waits (I10).
 //!
-//! Source: Li & Naughton, section 2, "Transaction Input and Output".
+//! Source: TPK paper, section 2, "Transaction Input and Output".
 
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::{Condvar, Mutex};

@@ -74,7 +74,7 @@
 //! **Not here.** The connection is neither encrypted nor authenticated: use it within a network that
 //! you trust, or through a tunnel.
 //!
-//! Source: Li & Naughton, *Multiprocessor Main Memory Transaction Processing*, section 3.
+//! Source: TPK paper (Li & Naughton, *Multiprocessor Main Memory Transaction Processing*), section 3.
 
 #![cfg_attr(
     not(test),

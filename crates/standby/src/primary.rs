@@ -5,7 +5,7 @@
 //! standby that was away for an hour and one that is a group behind are the same to it. A log that
 //! is full because the standby is away refuses transactions, with the reason, until it is back.
 //!
-//! Source: Li & Naughton, section 3, configuration C.
+//! Source: TPK paper, section 3, configuration C.
 
 use crate::fetch::fetch;
 use crate::protocol::Progress;

@@ -8,7 +8,7 @@
 //! Nothing here does I/O. Every length is checked before it is believed: a frame that is longer than
 //! the side expects is refused by its length alone.
 //!
-//! Source: Li & Naughton, section 3, configuration C (there by remote procedure call).
+//! Source: TPK paper, section 3, configuration C (there by remote procedure call).
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

@@ -6,7 +6,7 @@
 //! One primary is served at a time, and the newest connection wins: a primary that comes back need
 //! not wait until the system notices that its old connection is dead.
 //!
-//! Source: Li & Naughton, section 3, configuration C.
+//! Source: TPK paper, section 3, configuration C.
 
 use crate::error::StandbyError;
 use crate::options::StandbyOptions;

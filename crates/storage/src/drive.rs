@@ -16,14 +16,6 @@ pub enum Drive {
 }
 
 impl Drive {
-    /// By threads or not.
-    pub fn by_threads(threaded: bool) -> Self {
-        match threaded {
-            true => Drive::Threads,
-            false => Drive::Callers,
-        }
-    }
-
     /// Whether the engine has threads of its own.
     #[inline]
     pub fn has_threads(self) -> bool {

@@ -30,7 +30,6 @@ pub use standby::{AppendError, BATCH_GROUPS_MAX, LogEnd, StandbyEngine};
 
 use crate::checkpoint::{CheckpointPlace, CheckpointStage, ShippedLog};
 use crate::disk::{Disk, DiskLock};
-use crate::drive::Drive;
 use crate::log::seal::Sequencer;
 use crate::log::writer::LogWriter;
 use crate::manifest::Manifest;
@@ -75,7 +74,9 @@ pub struct Engine {
 impl Engine {
     /// Opens the database on a disk, or makes it.
     pub fn open(disk: Arc<dyn Disk>, options: StorageOptions) -> Result<Opened, OpenError> {
-        if matches!(options.checkpoint, CheckpointPlace::Standby(_)) && !options.threaded {
+        if matches!(options.checkpoint, CheckpointPlace::Standby(_))
+            && !options.drive().has_threads()
+        {
             return Err(OpenError::StandbyWithoutThreads);
         }
         let lock = take_lock(&disk)?;
@@ -102,7 +103,7 @@ impl Engine {
             options.policy,
             options.limits,
             background.feeds.clone(),
-            Drive::by_threads(options.threaded),
+            options.drive(),
         ));
         let (told, waiters) = (commit.clone(), background.stage.clone());
         let supervisor = Supervisor::numbered(commit.engine(), move |error| {

@@ -4,7 +4,7 @@
 //! [`log`] and be told when they are durable. Nothing here knows which way produced a record, and
 //! the [`checkpoint`] is a consumer of the log, never a reader of the live pages.
 //!
-//! Source: Li & Naughton, *Multiprocessor Main Memory Transaction Processing*, section 2.
+//! Source: TPK paper (Li & Naughton, *Multiprocessor Main Memory Transaction Processing*), section 2.
 
 #![cfg_attr(
     not(test),

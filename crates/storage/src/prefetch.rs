@@ -2,9 +2,6 @@
 //! records overlap instead of following one another. Locating before modifying is the TPK paper's
 //! two-stage execution (section 5); here it serves redo, the checkpointer and batch execution.
 
-/// Bytes in a cache line of the processors this is tuned for.
-pub const CACHE_LINE_BYTES: usize = 64;
-
 /// Hints that the byte at `at` will be used soon. A hint only: an `at` outside of `bytes` is
 /// harmless, and on processors without such an instruction nothing happens.
 #[inline(always)]

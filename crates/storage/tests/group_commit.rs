@@ -49,13 +49,13 @@ impl Stage {
     fn new(
         disk: Arc<dyn Disk>,
         policy: GroupPolicy,
-        threaded: bool,
+        drive: Drive,
         feeds: Vec<Arc<Feed>>,
     ) -> Arc<Stage> {
         let segments = Arc::new(Segments::open(disk, LAYOUT, Lsn(0), 64).expect("segments"));
         segments.prepare_next().expect("room");
         segments.prepare_next().expect("room");
-        let room = Arc::new(SegmentSupply::new(segments.clone(), threaded));
+        let room = Arc::new(SegmentSupply::new(segments.clone(), drive));
         let limits = GroupLimits {
             group_bytes: 8 << 10,
             transaction_bytes: 1 << 10,
@@ -68,9 +68,8 @@ impl Stage {
             bytes: u64::MAX,
             transactions: u64::MAX,
         };
-        let checkpoint = CheckpointStage::new(vec![], vec![], room.clone(), interval, threaded);
+        let checkpoint = CheckpointStage::new(vec![], vec![], room.clone(), interval, drive);
         let sequencer = Sequencer::new(LAYOUT, 1, start);
-        let drive = Drive::by_threads(threaded);
         let commit = LogWriter::new(segments, room, sequencer, policy, limits, feeds, drive);
         let commit = Arc::new(commit);
         Arc::new(Stage {
@@ -139,11 +138,11 @@ fn drain(feed: &Feed) {
     }
 }
 
-fn many_clients(policy: GroupPolicy, threaded: bool) {
+fn many_clients(policy: GroupPolicy, drive: Drive) {
     let directory = tempfile::tempdir().expect("a directory");
     let disk: Arc<dyn Disk> = Arc::new(RealDisk::open(directory.path()).expect("a disk"));
     let feed = Arc::new(Feed::default());
-    let stage = Stage::new(disk.clone(), policy, threaded, vec![feed.clone()]);
+    let stage = Stage::new(disk.clone(), policy, drive, vec![feed.clone()]);
     let run = || {
         std::thread::scope(|scope| {
             let consumer = scope.spawn(|| drain(&feed));
@@ -165,7 +164,7 @@ fn many_clients(policy: GroupPolicy, threaded: bool) {
         });
     };
     // Without threads the clients write for each other, and prepare segments themselves.
-    if threaded {
+    if drive.has_threads() {
         stage.with_threads(run)
     } else {
         run()
@@ -192,12 +191,12 @@ fn many_clients(policy: GroupPolicy, threaded: bool) {
 
 #[test]
 fn i1_every_waiting_client_is_told_and_its_transaction_is_in_the_log() {
-    many_clients(GroupPolicy::Adaptive, true);
+    many_clients(GroupPolicy::Adaptive, Drive::Threads);
 }
 
 #[test]
 fn i1_also_without_threads() {
-    many_clients(GroupPolicy::Adaptive, false);
+    many_clients(GroupPolicy::Adaptive, Drive::Callers);
 }
 
 #[test]
@@ -207,7 +206,7 @@ fn i1_also_with_the_papers_parameters() {
             transactions: 5,
             time: Duration::from_millis(1),
         },
-        true,
+        Drive::Threads,
     );
 }
 
@@ -219,7 +218,7 @@ fn a_group_of_the_papers_parameters_holds_at_most_transactions_per_group() {
         transactions: 7,
         time: Duration::from_secs(3600),
     };
-    let stage = Stage::new(disk, policy, true, vec![]);
+    let stage = Stage::new(disk, policy, Drive::Threads, vec![]);
     stage.with_threads(|| {
         // 21 transactions in 3 groups; nobody waits an hour, because the third group is full too.
         std::thread::scope(|scope| {
@@ -324,7 +323,12 @@ fn i7_a_failed_sync_poisons_the_log_and_everyone_who_waits_is_told() {
             left: Arc::new(AtomicI64::new(good_writes)),
             attempts: attempts.clone(),
         };
-        let stage = Stage::new(Arc::new(disk), GroupPolicy::Adaptive, true, vec![]);
+        let stage = Stage::new(
+            Arc::new(disk),
+            GroupPolicy::Adaptive,
+            Drive::Threads,
+            vec![],
+        );
         let acknowledged = Mutex::new(Vec::new());
         stage.with_threads(|| {
             std::thread::scope(|scope| {

@@ -51,7 +51,7 @@ enum Parting {
 struct Scenario {
     depth: usize,
     buffers: usize,
-    threaded: bool,
+    drive: Drive,
     segments_max: u64,
     /// Segments that are there from the beginning.
     prepared: u64,
@@ -61,7 +61,7 @@ struct Scenario {
 const USUAL: Scenario = Scenario {
     depth: 1,
     buffers: 4,
-    threaded: true,
+    drive: Drive::Threads,
     segments_max: 64,
     prepared: 2,
     faults: Faults {
@@ -96,7 +96,7 @@ impl Stage {
         for _ in 0..scenario.prepared {
             segments.prepare_next().expect("room");
         }
-        let room = Arc::new(SegmentSupply::new(segments.clone(), scenario.threaded));
+        let room = Arc::new(SegmentSupply::new(segments.clone(), scenario.drive));
         let limits = GroupLimits {
             group_bytes: 8 << 10,
             transaction_bytes: 1 << 10,
@@ -111,7 +111,7 @@ impl Stage {
             transactions: u64::MAX,
         };
         let checkpoint =
-            CheckpointStage::new(vec![], vec![], room.clone(), interval, scenario.threaded);
+            CheckpointStage::new(vec![], vec![], room.clone(), interval, scenario.drive);
         let commit = Arc::new(LogWriter::new(
             segments,
             room,
@@ -119,7 +119,7 @@ impl Stage {
             GroupPolicy::Adaptive,
             limits,
             vec![feed.clone()],
-            Drive::by_threads(scenario.threaded),
+            scenario.drive,
         ));
         Arc::new(Stage {
             pen: Pen::new(commit.clone(), Arc::new(checkpoint), 0),
@@ -201,9 +201,9 @@ impl Stage {
     }
 
     /// Runs the stages' threads, these clients, and ends.
-    fn run(self: &Arc<Self>, threaded: bool, clients: Vec<JoinHandle<()>>) {
+    fn run(self: &Arc<Self>, drive: Drive, clients: Vec<JoinHandle<()>>) {
         let mut threads = Vec::new();
-        if threaded {
+        if drive.has_threads() {
             for _ in 0..self.commit.limits().depth {
                 threads.push(self.start(|stage| stage.commit.run()));
             }
@@ -257,7 +257,7 @@ fn clients_that_let_go_and_a_reader(scenario: Scenario, parting: Parting) {
             stage.read();
             stage.read();
         }));
-        stage.run(scenario.threaded, clients);
+        stage.run(scenario.drive, clients);
         assert_eq!(stage.commit.statistics().transactions, 4);
         assert_eq!(*stage.pen.take().expect("nobody has it"), 4, "I8");
     });
@@ -276,7 +276,7 @@ fn shuttle_i1_with_two_groups_in_flight() {
 #[test]
 fn shuttle_i1_without_threads() {
     clients_and_a_reader(Scenario {
-        threaded: false,
+        drive: Drive::Callers,
         ..USUAL
     });
 }
@@ -284,7 +284,7 @@ fn shuttle_i1_without_threads() {
 #[test]
 fn shuttle_i1_without_threads_with_two_groups_in_flight() {
     clients_and_a_reader(Scenario {
-        threaded: false,
+        drive: Drive::Callers,
         depth: 2,
         ..USUAL
     });
@@ -306,7 +306,7 @@ fn shuttle_i1_a_task_is_woken() {
                 })
             })
             .collect();
-        stage.run(true, clients);
+        stage.run(Drive::Threads, clients);
     });
 }
 
@@ -324,7 +324,7 @@ fn large_transactions(scenario: Scenario, count: usize, told: fn(Result<(), LogE
                 })
             })
             .collect();
-        stage.run(true, clients);
+        stage.run(Drive::Threads, clients);
     });
 }
 
@@ -389,7 +389,7 @@ fn poisoned(scenario: Scenario) {
                 })
             })
             .collect();
-        stage.run(true, clients);
+        stage.run(Drive::Threads, clients);
         let after: Arc<dyn Disk> = Arc::new(stage.disk.restart(Faults::default()));
         let mut reader = LogReader::open(&after, LAYOUT, LogPosition::START).expect("a log");
         while reader.next_group().expect("no corruption").is_some() {}

@@ -10,7 +10,7 @@
 //!   left nothing half done ([`CheckpointError::may_be_tried_again`]) may be followed by the same
 //!   step again. Such a step writes the same block to the same slot, which holds no newest version.
 //!
-//! Source: Li & Naughton, section 2, "Checkpointing" and "Recovery".
+//! Source: TPK paper, section 2, "Checkpointing" and "Recovery".
 
 use super::shadow::Shadow;
 use super::slot::{CompleteCheckpoint, SLOT_HEADER_BYTES, SlotHeader};

@@ -5,7 +5,7 @@
 //! window: a record's place is prefetched when it enters and written when it leaves, some records
 //! later. The window is first in, first out, so records are installed in log order (I3).
 //!
-//! Source: Li & Naughton, section 2 ("installing changes or applying a log").
+//! Source: TPK paper, section 2 ("installing changes or applying a log").
 
 use crate::log::record::{Body, RecordError, Records};
 use crate::page::{PAGE_SIZE, PageId};

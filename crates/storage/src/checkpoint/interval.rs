@@ -5,7 +5,7 @@
 //! written over the first half of the interval, so that at any moment it takes only a part of the
 //! disk and the processors from them; when none come, or someone waits, it is written at once.
 //!
-//! Source: Li & Naughton, section 2, "Checkpointing": the thread writes "after processing about
+//! Source: TPK paper, section 2, "Checkpointing": the thread writes "after processing about
 //! 10,000 transactions".
 
 use crate::log::LogPosition;

@@ -23,7 +23,7 @@
 //!
 //! Invariants: I2 (only durable groups are applied to DB'), I3, I6.
 //!
-//! Source: Li & Naughton, section 2, "Checkpointing", "Recovery" and "Performance"; sliding
+//! Source: TPK paper, section 2, "Checkpointing", "Recovery" and "Performance"; sliding
 //! monoplexed backups after Hagmann and after Salem & Garcia-Molina.
 
 mod backup;

@@ -8,7 +8,7 @@
 //! Invariants: I6 (the log is freed only as the standby's reports allow), I10 (a standby that is
 //! away lets the log fill to its limit; then transactions are refused, with the reason).
 //!
-//! Source: Li & Naughton, section 3, configuration C.
+//! Source: TPK paper, section 3, configuration C.
 
 use super::CheckpointStage;
 use super::ledger::Ledger;

@@ -4,7 +4,7 @@
 //! side by side. Which of the two is decided once per group, not once per record.
 //!
 //! Invariants: I2 (only durable groups are applied), I3.
-//! Source: Li & Naughton, section 2, "Checkpointing" (the update phase).
+//! Source: TPK paper, section 2, "Checkpointing" (the update phase).
 
 use super::StripeLayout;
 use super::install::{InstallError, Installed, Striped, Whole, install};

@@ -9,7 +9,7 @@
 //!
 //! It does no I/O. Its property is tested in `the_newest_durable_version_is_never_overwritten`.
 //!
-//! Source: Li & Naughton, section 2, "Recovery".
+//! Source: TPK paper, section 2, "Recovery".
 
 use std::collections::VecDeque;
 
@@ -107,11 +107,6 @@ impl SlotMap {
     /// The slots in use, free or not.
     pub fn slots(&self) -> u64 {
         self.slots
-    }
-
-    /// The slot of a block's newest durable version.
-    pub fn slot_of(&self, block: u64) -> Option<u64> {
-        self.newest.get(block as usize).copied().flatten()
     }
 }
 

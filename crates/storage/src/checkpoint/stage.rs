@@ -13,11 +13,12 @@
 //! go of its buffers. Either way transactions go on until the log is full, since nothing frees it
 //! (I6); then they are refused with that reason.
 //!
-//! Source: Li & Naughton, section 2, "Checkpointing" and "Performance" (several threads).
+//! Source: TPK paper, section 2, "Checkpointing" and "Performance" (several threads).
 
 use super::interval::CheckpointInterval;
 use super::ledger::{CheckpointTotals, Entry, Ledger, Waiting};
 use super::{CheckpointError, Checkpointer, Progress, RemoteProgress};
+use crate::drive::Drive;
 use crate::log::follow::Feed;
 use crate::log::pool::DurableGroup;
 use crate::log::supply::{FreesLog, SegmentSupply};
@@ -44,7 +45,7 @@ pub struct CheckpointStage {
     ledger: Arc<Ledger>,
     /// Stripes that are writing a checkpoint.
     writing: AtomicUsize,
-    threaded: bool,
+    drive: Drive,
     busy_nanoseconds: AtomicU64,
     writing_nanoseconds: AtomicU64,
 }
@@ -73,18 +74,18 @@ enum Next {
 }
 
 impl CheckpointStage {
-    /// A stage of these checkpointers; `feeds` are theirs, in the same order. `threaded`:
-    /// [`CheckpointStage::run`] is going to run on a thread for each.
+    /// A stage of these checkpointers; `feeds` are theirs, in the same order. With threads,
+    /// [`CheckpointStage::run`] is going to run on one for each.
     pub fn new(
         checkpointers: Vec<Checkpointer>,
         feeds: Vec<Arc<Feed>>,
         supply: Arc<SegmentSupply>,
         interval: CheckpointInterval,
-        threaded: bool,
+        drive: Drive,
     ) -> Self {
         assert_eq!(checkpointers.len(), feeds.len(), "a feed for each stripe");
         let ledger = Ledger::of_stripes(checkpointers.iter().map(Entry::of).collect(), supply);
-        Self::with_ledger(ledger, checkpointers, feeds, interval, threaded)
+        Self::with_ledger(ledger, checkpointers, feeds, interval, drive)
     }
 
     /// The stage of a database whose checkpoints are taken at a standby: nothing runs here; the
@@ -97,7 +98,7 @@ impl CheckpointStage {
             bytes: u64::MAX,
             transactions: u64::MAX,
         };
-        Self::with_ledger(ledger, Vec::new(), Vec::new(), never, true)
+        Self::with_ledger(ledger, Vec::new(), Vec::new(), never, Drive::Threads)
     }
 
     fn with_ledger(
@@ -105,7 +106,7 @@ impl CheckpointStage {
         checkpointers: Vec<Checkpointer>,
         feeds: Vec<Arc<Feed>>,
         interval: CheckpointInterval,
-        threaded: bool,
+        drive: Drive,
     ) -> Self {
         let stripe = |checkpointer: Checkpointer| Stripe {
             waiting: VecDeque::new(),
@@ -123,7 +124,7 @@ impl CheckpointStage {
             interval,
             ledger: Arc::new(ledger),
             writing: AtomicUsize::new(0),
-            threaded,
+            drive,
             busy_nanoseconds: AtomicU64::new(0),
             writing_nanoseconds: AtomicU64::new(0),
         }
@@ -169,6 +170,13 @@ impl CheckpointStage {
                 Ok(()) => next = self.next(stripe, &state),
                 Err(()) => return,
             }
+        }
+    }
+
+    /// Without threads: takes a step, as [`CheckpointStage::pump`].
+    pub(crate) fn callers_step(&self) {
+        if !self.drive.has_threads() {
+            self.pump();
         }
     }
 
@@ -238,7 +246,7 @@ impl CheckpointStage {
         };
         let try_now = self.ledger.take_try_now(number);
         // Without a thread every call is an attempt.
-        self.threaded && !try_now && Instant::now() < at
+        self.drive.has_threads() && !try_now && Instant::now() < at
     }
 
     fn try_work(
@@ -355,10 +363,8 @@ impl CheckpointStage {
     /// Whether nothing more comes soon of what is wanted; if not, takes a step, or waits for the threads,
     /// until that time at the latest.
     pub(super) fn is_settled(&self, until: Option<Instant>) -> bool {
-        if !self.threaded {
-            self.pump();
-        }
-        self.ledger.is_settled(self.threaded, until)
+        self.callers_step();
+        self.ledger.is_settled(self.drive.has_threads(), until)
     }
 
     /// How far apart checkpoints are.
@@ -377,7 +383,7 @@ impl CheckpointStage {
         let before = self.ledger.attempts();
         self.want(position);
         // At a standby there is nothing to pump here.
-        let waits = self.threaded || self.stripes.is_empty();
+        let waits = self.drive.has_threads() || self.stripes.is_empty();
         loop {
             if !waits {
                 self.pump();

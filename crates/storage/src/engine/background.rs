@@ -6,6 +6,7 @@ use super::StorageOptions;
 use super::opening::needed_from;
 use crate::checkpoint::{CheckpointPlace, CheckpointStage, Checkpointer};
 use crate::disk::Disk;
+use crate::drive::Drive;
 use crate::log::follow::Feed;
 use crate::log::pool::{BufferPool, DurableGroup};
 use crate::log::seal::SealedGroup;
@@ -30,8 +31,8 @@ pub(super) struct Background {
     /// One for each stripe.
     pub feeds: Vec<Arc<Feed>>,
     pub stage: Arc<CheckpointStage>,
-    /// Whether its steps are taken by threads of its own.
-    threaded: bool,
+    /// Who takes the steps.
+    drive: Drive,
 }
 
 impl Background {
@@ -44,17 +45,17 @@ impl Background {
         checkpointers: Vec<Checkpointer>,
         log_needed_from: LogPosition,
     ) -> Result<Background, LogError> {
-        let layout = manifest.log_layout();
+        let (layout, drive) = (manifest.log_layout(), options.drive());
         let segments_max = options.segments_max(layout);
         let segments = Segments::open(disk.clone(), layout, log_needed_from.lsn, segments_max)?;
         let segments = Arc::new(segments.first_bytes(options.log_bytes_first));
-        let supply = Arc::new(SegmentSupply::new(segments.clone(), options.threaded));
+        let supply = Arc::new(SegmentSupply::new(segments.clone(), drive));
         let feeds: Vec<Arc<Feed>> = checkpointers.iter().map(|_| Arc::default()).collect();
         let stage = match &options.checkpoint {
             CheckpointPlace::Local => {
                 let interval = options.checkpoint_interval(layout);
-                let (feeds, threaded) = (feeds.clone(), options.threaded);
-                CheckpointStage::new(checkpointers, feeds, supply.clone(), interval, threaded)
+                let (feeds, supply) = (feeds.clone(), supply.clone());
+                CheckpointStage::new(checkpointers, feeds, supply, interval, drive)
             }
             CheckpointPlace::Standby(_) => {
                 CheckpointStage::at_standby(log_needed_from, supply.clone())
@@ -65,7 +66,7 @@ impl Background {
             supply,
             feeds,
             stage: Arc::new(stage),
-            threaded: options.threaded,
+            drive,
         })
     }
 
@@ -81,14 +82,14 @@ impl Background {
         Self::assemble(disk, manifest, options, checkpointers, needed)
     }
 
-    /// Whether its steps are taken by threads of its own.
-    pub fn is_threaded(&self) -> bool {
-        self.threaded
+    /// Who takes the steps.
+    pub fn drive(&self) -> Drive {
+        self.drive
     }
 
     /// Starts the threads, if it has some.
     pub fn start(&self, threads: &mut Threads) {
-        if self.threaded {
+        if self.drive.has_threads() {
             let (supply, stage) = (self.supply.clone(), self.stage.clone());
             threads.spawn("log-supply", move || supply.run(&*stage));
             self.start_checkpoints(threads);
@@ -98,7 +99,7 @@ impl Background {
     /// Starts the threads of the checkpoints, one for each stripe, if it has some.
     pub fn start_checkpoints(&self, threads: &mut Threads) {
         for stripe in 0..self.stage.stripes() {
-            if self.threaded {
+            if self.drive.has_threads() {
                 let stage = self.stage.clone();
                 threads.spawn(format!("checkpoint-{stripe}"), move || stage.run(stripe));
             }
@@ -107,15 +108,13 @@ impl Background {
 
     /// Without threads: does what there is to do for the checkpoints, a block at most.
     pub fn step(&self) {
-        if !self.threaded {
-            self.stage.pump();
-        }
+        self.stage.callers_step();
     }
 
     /// A pool for groups that are received or read, and then given to the checkpoints.
     pub fn pool(&self) -> Arc<BufferPool> {
         // Whoever needs a buffer waits for it, so nobody is to be called back.
-        let buffers_max = self.threaded.then_some(BUFFERS_MAX);
+        let buffers_max = self.drive.has_threads().then_some(BUFFERS_MAX);
         Arc::new(BufferPool::new(BUFFER_BYTES, buffers_max, || {}))
     }
 

@@ -9,7 +9,7 @@
 //!
 //! Invariants: I2 (only what is published as durable is read), I6, I10 (buffers).
 //!
-//! Source: Li & Naughton, section 2, "Checkpointing"; section 3, configuration C, where the
+//! Source: TPK paper, section 2, "Checkpointing"; section 3, configuration C, where the
 //! checkpointer has the log from elsewhere, too.
 
 use super::StorageOptions;
@@ -239,12 +239,12 @@ impl Driver {
         let behind = durable.lsn.0.saturating_sub(self.fed().lsn.0);
         // Reading what has just been written takes the disk's time from the next write, so it is done
         // in large pieces. Without threads nobody would come back for the rest.
-        let threaded = self.background.is_threaded();
-        let mut busy = match threaded && !asked && behind < self.patience_bytes {
+        let threads = self.background.drive().has_threads();
+        let mut busy = match threads && !asked && behind < self.patience_bytes {
             true => behind > 0,
             false => self.follow(durable)?,
         };
-        if !threaded {
+        if !threads {
             self.background.step();
             busy |= self.preparing().step(state) == Supplied::OneMore;
             busy |= self.background.stage.is_writing();

@@ -2,6 +2,7 @@
 
 use super::OpenError;
 use crate::checkpoint::{CheckpointInterval, CheckpointPlace};
+use crate::drive::Drive;
 use crate::journal::Retention;
 use crate::log::LogLayout;
 use crate::log::policy::{GroupLimits, GroupPolicy, TIME_PER_GROUP_MAX};
@@ -80,6 +81,14 @@ impl Default for StorageOptions {
 }
 
 impl StorageOptions {
+    /// Who takes the steps of logging and checkpointing.
+    pub(crate) fn drive(&self) -> Drive {
+        match self.threaded {
+            true => Drive::Threads,
+            false => Drive::Callers,
+        }
+    }
+
     /// How it is recovered.
     pub(crate) fn recovery(&self) -> RecoveryOptions {
         RecoveryOptions {

@@ -10,7 +10,7 @@
 //! here is freed by the checkpoints here, but never the last group, by which the primary knows this
 //! log's history), I7 (after a failed write or sync nothing more is written), I10 (buffers).
 //!
-//! Source: Li & Naughton, section 3, configuration C.
+//! Source: TPK paper, section 3, configuration C.
 
 use super::background::Background;
 use super::opening::{self, Ready, Writers};

@@ -97,21 +97,6 @@ impl JournalReader {
         self
     }
 
-    /// Starts in the log instead, at a position that it reaches back to: where the archive is kept
-    /// elsewhere.
-    pub fn open_in_log(
-        disk: &Arc<dyn Disk>,
-        manifest: &Manifest,
-        journal: Option<u16>,
-        from: LogPosition,
-        before_group: u64,
-    ) -> Result<Self, JournalError> {
-        let mut reader = Self::open(disk, manifest, journal, Some(before_group))?;
-        let log = LogReader::open(disk, manifest.log_layout(), from)?;
-        reader.log = Some(log.until_group(before_group));
-        Ok(reader)
-    }
-
     /// The next row, or `None` at the end.
     ///
     /// # Errors

@@ -13,7 +13,7 @@
 //!
 //! Invariant: I2 (nothing is read beyond the durable end).
 //!
-//! Source: Li & Naughton, section 2, "Checkpointing" (the checkpoint queue).
+//! Source: TPK paper, section 2, "Checkpointing" (the checkpoint queue).
 
 use super::group::GroupHeader;
 use super::pool::DurableGroup;

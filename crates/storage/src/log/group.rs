@@ -11,7 +11,7 @@
 //! corruption (I4); one that did not is a leftover. The incarnation (counted up at each open, before
 //! the first append) keeps such leftovers from chaining onto what is written after the recovery.
 //!
-//! Source: Li & Naughton, section 2, "Logging" (group commit).
+//! Source: TPK paper, section 2, "Logging" (group commit).
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

@@ -18,7 +18,7 @@
 //! - [`LogLeader`]: writes groups for all processes of a shared log;
 //! - [`reader`]: reading it back, and telling the log's end from corruption.
 //!
-//! Source: Li & Naughton, section 2, "Logging".
+//! Source: TPK paper, section 2, "Logging".
 
 pub mod durable;
 mod error;

@@ -14,7 +14,7 @@ pub enum GroupPolicy {
     /// tune. A lone transaction never waits for company.
     #[default]
     Adaptive,
-    /// The TPK paper's two parameters (Li & Naughton, section 2, "Logging").
+    /// The TPK paper's two parameters (TPK paper, section 2, "Logging").
     Fixed {
         /// TransactionsPerGroup: close the group when it holds so many transactions.
         transactions: u32,

@@ -6,7 +6,7 @@
 //! 8-byte field is 16 bytes of log.
 //!
 //! Invariant I3: records are after-images, so applying any suffix of the log again gives the same
-//! state. Source: Li & Naughton, section 2 ("record logging"), refined to byte ranges.
+//! state. Source: TPK paper, section 2 ("record logging"), refined to byte ranges.
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 

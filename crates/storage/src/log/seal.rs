@@ -3,7 +3,7 @@
 //! placed and encoded here: those of one process, those that a leader writes for several, and, as they
 //! were received, those of a standby.
 //!
-//! Source: Li & Naughton, section 2, "Transaction Execution" (the log buffer) and "Logging".
+//! Source: TPK paper, section 2, "Transaction Execution" (the log buffer) and "Logging".
 
 use super::group::{GROUP_HEADER_BYTES, GroupHeader, group_bytes_on_disk};
 use super::record::{self, RECORD_HEAD_BYTES};

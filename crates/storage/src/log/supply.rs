@@ -19,11 +19,13 @@
 //! A full disk is like a log at its limit: a checkpoint may free segments, and they are used again
 //! without new room. It is asked for once for a place of the log, since a second one would free no more.
 //! Only when it has freed none, or cannot be taken ([`FreesLog::obstacle`]), transactions are refused; the
-//! next one tries again. After any other failure, a sync's above all, the thread tries nothing again (I7);
-//! whoever takes the steps itself is told, and begins a file anew with the next one.
+//! next one tries again. After any other failure, a sync's above all, nothing is prepared any more, whoever
+//! takes the steps (I7): a sync that is tried again may succeed without making anything stable. What is
+//! prepared can still be used.
 
 use super::segment::{MARGIN_BYTES, Prepared, Segments};
 use super::{LogError, LogLayout, LogPosition, Lsn};
+use crate::drive::Drive;
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
@@ -37,7 +39,7 @@ pub struct SegmentSupply {
     wanted: Condvar,
     /// Signalled when more was prepared, or could not be.
     settled: Condvar,
-    threaded: bool,
+    drive: Drive,
     /// Segments to be prepared beyond the one being written.
     ahead: AtomicU64,
 }
@@ -110,24 +112,23 @@ struct State {
     asked: Option<u64>,
     /// The log before this group was freed.
     freed: u64,
-    /// Why transactions are refused that have no room.
+    /// Why there is no room for more log now. Whoever waits has it tried again.
     refusal: Option<LogError>,
-    /// The log is poisoned: there will never be room.
-    poisoned: Option<LogError>,
+    /// The log is poisoned, or preparing failed for another reason than want of room: nothing is prepared
+    /// any more (I7).
+    failed: Option<LogError>,
     closed: bool,
 }
 
 impl State {
-    /// Whoever waits has it tried again if there was no room. After any other failure, a sync's above
-    /// all, it is not (I7).
-    fn forget_want_of_room(&mut self) {
-        self.refusal.take_if(|error| error.is_want_of_room());
+    /// Whether the thread has something to do.
+    fn is_to_be_tried(&self) -> bool {
+        (self.signalled || self.looking) && self.failed.is_none()
     }
 
-    /// Whether the thread has something to do. After a failure that is not want of room it never has.
-    fn is_to_be_tried(&self) -> bool {
-        let failed = self.refusal.as_ref();
-        (self.signalled || self.looking) && failed.is_none_or(LogError::is_want_of_room)
+    /// Why transactions are refused that have no room, if they are.
+    fn why_refused(&self) -> Option<&LogError> {
+        self.failed.as_ref().or(self.refusal.as_ref())
     }
 
     fn reach(&mut self, at: LogPosition) {
@@ -143,8 +144,8 @@ impl State {
 }
 
 impl SegmentSupply {
-    /// `threaded`: [`SegmentSupply::run`] is going to run on a thread.
-    pub fn new(segments: Arc<Segments>, threaded: bool) -> Self {
+    /// With threads, [`SegmentSupply::run`] is going to run on one.
+    pub fn new(segments: Arc<Segments>, drive: Drive) -> Self {
         let state = State {
             at: LogPosition::START,
             waited_for: Lsn(0),
@@ -154,7 +155,7 @@ impl SegmentSupply {
             asked: None,
             freed: 0,
             refusal: None,
-            poisoned: None,
+            failed: None,
             closed: false,
         };
         SegmentSupply {
@@ -162,7 +163,7 @@ impl SegmentSupply {
             state: Mutex::new(state),
             wanted: Condvar::new(),
             settled: Condvar::new(),
-            threaded,
+            drive,
             ahead: AtomicU64::new(2),
         }
     }
@@ -261,12 +262,7 @@ impl SegmentSupply {
     /// other failure is the end of preparing (I7).
     pub(super) fn prepare_for_group(&self, at: Lsn, bytes: u64) -> Result<(), LogError> {
         let state = self.state.lock();
-        if let Some(error) = &state.poisoned {
-            return Err(error.clone());
-        }
-        if let Some(error) = &state.refusal
-            && !error.is_want_of_room()
-        {
+        if let Some(error) = &state.failed {
             return Err(error.clone());
         }
         drop(state);
@@ -274,7 +270,7 @@ impl SegmentSupply {
         if let Err(error) = &prepared
             && !error.is_want_of_room()
         {
-            self.refuse(self.state.lock(), error.clone());
+            self.fail(error.clone());
         }
         prepared
     }
@@ -303,9 +299,13 @@ impl SegmentSupply {
     }
 
     /// Prepares a segment if there is need of one. If there is no room for it, and transactions are
-    /// kept out thereby, asks for a checkpoint that frees some; if that is of no use, refuses them.
+    /// kept out thereby, asks for a checkpoint that frees some; if that is of no use, refuses them. After any
+    /// other failure it does nothing.
     pub fn step(&self, by: &dyn FreesLog) -> Supplied {
         let mut state = self.state.lock();
+        if state.failed.is_some() {
+            return Supplied::Refused;
+        }
         let signalled = std::mem::take(&mut state.signalled);
         state.looking = false;
         let wanted = self.wanted_end(&state);
@@ -332,7 +332,9 @@ impl SegmentSupply {
             },
         };
         if !error.is_want_of_room() {
-            return self.refuse(self.state.lock(), error);
+            tracing::error!(%error, "no more log is prepared");
+            self.fail(error);
+            return Supplied::Refused;
         }
         self.make_room(by, (at, freed), wanted, error)
     }
@@ -411,20 +413,17 @@ impl SegmentSupply {
         state.reach(at);
         let needed = self.needed_for(admission, at.lsn);
         state.waited_for = state.waited_for.max(needed);
-        state.forget_want_of_room();
+        state.refusal = None;
         self.signal(state);
-        if !self.threaded {
+        if !self.drive.has_threads() {
             return self.make_room_here(admission, at.lsn, by, drive);
         }
         let mut state = self.state.lock();
         loop {
-            if let Some(error) = &state.poisoned {
-                return Err(error.clone());
-            }
             if self.has_room_for(admission, at.lsn) {
                 return Ok(());
             }
-            if let Some(error) = &state.refusal {
+            if let Some(error) = state.why_refused() {
                 return Err(error.clone());
             }
             if state.closed {
@@ -443,9 +442,6 @@ impl SegmentSupply {
     ) -> Result<(), LogError> {
         let mut driven = false;
         while !self.has_room_for(admission, at) {
-            if let Some(error) = self.state.lock().poisoned.clone() {
-                return Err(error);
-            }
             match (self.step(by), self.refusal()) {
                 // What found no room is tried again by nobody else.
                 (Supplied::Refused, Some(error)) if driven || !error.is_want_of_room() => {
@@ -463,7 +459,7 @@ impl SegmentSupply {
 
     /// Why transactions are refused that have no room, if they are.
     pub fn refusal(&self) -> Option<LogError> {
-        self.state.lock().refusal.clone()
+        self.state.lock().why_refused().cloned()
     }
 
     /// The log before `position` is freed, or the checkpoints that were asked for could free no more of it.
@@ -474,7 +470,7 @@ impl SegmentSupply {
         let mut state = self.state.lock();
         state.freed = state.freed.max(position.group);
         state.failed_for = None;
-        state.forget_want_of_room();
+        state.refusal = None;
         self.signal(state);
     }
 
@@ -485,10 +481,10 @@ impl SegmentSupply {
         self.wanted.notify_one();
     }
 
-    /// The log is poisoned (I7): whoever waits for room is told, because nothing more is written
-    /// that a checkpoint could take in and free.
+    /// The log is poisoned, or preparing failed (I7): whoever waits for room is told, because no more is
+    /// prepared, and, in a poisoned log, nothing written that a checkpoint could take in and free.
     pub fn fail(&self, error: LogError) {
-        self.state.lock().poisoned.get_or_insert(error);
+        self.state.lock().failed.get_or_insert(error);
         self.settled.notify_all();
     }
 

@@ -1,0 +1,108 @@
+//! Directories whose names survive a power cut.
+//!
+//! A file can be found after a power cut only if each directory above it can. Who made them may have been
+//! killed before they were synced, so those that are found are synced as well.
+
+use super::{path_error, uninterrupted};
+use crate::disk::DiskError;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::io;
+use std::path::Path;
+
+/// Creates a directory and its parents if absent, and makes their names stable, also those that were
+/// there: up to `below`, whose own name is stable, or to the root of the file system.
+pub(super) fn create_directory_durably(path: &Path, below: Option<&Path>) -> Result<(), DiskError> {
+    if Some(path) == below {
+        return Ok(());
+    }
+    let Some(parent) = path.parent() else {
+        return Ok(());
+    };
+    if path.is_dir() {
+        return make_name_stable(path, parent, below);
+    }
+    create_directory_durably(parent, below)?;
+    match std::fs::create_dir(path) {
+        Ok(()) => {}
+        // Someone else was faster; their entry may not be stable yet, so it is synced as well.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+        Err(error) => return Err(path_error("create directory", path, error)),
+    }
+    sync_directory_at(parent)
+}
+
+/// Syncs the directories above one that was found, each of which may have been made by a process that
+/// was killed before it could.
+fn make_name_stable(path: &Path, parent: &Path, below: Option<&Path>) -> Result<(), DiskError> {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| std::fs::metadata(path).map(|found| found.dev());
+    // A mount point's name is of no use to what is mounted there.
+    match (device(path), device(parent)) {
+        (Ok(here), Ok(above)) if here == above => {}
+        _ => return Ok(()),
+    }
+    match sync_directory_at(parent) {
+        Ok(()) => {}
+        Err(error) if cannot_be_synced(&error.source) => {}
+        Err(error) => return Err(error),
+    }
+    create_directory_durably(parent, below)
+}
+
+/// Whether it is not the disk that failed: the directory is not this user's to open, or its file
+/// system does not sync directories or is read-only.
+fn cannot_be_synced(error: &io::Error) -> bool {
+    let refusals = [
+        Errno::ACCESS,
+        Errno::PERM,
+        Errno::ROFS,
+        Errno::INVAL,
+        Errno::NOSYS,
+        Errno::OPNOTSUPP,
+    ];
+    Errno::from_io_error(error).is_some_and(|errno| refusals.contains(&errno))
+}
+
+pub(super) fn sync_directory_at(path: &Path) -> Result<(), DiskError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    // Told apart: that a directory could not be opened has left nothing unknown.
+    let directory = uninterrupted(|| rustix::fs::open(path, flags, Mode::empty()))
+        .map_err(|error| path_error("open directory", path, error))?;
+    uninterrupted(|| rustix::fs::fsync(&directory))
+        .map_err(|error| path_error("sync directory", path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::{Disk, RealDisk};
+
+    #[test]
+    fn a_directory_under_one_that_may_not_be_opened_is_a_disk_all_the_same() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let closed = directory.path().join("closed");
+        let root = closed.join("bank.sdx");
+        std::fs::create_dir_all(&root).unwrap();
+        // May be passed through and not be read. (Whoever may do everything may read it.)
+        let passable = std::fs::Permissions::from_mode(0o311);
+        std::fs::set_permissions(&closed, passable).unwrap();
+        let disk = RealDisk::open(&root).unwrap();
+        disk.create_directory("log/old").unwrap();
+        disk.create_directory("log/old").unwrap();
+        assert!(root.join("log/old").is_dir());
+        let readable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&closed, readable).unwrap();
+    }
+
+    #[test]
+    fn what_cannot_be_synced_is_told_from_a_disk_that_failed() {
+        for refusal in [Errno::ACCESS, Errno::ROFS, Errno::INVAL] {
+            assert!(cannot_be_synced(&refusal.into()));
+        }
+        for failure in [Errno::IO, Errno::NOSPC, Errno::NOENT] {
+            assert!(!cannot_be_synced(&failure.into()));
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Sealing: when the group that is being filled is closed, and who closes it.
+//!
+//! A group is closed when it is full; when somebody waits for it and the disk is free; when the disk becomes
+//! free; with the TPK paper's parameters, by its count or its time; and without threads, when it holds as much
+//! as may be left unwritten.
+
+use super::LogWriter;
+use crate::drive::Drive;
+use crate::log::open_group::OpenGroup;
+use crate::log::policy::{DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX, GroupPolicy};
+use crate::log::seal::SealedGroup;
+use sardonyx_base::sync::atomic::{Ordering, fence};
+use std::time::Instant;
+
+impl LogWriter {
+    /// Whether the disk is free to take a group now.
+    #[inline]
+    pub fn wants_group(&self) -> bool {
+        self.outstanding.load(Ordering::SeqCst) < self.limits.depth
+    }
+
+    /// Whether the next thing that comes may be sealed at once, because the disk is free.
+    #[inline]
+    fn seals_at_once(&self) -> bool {
+        self.policy == GroupPolicy::Adaptive && self.wants_group()
+    }
+
+    /// A transaction has ended in the open group, which the caller holds; hands it over if it is full.
+    /// Returns the number of the group that holds the transaction.
+    #[inline]
+    pub(crate) fn transaction_ended(&self, open: &mut OpenGroup) -> u64 {
+        if open.builder().transactions() == 1 {
+            self.set_filling(true);
+        }
+        let group = open.group();
+        if open.is_full() {
+            self.hand_over(open);
+        }
+        group
+    }
+
+    /// Seals the open group, if it has transactions, and has it written.
+    pub(crate) fn hand_over(&self, open: &mut OpenGroup) {
+        if !open.is_empty() {
+            self.push(self.seal(open));
+        }
+    }
+
+    /// Seals the open group, also without transactions. The caller has it written.
+    pub(crate) fn seal(&self, open: &mut OpenGroup) -> SealedGroup {
+        let group = open.seal(&self.pool);
+        self.set_filling(false);
+        group
+    }
+
+    /// Seals the open group for a caller who writes it now and waits for it, if the disk is free and the
+    /// policy lets a lone transaction go at once.
+    #[inline]
+    pub(crate) fn seal_to_force(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
+        let now = self.seals_at_once() && !open.is_empty();
+        now.then(|| self.seal(open))
+    }
+
+    /// Seals the open group for a caller who does not wait for it, if it is time to write it: with threads,
+    /// if the disk is free; else, when it holds as much as may be left unwritten.
+    #[inline]
+    pub(crate) fn seal_to_hand_on(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
+        let now = match self.drive {
+            Drive::Threads => self.seals_at_once(),
+            Drive::Callers => open.holds(DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX),
+        };
+        (now && !open.is_empty()).then(|| self.seal(open))
+    }
+
+    /// Seals the open group if nobody holds the pen and there is a buffer for the next one. Does not wait:
+    /// the caller may have a place at the disk meanwhile.
+    pub(super) fn seal_open(&self) -> Option<SealedGroup> {
+        let mut open = self.open.try_lock();
+        if open.is_none() {
+            // The holder is told to look, unless it has let go before it could know.
+            self.turned_away.store(true, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            open = self.open.try_lock();
+        }
+        let mut open = open?;
+        if open.is_empty() {
+            return None;
+        }
+        let group = open.try_seal(&self.pool)?;
+        self.set_filling(false);
+        Some(group)
+    }
+
+    /// Whether a step found the pen taken since this was last asked. For the holder that has let go.
+    #[inline]
+    pub(crate) fn was_turned_away(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.turned_away.load(Ordering::Relaxed) && self.turned_away.swap(false, Ordering::Relaxed)
+    }
+
+    /// Says that the group being filled got its first transaction, or was sealed.
+    fn set_filling(&self, filling: bool) {
+        self.filling.store(filling, Ordering::SeqCst);
+        if let GroupPolicy::Fixed { .. } = self.policy {
+            let mut queue = self.work.queue.lock();
+            queue.filling_since = filling.then(Instant::now);
+            if filling {
+                queue.signalled = true;
+                self.work.arrived.notify_one();
+            }
+        }
+    }
+
+    /// Looks, after letting go of the pen, whether the disk became free meanwhile.
+    #[inline]
+    pub(crate) fn look_for_group(&self) {
+        if !self.process.is_current() {
+            return;
+        }
+        if self.drive == Drive::Callers {
+            // A client that waits looks again, now that the pen is free.
+            let next = self.durable_below.load(Ordering::Acquire);
+            return self.waiting.wake(next..next + 2);
+        }
+        if self.seals_at_once() && self.filling.load(Ordering::SeqCst) {
+            let misses = self.pool.misses();
+            match self.seal_open() {
+                Some(group) => self.push(group),
+                None => self.after_a_miss(misses),
+            }
+        }
+    }
+
+    /// After an attempt to seal that failed, and after letting go of everything: if it was for want
+    /// of a buffer, and one came back while we still held the pen, then the logging thread, which was
+    /// told of it, could not use it.
+    pub(super) fn after_a_miss(&self, misses_before: u64) {
+        if self.pool.misses() != misses_before && self.pool.is_ready() {
+            self.work.signal();
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Writing: from a sealed group to its acknowledgement, one step a group.
+
+use super::LogWriter;
+use crate::drive::Drive;
+use crate::log::policy::GroupPolicy;
+use crate::log::pool::DurableGroup;
+use crate::log::seal::SealedGroup;
+use crate::log::{LogError, SharedEnd};
+use sardonyx_base::sync::atomic::Ordering;
+use sardonyx_base::user_code::message_of;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+impl LogWriter {
+    /// Hands a sealed group to the logging thread; without one, writes it: what was filled takes no memory
+    /// then while the same call goes on filling.
+    pub(crate) fn push(&self, group: SealedGroup) {
+        if !self.process.is_current() {
+            return;
+        }
+        if self.drive == Drive::Callers {
+            return self.write_directly(group);
+        }
+        self.outstanding.fetch_add(1, Ordering::SeqCst);
+        let mut queue = self.work.queue.lock();
+        if self.poison.get().is_some() {
+            drop(queue);
+            self.outstanding.fetch_sub(1, Ordering::SeqCst);
+            self.pool.give(group.into_buffer());
+            return;
+        }
+        queue.sealed.push_back(group);
+        queue.signalled = true;
+        drop(queue);
+        self.work.arrived.notify_one();
+    }
+
+    /// Writes a group that the caller sealed itself, on the caller's time. Failures poison the log
+    /// and are found by [`LogWriter::wait`].
+    pub(crate) fn write_directly(&self, group: SealedGroup) {
+        if !self.process.is_current() {
+            return;
+        }
+        self.outstanding.fetch_add(1, Ordering::SeqCst);
+        self.work.queue.lock().writing += 1;
+        self.write_group(group);
+    }
+
+    /// Writes one group, if the disk is free and there is one that is due. Returns whether it did.
+    pub fn step(&self) -> bool {
+        if !self.process.is_current() || !self.due() {
+            return false;
+        }
+        let Some(group) = self.next_group() else {
+            return false;
+        };
+        self.write_group(group);
+        true
+    }
+
+    /// A step by a caller who waits. With the TPK paper's parameters a group is closed by its count or its
+    /// time, which the logging thread watches, if there is one.
+    pub(super) fn callers_step(&self) -> bool {
+        (self.policy == GroupPolicy::Adaptive || self.drive == Drive::Callers) && self.step()
+    }
+
+    /// Whether a group that is being filled may be closed now. Nobody watches the time but threads.
+    fn due(&self) -> bool {
+        let GroupPolicy::Fixed { time, .. } = self.policy else {
+            return true;
+        };
+        let queue = self.work.queue.lock();
+        self.drive == Drive::Callers
+            || !queue.sealed.is_empty()
+            || queue.closed
+            || queue
+                .filling_since
+                .is_some_and(|since| since.elapsed() >= time)
+    }
+
+    /// Takes a sealed group, or has one sealed, and counts it as being written.
+    fn next_group(&self) -> Option<SealedGroup> {
+        let mut queue = self.work.queue.lock();
+        if self.poison.get().is_some() {
+            return None;
+        }
+        if queue.writing >= self.limits.depth {
+            queue.turned_away = true;
+            return None;
+        }
+        if let Some(group) = queue.sealed.pop_front() {
+            queue.writing += 1;
+            return Some(group);
+        }
+        if !self.filling.load(Ordering::SeqCst) {
+            return None;
+        }
+        queue.writing += 1;
+        drop(queue);
+        let misses = self.pool.misses();
+        let group = self.seal_open();
+        if group.is_some() {
+            // Not counted before: while we try, the holder of the pen must go on seeing that the disk is
+            // free, or nobody would take the group if our attempt fails.
+            self.outstanding.fetch_add(1, Ordering::SeqCst);
+            return group;
+        }
+        let mut queue = self.work.queue.lock();
+        // While we had a place at the disk, whoever else looked may have found none: what was handed
+        // over meanwhile is ours to take, and what could be sealed now is theirs to look for again.
+        let handed_over = queue.sealed.pop_front();
+        if handed_over.is_none() {
+            queue.writing -= 1;
+            let turned_away = std::mem::take(&mut queue.turned_away);
+            drop(queue);
+            if turned_away {
+                self.work.signal();
+            }
+            self.after_a_miss(misses);
+        }
+        handed_over
+    }
+
+    /// Writes a group that is counted as being written, and passes on what is durable thereby.
+    fn write_group(&self, mut group: SealedGroup) {
+        let started = Instant::now();
+        // A disk of the program's own may panic, here on a client's thread, too, which would go on as if
+        // nothing had been begun.
+        let outcome = catch_unwind(AssertUnwindSafe(|| self.write_to_disk(&mut group)));
+        let outcome = outcome.unwrap_or_else(|payload| {
+            let cause = format!("the disk's code panicked: {}", message_of(payload));
+            Err(LogError::Poisoned {
+                cause: cause.into(),
+            })
+        });
+        match outcome {
+            Ok(()) => {
+                self.counters.count(&group, started.elapsed());
+                self.release(group);
+            }
+            Err(error) => {
+                self.poison(error);
+                self.pool.give(group.into_buffer());
+            }
+        }
+        self.work.queue.lock().writing -= 1;
+        self.outstanding.fetch_sub(1, Ordering::SeqCst);
+        self.look_for_more();
+    }
+
+    fn write_to_disk(&self, group: &mut SealedGroup) -> Result<(), LogError> {
+        self.check()?;
+        group.finish(self.durable_below.load(Ordering::Acquire) - 1);
+        let header = group.header();
+        let layout = self.segments.layout();
+        self.segments
+            .file(layout.segment_of(header.lsn))?
+            .write_durable_at(layout.offset_in_segment(header.lsn), group.bytes())?;
+        Ok(())
+    }
+
+    /// The group is on stable storage: acknowledges and feeds, in order.
+    fn release(&self, group: SealedGroup) {
+        let number = group.header().number;
+        let after = group.header().next_position();
+        let mut prefix = self.prefix.lock();
+        let durable = prefix.arrived(number, after, group, |group| {
+            // Fed under the prefix's lock, so that every consumer sees the log's order.
+            let group = Arc::new(DurableGroup::new(group, self.pool.clone()));
+            for feed in &self.feeds {
+                feed.push(group.clone());
+            }
+        });
+        if durable != self.state.end().position {
+            // Under the prefix's lock, too: one end after the other.
+            self.state.publish(SharedEnd {
+                position: durable,
+                tail: 0,
+            });
+        }
+        let before = self.durable_below.swap(durable.group, Ordering::AcqRel);
+        drop(prefix);
+        self.room.advance(durable);
+        self.waiting.wake(before..durable.group);
+    }
+
+    /// After a write: if more has come meanwhile, someone must take it.
+    fn look_for_more(&self) {
+        let queue = self.work.queue.lock();
+        let more = !queue.sealed.is_empty() || self.filling.load(Ordering::SeqCst);
+        drop(queue);
+        if !more {
+            return;
+        }
+        if self.drive.has_threads() {
+            return self.work.signal();
+        }
+        // Not only the next ones: for a group that was closed because it was full nobody may wait, but
+        // for one behind it.
+        let next = self.durable_below.load(Ordering::Acquire);
+        self.waiting.wake(next..u64::MAX);
+    }
+}
