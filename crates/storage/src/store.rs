@@ -113,7 +113,7 @@ impl PageStore {
         };
         let (base, reserved) = match reserve_aligned(reserved) {
             Ok(base) => (base, reserved),
-            Err(Errno::NOMEM) if reserved <= PLACE_BYTES_MAX => (
+            Err(error) if is_too_much(error) && reserved <= PLACE_BYTES_MAX => (
                 reserve_at_free_place(reserved).map_err(refused)?,
                 COMMIT_BYTES,
             ),
@@ -277,6 +277,12 @@ fn reserve_aligned(bytes: usize) -> Result<NonNull<u8>, Errno> {
         let _ = unsafe { rustix::mm::munmap(after.cast(), rest) };
     }
     NonNull::new(base).ok_or(Errno::NOMEM)
+}
+
+/// Whether more addresses were asked for than the process may have: Linux says so by ENOMEM, and tools
+/// that place the process' mappings themselves (valgrind) by EINVAL.
+fn is_too_much(error: Errno) -> bool {
+    matches!(error, Errno::NOMEM | Errno::INVAL)
 }
 
 /// The largest store that gets a place of its own where it cannot be reserved at once.
