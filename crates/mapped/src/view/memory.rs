@@ -449,8 +449,8 @@ impl View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        // First: the handler must not know a view that is gone. Not long ago its session, and whoever
-        // touched it, went.
+        // First: the handler must not know a view that is gone. Its session is gone, and with it whoever
+        // touched it.
         drop(self.registered.take());
         let pages = self.region.pages_max();
         // SAFETY: reserved by `new` for this view alone; nobody has a reference into it any more.
