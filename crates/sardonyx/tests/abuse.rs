@@ -313,7 +313,7 @@ impl<'a> Abuse<'a> {
                 drop(opened);
                 let path = self.directory.join("abused.sdx");
                 let locked = || {
-                    let open = common::options(Shape::Threadless).open(&path);
+                    let open = common::options(Shape::Threadless).open_tables(&path);
                     matches!(&open, Err(Error::Locked(_)))
                 };
                 while locked() {

@@ -56,7 +56,7 @@ impl Abuse<'_> {
             let _ = other.database.close();
         }
         // The one that is open cannot be opened again.
-        let again = common::options(self.shape).open(self.directory.join("abused.sdx"));
+        let again = common::options(self.shape).open_tables(self.directory.join("abused.sdx"));
         assert!(matches!(again, Err(Error::Locked(_))));
     }
 
