@@ -9,9 +9,8 @@
 //!   as long as the reference lives.
 //! - **Pen.** The caller has the right to append ([`sardonyx_storage::pen`]). It alone touches the pages of
 //!   the catalogue and of the undo area, and those of tables that are not in use yet, which no operation
-//!   can name; and it may read a page that has completed, unwritten
-//!   changes and no writer now, because a writer takes the pen before its first change of such
-//!   a page.
+//!   can name; and it may read a page that has completed, unwritten changes and no writer now, because a
+//!   writer takes the pen before its first change of such a page.
 
 use crate::pages::Page;
 use sardonyx_base::sync::Mutex;
