@@ -50,7 +50,7 @@ impl JournalRow for Note {
 pub static TABLES: LazyLock<Files> = LazyLock::new(|| {
     let disk = SimulatedDisk::new(1, Faults::default());
     let database = tables_options()
-        .open_on(Arc::new(disk.clone()))
+        .open_tables_on(Arc::new(disk.clone()))
         .expect("a new database");
     let items = database.table::<Item>().expect("declared");
     let notes = database.journal::<Note>().expect("declared");

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (requests, in_flight, clients) = (number(4, 4096)?, number(5, 8)?, number(6, 1)?);
     std::fs::remove_dir_all(directory).ok();
     let options = || Options::new().shape(shape).log_bytes_prepared(2 << 30);
-    let database = options().open(directory)?;
+    let database = options().open_tables(directory)?;
     let schema = Schema::of(&database)?;
     let scale = Scale::new(1_000_000, 1000, 100)?;
     load(&database, &schema, &scale, |_| {})?;
@@ -81,7 +81,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         without.1
     );
     database.close()?;
-    let database = options().open(directory)?;
+    let database = options().open_tables(directory)?;
     println!("{:#?} {:#?}", database.recovery(), database.rebuild());
     let proof = prove(&database, &schema, &outcome.acknowledged, outcome.refused)?;
     println!("{proof:?} holds: {}", proof.holds());

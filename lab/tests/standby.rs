@@ -1,7 +1,7 @@
 //! The debit-credit benchmark in configuration C, on real files: the sums hold, and every
 //! acknowledged transaction is there once, at the primary and, after failing over, at the standby.
 
-use sardonyx::{Database, Durability, GroupLimits, Options, Shape};
+use sardonyx::{Durability, GroupLimits, Options, Shape, Tables};
 use sardonyx_lab::debit_credit::load::load;
 use sardonyx_lab::debit_credit::proof::prove;
 use sardonyx_lab::debit_credit::requests::Scale;
@@ -28,7 +28,7 @@ fn options() -> Options {
         .group_limits(limits)
 }
 
-fn run_clients(database: &Database, schema: Schema, scale: Scale) -> Outcome {
+fn run_clients(database: &Tables, schema: Schema, scale: Scale) -> Outcome {
     let procedure = database.register(DebitCredit::new(schema)).unwrap();
     let load = Load {
         scale,
@@ -57,7 +57,7 @@ fn the_sums_hold_at_the_standby() {
     let standby = Standby::at(server.address().to_string());
     let database = options()
         .checkpoint_at(standby.clone())
-        .open(&here)
+        .open_tables(&here)
         .unwrap();
     assert!(standby.wait_for(|status| status.connected, LONG));
     let scale = Scale::of_accounts(5_000).unwrap();
@@ -72,7 +72,7 @@ fn the_sums_hold_at_the_standby() {
     let standby = Standby::at(server.address().to_string());
     let database = options()
         .checkpoint_at(standby.clone())
-        .open(&here)
+        .open_tables(&here)
         .unwrap();
     let schema = Schema::of(&database).unwrap();
     let records = database
@@ -86,7 +86,7 @@ fn the_sums_hold_at_the_standby() {
     drop(database);
     server.stop();
 
-    let database = options().open(&there).unwrap();
+    let database = options().open_tables(&there).unwrap();
     let schema = Schema::of(&database).unwrap();
     let proof = prove(&database, &schema, &outcome.acknowledged, outcome.refused).unwrap();
     assert!(proof.holds() && proof.unacknowledged == 0, "{proof:?}");

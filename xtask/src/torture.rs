@@ -6,7 +6,7 @@ use crate::witness;
 use anyhow::{Context, ensure};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use sardonyx::Database;
+use sardonyx::Tables;
 use sardonyx_lab::debit_credit::proof::prove;
 use sardonyx_lab::debit_credit::schema::Schema;
 use sardonyx_workload::random::Random;
@@ -162,7 +162,7 @@ pub fn check(directory: &Path, setting: &Setting, acknowledged: &[u64]) -> anyho
 }
 
 /// The sums of all balances of accounts, tellers and branches.
-fn sums(database: &Database, schema: &Schema) -> [i64; 3] {
+fn sums(database: &Tables, schema: &Schema) -> [i64; 3] {
     database
         .read(|view| {
             [

@@ -9,7 +9,7 @@
 use crate::torture::remove;
 use anyhow::{Context, ensure};
 use clap::Args;
-use sardonyx::{Database, Durability, Error, Options, Procedure, Registered, Shape};
+use sardonyx::{Durability, Error, Options, Procedure, Registered, Shape, Tables};
 use sardonyx_lab::debit_credit::load::load;
 use sardonyx_lab::debit_credit::requests::{Generator, OTHER_BRANCH_PERCENT, Scale};
 use sardonyx_lab::debit_credit::schema::Schema;
@@ -63,7 +63,7 @@ pub struct Setting {
 
 /// An open database, and its standby, if it has one.
 pub struct Opened {
-    pub database: Database,
+    pub database: Tables,
     standby: Option<(ListeningStandby, Arc<Standby>)>,
 }
 
@@ -138,7 +138,7 @@ impl Setting {
             options = options.checkpoint_at(named.clone());
             standby = Some((server, named));
         }
-        let database = options.open(path)?;
+        let database = options.open_tables(path)?;
         Ok(Opened { database, standby })
     }
 }
@@ -180,7 +180,7 @@ impl Victim {
     /// Submits batches, some of them at once.
     fn submit(
         &self,
-        database: &Database,
+        database: &Tables,
         procedure: &Registered<DebitCredit>,
         client: usize,
     ) -> anyhow::Result<()> {
@@ -208,7 +208,7 @@ impl Victim {
     /// Runs one after the other, and waits for the last of each batch alone.
     fn defer(
         &self,
-        database: &Database,
+        database: &Tables,
         schema: &Schema,
         transaction: &DebitCredit,
         client: usize,

@@ -119,7 +119,10 @@ fn make_word() -> &'static AtomicU32 {
 
 /// A page that is zero in every child. `None` if the kernel does not give one.
 fn wiped_page() -> Option<*mut AtomicU32> {
-    let bytes = rustix::param::page_size();
+    // Of the C library, which knows it wherever this runs: `rustix` reads the auxiliary vector, which
+    // some tools (valgrind) do not hand on, and panics.
+    // SAFETY: takes a number and touches no memory of ours.
+    let bytes = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
     let protection = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
     let page = unsafe {

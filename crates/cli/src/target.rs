@@ -4,7 +4,7 @@
 //! is made is read from its manifest, so any database opens whatever sizes it was made with.
 
 use crate::exit::UsageError;
-use sardonyx::{Database, GroupLimits, Options};
+use sardonyx::{GroupLimits, Options, Tables};
 use sardonyx_storage::checkpoint::BACKUP_DIRECTORY;
 use sardonyx_storage::disk::{Disk, DiskLock, RealDisk};
 use sardonyx_storage::engine::{LOCK_FILE, OpenError};
@@ -46,7 +46,7 @@ impl Target {
     }
 
     /// Opens the database.
-    pub fn database(&self) -> anyhow::Result<Database> {
+    pub fn database(&self) -> anyhow::Result<Tables> {
         let manifest = Manifest::read(&*self.disk()?)?;
         // As many segments as there are will do; nothing is going to be run.
         let options = Options::new()
@@ -54,7 +54,7 @@ impl Target {
             .group_limits(GroupLimits::for_segments(manifest.segment_bytes))
             .log_bytes_max(manifest.segment_bytes.saturating_mul(8).max(2 << 30))
             .log_bytes_prepared(0);
-        Ok(options.open(&self.path)?)
+        Ok(options.open_tables(&self.path)?)
     }
 
     fn check_there(&self) -> Result<(), UsageError> {

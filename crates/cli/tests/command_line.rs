@@ -250,7 +250,7 @@ fn what_a_crash_may_tear_is_told_from_damage() {
 fn a_database_that_is_open_elsewhere_is_left_alone() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("held.sdx");
-    let database = sardonyx::Options::new().open(&path).unwrap();
+    let database = sardonyx::Options::new().open_tables(&path).unwrap();
     let text_of = path.to_str().unwrap();
     for verb in ["verify", "recover", "checkpoint"] {
         let output = sardonyx(&[verb, text_of]);

@@ -1,7 +1,7 @@
 //! The command on databases of the multi-level way: areas are shown, unfinished transactions are
 //! counted, and nobody opens the database before they are undone.
 
-use sardonyx::{Database, record};
+use sardonyx::{Tables, record};
 use sardonyx_mapped::{self as mapped, Memory};
 use sardonyx_storage::catalogue::unfinished;
 use sardonyx_storage::catalogue::{Catalogue, UNDO_AREA};
@@ -43,7 +43,7 @@ fn json(arguments: &[&str]) -> Value {
 /// A database with a table of one record, and an undo area with these words at the beginning of its
 /// pages for transactions, as the multi-level way leaves it when it is killed.
 fn database(directory: &Path, begins: &[u64]) {
-    let bank = Database::open(directory).unwrap();
+    let bank = Tables::open(directory).unwrap();
     let accounts = bank.table::<Account>().unwrap();
     let account = Account { id: 1, balance: 2 };
     bank.run(|tx| tx.insert(accounts, &account).map(|_| ()))

@@ -52,7 +52,7 @@ struct Known {
     closed: Arc<AtomicBool>,
 }
 
-/// Says, when it is dropped, that everything of a state is closed: its last field.
+/// Says, when it is dropped, that everything of a process' state is closed: its last field.
 #[derive(Debug)]
 pub(crate) struct Here {
     process: Process,
@@ -219,10 +219,10 @@ impl Opening<'_> {
     }
 }
 
-/// The durable part of a state.
+/// The log of a process' state.
 struct Durable {
     /// Stopped first: it uses the rest.
-    driver: Option<Election>,
+    election: Option<Election>,
     log: Arc<SharedLog>,
     region: Arc<Region>,
     disk: Arc<dyn Disk>,
@@ -254,9 +254,9 @@ impl Durable {
             region: region.clone(),
             log: log.clone(),
         });
-        let driver = Election::start(disk.clone(), manifest.clone(), options, shared, driver);
+        let election = Election::start(disk.clone(), manifest.clone(), options, shared, driver);
         Durable {
-            driver: Some(driver),
+            election: Some(election),
             log,
             region: region.clone(),
             disk: disk.clone(),
@@ -285,8 +285,8 @@ impl Durable {
 impl Drop for Durable {
     fn drop(&mut self) {
         if self.region.was_forked() {
-            // The driver's thread and the locks are the parent's.
-            std::mem::forget(self.driver.take());
+            // The election's thread and the locks are the parent's.
+            std::mem::forget(self.election.take());
             return;
         }
         // What is published is made durable while there is still someone who makes room for it.
@@ -294,7 +294,7 @@ impl Drop for Durable {
         if let Err(error) = self.log.wait(&self.region, tail) {
             tracing::error!(%error, "what was committed last may not be durable");
         }
-        drop(self.driver.take());
+        drop(self.election.take());
         if let Err(error) = self.close() {
             tracing::error!(%error, "the database was not closed in order; it will be recovered");
         }

@@ -111,7 +111,8 @@ impl Options {
     }
 
     /// The most bytes that the segment can have. Address space only: every view reserves as much; at
-    /// most 64 TiB. 256 GiB unless chosen, or a sixteenth of what the process may have (`ulimit -v`). It counts when the shared memory is made. A database has no more than its storage's
+    /// most 64 TiB. 256 GiB unless chosen, or a sixteenth of what the process may have (`ulimit -v`). It
+    /// counts when the shared memory is made. A database has no more than its storage's
     /// `memory_bytes_max` either: what the checkpoints could not take in is refused when growing.
     pub fn address_space_bytes(mut self, bytes: u64) -> Self {
         self.address_space_bytes = bytes;

@@ -64,7 +64,7 @@ pub(crate) trait RingLog: Send + Sync + fmt::Debug {
     fn checkpoint(&self, region: &Region) -> Result<(), SegmentError>;
 }
 
-/// What a state is made with.
+/// What a process' part in a segment is made with.
 #[derive(Clone)]
 pub(crate) struct Policies {
     /// How long a writer waits for a slow reader.

@@ -31,31 +31,32 @@ const LOOK_AROUND: rustix::fs::Timespec = rustix::fs::Timespec {
 
 /// A view of this process, and the slot of its session.
 #[derive(Debug)]
-struct Ward {
+struct Watched {
     slot: usize,
     view: Weak<View>,
 }
 
+/// What the keeper's thread shares with its handle.
 #[derive(Debug)]
-struct Office {
+struct Shared {
     region: Arc<Region>,
-    wards: Mutex<Vec<Ward>>,
+    watched: Mutex<Vec<Watched>>,
     stopping: AtomicBool,
 }
 
 /// The keeper of a process. See the [module](self).
 #[derive(Debug)]
 pub(crate) struct VersionKeeper {
-    office: Arc<Office>,
+    shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl VersionKeeper {
     pub(crate) fn new(region: Arc<Region>) -> Self {
         VersionKeeper {
-            office: Arc::new(Office {
+            shared: Arc::new(Shared {
                 region,
-                wards: Mutex::default(),
+                watched: Mutex::default(),
                 stopping: AtomicBool::new(false),
             }),
             thread: Mutex::new(None),
@@ -64,21 +65,21 @@ impl VersionKeeper {
 
     /// Takes care of a session from now on, as long as its view lives.
     pub(crate) fn watch(&self, slot: usize, view: &Arc<View>) {
-        let mut wards = self.office.wards.lock();
-        wards.retain(|ward| ward.view.strong_count() > 0);
-        wards.push(Ward {
+        let mut watched = self.shared.watched.lock();
+        watched.retain(|watched| watched.view.strong_count() > 0);
+        watched.push(Watched {
             slot,
             view: Arc::downgrade(view),
         });
-        drop(wards);
+        drop(watched);
         let mut thread = self.thread.lock();
         if thread.is_none() {
-            let (office, told) = (self.office.clone(), self.office.clone());
+            let (shared, told) = (self.shared.clone(), self.shared.clone());
             // Without it a writer may wait for a session that it had half looked after.
             let supervisor = Supervisor::new(move |error| {
                 told.region.control().log.poison(&error.to_string());
             });
-            match supervisor.try_spawn("keeper", move || office.run()) {
+            match supervisor.try_spawn("keeper", move || shared.run()) {
                 Ok(handle) => *thread = Some(handle),
                 // Writers then wait for slow readers, as for a process that is stopped.
                 Err(error) => tracing::warn!(%error, "there is no keeper"),
@@ -91,13 +92,13 @@ impl Drop for VersionKeeper {
     fn drop(&mut self) {
         // Not locked: in a child, it may be by a thread that is not there.
         let thread = self.thread.get_mut().take();
-        if self.office.region.was_forked() {
+        if self.shared.region.was_forked() {
             // The thread is the parent's.
             std::mem::forget(thread);
             return;
         }
-        self.office.stopping.store(true, Ordering::SeqCst);
-        let control = self.office.region.control();
+        self.shared.stopping.store(true, Ordering::SeqCst);
+        let control = self.shared.region.control();
         control.alarm.fetch_add(1, Ordering::SeqCst);
         let _ = futex::wake(&control.alarm, futex::Flags::empty(), i32::MAX as u32);
         join(thread);
@@ -114,7 +115,7 @@ impl Drop for Unlocking<'_> {
     }
 }
 
-impl Office {
+impl Shared {
     fn run(&self) {
         let control = self.region.control();
         let mut seen = control.alarm.load(Ordering::SeqCst);
@@ -133,17 +134,17 @@ impl Office {
 
     fn look_after_all(&self) {
         let control = self.region.control();
-        let asked = |ward: &&Ward| {
-            let slot = &control.slots[ward.slot];
+        let asked = |watched: &&Watched| {
+            let slot = &control.slots[watched.slot];
             slot.copy_until.load(Ordering::SeqCst) > slot.immune.load(Ordering::SeqCst)
         };
-        let wards = self.wards.lock();
-        let wards: Vec<_> = wards
+        let watched = self.watched.lock();
+        let watched: Vec<_> = watched
             .iter()
             .filter(asked)
-            .filter_map(|ward| Some((ward.slot, ward.view.upgrade()?)))
+            .filter_map(|watched| Some((watched.slot, watched.view.upgrade()?)))
             .collect();
-        for (slot, view) in wards {
+        for (slot, view) in watched {
             // A session that is just beginning, committing or ending need not be looked after.
             if view.steady.try_lock() {
                 let _steady = Unlocking(&view);

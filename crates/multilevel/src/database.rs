@@ -144,13 +144,13 @@ impl Database {
                 reason: format!("{name:?} is no name for an area: such names are the engine's"),
             });
         }
-        let mut stage = self.shared.unit_log()?;
-        let number = match stage.catalogue.area(name)? {
+        let mut unit_log = self.shared.unit_log()?;
+        let number = match unit_log.catalogue.area(name)? {
             Some(number) => number,
-            None => stage.declare(name)?,
+            None => unit_log.declare(name)?,
         };
-        self.shared.publish_areas(&stage);
-        drop(stage);
+        self.shared.publish_areas(&unit_log);
+        drop(unit_log);
         let area = Area(number);
         match self.shared.grow(area, pages, Growth::OfWork) {
             Ok(_) => Ok(area),
@@ -168,12 +168,12 @@ impl Database {
     pub fn table<R: Record>(&self) -> Result<Table<R>, DatabaseError> {
         self.shared.check_process()?;
         let definition = definition_of_table::<R>();
-        let mut stage = self.shared.unit_log()?;
-        let number = match stage.catalogue.number_of(&definition)? {
+        let mut unit_log = self.shared.unit_log()?;
+        let number = match unit_log.catalogue.number_of(&definition)? {
             Some(number) => number,
-            None => stage.declare_table(definition)?,
+            None => unit_log.declare_table(definition)?,
         };
-        self.shared.publish_areas(&stage);
+        self.shared.publish_areas(&unit_log);
         Ok(Table::new(number))
     }
 
@@ -262,11 +262,11 @@ impl Database {
     /// What the engine did since the database was opened; nothing, in a forked child.
     pub fn statistics(&self) -> Statistics {
         let shared = &self.shared;
-        let Ok(stage) = shared.unit_log() else {
+        let Ok(unit_log) = shared.unit_log() else {
             return Statistics::default();
         };
-        let spheres = stage.unwritten.spheres.statistics();
-        drop(stage);
+        let spheres = unit_log.unwritten.spheres.statistics();
+        drop(unit_log);
         Statistics {
             spheres,
             locks: shared.locks.statistics(),
@@ -336,24 +336,25 @@ impl Database {
 fn close(shared: &Shared, mut engine: Engine) -> Result<(), DatabaseError> {
     let outcome = mark_end(shared);
     match &outcome {
-        Ok(()) => {
-            engine.record_end();
-            // Transactions that are still there are told.
-            shared.closed.store(true, Ordering::Relaxed);
-            shared.pen.log().poison(LogError::Closed);
-        }
+        Ok(()) => engine.record_end(),
         Err(error) => tracing::warn!(%error, "closing the database failed"),
+    }
+    if shared.check().is_ok() {
+        // Transactions that are still there are told; what failed before is told as it was.
+        shared.closed.store(true, Ordering::Relaxed);
+        shared.pen.log().poison(LogError::Closed);
     }
     engine.stop();
     outcome
 }
 
+/// Writes what the spheres still hold, refuses whatever comes after, and marks the log's end.
 fn mark_end(shared: &Shared) -> Result<(), DatabaseError> {
-    let mut units = shared.unit_log()?;
-    let written = units.write_all_spheres();
+    let mut unit_log = shared.unit_log()?;
+    let written = unit_log.write_all_spheres();
     // Nothing is appended from now on, so the mark is the log's end.
-    units.closed = true;
-    drop(units);
+    unit_log.closed = true;
+    drop(unit_log);
     written?;
     Ok(shared.pen.mark_end()?)
 }

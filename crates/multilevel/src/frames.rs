@@ -9,9 +9,8 @@
 //!   as long as the reference lives.
 //! - **Pen.** The caller has the right to append ([`sardonyx_storage::pen`]). It alone touches the pages of
 //!   the catalogue and of the undo area, and those of tables that are not in use yet, which no operation
-//!   can name; and it may read a page that has completed, unwritten
-//!   changes and no writer now, because a writer registers with the stage before its first change of
-//!   such a page.
+//!   can name; and it may read a page that has completed, unwritten changes and no writer now, because a
+//!   writer takes the pen before its first change of such a page.
 
 use crate::pages::Page;
 use sardonyx_base::sync::Mutex;
@@ -69,7 +68,7 @@ impl Frames {
     /// A page's bytes.
     ///
     /// # Safety
-    /// The caller has the right of a reader or of the stage (see the module).
+    /// The caller has the right of a reader or of the pen (see the module).
     ///
     /// # Panics
     /// If there is no such page.
@@ -89,7 +88,7 @@ impl Frames {
     /// Bytes of a page, to be changed.
     ///
     /// # Safety
-    /// The caller has the right of a writer or of the stage (see the module).
+    /// The caller has the right of a writer or of the pen (see the module).
     ///
     /// # Panics
     /// If there is no such page, or the range is not in it.

@@ -84,26 +84,26 @@ pub(crate) fn open_undo_area(
         reserve: PageReserve::default(),
         scratch: Vec::new(),
     });
-    let mut stage = UnitLog::take(&pen)?;
+    let mut unit_log = UnitLog::take(&pen)?;
     // Two units, so a crash may come between them: then the area is there without a header.
-    stage.undo_number = match known {
+    unit_log.undo_number = match known {
         Some(number) => number,
-        None => stage.declare(UNDO_AREA)?,
+        None => unit_log.declare(UNDO_AREA)?,
     };
     // No work, though: a full log keeps no database from being opened.
     let growth = Growth::OfInverse(0);
-    stage.grow(stage.undo_number, FIRST_SLOT_PAGE + 1, growth)?;
-    let pages = stage.catalogue.extents_of(stage.undo_number);
+    unit_log.grow(unit_log.undo_number, FIRST_SLOT_PAGE + 1, growth)?;
+    let pages = unit_log.catalogue.extents_of(unit_log.undo_number);
     let pages: Vec<PageId> = pages.flat_map(pages_in).collect();
-    let names = stage.read_header(&pages)?;
+    let names = unit_log.read_header(&pages)?;
     // SAFETY: right of the pen: the pages of the undo area.
-    let read = |page| unsafe { stage.frames.page(page) };
+    let read = |page| unsafe { unit_log.frames.page(page) };
     let (undo, losers) = UndoArea::read(pages, read)?;
-    stage.undo = undo;
+    unit_log.undo = undo;
     let (operations, new) = Numbered::new(names, registry);
-    check_known(&losers, &operations, &stage)?;
-    stage.write_header(new)?;
-    drop(stage);
+    check_known(&losers, &operations, &unit_log)?;
+    unit_log.write_header(new)?;
+    drop(unit_log);
     Ok(Ready {
         pen,
         operations,
@@ -165,7 +165,7 @@ impl UnitLog<'_> {
 fn check_known(
     losers: &[Loser],
     operations: &Numbered,
-    stage: &UnitLog<'_>,
+    unit_log: &UnitLog<'_>,
 ) -> Result<(), DatabaseError> {
     let entries = losers.iter().flat_map(|loser| &loser.entries);
     for (_, number, _) in entries {
@@ -176,7 +176,7 @@ fn check_known(
                 return Err(DatabaseError::Unregistered { name });
             }
             None => {
-                let page = stage.undo.page(0).0;
+                let page = unit_log.undo.page(0).0;
                 let reason = format!("there is no operation number {number}, but an entry of it");
                 let offset = 16;
                 return Err(UndoDamage {

@@ -26,7 +26,7 @@ pub(crate) struct Shared {
     pub operations: Numbered,
     pub counters: Arc<Counters>,
     pub release: Release,
-    /// The log was closed in order.
+    /// The database was closed, and its log was sound until then.
     pub closed: AtomicBool,
     transactions: AtomicU64,
 }
@@ -70,8 +70,8 @@ impl Shared {
     }
 
     /// The catalogue has changed; the caller has the pen.
-    pub fn publish_areas(&self, stage: &UnitLog<'_>) -> Arc<Areas> {
-        let areas = Arc::new(Areas::new(&stage.catalogue, &stage.tables));
+    pub fn publish_areas(&self, unit_log: &UnitLog<'_>) -> Arc<Areas> {
+        let areas = Arc::new(Areas::new(&unit_log.catalogue, &unit_log.tables));
         *self.areas.lock() = areas.clone();
         areas
     }
@@ -107,22 +107,22 @@ impl Shared {
     /// Makes an area have at least so many pages.
     pub fn grow(&self, area: Area, pages: u64, growth: Growth) -> Result<Arc<Areas>, Stop> {
         self.check()?;
-        let mut stage = self.unit_log()?;
+        let mut unit_log = self.unit_log()?;
         // Under the pen, so that nobody else grows it meanwhile.
         let areas = self.areas();
         if areas.pages_of(area)? >= pages {
             return Ok(areas);
         }
-        let grown = stage.grow(area.0, pages, growth);
+        let grown = unit_log.grow(area.0, pages, growth);
         grown.map_err(|error| Stop::Full {
             reason: error.to_string(),
         })?;
-        Ok(self.publish_areas(&stage))
+        Ok(self.publish_areas(&unit_log))
     }
 
     /// Lets go of the pen and waits until a group is durable.
-    pub fn force(&self, stage: UnitLog<'_>, group: u64) -> Result<(), LogError> {
-        self.force_after(stage.let_go_to_force(), group)
+    pub fn force(&self, unit_log: UnitLog<'_>, group: u64) -> Result<(), LogError> {
+        self.force_after(unit_log.let_go_to_force(), group)
     }
 
     /// Waits until a group is durable, after letting go of the pen.

@@ -187,10 +187,11 @@ impl<'d> Subtransaction<'d> {
 
     /// Gives back the workspace; without its page locks, unless they are the transaction's.
     pub fn end(self) -> Workspace {
+        let own_pages = self.has_own_pages();
         let mut workspace = self.workspace;
         workspace.held = self.held.into_inner();
         workspace.reserved.clear();
-        if self.asker.waiter != self.asker.holder {
+        if own_pages {
             let locks = &self.shared.locks;
             locks.release(self.asker.waiter, workspace.held.resources());
             workspace.held.clear();

@@ -257,33 +257,33 @@ impl<'d> Transaction<'d> {
             self.abort_now()?;
             return Err(DatabaseError::from(error).into());
         }
-        let mut stage = self.database.unit_log().map_err(DatabaseError::from)?;
-        let ended = self.protocol.end_of_transaction(&self, &mut stage, true);
+        let mut unit_log = self.database.unit_log().map_err(DatabaseError::from)?;
+        let ended = self.protocol.end_of_transaction(&self, &mut unit_log, true);
         let (group, wrote) = match ended {
             Ok(ended) => ended,
             Err(error) => {
-                drop(stage);
+                drop(unit_log);
                 self.abort_now()?;
                 return Err(error.into());
             }
         };
         self.finished = true;
-        stage.reserve.ended(self.number);
+        unit_log.reserve.ended(self.number);
         database.counters.add(|c| &c.committed, 1);
         let durable = match database.release {
             Release::Appended => {
-                let let_go = stage.let_go_to_force();
+                let let_go = unit_log.let_go_to_force();
                 self.release();
                 database.force_after(let_go, group)
             }
             // What it read was durable when it was unlocked.
             Release::Durable if !wrote => {
-                drop(stage);
+                drop(unit_log);
                 self.release();
                 Ok(())
             }
             Release::Durable => {
-                let durable = database.force(stage, group);
+                let durable = database.force(unit_log, group);
                 self.release();
                 durable
             }

@@ -164,10 +164,7 @@ impl<'p> UnitLog<'p> {
 
     /// Makes sure that a unit of an area's growth may be appended.
     pub fn admit_growth(&mut self, growth: Growth) -> Result<(), DatabaseError> {
-        self.admit_as(match growth {
-            Growth::OfWork => Admission::Work,
-            Growth::OfInverse(_) => Admission::Whole,
-        })
+        self.admit_as(growth.admission())
     }
 
     /// The most bytes of records that a unit may have for the changes of a subtransaction (in S1: of a
@@ -259,31 +256,38 @@ impl<'p> UnitLog<'p> {
         let usual_max = self.reserve.pages_max(pages_max, Growth::OfWork);
         let mut catalogue = self.catalogue.clone();
         let (_, writes) = catalogue.extend_within(number, pages - so_far, usual_max)?;
-        let admission = match growth {
-            Growth::OfWork => Admission::Work,
-            Growth::OfInverse(_) => Admission::Whole,
-        };
-        self.admit_small(bytes_of(&writes), admission)?;
+        self.admit_small(bytes_of(&writes), growth.admission())?;
         if catalogue.pages > self.reserve.pages_max(pages_max, growth) {
             return Err(self.reserve.full(catalogue.pages, pages_max));
         }
-        self.frames.grow_to(catalogue.pages)?;
-        self.catalogue = catalogue;
-        self.store(&writes);
-        self.end_unit(0, false);
-        Ok(())
+        self.change_catalogue(catalogue, &writes)
     }
 
     /// Declares an area.
     pub fn declare(&mut self, name: &str) -> Result<u16, DatabaseError> {
         let mut catalogue = self.catalogue.clone();
         let (number, writes) = catalogue.declare_area(name)?;
-        self.admit_small(bytes_of(&writes), Admission::Whole)?;
+        self.admit_declaration(&writes)?;
+        self.change_catalogue(catalogue, &writes)?;
+        Ok(number)
+    }
+
+    /// Makes sure that a unit may be appended that declares something.
+    pub fn admit_declaration(&mut self, writes: &[Write]) -> Result<(), DatabaseError> {
+        self.admit_small(bytes_of(writes), Admission::Whole)
+    }
+
+    /// Changes the catalogue by a unit of its own, which is admitted.
+    pub fn change_catalogue(
+        &mut self,
+        catalogue: Catalogue,
+        writes: &[Write],
+    ) -> Result<(), DatabaseError> {
         self.frames.grow_to(catalogue.pages)?;
         self.catalogue = catalogue;
-        self.store(&writes);
+        self.store(writes);
         self.end_unit(0, false);
-        Ok(number)
+        Ok(())
     }
 
     /// Stores and logs changes of the catalogue.

@@ -149,7 +149,7 @@ fn shuttle_everyone_is_told_and_what_was_told_is_there() {
 }
 
 /// A transaction that waits until its group is written, behind another group, is not kept waiting by
-/// one that has the stage at that moment, for the unforced end of an operation, and then waits for the
+/// one that has the pen at that moment, for the unforced end of an operation, and then waits for the
 /// first one's locks.
 #[test]
 fn shuttle_an_end_of_an_operation_does_not_keep_a_commit_waiting() {

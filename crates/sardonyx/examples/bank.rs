@@ -171,9 +171,8 @@ fn open_accounts(bank: &Tables, transfer: &Transfer) -> Result<(), Error> {
 }
 
 fn print_accounts(bank: &Tables, transfer: &Transfer) -> Result<(), Error> {
-    let mut accounts: Vec<Account> = bank
-        .read(|view| view.scan(transfer.accounts).copied().collect())
-        .expect("reads");
+    let mut accounts: Vec<Account> =
+        bank.read(|view| view.scan(transfer.accounts).copied().collect())?;
     accounts.sort_by_key(|account| account.number);
     for Account { number, cents } in accounts {
         println!("account {number}: {cents} cents");

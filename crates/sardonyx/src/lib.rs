@@ -42,8 +42,9 @@
 //! | `Operations` | operations with inverses and lock modes; long transactions and hot counters that do not wait | `operations` |
 //!
 //! The handles have the same verbs: `open`, `run` (a closure is a transaction, which an error or a panic
-//! undoes), `run_with` (a choice of [`Durability`]), `try_run` (an error type of your own), `submit` or
-//! `begin`, `flush`, `checkpoint`, `statistics`, `recovery`, `close`. [`Options`] opens all of them.
+//! undoes), `try_run` (an error type of your own), `flush`, `checkpoint`, `statistics`, `recovery`, `close`.
+//! Tables and memory have `run_with` (a choice of [`Durability`]) and `submit` (a [`Ticket`]), memory and
+//! operations `begin` (to end by hand). [`Options`] opens all of them.
 //!
 //! # Errors
 //!
@@ -147,10 +148,6 @@ pub mod standby {
 pub mod declared {
     pub use sardonyx_table::record;
 }
-
-/// An older name.
-#[doc(hidden)]
-pub type Database = Tables;
 
 /// The README's programs are compiled with the tests of the documentation.
 #[cfg(all(doctest, feature = "memory", feature = "operations"))]

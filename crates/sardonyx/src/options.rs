@@ -226,18 +226,6 @@ impl Options {
         Tables::open_with(disk, self)
     }
 
-    /// An older name.
-    #[doc(hidden)]
-    pub fn open(self, path: impl AsRef<Path>) -> Result<Tables, Error> {
-        self.open_tables(path)
-    }
-
-    /// An older name.
-    #[doc(hidden)]
-    pub fn open_on(self, disk: Arc<dyn Disk>) -> Result<Tables, Error> {
-        self.open_tables_on(disk)
-    }
-
     /// A thread that the system cannot start would be noticed in the middle of opening.
     fn check_shape(&self) -> Result<(), OpenError> {
         let Shape::Pipelined {

@@ -7,29 +7,34 @@
 //! end in time hangs, and that is a failure. `SARDONYX_ABUSE_SEEDS=from..to` runs others than the few
 //! that are always run.
 
+#[path = "abuse/children.rs"]
+mod children;
 mod common;
 #[path = "common/fork.rs"]
 mod fork;
+#[path = "abuse/others.rs"]
+mod others;
+#[path = "abuse/program.rs"]
+mod program;
+#[path = "abuse/tickets.rs"]
+mod tickets;
+#[path = "abuse/witness.rs"]
+mod witness;
 
-use common::{Item, Note, Opened, PLANNED, VALUE, block_on, hide_planned_panics};
-use fork::{Fork, end};
-use sardonyx::{
-    BatchTicket, Durability, Error, GroupLimits, GroupPolicy, Options, Procedure, Shape, Table,
-    Ticket, Transaction,
-};
+use common::{Item, Note, Opened, PLANNED, hide_planned_panics};
+use fork::end;
+use program::{Put, insert};
+use sardonyx::{BatchTicket, Durability, Error, GroupPolicy, Options, Shape, Ticket};
 use sardonyx_base::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::future::Future;
-use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
-use std::pin::Pin;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
+use witness::Witness;
 
 /// Sequences that are always run.
 const SEEDS: Range<u64> = 0..12;
@@ -59,103 +64,7 @@ const SHAPES: [Shape; 5] = [
     Shape::Threadless,
 ];
 
-/// Whom a sequence tells what it does and what it is told.
-struct Witness {
-    file: File,
-    next: AtomicU64,
-}
-
-impl Witness {
-    /// The id of a transaction that begins now.
-    fn begins(&self) -> u64 {
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
-        self.say('?', id);
-        id
-    }
-
-    fn durable(&self, id: u64) {
-        self.say('+', id);
-    }
-
-    fn refused(&self, id: u64) {
-        self.say('-', id);
-    }
-
-    fn say(&self, what: char, id: u64) {
-        let line = format!("{what} {id}\n");
-        (&self.file).write_all(line.as_bytes()).unwrap();
-    }
-}
-
-/// Inserts an item and notes it: both are there, or neither.
-fn insert(opened: &Opened, tx: &mut Transaction<'_>, id: u64) -> Result<(), Error> {
-    tx.insert(opened.items, &Item::new(id, id))?;
-    let note = Note {
-        account: id,
-        amount: id,
-    };
-    tx.append(opened.notes, &note)
-}
-
-/// Inserts what its argument says, if it does.
-struct Put(Table<Item>, sardonyx::Journal<Note>);
-
-impl Procedure for Put {
-    type Arguments = u64;
-    type Located = ();
-    type Output = u64;
-    type Error = Error;
-
-    fn name(&self) -> &str {
-        "put"
-    }
-
-    fn check(&self, id: &u64) -> Result<(), Error> {
-        match id % REMAINDER {
-            3 => Err(Error::other("refused")),
-            4 => panic!("{PLANNED}"),
-            _ => Ok(()),
-        }
-    }
-
-    fn locate(&self, id: &u64, _: &sardonyx::TableSpace) {
-        assert!(id % REMAINDER != 5, "{PLANNED}");
-    }
-
-    fn execute(&self, id: &u64, (): (), tx: &mut Transaction<'_>) -> Result<u64, Error> {
-        tx.insert(self.0, &Item::new(*id, *id))?;
-        let note = Note {
-            account: *id,
-            amount: *id,
-        };
-        tx.append(self.1, &note)?;
-        match id % REMAINDER {
-            6 => Err(Error::other("failed")),
-            7 => panic!("{PLANNED}"),
-            _ => Ok(*id),
-        }
-    }
-}
-
 type Single = Ticket<Result<(), Error>>;
-
-/// A value that panics when it is dropped, and a task that panics when it is woken.
-struct Bomb;
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            panic!("{PLANNED}");
-        }
-    }
-}
-
-impl Wake for Bomb {
-    fn wake(self: Arc<Self>) {
-        std::mem::forget(self);
-        panic!("{PLANNED}");
-    }
-}
 
 /// One sequence.
 struct Abuse<'a> {
@@ -300,96 +209,6 @@ impl<'a> Abuse<'a> {
         }
     }
 
-    fn submit(&mut self) {
-        for _ in 0..1 + self.random.below(20) {
-            let id = self.witness.begins();
-            let how = self.random.below(8);
-            let (items, notes) = (self.opened.items, self.opened.notes);
-            let ticket = self.opened.database.try_submit(move |tx| {
-                tx.insert(items, &Item::new(id, id))?;
-                let note = Note {
-                    account: id,
-                    amount: id,
-                };
-                tx.append(notes, &note)?;
-                match how {
-                    0 => panic!("{PLANNED}"),
-                    1 => Err(Error::other("on purpose")),
-                    _ => Ok(()),
-                }
-            });
-            match self.random.below(4) {
-                0 if how > 1 => drop(ticket),
-                1 if how > 1 => std::mem::forget(ticket),
-                _ => self.tickets.push((id, ticket)),
-            }
-        }
-    }
-
-    fn submit_batch(&mut self) {
-        let ids: Vec<_> = (0..self.random.below(40))
-            .map(|_| self.witness.begins())
-            .collect();
-        let lane = match self.random.below(3) {
-            0 => usize::MAX,
-            lane => lane as usize,
-        };
-        let database = &self.opened.database;
-        if let (true, Some(&id)) = (self.random.chance(1, 4), ids.first()) {
-            let outcome = database.call(&self.procedure, id).unwrap();
-            return self.outcome_of(id, outcome.is_ok());
-        }
-        let ticket = database.submit_batch(&self.procedure, ids.clone(), lane);
-        match self.random.below(4) {
-            0 => drop(ticket),
-            _ => self.batches.push((ids, ticket)),
-        }
-    }
-
-    fn outcome_of(&self, id: u64, well: bool) {
-        assert_eq!(well, !(3..=7).contains(&(id % REMAINDER)), "{id}");
-        match well {
-            true => self.witness.durable(id),
-            false => self.witness.refused(id),
-        }
-    }
-
-    fn take_a_ticket(&mut self) {
-        if let Some(place) = self.some_place(self.batches.len()) {
-            let (ids, ticket) = self.batches.swap_remove(place);
-            let outcomes = match self.random.chance(1, 2) {
-                true => ticket.wait(),
-                false => block_on(ticket),
-            };
-            for (id, outcome) in ids.into_iter().zip(outcomes.unwrap()) {
-                self.outcome_of(id, outcome.is_ok());
-            }
-        }
-        if let Some(place) = self.some_place(self.tickets.len()) {
-            let (id, ticket) = self.tickets.swap_remove(place);
-            let _ = (ticket.is_done(), format!("{ticket:?}"));
-            let outcome = match self.random.chance(1, 2) {
-                true => ticket.wait(),
-                false => block_on(ticket),
-            };
-            match outcome {
-                Ok(Ok(())) => self.witness.durable(id),
-                Ok(Err(_)) | Err(Error::Panicked(_)) => self.witness.refused(id),
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
-
-    fn some_place(&mut self, of: usize) -> Option<usize> {
-        (of > 0).then(|| self.random.below(of as u64) as usize)
-    }
-
-    fn wait_for_all(&mut self) {
-        while !self.tickets.is_empty() || !self.batches.is_empty() {
-            self.take_a_ticket();
-        }
-    }
-
     /// Calls the database inside one of its transactions.
     fn nest(&mut self) {
         let (id, inner) = (self.witness.begins(), self.witness.begins());
@@ -421,128 +240,6 @@ impl<'a> Abuse<'a> {
         });
         self.witness.refused(inner);
         self.told(id, outcome);
-    }
-
-    /// Values of the program's that panic when they are dropped, on whatever thread.
-    fn bombs(&mut self) {
-        let id = self.witness.begins();
-        let (items, notes) = (self.opened.items, self.opened.notes);
-        let how = self.random.below(4);
-        let bomb = Bomb;
-        let submit = || {
-            self.opened.database.try_submit(move |tx| {
-                let bomb = bomb;
-                tx.insert(items, &Item::new(id, id))?;
-                let note = Note {
-                    account: id,
-                    amount: id,
-                };
-                tx.append(notes, &note)?;
-                match how {
-                    0 => std::panic::panic_any(bomb),
-                    1 => Err(Error::other("on purpose")),
-                    _ => Ok(bomb),
-                }
-            })
-        };
-        let caught = |body: &mut dyn FnMut()| {
-            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
-        };
-        let mut ticket = None;
-        let mut submit = Some(submit);
-        caught(&mut || ticket = submit.take().map(|submit| submit()));
-        let wait = self.random.chance(1, 2);
-        caught(&mut || match (wait, ticket.take()) {
-            (true, Some(ticket)) => drop(ticket.wait()),
-            (_, ticket) => drop(ticket),
-        });
-        self.run_one();
-    }
-
-    /// A task that panics when it is woken.
-    fn wakers(&mut self) {
-        let id = self.witness.begins();
-        let (items, notes) = (self.opened.items, self.opened.notes);
-        let mut ticket = self.opened.database.try_submit(move |tx| {
-            tx.insert(items, &Item::new(id, id))?;
-            let note = Note {
-                account: id,
-                amount: id,
-            };
-            tx.append(notes, &note)
-        });
-        let waker = Waker::from(Arc::new(Bomb));
-        let mut context = Context::from_waker(&waker);
-        let polled = Pin::new(&mut ticket).poll(&mut context);
-        std::mem::forget(waker);
-        match polled {
-            Poll::Pending => self.tickets.push((id, ticket)),
-            Poll::Ready(outcome) => self.told(id, outcome.unwrap()),
-        }
-    }
-
-    fn child_is_refused(opened: &Opened) -> bool {
-        let forked = |outcome| matches!(outcome, Err(Error::Forked(_)));
-        let put = |tx: &mut Transaction<'_>| insert(opened, tx, OF_CHILDREN);
-        forked(opened.database.run(put))
-            && forked(opened.database.run_with(Durability::Deferred, put))
-            && forked(opened.database.flush())
-            && forked(opened.database.checkpoint())
-    }
-
-    /// A child that tries something, with all tickets, and ends in one of three ways.
-    fn fork(&mut self) {
-        let ending = self.random.below(3);
-        let child = Fork::Library.child(|| {
-            let mut well = Self::child_is_refused(&self.opened);
-            for (_, ticket) in self.tickets.drain(..) {
-                well &= matches!(ticket.wait(), Err(Error::Forked(_)));
-            }
-            for (_, ticket) in self.batches.drain(..) {
-                well &= matches!(block_on(ticket), Err(Error::Forked(_)));
-            }
-            // SAFETY: nothing else uses it in this child, which ends without dropping it again.
-            let own = unsafe { std::ptr::read(&raw const self.opened.database) };
-            match ending {
-                0 => drop(own),
-                1 => well &= own.close().is_err(),
-                _ => std::mem::forget(own),
-            }
-            well
-        });
-        // The parent goes on meanwhile.
-        self.run_one();
-        assert!(child.ends_content());
-    }
-
-    fn fork_inside(&mut self) {
-        let id = self.witness.begins();
-        let opened = self.opened.clone();
-        let mut child = None;
-        let outcome = opened.database.run(|tx| {
-            child = Fork::Library.here();
-            insert(&opened, tx, id)
-        });
-        match child {
-            None => end(outcome.is_err() && Self::child_is_refused(&opened)),
-            Some(child) => assert!(child.ends_content()),
-        }
-        self.told(id, outcome);
-    }
-
-    fn threads(&mut self) {
-        let (count, each) = (1 + self.random.below(4), self.random.below(12));
-        std::thread::scope(|scope| {
-            for _ in 0..count {
-                scope.spawn(|| {
-                    for _ in 0..each {
-                        let id = self.witness.begins();
-                        let outcome = self.opened.database.run(|tx| insert(&self.opened, tx, id));
-                        self.told(id, outcome);
-                    }
-                });
-            }
-        });
     }
 
     /// More than a transaction may change.
@@ -582,85 +279,6 @@ impl<'a> Abuse<'a> {
         );
     }
 
-    /// Another database with options that may be nonsense: it opens and works, or says why not.
-    fn extremes(&mut self) {
-        let random = &mut self.random;
-        let number = |random: &mut Random| match random.below(6) {
-            0 => 0,
-            1 => 1,
-            2 => u64::MAX,
-            3 => i64::MAX as u64,
-            4 => u64::from(u32::MAX),
-            _ => 4096,
-        };
-        let mut chosen = common::options(self.shape);
-        for _ in 0..1 + random.below(3) {
-            let value = number(random);
-            chosen = match random.below(10) {
-                0 => chosen.log_bytes_max(value.min(1 << 24)),
-                1 => chosen.log_bytes_prepared(value),
-                2 => chosen.checkpoint_interval_bytes(value),
-                3 => chosen.checkpoint_interval_transactions(value),
-                4 => chosen.memory_bytes_max(value),
-                5 => chosen.stripes(value.min(300) as u32),
-                6 => chosen.block_bytes(value as u32),
-                7 => chosen.shape(Shape::Pipelined {
-                    input_threads: value as usize,
-                    output_threads: 1,
-                }),
-                8 => chosen.group_limits(GroupLimits {
-                    depth: value as usize,
-                    buffers: value as usize,
-                    group_bytes: 8 << 10,
-                    transaction_bytes: 16 << 10,
-                }),
-                _ => chosen.group_policy(GroupPolicy::Fixed {
-                    transactions: value as u32,
-                    // A time that is never over is a wait for ever, as asked for.
-                    time: Duration::from_millis(value.min(2)),
-                }),
-            };
-        }
-        let place = tempfile::tempdir_in(self.directory).unwrap();
-        if let Ok(other) = Opened::on_real(&place.path().join("other.sdx"), chosen) {
-            // What does not fit into its memory or log is refused.
-            let _ = other.put(1, 1);
-            let _ = other.database.close();
-        }
-        // The one that is open cannot be opened again.
-        let again = common::options(self.shape).open(self.directory.join("abused.sdx"));
-        assert!(matches!(again, Err(Error::Locked(_))));
-    }
-
-    /// Handles and rows of another database, and rows whose records are gone.
-    fn strangers(&mut self) {
-        let place = tempfile::tempdir_in(self.directory).unwrap();
-        let path = place.path().join("other.sdx");
-        let other = Opened::on_real(&path, common::options(Shape::Threadless)).unwrap();
-        other.put(1, 1).unwrap();
-        let theirs = other
-            .database
-            .read(|view| view.count(other.items))
-            .expect("reads");
-        assert_eq!(theirs, 1);
-        let row = other
-            .database
-            .run(|tx| Ok::<_, Error>(tx.find(other.items, &1)));
-        let row = row.unwrap().unwrap();
-        let id = self.witness.begins();
-        let opened = &self.opened;
-        let outcome = opened.database.run(|tx| {
-            assert!(tx.set(row, VALUE, 7).is_err() && tx.record(row).is_err());
-            insert(opened, tx, id)?;
-            let own = tx.find(opened.items, &id).unwrap();
-            tx.delete(opened.items, &id)?;
-            assert!(tx.record(own).is_err() && tx.set(own, VALUE, 7).is_err());
-            Err::<(), _>(Error::other("all of it"))
-        });
-        assert!(outcome.is_err());
-        self.witness.refused(id);
-    }
-
     /// Closes or drops it, with tickets out, and opens it again.
     fn reopen(&mut self) {
         self.close();
@@ -695,7 +313,7 @@ impl<'a> Abuse<'a> {
                 drop(opened);
                 let path = self.directory.join("abused.sdx");
                 let locked = || {
-                    let open = common::options(Shape::Threadless).open(&path);
+                    let open = common::options(Shape::Threadless).open_tables(&path);
                     matches!(&open, Err(Error::Locked(_)))
                 };
                 while locked() {

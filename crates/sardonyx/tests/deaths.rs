@@ -195,7 +195,7 @@ fn i7_the_death_of_the_standbys_thread_is_told_to_everybody() {
         let disk = SimulatedDisk::new(1, Faults::default());
         let any: Arc<dyn Disk> = Arc::new(disk);
         let options = options(shape).checkpoint_at(Arc::new(DyingStandby));
-        let database = options.open_on(any).expect("opens");
+        let database = options.open_tables_on(any).expect("opens");
         // Until it has died.
         while database.run(|_| Ok::<_, Error>(())).is_ok() {
             std::thread::yield_now();

@@ -217,6 +217,44 @@ fn memory_is_closed_through_a_shared_reference_and_then_says_so() {
 }
 
 #[test]
+fn memory_without_a_log_is_shared_by_name_and_one_may_write_alone() {
+    let name = format!("sardonyx-face-{}", std::process::id());
+    let open = || small().open_volatile_memory(&name).unwrap();
+    let memory = open();
+    assert!(!memory.is_durable());
+    let counter: P<u64> = P::from_offset(4096);
+    memory.run(|tx| Ok(tx.grow_to(8192)?)).unwrap();
+    let add = |times: u64| {
+        for _ in 0..times {
+            memory
+                .run(|tx| {
+                    *tx.get_mut(counter)? += 1;
+                    Ok(())
+                })
+                .unwrap();
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| add(200));
+        for _ in 0..200 {
+            let mut runs = 0;
+            let alone = memory.submit_alone(|tx| {
+                runs += 1;
+                *tx.get_mut(counter)? += 1;
+                Ok(())
+            });
+            alone.unwrap().wait().unwrap();
+            assert_eq!(runs, 1, "nobody commits meanwhile");
+        }
+    });
+    let other = open();
+    assert_eq!(other.snapshot().unwrap().read(counter).unwrap(), 400);
+    memory.close().unwrap();
+    other.close().unwrap();
+    assert_eq!(open().length(), 0, "it went with its last user");
+}
+
+#[test]
 fn operations_are_closed_through_a_shared_reference_and_their_transactions_undone_at_the_next_opening()
  {
     for shape in [Shape::Coalesced, Shape::Threadless] {

@@ -12,7 +12,7 @@ mod fork;
 
 use common::{Item, Note, Opened, PIPELINED, block_on, options};
 use fork::{Door, FORKS, Fork, end};
-use sardonyx::{Database, Durability, Error, GroupPolicy, Procedure, Shape, Ticket, Transaction};
+use sardonyx::{Durability, Error, GroupPolicy, Procedure, Shape, Tables, Ticket, Transaction};
 use sardonyx_storage::log::LogError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -190,7 +190,7 @@ fn parents_and_children(shape: Shape, fork: Fork, policy: GroupPolicy) {
                 return false;
             }
             // SAFETY: nothing else uses it in this child, which ends without dropping it again.
-            let database: Database = unsafe { std::ptr::read(&raw const opened.database) };
+            let database: Tables = unsafe { std::ptr::read(&raw const opened.database) };
             match ending {
                 Ending::Drop => drop(database),
                 Ending::Close => assert!(is_forked(database.close())),
@@ -205,7 +205,7 @@ fn parents_and_children(shape: Shape, fork: Fork, policy: GroupPolicy) {
         "{shape:?} {fork:?} {policy:?}"
     );
     assert!(
-        matches!(options().open(&path), Err(Error::Locked(_))),
+        matches!(options().open_tables(&path), Err(Error::Locked(_))),
         "it is locked"
     );
     stop.store(true, Ordering::Relaxed);

@@ -6,8 +6,8 @@ mod common;
 use common::{Item, Note, Opened, block_on, hide_planned_panics, in_every_shape, options};
 use sardonyx::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use sardonyx::{
-    Database, Durability, Error, JournalRow, Procedure, ProcedureError, Registered, Shape,
-    TableSpace, Ticket, Transaction, record,
+    Durability, Error, JournalRow, Procedure, ProcedureError, Registered, Shape, TableSpace,
+    Tables, Ticket, Transaction, record,
 };
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::{Arc, Mutex};
@@ -110,7 +110,7 @@ struct World {
 }
 
 impl World {
-    fn database(&self) -> &Database {
+    fn database(&self) -> &Tables {
         &self.opened.database
     }
 

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Item, Note, Opened, SHAPES, in_every_shape, options};
-use sardonyx::{Database, Error, GroupLimits, JournalRow, Options, Shape, Table, record, zerocopy};
+use sardonyx::{Error, GroupLimits, JournalRow, Options, Shape, Table, Tables, record, zerocopy};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::OpenError;
@@ -102,8 +102,8 @@ fn a_second_opener_in_this_process_is_refused() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("bank.sdx");
     in_every_shape(|shape| {
-        let first = options(shape).open(&path).expect("opens");
-        let error = options(shape).open(&path).unwrap_err();
+        let first = options(shape).open_tables(&path).expect("opens");
+        let error = options(shape).open_tables(&path).unwrap_err();
         let Some(open) = error.downcast_ref::<OpenError>() else {
             panic!("{error}")
         };
@@ -112,7 +112,7 @@ fn a_second_opener_in_this_process_is_refused() {
         };
         assert_eq!(Path::new(file), path.join("LOCK"));
         first.close().expect("closes");
-        options(shape).open(&path).expect("free again");
+        options(shape).open_tables(&path).expect("free again");
     });
     let disk = SimulatedDisk::new(1, Faults::default());
     let first = Opened::on(&disk, options(Shape::Coalesced)).expect("opens");
@@ -150,14 +150,24 @@ fn without_create_an_absent_database_is_an_error_and_nothing_is_made() {
             assert!(matches!(*open, OpenError::Absent { .. }), "{error}");
             assert!(error.to_string().contains("MANIFEST"), "{error}");
         };
-        is_absent(Options::new().create(false).open(&path).unwrap_err());
+        is_absent(Options::new().create(false).open_tables(&path).unwrap_err());
         assert!(!path.exists());
         let disk = SimulatedDisk::new(1, Faults::default());
         let any: Arc<dyn Disk> = Arc::new(disk.clone());
-        is_absent(options(shape).create(false).open_on(any).unwrap_err());
+        is_absent(
+            options(shape)
+                .create(false)
+                .open_tables_on(any)
+                .unwrap_err(),
+        );
         assert!(disk.files().is_empty());
-        drop(options(shape).open(&path).expect("made"));
-        drop(options(shape).create(false).open(&path).expect("there"));
+        drop(options(shape).open_tables(&path).expect("made"));
+        drop(
+            options(shape)
+                .create(false)
+                .open_tables(&path)
+                .expect("there"),
+        );
     });
 }
 
@@ -270,7 +280,7 @@ fn another_layout_and_a_foreign_handle_are_refused() {
         differs(opened.database.table::<OtherItem>().unwrap_err());
         differs(opened.database.journal::<OtherNote>().unwrap_err());
         let empty: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(2, Faults::default()));
-        let empty: Database = options(shape).open_on(empty).expect("opens");
+        let empty: Tables = options(shape).open_tables_on(empty).expect("opens");
         let foreign: Table<Item> = opened.items;
         let outcome = empty.run(|transaction| {
             assert!(transaction.get(foreign, &1).is_none());

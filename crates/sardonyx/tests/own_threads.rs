@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Item, PIPELINED, PIPELINED_TWICE, Watchdog, block_on, hide_planned_panics, options};
-use sardonyx::{Database, Error, Procedure, Shape, Table, TableSpace, Transaction};
+use sardonyx::{Error, Procedure, Shape, Table, TableSpace, Tables, Transaction};
 use sardonyx_serial::SerialError;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use std::future::Future;
@@ -79,15 +79,15 @@ const PLACES: [Place; 5] = [
 
 const BEHIND: u64 = 200;
 
-fn open(disk: &SimulatedDisk, shape: Shape) -> Result<(Database, Table<Item>), Error> {
+fn open(disk: &SimulatedDisk, shape: Shape) -> Result<(Tables, Table<Item>), Error> {
     let any: Arc<dyn Disk> = Arc::new(disk.clone());
-    let database = options(shape).open_on(any)?;
+    let database = options(shape).open_tables_on(any)?;
     let items = database.table()?;
     Ok((database, items))
 }
 
 /// Opens it as soon as nobody has it open.
-fn open_when_free(disk: &SimulatedDisk, shape: Shape) -> (Database, Table<Item>) {
+fn open_when_free(disk: &SimulatedDisk, shape: Shape) -> (Tables, Table<Item>) {
     loop {
         match open(disk, shape) {
             Ok(opened) => return opened,

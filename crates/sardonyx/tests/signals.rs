@@ -6,7 +6,7 @@
 mod common;
 
 use common::{SHAPES, options};
-use sardonyx::{Database, Error};
+use sardonyx::{Error, Tables};
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -59,7 +59,7 @@ fn no_thread_of_the_library_takes_the_programs_signals() {
     let own = threads();
     for shape in SHAPES {
         let directory = tempfile::tempdir().unwrap();
-        let bank: Database = options(shape).open(directory.path()).unwrap();
+        let bank: Tables = options(shape).open_tables(directory.path()).unwrap();
         bank.run(|_| Ok::<_, Error>(())).unwrap();
         // Threadless, only the checkpointer has some.
         let at_least = if shape == sardonyx::Shape::Threadless {

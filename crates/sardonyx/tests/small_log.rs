@@ -44,7 +44,7 @@ fn log_bytes(disk: &SimulatedDisk) -> u64 {
 fn an_empty_database_is_small_and_opened_in_few_steps() {
     let options = || Options::new().shape(Shape::Threadless).identity(7);
     let disk = SimulatedDisk::new(1, Faults::default());
-    let made = options().open_on(Arc::new(disk.clone())).unwrap();
+    let made = options().open_tables_on(Arc::new(disk.clone())).unwrap();
     let made_in = disk.steps();
     made.close().unwrap();
     let files = disk.files();
@@ -54,7 +54,7 @@ fn an_empty_database_is_small_and_opened_in_few_steps() {
         .sum();
     assert!(bytes < 1 << 20, "{bytes} bytes in {files:?}");
     let disk = disk.next_process(Faults::default());
-    let again = options().open_on(Arc::new(disk.clone())).unwrap();
+    let again = options().open_tables_on(Arc::new(disk.clone())).unwrap();
     assert!(made_in <= 40, "made in {made_in} steps");
     assert!(disk.steps() <= 30, "opened in {} steps", disk.steps());
     drop(again);

@@ -4,7 +4,7 @@
 mod common;
 
 use common::in_every_shape;
-use sardonyx::{Database, Error, Options, Shape, record};
+use sardonyx::{Error, Options, Shape, Tables, record};
 use sardonyx_mapped::heap::HeapError;
 use sardonyx_mapped::{self as mapped, Heap, Memory, MemoryAccess, P};
 use sardonyx_storage::catalogue::unfinished;
@@ -23,9 +23,9 @@ struct Account {
 record!(Account { table: "accounts", key: id: u64 });
 
 /// With a log that the mapped way's limits fit into, and no larger.
-fn open(shape: Shape, path: &Path) -> Result<Database, Error> {
+fn open(shape: Shape, path: &Path) -> Result<Tables, Error> {
     let options = Options::new().shape(shape).log_bytes_prepared(0);
-    options.segment_bytes(24 << 20).open(path)
+    options.segment_bytes(24 << 20).open_tables(path)
 }
 
 const ID: u64 = 0x1234_5678_9abc_def0;

@@ -10,7 +10,7 @@ use crate::options::StandbyOptions;
 use crate::protocol::{Hello, Purpose};
 use crate::store::Store;
 use bytes::Bytes;
-use sardonyx::{Database, Error, GroupLimits, Options, Shape, record};
+use sardonyx::{Error, GroupLimits, Options, Shape, Tables, record};
 use sardonyx_base::random::Random;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::BATCH_GROUPS_MAX;
@@ -66,7 +66,9 @@ fn primary(seed: u64, transactions: u64) -> Primary {
     // Opened several times, so that there are several incarnations.
     for _ in 0..3 {
         let whole = options(64 << 20).checkpoint_interval_bytes(1 << 40);
-        let database = whole.open_on(disk.clone()).expect("the primary opens");
+        let database = whole
+            .open_tables_on(disk.clone())
+            .expect("the primary opens");
         let items = database.table::<Item>().expect("a table");
         for _ in 0..transactions / 3 {
             let (id, value) = (random.below(ITEMS), random.next());
@@ -216,7 +218,7 @@ impl Exploration<'_> {
             return;
         }
         let database = options(256 << 10)
-            .open_on(Arc::new(after))
+            .open_tables_on(Arc::new(after))
             .expect("the standby's directory opens");
         let end = database.recovery().redo_end.group;
         assert!(
@@ -232,7 +234,7 @@ impl Exploration<'_> {
     }
 }
 
-fn values(database: &Database) -> Vec<u64> {
+fn values(database: &Tables) -> Vec<u64> {
     let mut values = vec![0; ITEMS as usize];
     let filled = database.engine().commit().durable().transactions > 0;
     if !filled {

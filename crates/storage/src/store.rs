@@ -99,6 +99,14 @@ impl PageStore {
     /// # Errors
     /// [`StoreError::Memory`] if there is no such address space, or none at all is left.
     pub fn reserve(bytes_max: u64) -> Result<Self, StoreError> {
+        Self::reserve_by(bytes_max, reserve_aligned)
+    }
+
+    /// Reserves by `at_once` so many bytes, or as the store grows if that is refused as too much.
+    fn reserve_by(
+        bytes_max: u64,
+        at_once: impl FnOnce(usize) -> Result<NonNull<u8>, Errno>,
+    ) -> Result<Self, StoreError> {
         let refused = |source: Errno| StoreError::Memory {
             operation: "reserve",
             bytes: bytes_max,
@@ -111,9 +119,9 @@ impl PageStore {
         let (Some(limit), Some(reserved)) = (limit, reserved) else {
             return Err(refused(Errno::NOMEM));
         };
-        let (base, reserved) = match reserve_aligned(reserved) {
+        let (base, reserved) = match at_once(reserved) {
             Ok(base) => (base, reserved),
-            Err(Errno::NOMEM) if reserved <= PLACE_BYTES_MAX => (
+            Err(error) if is_too_much(error) && reserved <= PLACE_BYTES_MAX => (
                 reserve_at_free_place(reserved).map_err(refused)?,
                 COMMIT_BYTES,
             ),
@@ -279,6 +287,12 @@ fn reserve_aligned(bytes: usize) -> Result<NonNull<u8>, Errno> {
     NonNull::new(base).ok_or(Errno::NOMEM)
 }
 
+/// Whether more addresses were asked for than the process may have: Linux says so by ENOMEM, and tools
+/// that place the process' mappings themselves (valgrind) by EINVAL.
+fn is_too_much(error: Errno) -> bool {
+    matches!(error, Errno::NOMEM | Errno::INVAL)
+}
+
 /// The largest store that gets a place of its own where it cannot be reserved at once.
 const PLACE_BYTES_MAX: usize = 16 << 40;
 
@@ -406,6 +420,20 @@ mod tests {
         let last = store.bytes().len() - 1;
         store.bytes_mut()[last] = 1;
         assert_eq!((store.bytes()[last], store.bytes()[last / 2]), (1, 0));
+    }
+
+    #[test]
+    fn what_is_refused_as_too_much_is_reserved_as_the_store_grows() {
+        for refusal in [Errno::NOMEM, Errno::INVAL] {
+            let mut store = PageStore::reserve_by(1 << 40, |_| Err(refusal)).unwrap();
+            assert_eq!(store.reserved, COMMIT_BYTES, "{refusal}");
+            store.grow_to(3 * PAGES_PER_COMMIT).unwrap();
+            store.bytes_mut().fill(7);
+            assert_eq!(store.reserved, 3 * COMMIT_BYTES, "{refusal}");
+            assert_eq!(store.pages_max(), (1 << 40) / PAGE_SIZE as u64);
+        }
+        let refused = PageStore::reserve_by(1 << 40, |_| Err(Errno::PERM));
+        assert!(matches!(refused, Err(StoreError::Memory { .. })));
     }
 
     #[test]

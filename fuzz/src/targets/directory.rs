@@ -119,7 +119,7 @@ fn look(disk: &Arc<dyn Disk>) {
 fn tables(files: Files) {
     let disk: Arc<dyn Disk> = Arc::new(seeds::disk(&files));
     look(&disk);
-    let Ok(database) = seeds::tables_options().open_on(disk) else {
+    let Ok(database) = seeds::tables_options().open_tables_on(disk) else {
         return;
     };
     if let Ok(items) = database.table::<seeds::Item>() {

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use sardonyx::{Database, Options, Registered};
+use sardonyx::{Options, Registered, Tables};
 use sardonyx_lab::debit_credit::load::load;
 use sardonyx_lab::debit_credit::model::Sums;
 use sardonyx_lab::debit_credit::proof::{Proof, prove};
@@ -19,7 +19,7 @@ use crate::peer::{Failure, Peer};
 const LOG_BYTES: u64 = 1 << 30;
 
 pub(crate) struct Sardonyx {
-    database: Database,
+    database: Tables,
     schema: Schema,
     procedure: Registered<DebitCredit>,
     lines: u64,
@@ -38,7 +38,7 @@ impl Peer for Sardonyx {
         let options = Options::new()
             .log_bytes_max(LOG_BYTES)
             .log_bytes_prepared(LOG_BYTES);
-        let database = options.open(directory.join("bank.sdx"))?;
+        let database = options.open_tables(directory.join("bank.sdx"))?;
         let schema = Schema::of(&database)?;
         if database
             .read(|view| view.count(schema.branches))

@@ -8,7 +8,7 @@
 //! from one seed, so a failure replays from the seed that it prints (I11).
 
 use sardonyx::{
-    Database, Durability, Error, GroupLimits, Journal, JournalRow, Options, Shape, Table, record,
+    Durability, Error, GroupLimits, Journal, JournalRow, Options, Shape, Table, Tables, record,
 };
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use sardonyx_workload::random::Random;
@@ -99,7 +99,7 @@ struct Exploration {
 }
 
 pub(crate) struct Opened {
-    pub(crate) database: Database,
+    pub(crate) database: Tables,
     pub(crate) items: Table<Item>,
     pub(crate) notes: Journal<Note>,
 }
@@ -141,7 +141,7 @@ pub(crate) fn open_on(disk: &SimulatedDisk, identity: u64, stripes: u32) -> Resu
         .group_limits(limits)
         .identity(identity)
         .hash_seed(identity)
-        .open_on(Arc::new(disk.clone()))?;
+        .open_tables_on(Arc::new(disk.clone()))?;
     let (items, notes) = (database.table()?, database.journal()?);
     Ok(Opened {
         database,

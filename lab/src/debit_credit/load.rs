@@ -2,7 +2,7 @@
 
 use crate::debit_credit::requests::Scale;
 use crate::debit_credit::schema::{Account, Branch, Schema, Teller};
-use sardonyx::{Database, Durability, Error};
+use sardonyx::{Durability, Error, Tables};
 
 /// Records inserted by one transaction.
 const RECORDS_PER_TRANSACTION: u64 = 10_000;
@@ -10,7 +10,7 @@ const RECORDS_PER_TRANSACTION: u64 = 10_000;
 /// Inserts the scale's branches, tellers and accounts with balances of zero, and waits until they
 /// are durable. `progress` is called with the number of records so far.
 pub fn load(
-    database: &Database,
+    database: &Tables,
     schema: &Schema,
     scale: &Scale,
     mut progress: impl FnMut(u64),

@@ -21,7 +21,7 @@ use crate::floor::{Spinner, bare_pipeline, sync_latency};
 use crate::place::Place;
 use crate::progress;
 use anyhow::Context;
-use sardonyx::{Database, Shape};
+use sardonyx::{Shape, Tables};
 use sardonyx_results::recovery::RecoveryFigures;
 
 use std::time::{Duration, Instant};
@@ -91,7 +91,7 @@ fn measure_run(
             .checkpoint_at(process.standby.clone()),
         None => plan.options(configuration),
     };
-    let database = options().open(place.path())?;
+    let database = options().open_tables(place.path())?;
     if let Some(process) = &standby {
         process.wait_until_connected()?;
     }
@@ -116,7 +116,7 @@ fn measure_run(
 
     let bar = progress::spinner("recovering");
     let (_, close_time) = timed(|| database.close())?;
-    let (database, open_time) = timed(|| options().create(false).open(place.path()))?;
+    let (database, open_time) = timed(|| options().create(false).open_tables(place.path()))?;
     let recovery = RecoveryFigures::from(database.recovery());
     bar.finish_and_clear();
     let mut standby_place = None;
@@ -130,7 +130,7 @@ fn measure_run(
             let database = plan
                 .options(configuration)
                 .create(false)
-                .open(place.path())?;
+                .open_tables(place.path())?;
             standby_place = Some(place);
             bar.finish_and_clear();
             database
@@ -176,7 +176,7 @@ fn measure_run(
 }
 
 /// Loads the tables and takes a checkpoint, so that the run begins with nothing left to write.
-fn fill(database: &Database, schema: &Schema, scale: &Scale) -> anyhow::Result<Loading> {
+fn fill(database: &Tables, schema: &Schema, scale: &Scale) -> anyhow::Result<Loading> {
     let records = scale.accounts() + scale.tellers() + scale.branches();
     let bar = progress::bar("loading", records);
     let (_, time) = timed(|| load(database, schema, scale, |done| bar.set_position(done)))?;
@@ -189,7 +189,7 @@ fn fill(database: &Database, schema: &Schema, scale: &Scale) -> anyhow::Result<L
     })
 }
 
-fn prove_outcome(database: &Database, outcome: &Outcome) -> anyhow::Result<ProofFigures> {
+fn prove_outcome(database: &Tables, outcome: &Outcome) -> anyhow::Result<ProofFigures> {
     let schema = Schema::of(database)?;
     let (proof, time) = timed(|| prove(database, &schema, &outcome.acknowledged, outcome.refused))?;
     Ok(ProofFigures::of(&proof, time))

@@ -6,7 +6,7 @@
 use crate::debit_credit::model::Sums;
 use crate::debit_credit::run::client_and_number;
 use crate::debit_credit::schema::Schema;
-use sardonyx::{Database, Error};
+use sardonyx::{Error, Tables};
 
 /// What was found.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ impl Proof {
 /// Checks an open database. `acknowledged[c]`: transactions 0 up to this of client `c` were
 /// acknowledged; refused requests among them are expected to be absent, `refused` of them in all.
 pub fn prove(
-    database: &Database,
+    database: &Tables,
     schema: &Schema,
     acknowledged: &[u64],
     refused: u64,

@@ -9,7 +9,7 @@ use crate::debit_credit::requests::{Generator, Request, Scale};
 use crate::debit_credit::schema::{HistoryRow, Schema};
 use crate::debit_credit::transaction::{DebitCredit, Located, Numbered, Refusal};
 use crate::responses::Responses;
-use sardonyx::{BatchTicket, Database, Durability, Error, Procedure, Registered};
+use sardonyx::{BatchTicket, Durability, Error, Procedure, Registered, Tables};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -105,7 +105,7 @@ impl Progress {
 /// # Errors
 /// The first error that is not a refusal of a single request.
 pub fn run(
-    database: &Database,
+    database: &Tables,
     schema: Schema,
     procedure: &Registered<DebitCredit>,
     load: &Load,
@@ -156,7 +156,7 @@ pub fn run(
 }
 
 /// Samples the throughput until the clients are done.
-fn watch(database: &Database, progress: &Progress) -> Vec<Slice> {
+fn watch(database: &Tables, progress: &Progress) -> Vec<Slice> {
     let mut slices = Vec::new();
     let mut last = (
         Instant::now(),
@@ -196,7 +196,7 @@ struct InFlight {
 }
 
 struct Client<'a> {
-    database: &'a Database,
+    database: &'a Tables,
     schema: Schema,
     procedure: &'a Registered<DebitCredit>,
     progress: &'a Progress,
@@ -212,7 +212,7 @@ struct Client<'a> {
 
 impl<'a> Client<'a> {
     fn new(
-        database: &'a Database,
+        database: &'a Tables,
         schema: Schema,
         procedure: &'a Registered<DebitCredit>,
         load: &Load,

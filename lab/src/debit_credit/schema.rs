@@ -3,7 +3,7 @@
 //!
 //! Source: TPK paper (Li & Naughton), section 4, Figure 4.
 
-use sardonyx::{Database, Error, Journal, JournalRow, Table, record};
+use sardonyx::{Error, Journal, JournalRow, Table, Tables, record};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// An account, a teller or a branch: the TPK paper's record definition is the same for all three.
@@ -94,7 +94,7 @@ pub struct Schema {
 
 impl Schema {
     /// Declares what is absent.
-    pub fn of(database: &Database) -> Result<Schema, Error> {
+    pub fn of(database: &Tables) -> Result<Schema, Error> {
         Ok(Schema {
             accounts: database.table()?,
             tellers: database.table()?,

@@ -19,17 +19,17 @@
 //! All `unsafe` for the mapping is here. What is given out: references to atomics; copies of bytes out
 //! of the ring and the base pages and into them, whose synchronisation is argued where they are used.
 
-use super::backing::{Backing, allocate, map_shared, map_twice, must_be_memory, place, temporary};
-use super::control::{CONTROL_BYTES, Control, PROCESSES, Process, layout_mark};
-use super::control::{IDLE, MAGIC, SLOTS};
+mod attaching;
+mod processes;
+
+use super::backing::{Backing, allocate, map_shared, map_twice};
+use super::control::{CONTROL_BYTES, Control};
 use super::stopped::Patience;
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
-use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, RenameFlags};
-use rustix::io::Errno;
 use sardonyx_base::process::Process as ProcessMark;
 use sardonyx_storage::page::PAGE_SIZE;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -108,173 +108,6 @@ impl std::fmt::Debug for Region {
 }
 
 impl Region {
-    /// Makes a shared memory. With a path, other processes can attach to it there once this returned;
-    /// without, it is this process' own.
-    pub fn create(
-        path: Option<&Path>,
-        size: RegionSize,
-        durable: bool,
-    ) -> Result<Self, SegmentError> {
-        assert!(size.ring_bytes.is_power_of_two() && size.ring_bytes >= GROW_BYTES);
-        let file = match path {
-            None => rustix::fs::memfd_create("sardonyx", MemfdFlags::CLOEXEC)
-                .map_err(SegmentError::system("make shared memory"))?,
-            Some(path) => {
-                let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
-                let file = rustix::fs::open(temporary(path), flags, Mode::RUSR | Mode::WUSR)
-                    .map_err(SegmentError::system("make the file of the shared memory"))?;
-                if let Err(error) = must_be_memory(&file, path) {
-                    let _ = rustix::fs::unlink(temporary(path));
-                    return Err(error);
-                }
-                file
-            }
-        };
-        let file = Backing::new(file)?;
-        let failed = SegmentError::system("set the length of the shared memory");
-        let whole = size.base_at() + size.pages_max * PAGE_SIZE as u64;
-        rustix::fs::ftruncate(&file, whole).map_err(failed)?;
-        allocate(&file, path, 0, size.ring_at())?;
-        let mut region = Self::map(file, path.map(Path::to_owned), size)?;
-        let control = region.control();
-        control.layout.store(layout_mark(), Ordering::Relaxed);
-        control.ring_bytes.store(size.ring_bytes, Ordering::Relaxed);
-        control.pages_max.store(size.pages_max, Ordering::Relaxed);
-        control
-            .durable_segment
-            .store(u32::from(durable), Ordering::Relaxed);
-        // Without a log there is nothing that a length must be told to.
-        let logged = if durable { 0 } else { u64::MAX };
-        control.logged_pages.store(logged, Ordering::Relaxed);
-        for slot in &control.slots {
-            slot.snapshot.store(IDLE, Ordering::Relaxed);
-        }
-        // SAFETY: nobody else can have mapped the file: its name is a temporary one.
-        unsafe {
-            control.commit.initialise();
-            control.writer.initialise();
-            control.growth.initialise();
-        }
-        control.magic.store(MAGIC, Ordering::Release);
-        region.register()?;
-        if let Some(path) = path {
-            planted::step(Step::BeforeName);
-            // The lock on the process' place was taken by this file, whatever its name.
-            let (old, flags) = (
-                temporary(path),
-                match durable {
-                    // Whoever opens a database holds its lock, so what is there is a leftover.
-                    true => RenameFlags::empty(),
-                    false => RenameFlags::NOREPLACE,
-                },
-            );
-            let named = rustix::fs::renameat_with(CWD, &old, CWD, path, flags);
-            if let Err(error) = named {
-                let _ = rustix::fs::unlink(&old);
-                return Err(SegmentError::system("name the file of the shared memory")(
-                    error,
-                ));
-            }
-        }
-        Ok(region)
-    }
-
-    /// The shared memory of this name, which is made if there is none. Of several processes that come
-    /// at once, one makes it; whoever attaches to one that its last user removes just then does it
-    /// again.
-    pub fn attach_or_create(path: &Path, size: RegionSize) -> Result<Self, SegmentError> {
-        loop {
-            if let Some(region) = Self::attach(path)? {
-                if region.has_its_name() {
-                    return Ok(region);
-                }
-                continue;
-            }
-            match Self::create(Some(path), size, false) {
-                Err(SegmentError::System { source, .. })
-                    if source.kind() == std::io::ErrorKind::AlreadyExists => {}
-                made => return made,
-            }
-        }
-    }
-
-    /// Whether the path still leads to this file.
-    fn has_its_name(&self) -> bool {
-        let found = self.path.as_deref().map(rustix::fs::stat);
-        match (found, rustix::fs::fstat(&self.file)) {
-            (Some(Ok(named)), Ok(own)) => (named.st_dev, named.st_ino) == (own.st_dev, own.st_ino),
-            _ => false,
-        }
-    }
-
-    /// The last one out removes a shared memory that nothing durable belongs to. The lock keeps
-    /// others from taking a place meanwhile; who comes later sees that the name is gone.
-    fn remove_if_last(&self) {
-        let control = self.control();
-        if let Err(stopped) = self.lock_growth() {
-            tracing::warn!(error = %stopped, "a shared memory is not looked after");
-            return;
-        }
-        let volatile = control.durable_segment.load(Ordering::Relaxed) == 0;
-        if volatile
-            && !self.has_others()
-            && self.has_its_name()
-            && let Some(path) = &self.path
-        {
-            let _ = rustix::fs::unlink(path);
-        }
-        control.growth.unlock();
-    }
-
-    /// Attaches to a shared memory that another process made. `None` if there is none.
-    pub fn attach(path: &Path) -> Result<Option<Self>, SegmentError> {
-        let flags = OFlags::RDWR | OFlags::CLOEXEC;
-        let file = match rustix::fs::open(path, flags, Mode::empty()) {
-            Ok(file) => file,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(error) => return Err(SegmentError::system("open the shared memory")(error)),
-        };
-        must_be_memory(&file, path)?;
-        let file = Backing::new(file)?;
-        let incompatible = |reason: String| SegmentError::Incompatible {
-            place: path.display().to_string(),
-            reason,
-        };
-        let mut head = [0; 32];
-        let read = rustix::io::pread(&file, &mut head, 0)
-            .map_err(SegmentError::system("read the shared memory's head"))?;
-        let word =
-            |n: usize| u64::from_ne_bytes(head[n * 8..n * 8 + 8].try_into().expect("8 bytes"));
-        if read < head.len() || word(0) != MAGIC {
-            return Err(incompatible(
-                "it is not a shared memory of this version".into(),
-            ));
-        }
-        if word(1) != layout_mark() {
-            let reason = "it was made by a program with another C library or version; build all \
-                          programs that share a segment alike";
-            return Err(incompatible(reason.into()));
-        }
-        let size = RegionSize {
-            ring_bytes: word(2),
-            pages_max: word(3),
-        };
-        let length = rustix::fs::fstat(&file)
-            .map_err(SegmentError::system("look at the shared memory"))?
-            .st_size as u64;
-        let sound = size.ring_bytes.is_power_of_two()
-            && size.pages_max < 1 << 36
-            && length == size.base_at() + size.pages_max * PAGE_SIZE as u64;
-        if !sound {
-            return Err(incompatible(format!(
-                "its length of {length} bytes is wrong"
-            )));
-        }
-        let mut region = Self::map(file, Some(path.to_owned()), size)?;
-        region.register()?;
-        Ok(Some(region))
-    }
-
     fn map(file: Backing, path: Option<PathBuf>, size: RegionSize) -> Result<Self, SegmentError> {
         let map = |at: u64, bytes: u64| map_shared(&file, at, bytes);
         let control = map(0, CONTROL_BYTES as u64)?.cast();
@@ -296,120 +129,6 @@ impl Region {
             kept: AtomicU64::new(0),
             patience: Patience::new(),
         })
-    }
-
-    /// Takes a place among the processes.
-    fn register(&mut self) -> Result<(), SegmentError> {
-        let control = self.control();
-        self.lock_growth()?;
-        let found = (0..PROCESSES).find(|n| self.lock_place(*n));
-        if let Some(n) = found {
-            // Whoever had the place before is dead, since the lock on it was free.
-            self.bury(n);
-            control.processes[n]
-                .pid
-                .store(std::process::id(), Ordering::SeqCst);
-            planted::step(Step::ProcessRegistered);
-        }
-        control.growth.unlock();
-        self.process = found.ok_or(SegmentError::TooMany {
-            what: "processes",
-            limit: PROCESSES,
-        })?;
-        Ok(())
-    }
-
-    /// Takes the advisory lock on a process' place, which goes with the process. It belongs to the
-    /// process and not to the open file, so that a forked child does not keep it alive.
-    fn lock_place(&self, n: usize) -> bool {
-        let mut lock = place(n);
-        // A second region on the same file in this process would be granted the lock, too.
-        let free = self.process_is_gone(n)
-            && self.control().processes[n].pid.load(Ordering::SeqCst) != std::process::id();
-        // SAFETY: the structure is a valid `flock`; the call touches no other memory.
-        free && unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_SETLK, &raw mut lock) } == 0
-    }
-
-    /// Whether no process holds this place. (One's own locks are not seen.)
-    fn process_is_gone(&self, n: usize) -> bool {
-        let mut lock = place(n);
-        // SAFETY: as in `lock_place`.
-        let asked = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
-        asked == 0 && lock.l_type == libc::F_UNLCK as libc::c_short
-    }
-
-    /// Frees the slots of a process that is gone.
-    fn bury(&self, n: usize) -> bool {
-        let control = self.control();
-        let mut found = false;
-        for slot in control.slots.iter() {
-            if slot.process.load(Ordering::SeqCst) == n as u32 + 1 {
-                found = true;
-                slot.snapshot.store(IDLE, Ordering::SeqCst);
-                slot.process.store(0, Ordering::SeqCst);
-                planted::step(Step::Burying);
-            }
-        }
-        control.processes[n].pid.store(0, Ordering::SeqCst);
-        found
-    }
-
-    /// Looks for processes that died and frees what they held. Returns whether one was found. If another
-    /// process is at it, or stopped while it was, that is left to the next time.
-    pub fn bury_the_dead(&self) -> bool {
-        let control = self.control();
-        if control.growth.lock_soon().is_none() {
-            return false;
-        }
-        let mut found = false;
-        for (n, process) in control.processes.iter().enumerate() {
-            let dead = n != self.process
-                && process.pid.load(Ordering::SeqCst) != 0
-                && self.process_is_gone(n);
-            if dead {
-                found |= self.bury(n);
-            }
-        }
-        control.growth.unlock();
-        found
-    }
-
-    /// The process that a slot belongs to.
-    pub fn process_of(&self, slot: usize) -> u32 {
-        let place = self.control().slots[slot].process.load(Ordering::Relaxed) as usize;
-        let process = |n: usize| self.control().processes.get(n);
-        let process: Option<&Process> = place.checked_sub(1).and_then(process);
-        process.map_or(0, |process| process.pid.load(Ordering::Relaxed))
-    }
-
-    /// Gives a slot out.
-    pub fn take_slot(&self) -> Result<usize, SegmentError> {
-        let control = self.control();
-        self.lock_growth()?;
-        let free = |slot: &super::control::Slot| slot.process.load(Ordering::SeqCst) == 0;
-        let found = control.slots.iter().position(free);
-        if let Some(n) = found {
-            let slot = &control.slots[n];
-            slot.snapshot.store(IDLE, Ordering::SeqCst);
-            slot.generation.fetch_add(1, Ordering::SeqCst);
-            planted::step(Step::SlotCounted);
-            slot.process
-                .store(self.process as u32 + 1, Ordering::SeqCst);
-            control.slots_used.fetch_max(n as u32 + 1, Ordering::SeqCst);
-            planted::step(Step::SlotTaken);
-        }
-        control.growth.unlock();
-        found.ok_or(SegmentError::TooMany {
-            what: "sessions",
-            limit: SLOTS,
-        })
-    }
-
-    /// Takes a slot back.
-    pub fn free_slot(&self, n: usize) {
-        let slot = &self.control().slots[n];
-        slot.snapshot.store(IDLE, Ordering::SeqCst);
-        slot.process.store(0, Ordering::SeqCst);
     }
 
     fn lock_growth(&self) -> Result<(), SegmentError> {
@@ -606,16 +325,6 @@ impl Region {
     /// The file's path, if it has one.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
-    }
-
-    /// Whether another process is on it.
-    pub fn has_others(&self) -> bool {
-        let control = self.control();
-        (0..PROCESSES).any(|n| {
-            n != self.process
-                && control.processes[n].pid.load(Ordering::SeqCst) != 0
-                && !self.process_is_gone(n)
-        })
     }
 }
 

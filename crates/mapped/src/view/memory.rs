@@ -15,6 +15,12 @@
 //! All state is atomic, because the fault handler changes it from within the session's own thread, and
 //! other threads look at it. The states of pages are changed by who has the [turn](super::turn).
 
+mod chunks;
+mod committed;
+mod touched;
+
+pub use chunks::CHUNK_PAGES;
+
 use super::bitmap::PageBits;
 use super::handler::{Registered, VIEWS_MAX, register};
 use super::lagging::Lagging;
@@ -22,6 +28,8 @@ use super::turn::{Turn, Turns};
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use crate::shared::region::Region;
+use chunks::OPEN_MAX;
+use committed::own_memory;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use sardonyx_base::sync::futex::RawMutex;
 use sardonyx_base::sync::futex::RawMutexFace as _;
@@ -31,13 +39,7 @@ use std::os::fd::OwnedFd;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-
-/// Pages in a chunk: the grain in which the view is opened for writing, so that a commit need not
-/// look at all of it for written pages.
-pub const CHUNK_PAGES: u64 = 512;
-
-/// Chunks that may be open at once, apart from all.
-const OPEN_MAX: usize = 64;
+use touched::touched_bytes;
 
 /// How a view's faults are to be understood.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -365,132 +367,9 @@ impl View {
         });
     }
 
-    /// Whether there is something to [`follow`](View::follow) in the transaction that begins.
-    pub fn must_follow(&self) -> bool {
-        let (folded, snapshot) = self.unfolded();
-        folded < snapshot || self.lags.load(Ordering::Relaxed)
-    }
-
-    /// Brings what is known of lagging base pages forward to the snapshot of the transaction that begins.
-    /// The session's slot pins the ring from `folded` on, and is registered at `snapshot`. The caller has
-    /// the turn.
-    pub fn follow(&self) {
-        let (folded, snapshot) = self.unfolded();
-        // SAFETY: the caller has the turn.
-        unsafe { self.lagging() }.follow(&self.region, folded, snapshot);
-        self.lags.store(folded < snapshot, Ordering::Relaxed);
-    }
-
-    /// What base pages lack.
-    ///
-    /// # Safety
-    /// The caller has the turn, and uses nothing that this returned before any more.
-    #[expect(clippy::mut_from_ref, reason = "who has the turn is alone")]
-    unsafe fn lagging(&self) -> &mut Lagging {
-        self.check_turn();
-        // SAFETY: one thread at a time has the turn.
-        unsafe { &mut *self.lagging.get() }
-    }
-
-    /// The pages whose base pages may lack records of the snapshot. The caller has the turn.
-    pub fn lagging_pages(&self) -> Vec<u64> {
-        let mut pages = Vec::new();
-        if self.lags.load(Ordering::Relaxed) {
-            // SAFETY: the caller has the turn.
-            unsafe { self.lagging() }.for_each(|_, page| pages.push(page));
-        }
-        pages
-    }
-
-    /// Makes all pages right that lag and that nobody has touched (`Signal`), and says which. Everything
-    /// may be written, and the caller has the turn. Usable in the fault handler.
-    pub(super) fn apply_lagging(&self, made_right: impl Fn(u64)) {
-        let (folded, snapshot) = self.unfolded();
-        if folded >= snapshot {
-            return;
-        }
-        // SAFETY: the caller has the turn.
-        unsafe { self.lagging() }.for_each(|lagging, page| {
-            if !self.readable.has(page) {
-                let made = lagging.committed(&self.region, page, self.scratch.cast().as_ptr());
-                // SAFETY: as in `made_aside`.
-                self.apply(page, 0, unsafe { &*made.cast::<[u8; PAGE_SIZE]>() });
-                made_right(page);
-            }
-        });
-    }
-
-    /// Puts what was committed in the snapshot into a page (`Explicit`). The caller has the turn.
-    pub fn show_committed(&self, page: u64) {
-        self.apply(page, 0, self.made_aside(page));
-    }
-
-    /// Makes a page right that nobody may touch yet (`Signal`), before anybody may: the memory may be
-    /// lent to other threads. Where the kernel does not allow that, it is made writable first. The caller
-    /// has the turn. Usable in the fault handler.
-    pub(super) fn make_right(&self, page: u64) -> std::io::Result<()> {
-        let made = self.made_aside(page);
-        let Some(memory) = &self.memory else {
-            self.protect(page, 1, MprotectFlags::READ | MprotectFlags::WRITE)?;
-            self.apply(page, 0, made);
-            return Ok(());
-        };
-        rustix::io::pwrite(memory, made, self.page(page).addr() as u64)?;
-        self.private.set(page);
-        Ok(())
-    }
-
-    /// The part of the ring that the snapshot has and base pages may lack.
-    #[inline]
-    pub fn unfolded(&self) -> (u64, u64) {
-        let folded = self.folded.load(Ordering::Relaxed);
-        (folded, self.snapshot.load(Ordering::Relaxed))
-    }
-
-    /// No record of the snapshot need be applied any more.
-    pub(crate) fn forget_unfolded(&self) {
-        let snapshot = self.snapshot.load(Ordering::Relaxed);
-        self.folded.store(snapshot, Ordering::Relaxed);
-    }
-
     /// A page's state was changed.
     pub(super) fn note_resolved(&self) {
         self.resolved.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Whether there are such records on a page. May be wrongly true. The caller has the turn.
-    #[inline]
-    pub fn is_unfolded(&self, page: u64) -> bool {
-        let (folded, snapshot) = self.unfolded();
-        // SAFETY: the caller has the turn.
-        folded < snapshot && unsafe { self.lagging() }.has(page)
-    }
-
-    /// A page as it was committed in the snapshot: the base page, a copy that stays as it is until the
-    /// transaction is over, or `scratch`. Whoever asks for many pages takes the turn before, where base
-    /// pages [lag](View::must_follow).
-    pub fn committed(&self, page: u64, scratch: &mut [u8; PAGE_SIZE]) -> *const u8 {
-        let _turn = (self.must_follow() && !self.turns.is_mine()).then(|| self.turn());
-        self.committed_in_turn(page, scratch)
-    }
-
-    /// As [`View::committed`]. The caller has the turn.
-    fn committed_in_turn(&self, page: u64, scratch: *mut [u8; PAGE_SIZE]) -> *const u8 {
-        match self.is_unfolded(page) {
-            // SAFETY: the caller has the turn.
-            true => unsafe { self.lagging() }.committed(&self.region, page, scratch),
-            false => self.region.base(page),
-        }
-    }
-
-    /// A page as it was committed in the snapshot, made where nobody sees it. The caller has the turn,
-    /// and has put it in its place before it makes another.
-    pub(super) fn made_aside(&self, page: u64) -> &[u8; PAGE_SIZE] {
-        let made = self.committed_in_turn(page, self.scratch.cast().as_ptr());
-        // SAFETY: a whole page. There are records that base pages may lack, so it is a copy or the
-        // scratch page, both used by who has the turn, or a base page that does not change while this
-        // snapshot runs.
-        unsafe { &*made.cast() }
     }
 
     /// Makes a page the session's own copy, of what it shows now: base pages may then go on. The
@@ -566,127 +445,12 @@ impl View {
         unsafe { rustix::mm::madvise(self.page(page).cast(), bytes, Advice::LinuxDontNeed) }
             .map_err(SegmentError::system("drop pages of a view"))
     }
-
-    /// Opens the chunk of a page for writing. Usable in the fault handler; the caller has the turn.
-    pub fn open_chunk(&self, page: u64) -> std::io::Result<()> {
-        self.check_turn();
-        if self.is_open(page) {
-            return Ok(());
-        }
-        let count = self.open_count.load(Ordering::Relaxed);
-        let rights = MprotectFlags::READ | MprotectFlags::WRITE;
-        if count == OPEN_MAX {
-            self.all_open.store(true, Ordering::Relaxed);
-            return self.protect(0, self.mapped(), rights);
-        }
-        let chunk = page / CHUNK_PAGES;
-        let first = chunk * CHUNK_PAGES;
-        self.protect(first, CHUNK_PAGES.min(self.mapped() - first), rights)?;
-        self.open[count].store(chunk as u32, Ordering::Relaxed);
-        self.open_count.store(count + 1, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Whether the chunk of a page is open for writing.
-    pub fn is_open(&self, page: u64) -> bool {
-        self.all_open.load(Ordering::Relaxed)
-            || self.open_chunks().any(|chunk| chunk == page / CHUNK_PAGES)
-    }
-
-    fn open_chunks(&self) -> impl Iterator<Item = u64> {
-        let count = self.open_count.load(Ordering::Relaxed);
-        self.open[..count]
-            .iter()
-            .map(|chunk| u64::from(chunk.load(Ordering::Relaxed)))
-    }
-
-    /// Calls `with` for each range of pages that is open for writing: first page, number of pages.
-    pub fn for_open(&self, mut with: impl FnMut(u64, u64)) {
-        if self.all_open.load(Ordering::Relaxed) {
-            return with(0, self.mapped());
-        }
-        for chunk in self.open_chunks() {
-            let first = chunk * CHUNK_PAGES;
-            // The last chunk may have been mapped in part when it was opened.
-            with(first, CHUNK_PAGES.min(self.mapped() - first));
-        }
-    }
-
-    /// Chunks open for writing; `None` if all are.
-    pub fn open_count(&self) -> Option<usize> {
-        let all = self.all_open.load(Ordering::Relaxed);
-        (!all).then(|| self.open_count.load(Ordering::Relaxed))
-    }
-
-    /// Closes all chunks again. The caller has the turn.
-    pub fn close_chunks(&self) -> std::io::Result<()> {
-        self.check_turn();
-        let mut outcome = Ok(());
-        self.for_open(|first, pages| {
-            if outcome.is_ok() {
-                outcome = self.protect(first, pages, MprotectFlags::READ);
-            }
-        });
-        self.open_count.store(0, Ordering::Relaxed);
-        self.all_open.store(false, Ordering::Relaxed);
-        outcome
-    }
-
-    /// Notes that a page was touched (`Signal`). Usable in the fault handler; the caller has the turn.
-    pub(super) fn note_touched(&self, page: u64) {
-        self.check_turn();
-        let count = self.touched_count.load(Ordering::Relaxed);
-        assert!(
-            (count as u64) < self.region.pages_max(),
-            "each page is noted once"
-        );
-        // SAFETY: there is a word for each page, and each is noted once.
-        unsafe { self.touched.add(count).write(page) };
-        self.touched_count.store(count + 1, Ordering::Relaxed);
-    }
-
-    /// Pages touched (`Signal`). The caller has the turn.
-    pub fn touched(&self) -> &[u64] {
-        let count = self.touched_count.load(Ordering::Relaxed);
-        // SAFETY: the first `count` words are written; more are added behind them by who has the turn,
-        // which the caller has while this slice is read.
-        unsafe { std::slice::from_raw_parts(self.touched.as_ptr(), count) }
-    }
-
-    /// Whether pages were touched (`Signal`).
-    pub fn has_touched(&self) -> bool {
-        self.touched_count.load(Ordering::Relaxed) > 0
-    }
-
-    /// Whether a page may be written without a fault (`Signal`).
-    pub fn is_writable(&self, page: u64) -> bool {
-        self.writable.has(page)
-    }
-
-    /// Whether a page may be read without a fault (`Signal`), as far as that was asked for one by one.
-    pub fn is_readable(&self, page: u64) -> bool {
-        self.readable.has(page)
-    }
-
-    /// Takes a page's right to be written (`Signal`).
-    pub fn take_writable(&self, page: u64) {
-        self.writable.clear(page);
-    }
-
-    /// Forgets which pages were touched (`Signal`).
-    pub fn forget_touched(&self) {
-        for page in self.touched() {
-            self.readable.clear(*page);
-            self.writable.clear(*page);
-        }
-        self.touched_count.store(0, Ordering::Relaxed);
-    }
 }
 
 impl Drop for View {
     fn drop(&mut self) {
-        // First: the handler must not know a view that is gone. Not long ago its session, and whoever
-        // touched it, went.
+        // First: the handler must not know a view that is gone. Its session is gone, and with it whoever
+        // touched it.
         drop(self.registered.take());
         let pages = self.region.pages_max();
         // SAFETY: reserved by `new` for this view alone; nobody has a reference into it any more.
@@ -707,27 +471,6 @@ unsafe impl Sync for View {}
 
 fn space(pages: u64) -> usize {
     (pages as usize * PAGE_SIZE).max(PAGE_SIZE)
-}
-
-/// This process' memory as a file, if a page that may not be touched can be written through it.
-fn own_memory() -> Option<OwnedFd> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDWR | OFlags::CLOEXEC;
-    let memory = rustix::fs::open("/proc/self/mem", flags, Mode::empty()).ok()?;
-    let flags = MapFlags::PRIVATE;
-    // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
-    let page = unsafe {
-        rustix::mm::mmap_anonymous(ptr::null_mut(), PAGE_SIZE, ProtFlags::empty(), flags)
-    }
-    .ok()?;
-    let tried = rustix::io::pwrite(&memory, &[1], page.addr() as u64);
-    // SAFETY: mapped just above, and nobody else's.
-    let _ = unsafe { rustix::mm::munmap(page, PAGE_SIZE) };
-    tried.is_ok().then_some(memory)
-}
-
-fn touched_bytes(pages: u64) -> usize {
-    (pages as usize * 8).max(8)
 }
 
 fn reserve(bytes: usize, protection: ProtFlags) -> Result<NonNull<u8>, SegmentError> {

@@ -25,17 +25,14 @@ impl UnitLog<'_> {
         else {
             unreachable!("a record type declares a table");
         };
-        self.admit()?;
         let layout = PageLayout::new(&definition.name, definition.record_bytes)?;
         let mut catalogue = self.catalogue.clone();
         let (number, writes) = catalogue.declare(definition)?;
-        self.frames.grow_to(catalogue.pages)?;
-        self.catalogue = catalogue;
+        self.admit_declaration(&writes)?;
+        self.change_catalogue(catalogue, &writes)?;
         let key = key_offset..key_offset + key_bytes;
         let table = TableMemory::new(number, layout, key);
         self.tables.insert(number, Arc::new(table));
-        self.store(&writes);
-        self.end_unit(0, false);
         Ok(number)
     }
 

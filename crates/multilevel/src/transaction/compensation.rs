@@ -12,12 +12,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 impl Transaction<'_> {
     pub(super) fn compensate_all(&mut self) -> Result<(), DatabaseError> {
         while self.compensate_last()?.is_some() {}
-        let mut stage = self.unit_log()?;
-        stage.reserve.ended(self.number);
-        if !stage.is_in_log(self.number) {
+        let mut unit_log = self.unit_log()?;
+        unit_log.reserve.ended(self.number);
+        if !unit_log.is_in_log(self.number) {
             return Ok(());
         }
-        self.protocol.end_of_transaction(self, &mut stage, false)?;
+        self.protocol
+            .end_of_transaction(self, &mut unit_log, false)?;
         Ok(())
     }
 
@@ -92,12 +93,12 @@ impl Transaction<'_> {
         subtransaction: &mut Subtransaction<'_>,
         of: &Completed,
     ) -> Result<(), DatabaseError> {
-        let mut stage = self.unit_log()?;
+        let mut unit_log = self.unit_log()?;
         let mut progress = self.progress();
         self.protocol
-            .end_of_compensation(subtransaction, of, &mut stage, &mut progress)?;
+            .end_of_compensation(subtransaction, of, &mut unit_log, &mut progress)?;
         progress.completed.pop();
-        stage.reserve.give_back(self.number, of.pages);
+        unit_log.reserve.give_back(self.number, of.pages);
         Ok(())
     }
 }

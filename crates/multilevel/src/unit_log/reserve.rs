@@ -14,6 +14,7 @@
 use super::UnitLog;
 use crate::error::DatabaseError;
 use sardonyx_base::hash::IntegerMap;
+use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::StoreError;
 
@@ -30,6 +31,16 @@ pub(crate) enum Growth {
     OfWork,
     /// An inverse's of this transaction.
     OfInverse(u64),
+}
+
+impl Growth {
+    /// As what a unit of it is admitted to the log.
+    pub fn admission(self) -> Admission {
+        match self {
+            Growth::OfWork => Admission::Work,
+            Growth::OfInverse(_) => Admission::Whole,
+        }
+    }
 }
 
 /// What is reserved.

@@ -4,7 +4,7 @@
 
 use sardonyx::zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 use sardonyx::{
-    Database, Error, Field, GroupLimits, Journal, JournalRow, Options, Shape, Table, field, record,
+    Error, Field, GroupLimits, Journal, JournalRow, Options, Shape, Table, Tables, field, record,
 };
 use sardonyx_storage::disk::{Disk, RealDisk, SimulatedDisk};
 use std::collections::BTreeMap;
@@ -143,7 +143,7 @@ pub fn options(shape: Shape) -> Options {
 /// A database with its handles.
 #[derive(Debug)]
 pub struct Opened {
-    pub database: Database,
+    pub database: Tables,
     pub items: Table<Item>,
     pub notes: Journal<Note>,
 }
@@ -158,7 +158,7 @@ impl Opened {
     }
 
     pub fn on_any(disk: Arc<dyn Disk>, options: Options) -> Result<Opened, Error> {
-        let database = options.open_on(disk)?;
+        let database = options.open_tables_on(disk)?;
         let (items, notes) = (database.table()?, database.journal()?);
         Ok(Opened {
             database,

@@ -2,7 +2,7 @@
 //! into a journal. So what a database holds is either the state after exactly the first `j`
 //! transactions, or wrong.
 
-use sardonyx::{Database, Error, GroupLimits, Journal, JournalRow, Options, Shape, Table, record};
+use sardonyx::{Error, GroupLimits, Journal, JournalRow, Options, Shape, Table, Tables, record};
 use sardonyx_storage::checkpoint::RemoteCheckpointer;
 use sardonyx_storage::disk::SimulatedDisk;
 use sardonyx_storage::log::LogError;
@@ -33,7 +33,7 @@ impl JournalRow for Move {
 }
 
 pub struct Bank {
-    pub database: Database,
+    pub database: Tables,
     accounts: Table<Account>,
     moves: Journal<Move>,
     /// Transactions that were acknowledged.
@@ -77,7 +77,7 @@ impl Bank {
     }
 
     pub fn open(disk: &SimulatedDisk, options: Options) -> Result<Bank, Error> {
-        let database = options.open_on(Arc::new(disk.clone()))?;
+        let database = options.open_tables_on(Arc::new(disk.clone()))?;
         let (accounts, moves) = (database.table()?, database.journal()?);
         let mut bank = Bank {
             database,

@@ -1,0 +1,185 @@
+//! How a shared memory comes to be, is found by its name, and goes with its last user.
+//!
+//! It is made under a temporary name and gets its own when it is whole, so whoever finds it by name finds it
+//! whole. The last one out removes a name that nothing durable belongs to.
+
+use super::{GROW_BYTES, Region, RegionSize};
+use crate::error::SegmentError;
+use crate::planted::{self, Step};
+use crate::shared::backing::{Backing, allocate, must_be_memory, temporary};
+use crate::shared::control::{IDLE, MAGIC, layout_mark};
+use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+use sardonyx_storage::page::PAGE_SIZE;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+/// Making and attaching.
+impl Region {
+    /// Makes a shared memory. With a path, other processes can attach to it there once this returned;
+    /// without, it is this process' own.
+    pub fn create(
+        path: Option<&Path>,
+        size: RegionSize,
+        durable: bool,
+    ) -> Result<Self, SegmentError> {
+        assert!(size.ring_bytes.is_power_of_two() && size.ring_bytes >= GROW_BYTES);
+        let file = match path {
+            None => rustix::fs::memfd_create("sardonyx", MemfdFlags::CLOEXEC)
+                .map_err(SegmentError::system("make shared memory"))?,
+            Some(path) => {
+                let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
+                let file = rustix::fs::open(temporary(path), flags, Mode::RUSR | Mode::WUSR)
+                    .map_err(SegmentError::system("make the file of the shared memory"))?;
+                if let Err(error) = must_be_memory(&file, path) {
+                    let _ = rustix::fs::unlink(temporary(path));
+                    return Err(error);
+                }
+                file
+            }
+        };
+        let file = Backing::new(file)?;
+        let failed = SegmentError::system("set the length of the shared memory");
+        let whole = size.base_at() + size.pages_max * PAGE_SIZE as u64;
+        rustix::fs::ftruncate(&file, whole).map_err(failed)?;
+        allocate(&file, path, 0, size.ring_at())?;
+        let mut region = Self::map(file, path.map(Path::to_owned), size)?;
+        let control = region.control();
+        control.layout.store(layout_mark(), Ordering::Relaxed);
+        control.ring_bytes.store(size.ring_bytes, Ordering::Relaxed);
+        control.pages_max.store(size.pages_max, Ordering::Relaxed);
+        control
+            .durable_segment
+            .store(u32::from(durable), Ordering::Relaxed);
+        // Without a log there is nothing that a length must be told to.
+        let logged = if durable { 0 } else { u64::MAX };
+        control.logged_pages.store(logged, Ordering::Relaxed);
+        for slot in &control.slots {
+            slot.snapshot.store(IDLE, Ordering::Relaxed);
+        }
+        // SAFETY: nobody else can have mapped the file: its name is a temporary one.
+        unsafe {
+            control.commit.initialise();
+            control.writer.initialise();
+            control.growth.initialise();
+        }
+        control.magic.store(MAGIC, Ordering::Release);
+        region.register()?;
+        if let Some(path) = path {
+            planted::step(Step::BeforeName);
+            // The lock on the process' place was taken by this file, whatever its name.
+            let (old, flags) = (
+                temporary(path),
+                match durable {
+                    // Whoever opens a database holds its lock, so what is there is a leftover.
+                    true => RenameFlags::empty(),
+                    false => RenameFlags::NOREPLACE,
+                },
+            );
+            let named = rustix::fs::renameat_with(CWD, &old, CWD, path, flags);
+            if let Err(error) = named {
+                let _ = rustix::fs::unlink(&old);
+                return Err(SegmentError::system("name the file of the shared memory")(
+                    error,
+                ));
+            }
+        }
+        Ok(region)
+    }
+
+    /// The shared memory of this name, which is made if there is none. Of several processes that come
+    /// at once, one makes it; whoever attaches to one that its last user removes just then does it
+    /// again.
+    pub fn attach_or_create(path: &Path, size: RegionSize) -> Result<Self, SegmentError> {
+        loop {
+            if let Some(region) = Self::attach(path)? {
+                if region.has_its_name() {
+                    return Ok(region);
+                }
+                continue;
+            }
+            match Self::create(Some(path), size, false) {
+                Err(SegmentError::System { source, .. })
+                    if source.kind() == std::io::ErrorKind::AlreadyExists => {}
+                made => return made,
+            }
+        }
+    }
+
+    /// Whether the path still leads to this file.
+    fn has_its_name(&self) -> bool {
+        let found = self.path.as_deref().map(rustix::fs::stat);
+        match (found, rustix::fs::fstat(&self.file)) {
+            (Some(Ok(named)), Ok(own)) => (named.st_dev, named.st_ino) == (own.st_dev, own.st_ino),
+            _ => false,
+        }
+    }
+
+    /// The last one out removes a shared memory that nothing durable belongs to. The lock keeps
+    /// others from taking a place meanwhile; who comes later sees that the name is gone.
+    pub(super) fn remove_if_last(&self) {
+        let control = self.control();
+        if let Err(stopped) = self.lock_growth() {
+            tracing::warn!(error = %stopped, "a shared memory is not looked after");
+            return;
+        }
+        let volatile = control.durable_segment.load(Ordering::Relaxed) == 0;
+        if volatile
+            && !self.has_others()
+            && self.has_its_name()
+            && let Some(path) = &self.path
+        {
+            let _ = rustix::fs::unlink(path);
+        }
+        control.growth.unlock();
+    }
+
+    /// Attaches to a shared memory that another process made. `None` if there is none.
+    pub fn attach(path: &Path) -> Result<Option<Self>, SegmentError> {
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
+        let file = match rustix::fs::open(path, flags, Mode::empty()) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(SegmentError::system("open the shared memory")(error)),
+        };
+        must_be_memory(&file, path)?;
+        let file = Backing::new(file)?;
+        let incompatible = |reason: String| SegmentError::Incompatible {
+            place: path.display().to_string(),
+            reason,
+        };
+        let mut head = [0; 32];
+        let read = rustix::io::pread(&file, &mut head, 0)
+            .map_err(SegmentError::system("read the shared memory's head"))?;
+        let word =
+            |n: usize| u64::from_ne_bytes(head[n * 8..n * 8 + 8].try_into().expect("8 bytes"));
+        if read < head.len() || word(0) != MAGIC {
+            return Err(incompatible(
+                "it is not a shared memory of this version".into(),
+            ));
+        }
+        if word(1) != layout_mark() {
+            let reason = "it was made by a program with another C library or version; build all \
+                          programs that share a segment alike";
+            return Err(incompatible(reason.into()));
+        }
+        let size = RegionSize {
+            ring_bytes: word(2),
+            pages_max: word(3),
+        };
+        let length = rustix::fs::fstat(&file)
+            .map_err(SegmentError::system("look at the shared memory"))?
+            .st_size as u64;
+        let sound = size.ring_bytes.is_power_of_two()
+            && size.pages_max < 1 << 36
+            && length == size.base_at() + size.pages_max * PAGE_SIZE as u64;
+        if !sound {
+            return Err(incompatible(format!(
+                "its length of {length} bytes is wrong"
+            )));
+        }
+        let mut region = Self::map(file, Some(path.to_owned()), size)?;
+        region.register()?;
+        Ok(Some(region))
+    }
+}

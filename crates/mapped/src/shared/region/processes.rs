@@ -1,0 +1,141 @@
+//! The processes on a shared memory: who is there, who died, and the slots that they hold for their
+//! sessions.
+//!
+//! A process holds an advisory lock on its place for as long as it lives; the kernel gives the lock back
+//! however the process ends. Whoever takes the lock on a place, or sees that it is free, buries what was
+//! there before. Places and slots are given out under the lock on the segment's growth.
+
+use super::Region;
+use crate::error::SegmentError;
+use crate::planted::{self, Step};
+use crate::shared::backing::place;
+use crate::shared::control::{IDLE, PROCESSES, Process, SLOTS, Slot};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::Ordering;
+
+/// Processes and slots.
+impl Region {
+    /// Takes a place among the processes.
+    pub(super) fn register(&mut self) -> Result<(), SegmentError> {
+        let control = self.control();
+        self.lock_growth()?;
+        let found = (0..PROCESSES).find(|n| self.lock_place(*n));
+        if let Some(n) = found {
+            // Whoever had the place before is dead, since the lock on it was free.
+            self.bury(n);
+            control.processes[n]
+                .pid
+                .store(std::process::id(), Ordering::SeqCst);
+            planted::step(Step::ProcessRegistered);
+        }
+        control.growth.unlock();
+        self.process = found.ok_or(SegmentError::TooMany {
+            what: "processes",
+            limit: PROCESSES,
+        })?;
+        Ok(())
+    }
+
+    /// Takes the advisory lock on a process' place, which goes with the process. It belongs to the
+    /// process and not to the open file, so that a forked child does not keep it alive.
+    fn lock_place(&self, n: usize) -> bool {
+        let mut lock = place(n);
+        // A second region on the same file in this process would be granted the lock, too.
+        let free = self.process_is_gone(n)
+            && self.control().processes[n].pid.load(Ordering::SeqCst) != std::process::id();
+        // SAFETY: the structure is a valid `flock`; the call touches no other memory.
+        free && unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_SETLK, &raw mut lock) } == 0
+    }
+
+    /// Whether no process holds this place. (One's own locks are not seen.)
+    fn process_is_gone(&self, n: usize) -> bool {
+        let mut lock = place(n);
+        // SAFETY: as in `lock_place`.
+        let asked = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
+        asked == 0 && lock.l_type == libc::F_UNLCK as libc::c_short
+    }
+
+    /// Frees the slots of a process that is gone.
+    pub(super) fn bury(&self, n: usize) -> bool {
+        let control = self.control();
+        let mut found = false;
+        for slot in control.slots.iter() {
+            if slot.process.load(Ordering::SeqCst) == n as u32 + 1 {
+                found = true;
+                slot.snapshot.store(IDLE, Ordering::SeqCst);
+                slot.process.store(0, Ordering::SeqCst);
+                planted::step(Step::Burying);
+            }
+        }
+        control.processes[n].pid.store(0, Ordering::SeqCst);
+        found
+    }
+
+    /// Looks for processes that died and frees what they held. Returns whether one was found. If another
+    /// process is at it, or stopped while it was, that is left to the next time.
+    pub fn bury_the_dead(&self) -> bool {
+        let control = self.control();
+        if control.growth.lock_soon().is_none() {
+            return false;
+        }
+        let mut found = false;
+        for (n, process) in control.processes.iter().enumerate() {
+            let dead = n != self.process
+                && process.pid.load(Ordering::SeqCst) != 0
+                && self.process_is_gone(n);
+            if dead {
+                found |= self.bury(n);
+            }
+        }
+        control.growth.unlock();
+        found
+    }
+
+    /// The process that a slot belongs to.
+    pub fn process_of(&self, slot: usize) -> u32 {
+        let place = self.control().slots[slot].process.load(Ordering::Relaxed) as usize;
+        let process = |n: usize| self.control().processes.get(n);
+        let process: Option<&Process> = place.checked_sub(1).and_then(process);
+        process.map_or(0, |process| process.pid.load(Ordering::Relaxed))
+    }
+
+    /// Gives a slot out.
+    pub fn take_slot(&self) -> Result<usize, SegmentError> {
+        let control = self.control();
+        self.lock_growth()?;
+        let free = |slot: &Slot| slot.process.load(Ordering::SeqCst) == 0;
+        let found = control.slots.iter().position(free);
+        if let Some(n) = found {
+            let slot = &control.slots[n];
+            slot.snapshot.store(IDLE, Ordering::SeqCst);
+            slot.generation.fetch_add(1, Ordering::SeqCst);
+            planted::step(Step::SlotCounted);
+            slot.process
+                .store(self.process as u32 + 1, Ordering::SeqCst);
+            control.slots_used.fetch_max(n as u32 + 1, Ordering::SeqCst);
+            planted::step(Step::SlotTaken);
+        }
+        control.growth.unlock();
+        found.ok_or(SegmentError::TooMany {
+            what: "sessions",
+            limit: SLOTS,
+        })
+    }
+
+    /// Takes a slot back.
+    pub fn free_slot(&self, n: usize) {
+        let slot = &self.control().slots[n];
+        slot.snapshot.store(IDLE, Ordering::SeqCst);
+        slot.process.store(0, Ordering::SeqCst);
+    }
+
+    /// Whether another process is on it.
+    pub fn has_others(&self) -> bool {
+        let control = self.control();
+        (0..PROCESSES).any(|n| {
+            n != self.process
+                && control.processes[n].pid.load(Ordering::SeqCst) != 0
+                && !self.process_is_gone(n)
+        })
+    }
+}

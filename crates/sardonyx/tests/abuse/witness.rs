@@ -1,0 +1,33 @@
+//! The outside witness of a sequence: a file of what was begun and what the program was told of it.
+
+use std::fs::File;
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Whom a sequence tells what it does and what it is told.
+pub struct Witness {
+    pub file: File,
+    pub next: AtomicU64,
+}
+
+impl Witness {
+    /// The id of a transaction that begins now.
+    pub fn begins(&self) -> u64 {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        self.say('?', id);
+        id
+    }
+
+    pub fn durable(&self, id: u64) {
+        self.say('+', id);
+    }
+
+    pub fn refused(&self, id: u64) {
+        self.say('-', id);
+    }
+
+    fn say(&self, what: char, id: u64) {
+        let line = format!("{what} {id}\n");
+        (&self.file).write_all(line.as_bytes()).unwrap();
+    }
+}
