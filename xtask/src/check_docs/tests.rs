@@ -20,6 +20,7 @@ goes on](docs/other.md). Not a link: `[x](nowhere.md)`.
 ```
 
 Files: `crates/one/src/lib.rs`, `crates/*/src/l*.rs`, `target/release/x`, `a/b`, `i1_it_holds`.
+Items: `one::i1_it_holds`, `sardonyx_one::i1_it_holds`, `std::fs`.
 
 ## Its end
 ";
@@ -96,8 +97,14 @@ fn files_and_tests_that_are_not_there_are_found() {
         fault.ends_with("crates/*/src/m*.rs is not there"),
         "{fault}"
     );
-    let fault = planted("i1_it_holds", "i1_it_held");
+    let fault = planted("i1_it_holds`.", "i1_it_held`.");
     assert!(fault.ends_with("no test is called i1_it_held"), "{fault}");
+    for path in ["one::i1_it_holds", "sardonyx_one::i1_it_holds"] {
+        let gone = path.replace("i1_it_holds", "gone");
+        let fault = planted(&format!("`{path}`"), &format!("`{gone}`"));
+        let expected = format!("{gone}: nothing there is called gone");
+        assert!(fault.ends_with(&expected), "{fault}");
+    }
 }
 
 #[test]
