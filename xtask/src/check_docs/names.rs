@@ -65,7 +65,8 @@ pub fn items(sources: &[(PathBuf, String)]) -> Items {
         let names = items
             .entry(name.to_string_lossy().into_owned())
             .or_default();
-        for line in text.lines() {
+        // What is indented is a method, or inside of a test.
+        for line in text.lines().filter(|line| !line.starts_with(' ')) {
             let mut words = line.split_whitespace();
             if words.by_ref().any(is_keyword)
                 && let Some(item) = words.find(|word| !is_keyword(word) && *word != "unsafe")

@@ -35,7 +35,8 @@ fn found(text: &str) -> Vec<String> {
     };
     write("PAGE.md", text);
     write("docs/other.md", "# Other\n\n## Second *heading* of `it`\n");
-    write("crates/one/src/lib.rs", "#[test]\nfn i1_it_holds() {}\n");
+    let source = "#[test]\nfn i1_it_holds() {}\nimpl A {\n    fn gone(&self) {}\n}\n";
+    write("crates/one/src/lib.rs", source);
     write("target/broken.md", "[x](nowhere)\n");
     let (pages, findings) = check(root.path()).expect("read");
     assert_eq!(pages, 2);
