@@ -24,7 +24,7 @@ const LIMITS: [u64; 12] = [
     u64::MAX,
 ];
 
-/// One of the seeds with a few changes; rarely noise, and number 0 to `seeds.len()` unchanged.
+/// One of the seeds with a few changes; rarely noise. The first inputs are the seeds unchanged.
 pub(crate) fn input(seeds: &[Vec<u8>], number: u64, random: &mut Random) -> Vec<u8> {
     if let Some(seed) = usize::try_from(number).ok().and_then(|n| seeds.get(n)) {
         return seed.clone();

@@ -2,8 +2,8 @@
 //! acknowledged; `torture-mapped` does so with several processes on one mapped segment,
 //! `torture-multilevel` and `torture-complex` with multi-level transactions under every strategy;
 //! `torture-power` cuts the power below the file system under all of these; `torture-damage` damages
-//! files; `explore` crashes the simulated disk for as many seeds as you give. And short checks that CI
-//! runs, too: `check-docs`.
+//! files; `explore` crashes the simulated disk for as many seeds as you give; `fuzz` and `miri`. And checks that CI
+//! runs, too: `check-docs`, `public-api`.
 
 mod abuse;
 mod check_docs;
@@ -53,7 +53,7 @@ enum Command {
     /// Damages a database's files and compares what opening and verifying say with a checksum of all
     /// rows.
     TortureDamage(damage_torture::DamageTorture),
-    /// Abuses the library's face by sequences drawn from seeds: forks, panics, calls inside transactions,
+    /// Abuses the public API by sequences drawn from seeds: forks, panics, calls inside transactions,
     /// extremes; a hang is a failure.
     Abuse(abuse::Abuse),
     /// Checks the documents: tables, relative links and anchors, names of files and of invariants' tests.

@@ -89,7 +89,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
         .ok_or_else(|| "too large".to_string())
 }
 
-/// Reads a time: `250us`, `5ms`, `1s`; a bare number is in milliseconds, as the paper gives it.
+/// Reads a time: `250us`, `5ms`, `1s`; a bare number is in milliseconds, as the TPK paper gives it.
 pub fn parse_time(text: &str) -> Result<Duration, String> {
     let (number, unit) = split_unit(text);
     let unit = match unit {

@@ -198,7 +198,7 @@ impl Options {
     /// What the picture shows.
     fn title(&self) -> String {
         match self.figure {
-            Some(number) => format!("Complex objects: figure {number} of the paper"),
+            Some(number) => format!("Complex objects: figure {number} of the DASDBS paper"),
             None => "Complex objects".into(),
         }
     }

@@ -130,7 +130,7 @@ impl Figure {
         found.ok_or(ExperimentError::Argument {
             what: "figure",
             given: number.into(),
-            limits: "the paper's measurements are in figures 7, 8, 9 and 10".into(),
+            limits: "the DASDBS paper's measurements are in figures 7, 8, 9 and 10".into(),
         })
     }
 

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 ///
 /// Each process has a page of its own. A transaction increments the page's first integer (test A),
 /// all of its integers (B), or all of them a thousand times (C), with the page announced, as in the
-/// thesis. The same number of transactions is run by one process and shared by several; all begin
+/// LIBXAC thesis. The same number of transactions is run by one process and shared by several; all begin
 /// together. Afterwards every integer must have been incremented as often as was committed. With
 /// --durable each transaction waits until it is on stable storage, and the time of a bare durable
 /// write in the same run stands beside it.

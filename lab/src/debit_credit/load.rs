@@ -1,4 +1,4 @@
-//! OpenGroup the tables, in transactions of a bounded size.
+//! Filling the tables, in transactions of a bounded size.
 
 use crate::debit_credit::requests::Scale;
 use crate::debit_credit::schema::{Account, Branch, Schema, Teller};

@@ -139,7 +139,7 @@ pub struct Options {
 /// Known settings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum Preset {
-    /// The source's: 15,000 accounts, 150 tellers, 15 branches, 50,000 transactions, a checkpoint
+    /// The TPK paper's: 15,000 accounts, 150 tellers, 15 branches, 50,000 transactions, a checkpoint
     /// every 10,000; configurations a, b and c one after the other, beside its Table 1
     Paper,
 }

@@ -26,11 +26,11 @@ pub fn findings(figures: &Figures, beside_paper: bool) -> serde_json::Result<Fin
     }
     if beside_paper {
         findings = findings
-            .note("Table 1 of the source beside these runs\n")
+            .note("Table 1 of the TPK paper beside these runs")
             .gap()
             .note(paper::table_1(&figures.runs))
             .gap()
-            .note("Time in each stage\n")
+            .note("Time in each stage")
             .gap()
             .note(paper::stage_times(&figures.runs))
             .gap();

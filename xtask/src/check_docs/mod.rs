@@ -6,7 +6,7 @@
 //! - tables that a blank line cuts in two, and rows with another number of columns than their header;
 //! - relative links to files that are not there, and anchors that no heading has;
 //! - paths in `code` that name a file of the repository which is not there (CHANGELOG tells history
-//!   and may name what is gone);
+//!   and may name what is gone), and paths in `code` that begin with a crate and name none of its items;
 //! - names of invariants' tests (`i7_…`) that no test has.
 
 mod links;
@@ -77,6 +77,7 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
         }
     }
     let tests = names::tests(&sources);
+    let items = names::items(&sources);
     let mut findings = Vec::new();
     for (file, page) in &pages {
         let mut report = |line, what| {
@@ -89,7 +90,7 @@ fn check(root: &Path) -> anyhow::Result<(usize, Vec<Finding>)> {
         tables::check(page, &mut report);
         links::check(root, file, page, &pages, &mut report);
         if !file.ends_with("CHANGELOG.md") {
-            names::check(root, page, &tests, &mut report);
+            names::check(root, page, &tests, &items, &mut report);
         }
     }
     for (file, text) in &sources {

@@ -1,20 +1,28 @@
-//! Names in `code`: paths of the repository's files, and the tests of its invariants.
+//! Names in `code`: paths of the repository's files and of its crates' items, and the tests of its
+//! invariants.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::collections::{HashMap, HashSet};
+use std::path::{Component, Path, PathBuf};
 
 use super::page::Page;
 
-/// Reports paths and tests in the code spans of `page` that are not there.
+/// The names that each crate defines: its modules and items.
+pub type Items = HashMap<String, HashSet<String>>;
+
+/// Reports paths, items and tests in the code spans of `page` that are not there.
 pub fn check(
     root: &Path,
     page: &Page,
     tests: &HashSet<String>,
+    items: &Items,
     report: &mut impl FnMut(usize, String),
 ) {
     for (line, span) in page.code() {
         if is_test_of_an_invariant(span) && !tests.contains(span) {
             report(line, format!("no test is called {span}"));
+        }
+        if let Some(name) = unknown_item(span, items) {
+            report(line, format!("{span}: nothing there is called {name}"));
         }
         if let Some(path) = path_of(root, span)
             && !is_there(root, path)
@@ -37,6 +45,52 @@ pub fn tests(sources: &[(PathBuf, String)]) -> HashSet<String> {
         }
     }
     tests
+}
+
+/// The items of the crates in the folder `crates`.
+pub fn items(sources: &[(PathBuf, String)]) -> Items {
+    const KEYWORDS: &str = "mod fn struct enum trait type const static union macro_rules!";
+    let is_keyword = |word: &str| KEYWORDS.split(' ').any(|keyword| keyword == word);
+    let mut items = Items::new();
+    for (path, text) in sources {
+        let mut parts = path.components();
+        let (Some(Component::Normal(folder)), Some(Component::Normal(name))) =
+            (parts.next(), parts.next())
+        else {
+            continue;
+        };
+        if folder != "crates" {
+            continue;
+        }
+        let names = items
+            .entry(name.to_string_lossy().into_owned())
+            .or_default();
+        // What is indented is a method, or inside of a test.
+        for line in text.lines().filter(|line| !line.starts_with(' ')) {
+            let mut words = line.split_whitespace();
+            if words.by_ref().any(is_keyword)
+                && let Some(item) = words.find(|word| !is_keyword(word) && *word != "unsafe")
+            {
+                let end = item
+                    .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+                    .unwrap_or(item.len());
+                names.insert(item[..end].to_owned());
+            }
+        }
+    }
+    items
+}
+
+/// What a crate of the repository does not define of a path such as `storage::log::record`; the crate
+/// may be named with `sardonyx_` before it.
+fn unknown_item<'a>(span: &'a str, items: &Items) -> Option<&'a str> {
+    let mut names = span.split("::");
+    let first = names.next()?;
+    let known = items.get(first.strip_prefix("sardonyx_").unwrap_or(first))?;
+    let is_name = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    names.find(|name| is_name(name) && !known.contains(*name))
 }
 
 /// `i7_…` and its like, whole names only.

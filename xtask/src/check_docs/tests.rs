@@ -20,6 +20,7 @@ goes on](docs/other.md). Not a link: `[x](nowhere.md)`.
 ```
 
 Files: `crates/one/src/lib.rs`, `crates/*/src/l*.rs`, `target/release/x`, `a/b`, `i1_it_holds`.
+Items: `one::i1_it_holds`, `sardonyx_one::i1_it_holds`, `std::fs`.
 
 ## Its end
 ";
@@ -34,7 +35,8 @@ fn found(text: &str) -> Vec<String> {
     };
     write("PAGE.md", text);
     write("docs/other.md", "# Other\n\n## Second *heading* of `it`\n");
-    write("crates/one/src/lib.rs", "#[test]\nfn i1_it_holds() {}\n");
+    let source = "#[test]\nfn i1_it_holds() {}\nimpl A {\n    fn gone(&self) {}\n}\n";
+    write("crates/one/src/lib.rs", source);
     write("target/broken.md", "[x](nowhere)\n");
     let (pages, findings) = check(root.path()).expect("read");
     assert_eq!(pages, 2);
@@ -96,8 +98,14 @@ fn files_and_tests_that_are_not_there_are_found() {
         fault.ends_with("crates/*/src/m*.rs is not there"),
         "{fault}"
     );
-    let fault = planted("i1_it_holds", "i1_it_held");
+    let fault = planted("i1_it_holds`.", "i1_it_held`.");
     assert!(fault.ends_with("no test is called i1_it_held"), "{fault}");
+    for path in ["one::i1_it_holds", "sardonyx_one::i1_it_holds"] {
+        let gone = path.replace("i1_it_holds", "gone");
+        let fault = planted(&format!("`{path}`"), &format!("`{gone}`"));
+        let expected = format!("{gone}: nothing there is called gone");
+        assert!(fault.ends_with(&expected), "{fault}");
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@
 pub mod channel;
 pub mod counters;
 pub mod entry;
+mod error;
 pub mod event;
 pub mod gem;
 mod home;
@@ -32,6 +33,7 @@ pub mod probe;
 
 pub use counters::Counters;
 pub use entry::Entry;
+pub use error::ForeignMessage;
 pub use event::{Input, Output};
 pub use gem::{GemLocking, GemOptions};
 pub use identity::{NodeId, PageId, Psn, TransactionId};
@@ -44,10 +46,13 @@ pub use probe::Probe;
 pub trait Protocol {
     /// Takes one event, and appends to `outputs` what the shell is to do, in this order.
     ///
+    /// # Errors
+    /// [`ForeignMessage`]: the sender runs another protocol. Nothing is done.
+    ///
     /// # Panics
     /// If the shell breaks a rule in a way that would destroy data: a second request for a page
-    /// while the transaction's first one is open, a message of another protocol.
-    fn handle(&mut self, input: Input, outputs: &mut Vec<Output>);
+    /// while the transaction's first one is open.
+    fn handle(&mut self, input: Input, outputs: &mut Vec<Output>) -> Result<(), ForeignMessage>;
 
     /// What it has done so far.
     fn counters(&self) -> &Counters;

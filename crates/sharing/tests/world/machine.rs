@@ -54,9 +54,10 @@ impl Machine {
     }
 
     pub(super) fn handle(&mut self, input: Input, outputs: &mut Vec<Output>) {
-        match self {
+        let handled = match self {
             Machine::Gem(machine) => machine.handle(input, outputs),
             Machine::PrimaryCopy(machine) => machine.handle(input, outputs),
-        }
+        };
+        handled.expect("all nodes run one protocol");
     }
 }

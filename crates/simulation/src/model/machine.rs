@@ -59,10 +59,11 @@ impl Machine {
 
     /// Feeds it.
     pub fn handle(&mut self, input: Input, outputs: &mut Vec<Output>) {
-        match self {
+        let handled = match self {
             Machine::Close(machine) => machine.handle(input, outputs),
             Machine::Loose(machine, ..) => machine.handle(input, outputs),
-        }
+        };
+        handled.expect("all nodes are coupled alike");
     }
 
     /// What it has counted.

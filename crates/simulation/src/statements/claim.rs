@@ -93,11 +93,18 @@ impl Bounds {
     fn in_words(self, unit: &str) -> String {
         let unit = spaced(unit);
         match self {
-            Bounds::Within(least, most) => format!("{least} to {most}{unit}"),
-            Bounds::Above(bound) => format!("above {bound}{unit}"),
-            Bounds::Below(bound) => format!("below {bound}{unit}"),
+            Bounds::Within(least, most) => {
+                format!("{} to {}{unit}", rounded(least), rounded(most))
+            }
+            Bounds::Above(bound) => format!("above {}{unit}", rounded(bound)),
+            Bounds::Below(bound) => format!("below {}{unit}", rounded(bound)),
         }
     }
+}
+
+/// To nine digits: what stands behind them comes from the arithmetic.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.8e}").parse().unwrap_or(value)
 }
 
 impl Claim {

@@ -133,18 +133,6 @@ impl PageScale {
         if self.clustered { 3 } else { 4 }
     }
 
-    /// The name of a partition.
-    pub fn partition_name(&self, partition: u16) -> &'static str {
-        match partition {
-            ACCOUNT => "ACCOUNT",
-            HISTORY => "HISTORY",
-            BRANCH if self.clustered => "BRANCH/TELLER",
-            BRANCH => "BRANCH",
-            TELLER if !self.clustered => "TELLER",
-            _ => "(none)",
-        }
-    }
-
     /// How many pages a partition has; none for HISTORY, which grows.
     pub fn pages(&self, partition: u16) -> Option<u64> {
         match partition {

@@ -1,4 +1,4 @@
-//! Berkeley DB 5.3, the peer of the thesis: a B-tree in a transactional environment.
+//! Berkeley DB 5.3, the peer of the LIBXAC thesis: a B-tree in a transactional environment.
 //!
 //! Every commit is `DB_TXN_SYNC`. Log files are filled with zeros when they are made, so that a
 //! sync writes data only. Keys are big-endian, so that their order is that of the default

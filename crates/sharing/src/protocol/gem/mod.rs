@@ -1,5 +1,5 @@
-//! GEM locking: concurrency and coherency control by a global lock table in shared memory (paper
-//! 001, sections 2 and 3.2).
+//! GEM locking: concurrency and coherency control by a global lock table in shared memory
+//! (GEM paper, sections 2 and 3.2).
 //!
 //! Every lock request and release of a node is an operation on the page's [`Entry`]: read it (one
 //! access), change it in main memory, write it back by Compare&Swap (one access); if another node
@@ -41,8 +41,8 @@ mod search;
 use super::home::{Asked, Home};
 use super::probe::Probe;
 use super::{
-    Counters, Input, Message, NodeId, Outcome, Output, PageId, Protocol, Psn, TransactionId,
-    UpdateStrategy,
+    Counters, ForeignMessage, Input, Message, NodeId, Outcome, Output, PageId, Protocol, Psn,
+    TransactionId, UpdateStrategy,
 };
 use operation::{Effects, Operation};
 use sardonyx_base::hash::IntegerMap;
@@ -81,7 +81,7 @@ pub struct GemLocking {
 }
 
 impl Protocol for GemLocking {
-    fn handle(&mut self, input: Input, outputs: &mut Vec<Output>) {
+    fn handle(&mut self, input: Input, outputs: &mut Vec<Output>) -> Result<(), ForeignMessage> {
         match input {
             Input::Lock {
                 transaction,
@@ -102,7 +102,7 @@ impl Protocol for GemLocking {
                 transaction,
                 outcome,
             } => self.end(transaction, outcome, outputs),
-            Input::Message { from, message } => self.message(from, message, outputs),
+            Input::Message { from, message } => return self.message(from, message, outputs),
             Input::EntryRead { page, entry } => self.entry_read(page, entry, outputs),
             Input::EntrySwapped { page, swapped } => self.entry_swapped(page, swapped, outputs),
             Input::Supplied {
@@ -133,6 +133,7 @@ impl Protocol for GemLocking {
             }
             Input::NodeRecovered { node } => self.node_recovered(node, outputs),
         }
+        Ok(())
     }
 
     fn counters(&self) -> &Counters {
@@ -200,11 +201,12 @@ impl GemLocking {
         }
     }
 
-    #[expect(
-        clippy::panic,
-        reason = "an error of the shell, which gives a machine the messages of its own protocol"
-    )]
-    fn message(&mut self, from: NodeId, message: Message, outputs: &mut Vec<Output>) {
+    fn message(
+        &mut self,
+        from: NodeId,
+        message: Message,
+        outputs: &mut Vec<Output>,
+    ) -> Result<(), ForeignMessage> {
         match message {
             Message::Wake {
                 transaction,
@@ -230,8 +232,15 @@ impl GemLocking {
             Message::CancelWait { transaction, page } => {
                 self.enqueue(page, Operation::Cancel(transaction), outputs);
             }
-            other => panic!("{from:?} sent {other:?}, which is no message of GEM locking"),
+            other => {
+                return Err(ForeignMessage {
+                    from,
+                    message: Box::new(other),
+                    protocol: "GEM locking",
+                });
+            }
         }
+        Ok(())
     }
 
     /// The buffer's answer: for a transaction of this node that looks for the page, or for one of
@@ -246,14 +255,6 @@ impl GemLocking {
         if transaction.node() == self.home.node {
             return self.home.looked(transaction, page, copy, outputs);
         }
-        let message = match copy {
-            Some(psn) => Message::Page {
-                transaction,
-                page,
-                psn,
-            },
-            None => Message::PageMissing { transaction, page },
-        };
-        self.home.send(transaction.node(), message, outputs);
+        self.home.supply(transaction, page, copy, outputs);
     }
 }

@@ -108,6 +108,15 @@ impl Extend<LockOwner> for Woken<'_> {
 }
 
 impl Entry {
+    /// The nodes that have a read authorisation.
+    fn authorised(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let holders = self.queue.holders().iter();
+        holders.filter_map(|holder| match holder.owner {
+            LockOwner::Node(node) => Some(node),
+            LockOwner::Transaction(_) => None,
+        })
+    }
+
     /// The strongest lock of a transaction that has one.
     pub(super) fn held_by(&self, transaction: TransactionId) -> LockMode {
         if writes(self.queue.held(LockOwner::Transaction(transaction))) {
@@ -157,15 +166,7 @@ impl Entry {
             effects.answer = Some(answer);
         }
         if effects.answer == Some(Answer::Waiting) && !self.revoking {
-            let authorised = self
-                .queue
-                .holders()
-                .iter()
-                .filter_map(|holder| match holder.owner {
-                    LockOwner::Node(node) => Some(node),
-                    LockOwner::Transaction(_) => None,
-                });
-            effects.revoke.extend(authorised);
+            effects.revoke.extend(self.authorised());
             self.revoking = !effects.revoke.is_empty();
             effects.revoke.retain(|other| *other != node);
         }
@@ -330,15 +331,7 @@ impl Entry {
             self.writing = None;
         }
         self.pass_turn(dead, effects);
-        let authorised = self
-            .queue
-            .holders()
-            .iter()
-            .filter_map(|holder| match holder.owner {
-                LockOwner::Node(node) => Some(node),
-                LockOwner::Transaction(_) => None,
-            });
-        let authorised: SmallVec<[NodeId; 2]> = authorised.collect();
+        let authorised: SmallVec<[NodeId; 2]> = self.authorised().collect();
         self.revoking &= !authorised.is_empty();
         if self.revoking {
             effects.revoke = authorised;

@@ -204,6 +204,25 @@ impl Home {
         }
     }
 
+    /// Answers another node's request for a page: in this version, or not in the buffer any more.
+    pub fn supply(
+        &mut self,
+        transaction: TransactionId,
+        page: PageId,
+        copy: Option<Psn>,
+        outputs: &mut Vec<Output>,
+    ) {
+        let message = match copy {
+            Some(psn) => Message::Page {
+                transaction,
+                page,
+                psn,
+            },
+            None => Message::PageMissing { transaction, page },
+        };
+        self.send(transaction.node(), message, outputs);
+    }
+
     /// The own buffer has this version: go on with a transaction that looks for it.
     pub fn looked(
         &mut self,

@@ -38,8 +38,8 @@ mod search;
 use super::home::{Asked, Authorisation, Ended, Home};
 use super::probe::Probe;
 use super::{
-    Counters, Input, LockMode, Message, NodeId, Outcome, Output, PageId, PageSource, Protocol, Psn,
-    TransactionId, UpdateStrategy, Versions,
+    Counters, ForeignMessage, Input, LockMode, Message, NodeId, Outcome, Output, PageId,
+    PageSource, Protocol, Psn, TransactionId, UpdateStrategy, Versions,
 };
 use authority::{AuthorityTable, Woken};
 use sardonyx_base::hash::IntegerMap;
@@ -102,7 +102,7 @@ pub struct PrimaryCopy<A> {
 }
 
 impl<A: Authority> Protocol for PrimaryCopy<A> {
-    fn handle(&mut self, input: Input, outputs: &mut Vec<Output>) {
+    fn handle(&mut self, input: Input, outputs: &mut Vec<Output>) -> Result<(), ForeignMessage> {
         match input {
             Input::Lock {
                 transaction,
@@ -122,7 +122,7 @@ impl<A: Authority> Protocol for PrimaryCopy<A> {
                 transaction,
                 outcome,
             } => self.end(transaction, outcome, outputs),
-            Input::Message { from, message } => self.message(from, message, outputs),
+            Input::Message { from, message } => return self.message(from, message, outputs),
             Input::Supplied {
                 page,
                 transaction,
@@ -143,6 +143,7 @@ impl<A: Authority> Protocol for PrimaryCopy<A> {
             | Input::PageRecovered { .. }
             | Input::NodeRecovered { .. } => {}
         }
+        Ok(())
     }
 
     fn counters(&self) -> &Counters {
@@ -282,11 +283,12 @@ impl<A: Authority> PrimaryCopy<A> {
         self.home.send(authority, release, outputs);
     }
 
-    #[expect(
-        clippy::panic,
-        reason = "an error of the shell, which gives a machine the messages of its own protocol"
-    )]
-    fn message(&mut self, from: NodeId, message: Message, outputs: &mut Vec<Output>) {
+    fn message(
+        &mut self,
+        from: NodeId,
+        message: Message,
+        outputs: &mut Vec<Output>,
+    ) -> Result<(), ForeignMessage> {
         match message {
             Message::Request { .. } => self.requested(message, outputs),
             Message::Grant { .. } => self.granted(from, message, outputs),
@@ -338,9 +340,14 @@ impl<A: Authority> PrimaryCopy<A> {
                 self.home.lose(transaction, page, outputs);
             }
             Message::Wake { .. } | Message::WriteTurn { .. } => {
-                panic!("{from:?} sent {message:?}, which is no message of primary copy locking")
+                return Err(ForeignMessage {
+                    from,
+                    message: Box::new(message),
+                    protocol: "primary copy locking",
+                });
             }
         }
+        Ok(())
     }
 
     /// The buffer's answer: for a transaction of this node that looks for the page, for a grant to
@@ -363,15 +370,7 @@ impl<A: Authority> PrimaryCopy<A> {
             };
             return self.send_grant(transaction, page, due, source, outputs);
         }
-        let message = match copy {
-            Some(psn) => Message::Page {
-                transaction,
-                page,
-                psn,
-            },
-            None => Message::PageMissing { transaction, page },
-        };
-        self.home.send(transaction.node(), message, outputs);
+        self.home.supply(transaction, page, copy, outputs);
     }
 
     /// The authority's answer to a transaction of this node.
