@@ -175,6 +175,12 @@ pub fn disk(files: &[(String, Vec<u8>)]) -> SimulatedDisk {
     disk
 }
 
+/// The files of the database of tables in a folder, without the zeroes at their ends.
+pub fn in_folder(folder: &str) -> Vec<Vec<u8>> {
+    let found = TABLES.iter().filter(|(name, _)| name.starts_with(folder));
+    found.map(|(_, bytes)| used(bytes).to_vec()).collect()
+}
+
 /// What stands at multiples of 4096 bytes of these files and begins with `magic`, up to the next such
 /// place.
 pub fn units(files: &[Vec<u8>], magic: [u8; 4]) -> Vec<Vec<u8>> {

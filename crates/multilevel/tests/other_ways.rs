@@ -95,3 +95,34 @@ fn a_database_that_was_closed_is_anybodys() {
             .unwrap();
     }
 }
+
+/// S2's measure is a forced log: what an operation did is on stable storage when `call` returns, though its
+/// transaction has not ended. Nobody else writes anything here that would take it along.
+#[test]
+fn i1_an_operation_whose_log_is_forced_is_durable_when_it_returns() {
+    for way in ways() {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let (database, area) = open(way, &disk).unwrap();
+        let unfinished = database.begin();
+        for record in 0..3 {
+            let add = Add {
+                area,
+                amount: 1,
+                records: vec![record],
+            };
+            unfinished.call(&add).unwrap();
+        }
+        std::mem::forget(unfinished);
+        std::mem::forget(database);
+        let disk = disk.restart(Faults::default());
+        let (database, _) = open(way, &disk).unwrap();
+        let undone = database.undone();
+        let durable = match way.0 {
+            Strategy::ForcedSubtransactions => (1, 3),
+            _ => (0, 0),
+        };
+        let found = (undone.transactions, undone.operations);
+        assert_eq!(found, durable, "{way:?}");
+        database.close().unwrap();
+    }
+}

@@ -10,7 +10,7 @@ use sardonyx_base::sync::{Mutex, thread};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::{Driver, StorageOptions, join, open_first};
 use sardonyx_storage::log::policy::GroupLimits;
-use sardonyx_storage::log::reader::LogReader;
+use sardonyx_storage::log::reader::{LogReader, group_before};
 use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::log::{LogLeader, LogPosition, LogState, SharedLogError};
 use sardonyx_storage::manifest::Manifest;
@@ -105,9 +105,18 @@ impl Memory {
         self.state.notify();
     }
 
-    /// The transactions that another reader of the log finds up to the published end.
+    /// The transactions in the log on disk up to the published end, of which the last group is read.
     fn durable_transactions(&self) -> u64 {
-        self.state.end().position.transactions
+        let layout = self.manifest.log_layout();
+        loop {
+            let end = self.state.end().position;
+            let last = group_before(&self.disk, layout, end).expect("it can be read");
+            match last {
+                Some(last) => return last.next_position().transactions,
+                // Freed meanwhile: the log has gone on.
+                None => assert_ne!(self.state.end().position, end, "not on disk"),
+            }
+        }
     }
 
     /// A process that drives the work behind the log for so many steps, or until all are done. `None`: it

@@ -3,7 +3,7 @@
 //!
 //! [`explore`] crashes the machine at every step of its disk, one after the other, and then again at
 //! every step of each recovery, and compares what is there at last with the model. At every
-//! sixteenth step, another one under each strategy, it also kills the process alone: the next one goes on on
+//! fourth step, another one under each strategy, it also kills the process alone: the next one goes on on
 //! the same machine, and only then it crashes.
 
 use super::model::Model;
@@ -268,7 +268,7 @@ pub fn explore(prepared: &World, steps: &[Step], recovery_each: u64) -> Explored
         }
         explored.crashes += 1;
         // Every setup has another seed, so together they are killed at each.
-        if (step + world.setup.seed).is_multiple_of(16) {
+        if (step + world.setup.seed).is_multiple_of(4) {
             kill_and_go_on(prepared, steps, step);
         }
         if step % recovery_each == 0 {
