@@ -1,7 +1,7 @@
 //! The C face of Sardonyx: transactions on plain memory for programs in C, and in whatever calls C.
 //!
 //! Two headers, both generated from this crate: `include/sardonyx.h`, with opaque handles and error
-//! codes, and `include/libxac.h`, with the names of the thesis' library, with which its figures 4-1,
+//! codes, and `include/libxac.h`, with the names of the LIBXAC thesis' library, with which its figures 4-1,
 //! 4-3, 4-5 and 4-6 compile and run as printed.
 //!
 //! Invariants: no panic leaves the library (`boundary`); a null, closed, forked or wrong handle is an

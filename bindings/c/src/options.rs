@@ -10,7 +10,7 @@ use std::time::Duration;
 pub const SDX_MECHANISM_BEST: u32 = 0;
 /// Page tables tell what was touched; no signal.
 pub const SDX_MECHANISM_ASYNCHRONOUS: u32 = 1;
-/// SIGSEGV and changes of protection tell, as in the thesis.
+/// SIGSEGV and changes of protection tell, as in the LIBXAC thesis.
 pub const SDX_MECHANISM_SIGNAL: u32 = 2;
 /// The program tells, by `sdx_read` and `sdx_write`. Stores through pointers are lost.
 pub const SDX_MECHANISM_EXPLICIT: u32 = 3;

@@ -1,4 +1,4 @@
-//! The names of LIBXAC, the library of the thesis: one file is mapped at a time, and one transaction
+//! The names of LIBXAC, the library of the LIBXAC thesis: one file is mapped at a time, and one transaction
 //! at a time runs in a process, so that no call needs to name a handle.
 //!
 //! Figures 4-1, 4-3, 4-5 and 4-6 compile and run as printed. What the thesis does not print is ours:

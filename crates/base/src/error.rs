@@ -1,9 +1,9 @@
 //! The one error that a user meets: a kind for what can be done about it, and the whole text of where
 //! it came from.
 //!
-//! Every room keeps an error type of its own, precise and for its tests, and says, next to it, of which
-//! kind each of its variants is (`impl From<RoomError> for Error`). A program sees the kind, the text and
-//! the causes; the room's error can still be had by [`Error::downcast_ref`].
+//! Every crate keeps an error type of its own, precise and for its tests, and says, next to it, of which
+//! kind each of its variants is (`impl From<CrateError> for Error`). A program sees the kind, the text and
+//! the causes; the crate's error can still be had by [`Error::downcast_ref`].
 //!
 //! A program's own error goes in by [`Error::other`], or by `?` where the program has
 //! `impl From<Mine> for Error`, and comes out again by [`Error::downcast`].
@@ -13,7 +13,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-/// What an [`Error`] was made of: its text, its causes, and the typed error of a room or of the program.
+/// What an [`Error`] was made of: its text, its causes, and the typed error of a crate or of the program.
 pub struct Cause(Box<dyn StdError + Send + Sync>);
 
 impl Cause {
@@ -221,32 +221,32 @@ impl fmt::Debug for Error {
     }
 }
 
-/// An error of a room, which says what can be done about it.
-pub trait RoomError: StdError + Send + Sync + Sized + 'static {
+/// An error of one of the engine's crates, which says what can be done about it.
+pub trait CrateError: StdError + Send + Sync + Sized + 'static {
     /// Its kind.
     fn kind(&self) -> Kind;
 
-    /// The error that a user gets of it. An error that only carries another room's gives that one.
+    /// The error that a user gets of it. An error that only carries another crate's gives that one.
     fn into_error(self) -> Error {
         self.kind()(self.into())
     }
 }
 
-impl<E: RoomError> From<E> for Error {
+impl<E: CrateError> From<E> for Error {
     #[cold]
     fn from(error: E) -> Self {
         error.into_error()
     }
 }
 
-impl<E: RoomError> From<Arc<E>> for Error {
+impl<E: CrateError> From<Arc<E>> for Error {
     #[cold]
     fn from(error: Arc<E>) -> Self {
         error.kind()(error.into())
     }
 }
 
-impl RoomError for Forked {
+impl CrateError for Forked {
     fn kind(&self) -> Kind {
         Error::Forked
     }

@@ -87,6 +87,20 @@ pub fn of_error(error: &anyhow::Error) -> Exit {
     error.chain().find_map(of_cause).unwrap_or(Exit::Failed)
 }
 
+/// The exit of an error of the engine's, if this is one, or has one as its cause. A macro, since the error is
+/// found by a method of that name, of any error and of the library's.
+macro_rules! of_crate {
+    ($error:expr) => {
+        ($error.downcast_ref().map(of_open))
+            .or_else(|| $error.downcast_ref().map(of_manifest))
+            .or_else(|| $error.downcast_ref().map(of_recovery))
+            .or_else(|| $error.downcast_ref().map(of_journal))
+            .or_else(|| $error.downcast_ref().map(of_log))
+            .or_else(|| $error.downcast_ref().map(of_table))
+            .or_else(|| $error.downcast_ref().map(of_catalogue))
+    };
+}
+
 fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     let is_usage = cause.is::<UsageError>()
         || cause.is::<DebitCreditError>()
@@ -100,21 +114,6 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(error) = cause.downcast_ref::<Error>() {
         return Some(of_database(error));
     }
-    if let Some(error) = cause.downcast_ref::<OpenError>() {
-        return Some(of_open(error));
-    }
-    if let Some(error) = cause.downcast_ref::<ManifestError>() {
-        return Some(of_manifest(error));
-    }
-    if let Some(error) = cause.downcast_ref::<RecoveryError>() {
-        return Some(of_recovery(error));
-    }
-    if let Some(error) = cause.downcast_ref::<LogError>() {
-        return Some(of_log(error));
-    }
-    if let Some(error) = cause.downcast_ref::<JournalError>() {
-        return Some(of_journal(error));
-    }
     if let Some(FloorError::Scale(_)) = cause.downcast_ref::<FloorError>() {
         return Some(Exit::Usage);
     }
@@ -127,13 +126,10 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(SegmentError::Open(error)) = cause.downcast_ref::<SegmentError>() {
         return Some(of_open(error));
     }
-    if let Some(error) = cause.downcast_ref::<CatalogueError>() {
-        return Some(of_catalogue(error));
+    if cause.is::<DiskError>() {
+        return Some(Exit::Failed);
     }
-    if let Some(error) = cause.downcast_ref::<TableError>() {
-        return Some(of_table(error));
-    }
-    cause.is::<DiskError>().then_some(Exit::Failed)
+    of_crate!(cause)
 }
 
 fn of_simulation(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
@@ -173,16 +169,7 @@ fn of_experiment(error: &ExperimentError) -> Exit {
 }
 
 fn of_database(error: &Error) -> Exit {
-    let of_its_cause = error
-        .downcast_ref()
-        .map(of_open)
-        .or_else(|| error.downcast_ref().map(of_manifest))
-        .or_else(|| error.downcast_ref().map(of_recovery))
-        .or_else(|| error.downcast_ref().map(of_journal))
-        .or_else(|| error.downcast_ref().map(of_log))
-        .or_else(|| error.downcast_ref().map(of_table))
-        .or_else(|| error.downcast_ref().map(of_catalogue));
-    of_its_cause.unwrap_or(Exit::Failed)
+    of_crate!(error).unwrap_or(Exit::Failed)
 }
 
 fn of_open(error: &OpenError) -> Exit {

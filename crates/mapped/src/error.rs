@@ -3,7 +3,7 @@
 use crate::heap::HeapError;
 use crate::memory::{GrowError, PlaceError};
 use crate::segment::RunError;
-use sardonyx_base::error::{Error, Kind, RoomError};
+use sardonyx_base::error::{Error, Kind, CrateError};
 use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::log::SharedLogError;
 use std::io;
@@ -210,7 +210,7 @@ impl SegmentError {
     }
 }
 
-impl RoomError for SegmentError {
+impl CrateError for SegmentError {
     fn kind(&self) -> Kind {
         match self {
             SegmentError::System { .. } => Error::System,
@@ -246,7 +246,7 @@ impl RoomError for SegmentError {
     }
 }
 
-impl RoomError for GrowError {
+impl CrateError for GrowError {
     fn kind(&self) -> Kind {
         match self {
             GrowError::Full { .. } => Error::Full,
@@ -258,13 +258,13 @@ impl RoomError for GrowError {
     }
 }
 
-impl RoomError for PlaceError {
+impl CrateError for PlaceError {
     fn kind(&self) -> Kind {
         Error::Refused
     }
 }
 
-impl RoomError for HeapError {
+impl CrateError for HeapError {
     fn kind(&self) -> Kind {
         match self {
             HeapError::Damaged { .. } => Error::Damaged,

@@ -6,7 +6,7 @@
 //! `bool`, no enum, no reference. What a value *means* is the program's to check; that it can be
 //! looked at is proved here.
 //!
-//! All `unsafe` by which the room reads bytes as values and values as bytes is in this file.
+//! All `unsafe` by which this crate reads bytes as values and values as bytes is in this file.
 
 use crate::place::P;
 use std::marker::PhantomData;

@@ -13,7 +13,7 @@ use sardonyx_workload::random::Random;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Subtransactions of a transaction: the paper's.
+/// Subtransactions of a transaction: the DASDBS paper's.
 const SUBTRANSACTIONS: usize = 10;
 /// Subtransactions of a batch.
 const BATCH: usize = 12_000;

@@ -1,26 +1,26 @@
-//! What a user can do about an error of this room: the kind of each.
+//! What a user can do about an error of this crate: the kind of each.
 
 use crate::error::{CallError, CommitError, CompensationError, DatabaseError};
 use crate::index::IndexError;
 use crate::pages::Stop;
 use crate::records::RecordError;
 use crate::undo::UndoDamage;
-use sardonyx_base::error::{Error, Kind, RoomError};
+use sardonyx_base::error::{Error, Kind, CrateError};
 use std::any::Any;
 
-impl RoomError for UndoDamage {
+impl CrateError for UndoDamage {
     fn kind(&self) -> Kind {
         Error::Damaged
     }
 }
 
-impl RoomError for CompensationError {
+impl CrateError for CompensationError {
     fn kind(&self) -> Kind {
         Error::Poisoned
     }
 }
 
-impl RoomError for Stop {
+impl CrateError for Stop {
     fn kind(&self) -> Kind {
         match self {
             Stop::Restart | Stop::Deadlock => Error::Conflict,
@@ -31,7 +31,7 @@ impl RoomError for Stop {
     }
 }
 
-impl RoomError for IndexError {
+impl CrateError for IndexError {
     fn kind(&self) -> Kind {
         match self {
             IndexError::Stop(stop) => stop.kind(),
@@ -49,7 +49,7 @@ impl RoomError for IndexError {
     }
 }
 
-impl RoomError for RecordError {
+impl CrateError for RecordError {
     fn kind(&self) -> Kind {
         match self {
             RecordError::Stop(stop) => stop.kind(),
@@ -66,7 +66,7 @@ impl RoomError for RecordError {
     }
 }
 
-impl RoomError for DatabaseError {
+impl CrateError for DatabaseError {
     fn kind(&self) -> Kind {
         match self {
             DatabaseError::Open(error) => error.kind(),
@@ -103,7 +103,7 @@ impl RoomError for DatabaseError {
     }
 }
 
-impl RoomError for CommitError {
+impl CrateError for CommitError {
     fn kind(&self) -> Kind {
         match self {
             CommitError::Deadlock => Error::Conflict,
@@ -120,7 +120,7 @@ impl RoomError for CommitError {
     }
 }
 
-/// The kind of an operation's own error: that of one of this room's, or the program's.
+/// The kind of an operation's own error: that of one of this crate's, or the program's.
 fn kind_of_own(error: &dyn Any) -> Kind {
     let of_index = || error.downcast_ref().map(IndexError::kind);
     let of_record = || error.downcast_ref().map(RecordError::kind);
@@ -129,7 +129,7 @@ fn kind_of_own(error: &dyn Any) -> Kind {
     kind.unwrap_or(Error::Other)
 }
 
-impl<E: std::error::Error + Send + Sync + 'static> RoomError for CallError<E> {
+impl<E: std::error::Error + Send + Sync + 'static> CrateError for CallError<E> {
     fn kind(&self) -> Kind {
         match self {
             CallError::Failed(error) => kind_of_own(error),

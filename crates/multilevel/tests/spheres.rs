@@ -1,4 +1,4 @@
-//! Persistence spheres against the paper's definition, taken to the letter: sets of pages, merged
+//! Persistence spheres against the DASDBS paper's definition, taken to the letter: sets of pages, merged
 //! until nothing changes, computed from scratch after each step.
 //!
 //! The subtransactions of a case overlap in time: they read and write pages as page locks admit, and

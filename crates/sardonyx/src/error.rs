@@ -1,12 +1,12 @@
 //! Errors: the one type, and its conversion to a program's own.
 
 pub use sardonyx_base::error::Error;
-use sardonyx_base::error::RoomError;
+use sardonyx_base::error::CrateError;
 
-/// An error of the program's own type, or a room's, converted to it.
+/// An error of the program's own type, or a crate's, converted to it.
 pub(crate) struct Typed<E>(pub E);
 
-impl<E: From<Error>, R: RoomError> From<R> for Typed<E> {
+impl<E: From<Error>, R: CrateError> From<R> for Typed<E> {
     fn from(error: R) -> Self {
         Typed(E::from(error.into()))
     }

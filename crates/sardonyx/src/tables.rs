@@ -5,7 +5,7 @@ use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Options, Statistics};
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_serial::{Durability, Kernel, Procedure, ProcedureError, Registered, SerialError};
-use sardonyx_storage::checkpoint::{CheckpointError, Waiting};
+use sardonyx_storage::checkpoint::Waiting;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
@@ -258,8 +258,8 @@ impl Tables {
 
     /// Why checkpointing stopped for good, if it did. Transactions go on until the log is full; nothing
     /// is lost. Opening the database again starts it anew.
-    pub fn checkpoint_failure(&self) -> Option<Arc<CheckpointError>> {
-        self.kernel.engine().checkpoint().failure()
+    pub fn checkpoint_failure(&self) -> Option<Error> {
+        self.kernel.engine().checkpoint().failure().map(Error::from)
     }
 
     /// What recovery did when the database was opened.

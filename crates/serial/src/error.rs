@@ -1,6 +1,6 @@
 //! What can go wrong with a transaction.
 
-use sardonyx_base::error::{Error, Kind, RoomError};
+use sardonyx_base::error::{Error, Kind, CrateError};
 use sardonyx_base::process::{FORKED, Forked};
 use sardonyx_storage::checkpoint::CheckpointError;
 use sardonyx_storage::log::LogError;
@@ -91,7 +91,7 @@ pub enum ProcedureError<E> {
     NotRun(Arc<Error>),
 }
 
-impl RoomError for SerialError {
+impl CrateError for SerialError {
     fn kind(&self) -> Kind {
         match self {
             SerialError::Log(error) => error.kind(),

@@ -1,4 +1,4 @@
-//! What a user can do about an error of this room: the kind of each.
+//! What a user can do about an error of this crate: the kind of each.
 
 use crate::catalogue::CatalogueError;
 use crate::checkpoint::{CheckpointError, RemoteError};
@@ -10,9 +10,9 @@ use crate::log::SharedLogError;
 use crate::manifest::ManifestError;
 use crate::recovery::RecoveryError;
 use crate::store::StoreError;
-use sardonyx_base::error::{Error, Kind, RoomError};
+use sardonyx_base::error::{Error, Kind, CrateError};
 
-impl RoomError for DiskError {
+impl CrateError for DiskError {
     fn kind(&self) -> Kind {
         match self.is_full() {
             true => Error::Full,
@@ -21,7 +21,7 @@ impl RoomError for DiskError {
     }
 }
 
-impl RoomError for StoreError {
+impl CrateError for StoreError {
     fn kind(&self) -> Kind {
         match self {
             StoreError::Memory { .. } | StoreError::AddressSpace { .. } => Error::System,
@@ -30,7 +30,7 @@ impl RoomError for StoreError {
     }
 }
 
-impl RoomError for LogError {
+impl CrateError for LogError {
     fn kind(&self) -> Kind {
         match self {
             LogError::Disk(error) => error.kind(),
@@ -56,7 +56,7 @@ impl RoomError for LogError {
     }
 }
 
-impl RoomError for ManifestError {
+impl CrateError for ManifestError {
     fn kind(&self) -> Kind {
         match self {
             ManifestError::Disk(error) => error.kind(),
@@ -74,7 +74,7 @@ impl RoomError for ManifestError {
     }
 }
 
-impl RoomError for RecoveryError {
+impl CrateError for RecoveryError {
     fn kind(&self) -> Kind {
         match self {
             RecoveryError::Disk(error) => error.kind(),
@@ -97,7 +97,7 @@ impl RoomError for RecoveryError {
     }
 }
 
-impl RoomError for JournalError {
+impl CrateError for JournalError {
     fn kind(&self) -> Kind {
         match self {
             JournalError::Disk(error) => error.kind(),
@@ -117,7 +117,7 @@ impl RoomError for JournalError {
     }
 }
 
-impl RoomError for CheckpointError {
+impl CrateError for CheckpointError {
     fn kind(&self) -> Kind {
         match self {
             CheckpointError::Disk(error) => error.kind(),
@@ -133,7 +133,7 @@ impl RoomError for CheckpointError {
     }
 }
 
-impl RoomError for RemoteError {
+impl CrateError for RemoteError {
     fn kind(&self) -> Kind {
         match self {
             RemoteError::Forked => Error::Forked,
@@ -144,7 +144,7 @@ impl RoomError for RemoteError {
     }
 }
 
-impl RoomError for SharedLogError {
+impl CrateError for SharedLogError {
     fn kind(&self) -> Kind {
         match self {
             SharedLogError::NoRoom => Error::Unavailable,
@@ -163,7 +163,7 @@ impl RoomError for SharedLogError {
     }
 }
 
-impl RoomError for CatalogueError {
+impl CrateError for CatalogueError {
     fn kind(&self) -> Kind {
         match self {
             CatalogueError::Limit { .. } => Error::Limit,
@@ -173,7 +173,7 @@ impl RoomError for CatalogueError {
     }
 }
 
-impl RoomError for OpenError {
+impl CrateError for OpenError {
     fn kind(&self) -> Kind {
         match self {
             OpenError::Disk(error) => error.kind(),

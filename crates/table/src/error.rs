@@ -1,6 +1,6 @@
 //! What can go wrong with a table.
 
-use sardonyx_base::error::{Error, Kind, RoomError};
+use sardonyx_base::error::{Error, Kind, CrateError};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
@@ -74,7 +74,7 @@ pub enum TableError {
     },
 }
 
-impl RoomError for TableError {
+impl CrateError for TableError {
     fn kind(&self) -> Kind {
         match self {
             TableError::DuplicateKey { .. } => Error::Duplicate,

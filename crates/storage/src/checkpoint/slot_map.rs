@@ -31,12 +31,12 @@ struct Write {
 }
 
 impl SlotMap {
-    /// A ring without slots.
+    /// Without slots.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The ring of a file with `slots` slots, where `newest[b]` is the slot of block b's newest
+    /// The slots of a file with `slots` slots, where `newest[b]` is the slot of block b's newest
     /// valid version, if it has one. All other slots are free.
     ///
     /// # Panics
@@ -116,18 +116,18 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn with_a_constant_size_it_is_the_papers_ring() {
+    fn with_a_constant_size_it_is_the_tpk_papers_ring() {
         let n = 5;
-        let mut ring = SlotMap::new();
+        let mut slots = SlotMap::new();
         for checkpoint in 0..20u64 {
             for block in 0..n {
-                let slot = ring.begin_write(block);
-                ring.finish_write();
+                let slot = slots.begin_write(block);
+                slots.finish_write();
                 // The TPK paper: block k at k, then one slot down at each checkpoint, modulo n + 1.
                 assert_eq!(slot, (block + checkpoint * n) % (n + 1));
             }
         }
-        assert_eq!(ring.slots(), n + 1);
+        assert_eq!(slots.slots(), n + 1);
     }
 
     #[derive(Clone, Debug)]
@@ -172,7 +172,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_newest_durable_version_is_never_overwritten(steps in steps()) {
-            let (mut ring, mut file) = (SlotMap::new(), File::new());
+            let (mut slots, mut file) = (SlotMap::new(), File::new());
             let mut durable: Vec<u64> = vec![0];
             let mut version = 0;
             for step in steps {
@@ -181,18 +181,18 @@ mod tests {
                     Step::Grow => durable.push(0),
                     Step::Write { block } => {
                         let block = block % durable.len() as u64;
-                        let slot = ring.begin_write(block);
+                        let slot = slots.begin_write(block);
                         tear(&mut file, slot);
                         file[slot as usize] = Some((block, version));
                         durable[block as usize] = version;
-                        ring.finish_write();
+                        slots.finish_write();
                     }
                     Step::CrashDuringWrite { block } => {
                         let block = block % durable.len() as u64;
-                        let slot = ring.begin_write(block);
+                        let slot = slots.begin_write(block);
                         tear(&mut file, slot);
                         let found = newest(&file, durable.len() as u64);
-                        ring = SlotMap::resume(found, file.len() as u64);
+                        slots = SlotMap::resume(found, file.len() as u64);
                     }
                 }
                 for (block, &expected) in durable.iter().enumerate() {
@@ -200,7 +200,7 @@ mod tests {
                     let found = slot.map_or(0, |slot| file[slot as usize].unwrap().1);
                     prop_assert_eq!(found, expected, "block {}", block);
                 }
-                prop_assert!(ring.slots() <= durable.len() as u64 + 1);
+                prop_assert!(slots.slots() <= durable.len() as u64 + 1);
             }
         }
     }
