@@ -62,7 +62,7 @@
 #define SDX_MECHANISM_ASYNCHRONOUS 1
 
 /**
- * SIGSEGV and changes of protection tell, as in the thesis.
+ * SIGSEGV and changes of protection tell, as in the LIBXAC thesis.
  */
 #define SDX_MECHANISM_SIGNAL 2
 

@@ -3,7 +3,7 @@
 use crate::heap::HeapError;
 use crate::memory::{GrowError, PlaceError};
 use crate::segment::RunError;
-use sardonyx_base::error::{Error, Kind, CrateError};
+use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::log::SharedLogError;
 use std::io;

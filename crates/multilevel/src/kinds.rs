@@ -5,7 +5,7 @@ use crate::index::IndexError;
 use crate::pages::Stop;
 use crate::records::RecordError;
 use crate::undo::UndoDamage;
-use sardonyx_base::error::{Error, Kind, CrateError};
+use sardonyx_base::error::{CrateError, Error, Kind};
 use std::any::Any;
 
 impl CrateError for UndoDamage {

@@ -1,7 +1,7 @@
 //! Errors: the one type, and its conversion to a program's own.
 
-pub use sardonyx_base::error::Error;
 use sardonyx_base::error::CrateError;
+pub use sardonyx_base::error::Error;
 
 /// An error of the program's own type, or a crate's, converted to it.
 pub(crate) struct Typed<E>(pub E);

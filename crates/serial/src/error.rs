@@ -1,6 +1,6 @@
 //! What can go wrong with a transaction.
 
-use sardonyx_base::error::{Error, Kind, CrateError};
+use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_base::process::{FORKED, Forked};
 use sardonyx_storage::checkpoint::CheckpointError;
 use sardonyx_storage::log::LogError;

@@ -10,7 +10,7 @@ use crate::log::SharedLogError;
 use crate::manifest::ManifestError;
 use crate::recovery::RecoveryError;
 use crate::store::StoreError;
-use sardonyx_base::error::{Error, Kind, CrateError};
+use sardonyx_base::error::{CrateError, Error, Kind};
 
 impl CrateError for DiskError {
     fn kind(&self) -> Kind {

@@ -1,6 +1,6 @@
 //! What can go wrong with a table.
 
-use sardonyx_base::error::{Error, Kind, CrateError};
+use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
