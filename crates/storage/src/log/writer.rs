@@ -262,7 +262,9 @@ impl LogWriter {
             if self.is_durable(number) {
                 return Ok(());
             }
-            self.check()?;
+            if let Err(error) = self.check() {
+                return self.fate(number, error);
+            }
             let seen = self.waiting.seen(number);
             if self.callers_step() {
                 continue;
@@ -286,7 +288,16 @@ impl LogWriter {
         }
         match self.check() {
             Ok(()) => Poll::Pending,
-            Err(error) => Poll::Ready(Err(error)),
+            Err(error) => Poll::Ready(self.fate(number, error)),
+        }
+    }
+
+    /// What is told of a group once this error has closed the log: it may have become durable just before.
+    #[cold]
+    fn fate(&self, number: u64, error: LogError) -> Result<(), LogError> {
+        match self.is_durable(number) {
+            true => Ok(()),
+            false => Err(error),
         }
     }
 
@@ -301,14 +312,19 @@ impl LogWriter {
                 cause: other.to_string().into(),
             },
         };
-        if self.poison.set(error.clone()).is_ok() {
+        // Under the prefix's lock: nothing becomes durable afterwards, so that nobody is told of a group that
+        // it is, when somebody was told before that its fate is unknown.
+        let mut prefix = self.prefix.lock();
+        let is_first = self.poison.set(error.clone()).is_ok();
+        let early = prefix.abandon();
+        drop(prefix);
+        if is_first {
             tracing::error!(%error, "the log is poisoned");
         }
         // Their buffers go back, so that nobody waits for one for ever; nor for room.
         let abandoned = std::mem::take(&mut self.work.queue.lock().sealed);
         self.outstanding
             .fetch_sub(abandoned.len(), Ordering::SeqCst);
-        let early = self.prefix.lock().abandon();
         for group in abandoned.into_iter().chain(early) {
             self.pool.give(group.into_buffer());
         }

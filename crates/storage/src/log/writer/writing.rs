@@ -165,6 +165,10 @@ impl LogWriter {
         let number = group.header().number;
         let after = group.header().next_position();
         let mut prefix = self.prefix.lock();
+        if self.is_poisoned() {
+            drop(prefix);
+            return self.pool.give(group.into_buffer());
+        }
         let durable = prefix.arrived(number, after, group, |group| {
             // Fed under the prefix's lock, so that every consumer sees the log's order.
             let group = Arc::new(DurableGroup::new(group, self.pool.clone()));
