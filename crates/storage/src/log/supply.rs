@@ -19,9 +19,8 @@
 //! A full disk is like a log at its limit: a checkpoint may free segments, and they are used again
 //! without new room. It is asked for once for a place of the log, since a second one would free no more.
 //! Only when it has freed none, or cannot be taken ([`FreesLog::obstacle`]), transactions are refused; the
-//! next one tries again. After any other failure, a sync's above all, nothing is prepared any more, whoever
-//! takes the steps (I7): a sync that is tried again may succeed without making anything stable. What is
-//! prepared can still be used.
+//! next one tries again. After any other failure, a sync's above all, the thread tries nothing again (I7);
+//! whoever takes the steps itself is told, and begins a file anew with the next one.
 
 use super::segment::{MARGIN_BYTES, Prepared, Segments};
 use super::{LogError, LogLayout, LogPosition, Lsn};
@@ -112,23 +111,24 @@ struct State {
     asked: Option<u64>,
     /// The log before this group was freed.
     freed: u64,
-    /// Why there is no room for more log now. Whoever waits has it tried again.
+    /// Why transactions are refused that have no room.
     refusal: Option<LogError>,
-    /// The log is poisoned, or preparing failed for another reason than want of room: nothing is prepared
-    /// any more (I7).
-    failed: Option<LogError>,
+    /// The log is poisoned: there will never be room.
+    poisoned: Option<LogError>,
     closed: bool,
 }
 
 impl State {
-    /// Whether the thread has something to do.
-    fn is_to_be_tried(&self) -> bool {
-        (self.signalled || self.looking) && self.failed.is_none()
+    /// Whoever waits has it tried again if there was no room. After any other failure, a sync's above
+    /// all, it is not (I7).
+    fn forget_want_of_room(&mut self) {
+        self.refusal.take_if(|error| error.is_want_of_room());
     }
 
-    /// Why transactions are refused that have no room, if they are.
-    fn why_refused(&self) -> Option<&LogError> {
-        self.failed.as_ref().or(self.refusal.as_ref())
+    /// Whether the thread has something to do. After a failure that is not want of room it never has.
+    fn is_to_be_tried(&self) -> bool {
+        let failed = self.refusal.as_ref();
+        (self.signalled || self.looking) && failed.is_none_or(LogError::is_want_of_room)
     }
 
     fn reach(&mut self, at: LogPosition) {
@@ -155,7 +155,7 @@ impl SegmentSupply {
             asked: None,
             freed: 0,
             refusal: None,
-            failed: None,
+            poisoned: None,
             closed: false,
         };
         SegmentSupply {
@@ -262,7 +262,12 @@ impl SegmentSupply {
     /// other failure is the end of preparing (I7).
     pub(super) fn prepare_for_group(&self, at: Lsn, bytes: u64) -> Result<(), LogError> {
         let state = self.state.lock();
-        if let Some(error) = &state.failed {
+        if let Some(error) = &state.poisoned {
+            return Err(error.clone());
+        }
+        if let Some(error) = &state.refusal
+            && !error.is_want_of_room()
+        {
             return Err(error.clone());
         }
         drop(state);
@@ -270,7 +275,7 @@ impl SegmentSupply {
         if let Err(error) = &prepared
             && !error.is_want_of_room()
         {
-            self.fail(error.clone());
+            self.refuse(self.state.lock(), error.clone());
         }
         prepared
     }
@@ -299,13 +304,9 @@ impl SegmentSupply {
     }
 
     /// Prepares a segment if there is need of one. If there is no room for it, and transactions are
-    /// kept out thereby, asks for a checkpoint that frees some; if that is of no use, refuses them. After any
-    /// other failure it does nothing.
+    /// kept out thereby, asks for a checkpoint that frees some; if that is of no use, refuses them.
     pub fn step(&self, by: &dyn FreesLog) -> Supplied {
         let mut state = self.state.lock();
-        if state.failed.is_some() {
-            return Supplied::Refused;
-        }
         let signalled = std::mem::take(&mut state.signalled);
         state.looking = false;
         let wanted = self.wanted_end(&state);
@@ -332,9 +333,7 @@ impl SegmentSupply {
             },
         };
         if !error.is_want_of_room() {
-            tracing::error!(%error, "no more log is prepared");
-            self.fail(error);
-            return Supplied::Refused;
+            return self.refuse(self.state.lock(), error);
         }
         self.make_room(by, (at, freed), wanted, error)
     }
@@ -413,17 +412,20 @@ impl SegmentSupply {
         state.reach(at);
         let needed = self.needed_for(admission, at.lsn);
         state.waited_for = state.waited_for.max(needed);
-        state.refusal = None;
+        state.forget_want_of_room();
         self.signal(state);
         if !self.drive.has_threads() {
             return self.make_room_here(admission, at.lsn, by, drive);
         }
         let mut state = self.state.lock();
         loop {
+            if let Some(error) = &state.poisoned {
+                return Err(error.clone());
+            }
             if self.has_room_for(admission, at.lsn) {
                 return Ok(());
             }
-            if let Some(error) = state.why_refused() {
+            if let Some(error) = &state.refusal {
                 return Err(error.clone());
             }
             if state.closed {
@@ -442,6 +444,9 @@ impl SegmentSupply {
     ) -> Result<(), LogError> {
         let mut driven = false;
         while !self.has_room_for(admission, at) {
+            if let Some(error) = self.state.lock().poisoned.clone() {
+                return Err(error);
+            }
             match (self.step(by), self.refusal()) {
                 // What found no room is tried again by nobody else.
                 (Supplied::Refused, Some(error)) if driven || !error.is_want_of_room() => {
@@ -459,7 +464,7 @@ impl SegmentSupply {
 
     /// Why transactions are refused that have no room, if they are.
     pub fn refusal(&self) -> Option<LogError> {
-        self.state.lock().why_refused().cloned()
+        self.state.lock().refusal.clone()
     }
 
     /// The log before `position` is freed, or the checkpoints that were asked for could free no more of it.
@@ -470,7 +475,7 @@ impl SegmentSupply {
         let mut state = self.state.lock();
         state.freed = state.freed.max(position.group);
         state.failed_for = None;
-        state.refusal = None;
+        state.forget_want_of_room();
         self.signal(state);
     }
 
@@ -481,10 +486,10 @@ impl SegmentSupply {
         self.wanted.notify_one();
     }
 
-    /// The log is poisoned, or preparing failed (I7): whoever waits for room is told, because no more is
-    /// prepared, and, in a poisoned log, nothing written that a checkpoint could take in and free.
+    /// The log is poisoned (I7): whoever waits for room is told, because nothing more is written
+    /// that a checkpoint could take in and free.
     pub fn fail(&self, error: LogError) {
-        self.state.lock().failed.get_or_insert(error);
+        self.state.lock().poisoned.get_or_insert(error);
         self.settled.notify_all();
     }
 
