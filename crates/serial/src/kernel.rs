@@ -211,7 +211,7 @@ impl Kernel {
         let fate = match durability {
             Durability::Durable => held.force(group).map_err(SerialError::from),
             Durability::Deferred => {
-                held.leave();
+                held.hand_on();
                 Ok(())
             }
         };

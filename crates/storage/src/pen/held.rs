@@ -126,17 +126,6 @@ impl<'p, A> Held<'p, A> {
         checkpoint_step(rest.log, rest.checkpoint);
     }
 
-    /// Lets go, and leaves what was appended to the logging thread, which takes as much as there is when it comes:
-    /// for many small transactions that nobody waits for, whose groups would be small if each were sealed here.
-    /// What is much is sealed, also without threads.
-    #[inline]
-    pub fn leave(mut self) {
-        let sealed = self.hand.log.seal_much(&mut self.open);
-        let mut rest = self.let_go(sealed);
-        rest.write(LogWriter::push);
-        checkpoint_step(rest.log, rest.checkpoint);
-    }
-
     /// Lets go, and has what was appended written by the caller, who waits for this group to be durable.
     ///
     /// # Errors

@@ -67,16 +67,9 @@ impl LogWriter {
     pub(crate) fn seal_to_hand_on(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
         let now = match self.drive {
             Drive::Threads => self.seals_at_once(),
-            Drive::Callers => return self.seal_much(open),
+            Drive::Callers => open.holds(DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX),
         };
         (now && !open.is_empty()).then(|| self.seal(open))
-    }
-
-    /// Seals the open group if it holds as much as may be left unwritten.
-    #[inline]
-    pub(crate) fn seal_much(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
-        let much = open.holds(DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX);
-        (much && !open.is_empty()).then(|| self.seal(open))
     }
 
     /// Seals the open group if nobody holds the pen and there is a buffer for the next one. Does not wait:
