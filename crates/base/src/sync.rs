@@ -9,6 +9,30 @@
 
 pub mod futex;
 
+use std::ops::{Deref, DerefMut};
+
+/// A value that is alone in its cache lines, and in the neighbours that the processor fetches with them:
+/// what one thread writes often, the readers of its neighbours should not pay for. Its layout is fixed, so
+/// that it may lie in shared memory.
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+pub struct CacheLine<T>(pub T);
+
+impl<T> Deref for CacheLine<T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for CacheLine<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
 #[cfg(not(shuttle))]
 pub use ordinary::*;
 #[cfg(shuttle)]

@@ -25,7 +25,7 @@ use core::hash::BuildHasher;
 use core::time::Duration;
 use sardonyx_base::hash::SecretState;
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
-use sardonyx_base::sync::{Mutex, MutexGuard, thread};
+use sardonyx_base::sync::{CacheLine, Mutex, MutexGuard, thread};
 use std::time::Instant;
 
 /// So many that threads seldom meet at one by chance, and that a word has a bit for each. (Every
@@ -62,17 +62,12 @@ const LOOKS_AWAKE: u32 = 8;
 #[derive(Debug)]
 pub struct Locks {
     hash: SecretState,
-    shards: Box<[Aligned]>,
+    shards: Box<[CacheLine<Mutex<Shard>>]>,
     /// A bit for each shard in which somebody waits, changed within the shard's mutex.
     waiting: AtomicU64,
     /// How long threads waited for pages and for objects.
     wait_nanoseconds: [AtomicU64; 2],
 }
-
-/// Alone in its cache lines, and in the neighbours that the processor fetches with them.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Aligned(Mutex<Shard>);
 
 /// Whether a change of a bounded quantity was admitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,7 +115,7 @@ impl Default for Locks {
 impl Locks {
     /// No locks.
     pub fn new() -> Locks {
-        let shards = (0..SHARDS).map(|_| Aligned::default());
+        let shards = (0..SHARDS).map(|_| CacheLine::default());
         Locks {
             hash: SecretState::default(),
             shards: shards.collect(),
@@ -281,14 +276,14 @@ impl Locks {
 
     /// Whether nobody holds, awaits or reserves anything.
     pub fn is_empty(&self) -> bool {
-        self.shards.iter().all(|shard| shard.0.lock().is_empty())
+        self.shards.iter().all(|shard| shard.lock().is_empty())
     }
 
     /// Counts since the table was made. Threads that go on meanwhile may be counted in part.
     pub fn statistics(&self) -> LocksStatistics {
         let mut sums = [LevelStatistics::default(); 2];
         for shard in &self.shards {
-            for (sum, part) in sums.iter_mut().zip(shard.0.lock().statistics) {
+            for (sum, part) in sums.iter_mut().zip(shard.lock().statistics) {
                 sum.requests += part.requests;
                 sum.waits += part.waits;
                 sum.restarts += part.restarts;
@@ -328,7 +323,7 @@ impl Locks {
         let hash = self.hash.hash_one(resource);
         // Other bits than those by which the shard's maps find it.
         let place = (hash >> 32) as usize % SHARDS;
-        (place, self.shards[place].0.lock())
+        (place, self.shards[place].lock())
     }
 
     /// The shards in which somebody waits, all locked. If somebody begins to wait in another one
@@ -337,7 +332,7 @@ impl Locks {
         let waiting = self.waiting.load(Ordering::SeqCst);
         let places = (0..SHARDS).filter(|place| waiting >> place & 1 == 1);
         places
-            .map(|place| (place, self.shards[place].0.lock()))
+            .map(|place| (place, self.shards[place].lock()))
             .collect()
     }
 

@@ -3,19 +3,19 @@
 //! Clients append with the pen, as every way of running transactions does. Threads race freely; what is
 //! asserted holds for every order.
 
+mod common;
+
+use common::{LAYOUT, LogAlone, NoCheckpoints};
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_storage::checkpoint::{CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock, RealDisk};
 use sardonyx_storage::drive::Drive;
 use sardonyx_storage::log::follow::Feed;
-use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
+use sardonyx_storage::log::policy::GroupPolicy;
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::record::{Body, Records};
-use sardonyx_storage::log::seal::Sequencer;
-use sardonyx_storage::log::segment::Segments;
-use sardonyx_storage::log::supply::{Admission, FreesLog, SegmentSupply};
+use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::log::writer::LogWriter;
-use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
+use sardonyx_storage::log::{LogError, LogPosition};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::pen::Pen;
 use std::collections::VecDeque;
@@ -23,26 +23,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-const LAYOUT: LogLayout = LogLayout {
-    identity: 5,
-    segment_bytes: 64 << 10,
-};
-
 struct Stage {
     pen: Pen<()>,
     commit: Arc<LogWriter>,
-}
-
-/// Nobody takes checkpoints.
-struct NoCheckpoints;
-
-impl FreesLog for NoCheckpoints {
-    fn want(&self, _: LogPosition) -> bool {
-        false
-    }
-    fn obstacle(&self) -> Option<Arc<str>> {
-        None
-    }
 }
 
 impl Stage {
@@ -52,29 +35,18 @@ impl Stage {
         drive: Drive,
         feeds: Vec<Arc<Feed>>,
     ) -> Arc<Stage> {
-        let segments = Arc::new(Segments::open(disk, LAYOUT, Lsn(0), 64).expect("segments"));
-        segments.prepare_next().expect("room");
-        segments.prepare_next().expect("room");
-        let room = Arc::new(SegmentSupply::new(segments.clone(), drive));
-        let limits = GroupLimits {
-            group_bytes: 8 << 10,
-            transaction_bytes: 1 << 10,
+        let log = LogAlone {
+            policy,
+            drive,
             depth: 2,
             buffers: 5,
+            feeds,
+            ..LogAlone::default()
         };
-        let start = LogPosition::START;
-        // Nobody takes checkpoints, so a full log stays full.
-        let interval = CheckpointInterval {
-            bytes: u64::MAX,
-            transactions: u64::MAX,
-        };
-        let checkpoint = CheckpointStage::new(vec![], vec![], room.clone(), interval, drive);
-        let sequencer = Sequencer::new(LAYOUT, 1, start);
-        let commit = LogWriter::new(segments, room, sequencer, policy, limits, feeds, drive);
-        let commit = Arc::new(commit);
+        let pen = log.pen(disk, ());
         Arc::new(Stage {
-            pen: Pen::new(commit.clone(), Arc::new(checkpoint), ()),
-            commit,
+            commit: pen.log().clone(),
+            pen,
         })
     }
 

@@ -2,50 +2,35 @@
 //! stable storage when the call returns (I1), what is handed on is sealed if the disk is free, and what is put
 //! away stays in the open group.
 
-use sardonyx_storage::checkpoint::{CheckpointInterval, CheckpointStage};
+mod common;
+
+use common::{LAYOUT, LogAlone};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::drive::Drive;
-use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
+use sardonyx_storage::log::LogPosition;
+use sardonyx_storage::log::policy::GroupPolicy;
 use sardonyx_storage::log::reader::LogReader;
-use sardonyx_storage::log::seal::Sequencer;
-use sardonyx_storage::log::segment::Segments;
-use sardonyx_storage::log::supply::{Admission, SegmentSupply};
-use sardonyx_storage::log::writer::LogWriter;
-use sardonyx_storage::log::{LogLayout, LogPosition, Lsn};
+use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::pen::{Held, Pen};
 use std::sync::Arc;
 use std::time::Duration;
 
-const LAYOUT: LogLayout = LogLayout {
-    identity: 5,
-    segment_bytes: 64 << 10,
-};
+/// Of groups, one of them the open one's.
+const BUFFERS: usize = 4;
 
 const DRIVES: [Drive; 2] = [Drive::Threads, Drive::Callers];
 
 /// A log without any thread, whoever is said to drive it.
 fn pen(drive: Drive, policy: GroupPolicy) -> (Pen<()>, SimulatedDisk) {
     let simulated = SimulatedDisk::new(1, Faults::default());
-    let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
-    let segments = Arc::new(Segments::open(disk, LAYOUT, Lsn(0), 8).expect("segments"));
-    segments.prepare_next().expect("room");
-    segments.prepare_next().expect("room");
-    let supply = Arc::new(SegmentSupply::new(segments.clone(), drive));
-    let interval = CheckpointInterval {
-        bytes: u64::MAX,
-        transactions: u64::MAX,
+    let log = LogAlone {
+        policy,
+        drive,
+        buffers: BUFFERS,
+        ..LogAlone::default()
     };
-    let checkpoint = CheckpointStage::new(vec![], vec![], supply.clone(), interval, drive);
-    let sequencer = Sequencer::new(LAYOUT, 1, LogPosition::START);
-    let limits = GroupLimits {
-        group_bytes: 8 << 10,
-        transaction_bytes: 1 << 10,
-        depth: 1,
-        buffers: 4,
-    };
-    let log = LogWriter::new(segments, supply, sequencer, policy, limits, vec![], drive);
-    (Pen::new(Arc::new(log), Arc::new(checkpoint), ()), simulated)
+    (log.pen(Arc::new(simulated.clone()), ()), simulated)
 }
 
 /// Appends a transaction. Returns its group.
@@ -141,6 +126,24 @@ fn what_is_handed_on_is_sealed_for_the_logging_thread_or_left_where_there_is_non
         assert!(pen.log().step());
         assert_eq!(groups_after_a_crash(&disk), group, "{drive:?}");
     }
+}
+
+#[test]
+fn what_is_handed_on_while_all_buffers_are_out_goes_on_filling() {
+    let (pen, disk) = pen(Drive::Threads, GroupPolicy::Adaptive);
+    let pool = pen.log().pool();
+    let mut out: Vec<_> = (1..BUFFERS).map(|_| pool.take()).collect();
+    let mut group = 0;
+    for _ in 0..3 {
+        let mut held = pen.take().expect("free");
+        group = append(&mut held);
+        // If this waited for a buffer, it would for ever: nobody else is here.
+        held.hand_on();
+    }
+    assert_eq!((group, pen.log().step()), (1, false), "it is still open");
+    pool.give(out.pop().expect("some are out"));
+    assert!(pen.log().step());
+    assert_eq!(groups_after_a_crash(&disk), group);
 }
 
 #[test]

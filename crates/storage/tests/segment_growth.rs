@@ -4,12 +4,15 @@
 //! Each test looks at every sync or step of a growth, with several outcomes drawn from seeds, and at what
 //! would be there if everything unsynced were lost.
 
+mod common;
+
+use common::NoCheckpoints;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::drive::Drive;
 use sardonyx_storage::engine::{Driver, FirstOpening, StorageOptions, open_first};
 use sardonyx_storage::log::policy::GroupLimits;
 use sardonyx_storage::log::segment::{Prepared, Segments, segment_file};
-use sardonyx_storage::log::supply::{FreesLog, SegmentSupply, Supplied};
+use sardonyx_storage::log::supply::{SegmentSupply, Supplied};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition, LogState, Lsn};
 use std::sync::Arc;
 
@@ -181,18 +184,6 @@ fn i7_a_driver_that_takes_over_a_failed_growth_makes_it_anew() {
         assert!(grown, "it never grew");
     }
     assert!(failures >= SEEDS, "{failures}");
-}
-
-/// No checkpoint can be had.
-struct NoCheckpoints;
-
-impl FreesLog for NoCheckpoints {
-    fn want(&self, _: LogPosition) -> bool {
-        false
-    }
-    fn obstacle(&self) -> Option<Arc<str>> {
-        None
-    }
 }
 
 #[test]

@@ -7,19 +7,19 @@
 //! ```
 #![cfg(shuttle)]
 
+mod common;
+
+use common::LogAlone;
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::thread::{self, JoinHandle};
-use sardonyx_storage::checkpoint::{CheckpointInterval, CheckpointStage};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::drive::Drive;
 use sardonyx_storage::log::follow::Feed;
-use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
+use sardonyx_storage::log::policy::GroupPolicy;
 use sardonyx_storage::log::reader::LogReader;
-use sardonyx_storage::log::seal::Sequencer;
-use sardonyx_storage::log::segment::Segments;
-use sardonyx_storage::log::supply::{Admission, FreesLog, SegmentSupply};
+use sardonyx_storage::log::supply::{Admission, FreesLog};
 use sardonyx_storage::log::writer::LogWriter;
-use sardonyx_storage::log::{LogError, LogLayout, LogPosition, Lsn};
+use sardonyx_storage::log::{LogError, LogLayout, LogPosition};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::pen::Pen;
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
@@ -91,39 +91,21 @@ impl Stage {
     fn new(scenario: Scenario) -> Arc<Stage> {
         let simulated = SimulatedDisk::new(1, scenario.faults);
         let disk: Arc<dyn Disk> = Arc::new(simulated.clone());
-        let segments = Segments::open(disk, LAYOUT, Lsn(0), scenario.segments_max);
-        let segments = Arc::new(segments.expect("segments"));
-        for _ in 0..scenario.prepared {
-            segments.prepare_next().expect("room");
-        }
-        let room = Arc::new(SegmentSupply::new(segments.clone(), scenario.drive));
-        let limits = GroupLimits {
-            group_bytes: 8 << 10,
-            transaction_bytes: 1 << 10,
+        let feed = Arc::new(Feed::default());
+        let log = LogAlone {
+            layout: LAYOUT,
+            policy: GroupPolicy::Adaptive,
+            drive: scenario.drive,
             depth: scenario.depth,
             buffers: scenario.buffers,
+            segments_max: scenario.segments_max,
+            prepared: scenario.prepared,
+            feeds: vec![feed.clone()],
         };
-        let start = LogPosition::START;
-        let feed = Arc::new(Feed::default());
-        // The log is freed by the test's consumer.
-        let interval = CheckpointInterval {
-            bytes: u64::MAX,
-            transactions: u64::MAX,
-        };
-        let checkpoint =
-            CheckpointStage::new(vec![], vec![], room.clone(), interval, scenario.drive);
-        let commit = Arc::new(LogWriter::new(
-            segments,
-            room,
-            Sequencer::new(LAYOUT, 1, start),
-            GroupPolicy::Adaptive,
-            limits,
-            vec![feed.clone()],
-            scenario.drive,
-        ));
+        let pen = log.pen(disk, 0);
         Arc::new(Stage {
-            pen: Pen::new(commit.clone(), Arc::new(checkpoint), 0),
-            commit,
+            commit: pen.log().clone(),
+            pen,
             feed,
             disk: simulated,
         })

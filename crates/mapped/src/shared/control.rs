@@ -15,6 +15,7 @@
 //!   algorithm: a session that registers later sees them and registers anew.
 
 use super::robust::RobustLock;
+use sardonyx_base::sync::CacheLine;
 use sardonyx_storage::log::LogState;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -47,11 +48,11 @@ pub struct Control {
     /// Slots that were ever used.
     pub slots_used: AtomicU32,
     /// Held while a transaction is validated and published, and while records are folded.
-    pub commit: Line<RobustLock>,
+    pub commit: CacheLine<RobustLock>,
     /// Held by whoever writes the log.
-    pub writer: Line<RobustLock>,
+    pub writer: CacheLine<RobustLock>,
     /// Held while the segment grows, and while slots are given out.
-    pub growth: Line<RobustLock>,
+    pub growth: CacheLine<RobustLock>,
     // These are written together, by the holder of the commit lock, and read together by who begins:
     // in one cache line, which starts here since what is before is aligned.
     /// Where the next transaction's records go.
@@ -69,9 +70,9 @@ pub struct Control {
     /// The ring may be used again up to here.
     pub reclaimed: AtomicU64,
     /// The records before it are on stable storage.
-    pub durable: Line<AtomicU64>,
+    pub durable: CacheLine<AtomicU64>,
     /// Counts the attempts to write a group: whoever waits for one waits for it to change.
-    pub groups: Line<AtomicU32>,
+    pub groups: CacheLine<AtomicU32>,
     /// Threads that wait for `groups` to change.
     pub waiting: AtomicU32,
     /// How long the last group's write took, in nanoseconds.
@@ -79,11 +80,11 @@ pub struct Control {
     /// The slots whose transactions were in the last group, a bit for each.
     pub last_writers: [AtomicU64; SLOTS / 64],
     /// What the processes know of the log.
-    pub log: Line<LogState>,
+    pub log: CacheLine<LogState>,
     /// Counted up when a session is to copy what keeps versions: the version keepers wait for it.
-    pub alarm: Line<AtomicU32>,
+    pub alarm: CacheLine<AtomicU32>,
     /// Pages that the segment has.
-    pub pages: Line<AtomicU64>,
+    pub pages: CacheLine<AtomicU64>,
     /// Pages that a record of the ring, or what was there at opening, says that the segment has;
     /// all that there can be without a log. Stored after the tail, so it may be too small if a
     /// process died, and then a length is logged twice; never too large.
@@ -92,17 +93,6 @@ pub struct Control {
     pub processes: [Process; PROCESSES],
     /// The sessions.
     pub slots: [Slot; SLOTS],
-}
-
-/// A cache line of its own: what one process writes often, the others should not pay for.
-#[repr(C, align(128))]
-pub struct Line<T>(pub T);
-
-impl<T> std::ops::Deref for Line<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.0
-    }
 }
 
 /// A process on the segment. It lives as long as it holds the file lock on its place.

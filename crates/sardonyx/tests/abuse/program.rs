@@ -6,18 +6,25 @@ use sardonyx::{Error, Procedure, Table, Transaction};
 use std::sync::Arc;
 use std::task::Wake;
 
-/// Inserts an item and notes it: both are there, or neither.
-pub fn insert(opened: &Opened, tx: &mut Transaction<'_>, id: u64) -> Result<(), Error> {
-    tx.insert(opened.items, &Item::new(id, id))?;
-    let note = Note {
-        account: id,
-        amount: id,
-    };
-    tx.append(opened.notes, &note)
+/// Inserts an item and notes it, both or neither; as a procedure, if its argument says so.
+#[derive(Clone, Copy)]
+pub struct Put(pub Table<Item>, pub sardonyx::Journal<Note>);
+
+impl Put {
+    pub fn put(self, tx: &mut Transaction<'_>, id: u64) -> Result<(), Error> {
+        tx.insert(self.0, &Item::new(id, id))?;
+        let note = Note {
+            account: id,
+            amount: id,
+        };
+        tx.append(self.1, &note)
+    }
 }
 
-/// Inserts what its argument says, if it does.
-pub struct Put(pub Table<Item>, pub sardonyx::Journal<Note>);
+/// As [`Put::put`], into this database.
+pub fn insert(opened: &Opened, tx: &mut Transaction<'_>, id: u64) -> Result<(), Error> {
+    Put(opened.items, opened.notes).put(tx, id)
+}
 
 impl Procedure for Put {
     type Arguments = u64;
@@ -42,12 +49,7 @@ impl Procedure for Put {
     }
 
     fn execute(&self, id: &u64, (): (), tx: &mut Transaction<'_>) -> Result<u64, Error> {
-        tx.insert(self.0, &Item::new(*id, *id))?;
-        let note = Note {
-            account: *id,
-            amount: *id,
-        };
-        tx.append(self.1, &note)?;
+        self.put(tx, *id)?;
         match id % REMAINDER {
             6 => Err(Error::other("failed")),
             7 => panic!("{PLANNED}"),

@@ -1,7 +1,7 @@
 //! Steps with tickets: submitted, taken out of order, forgotten, with values and wakers that panic.
 
-use crate::common::{Item, Note, PLANNED, block_on};
-use crate::program::Bomb;
+use crate::common::{PLANNED, block_on};
+use crate::program::{Bomb, Put};
 use crate::{Abuse, REMAINDER};
 use sardonyx::Error;
 use std::future::Future;
@@ -15,14 +15,9 @@ impl Abuse<'_> {
         for _ in 0..1 + self.random.below(20) {
             let id = self.witness.begins();
             let how = self.random.below(8);
-            let (items, notes) = (self.opened.items, self.opened.notes);
+            let put = Put(self.opened.items, self.opened.notes);
             let ticket = self.opened.database.try_submit(move |tx| {
-                tx.insert(items, &Item::new(id, id))?;
-                let note = Note {
-                    account: id,
-                    amount: id,
-                };
-                tx.append(notes, &note)?;
+                put.put(tx, id)?;
                 match how {
                     0 => panic!("{PLANNED}"),
                     1 => Err(Error::other("on purpose")),
@@ -104,18 +99,13 @@ impl Abuse<'_> {
     /// Values of the program's that panic when they are dropped, on whatever thread.
     pub fn bombs(&mut self) {
         let id = self.witness.begins();
-        let (items, notes) = (self.opened.items, self.opened.notes);
+        let put = Put(self.opened.items, self.opened.notes);
         let how = self.random.below(4);
         let bomb = Bomb;
         let submit = || {
             self.opened.database.try_submit(move |tx| {
                 let bomb = bomb;
-                tx.insert(items, &Item::new(id, id))?;
-                let note = Note {
-                    account: id,
-                    amount: id,
-                };
-                tx.append(notes, &note)?;
+                put.put(tx, id)?;
                 match how {
                     0 => std::panic::panic_any(bomb),
                     1 => Err(Error::other("on purpose")),
@@ -140,15 +130,8 @@ impl Abuse<'_> {
     /// A task that panics when it is woken.
     pub fn wakers(&mut self) {
         let id = self.witness.begins();
-        let (items, notes) = (self.opened.items, self.opened.notes);
-        let mut ticket = self.opened.database.try_submit(move |tx| {
-            tx.insert(items, &Item::new(id, id))?;
-            let note = Note {
-                account: id,
-                amount: id,
-            };
-            tx.append(notes, &note)
-        });
+        let put = Put(self.opened.items, self.opened.notes);
+        let mut ticket = self.opened.database.try_submit(move |tx| put.put(tx, id));
         let waker = Waker::from(Arc::new(Bomb));
         let mut context = Context::from_waker(&waker);
         let polled = Pin::new(&mut ticket).poll(&mut context);

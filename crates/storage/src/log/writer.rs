@@ -44,7 +44,7 @@ use crate::pen::Holder;
 use crate::supervisor::SupervisorNumber;
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use sardonyx_base::sync::{Condvar, Mutex};
+use sardonyx_base::sync::{CacheLine, Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
@@ -57,11 +57,11 @@ use std::time::Instant;
 pub struct LogWriter {
     process: Process,
     /// The group being filled. Its lock is the right to append: [`crate::pen`].
-    pub(crate) open: Mutex<OpenGroup>,
-    pub(crate) holder: Holder,
+    pub(crate) open: CacheLine<Mutex<OpenGroup>>,
+    pub(crate) holder: CacheLine<Holder>,
+    /// What the logging threads watch while the holder of the pen appends.
+    watched: CacheLine<Watched>,
     engine: SupervisorNumber,
-    /// A step could not seal the open group, since the pen was taken.
-    turned_away: AtomicBool,
     segments: Arc<Segments>,
     room: Arc<SegmentSupply>,
     pool: Arc<BufferPool>,
@@ -69,19 +69,26 @@ pub struct LogWriter {
     limits: GroupLimits,
     drive: Drive,
     work: Arc<Work>,
+    prefix: CacheLine<Mutex<DurablePrefix<SealedGroup>>>,
+    /// All groups below this number are durable.
+    durable_below: CacheLine<AtomicU64>,
+    /// Where the durable log ends.
+    state: CacheLine<LogState>,
+    waiting: Waiting,
+    feeds: Vec<Arc<Feed>>,
+    poison: OnceLock<LogError>,
+    counters: CacheLine<Counters>,
+}
+
+/// What says whether there is a group to take, and who missed one.
+#[derive(Debug, Default)]
+struct Watched {
     /// Groups that are sealed or being written.
     outstanding: AtomicUsize,
     /// The group being filled has transactions.
     filling: AtomicBool,
-    prefix: Mutex<DurablePrefix<SealedGroup>>,
-    /// All groups below this number are durable.
-    durable_below: AtomicU64,
-    /// Where the durable log ends.
-    state: LogState,
-    waiting: Waiting,
-    feeds: Vec<Arc<Feed>>,
-    poison: OnceLock<LogError>,
-    counters: Counters,
+    /// A step could not seal the open group, since the pen was taken.
+    turned_away: AtomicBool,
 }
 
 /// What the logging thread waits for.
@@ -139,10 +146,10 @@ impl LogWriter {
         let engine = SupervisorNumber::next();
         LogWriter {
             process: Process::current(),
-            open: Mutex::new(open),
-            holder: Holder::new(engine),
+            open: CacheLine(Mutex::new(open)),
+            holder: CacheLine(Holder::new(engine)),
+            watched: CacheLine::default(),
             engine,
-            turned_away: AtomicBool::new(false),
             segments,
             room,
             pool: Arc::new(pool),
@@ -150,18 +157,16 @@ impl LogWriter {
             limits,
             drive,
             work,
-            outstanding: AtomicUsize::new(0),
-            filling: AtomicBool::new(false),
-            prefix: Mutex::new(DurablePrefix::new(durable)),
-            durable_below: AtomicU64::new(durable.group),
-            state: LogState::private(SharedEnd {
+            prefix: CacheLine(Mutex::new(DurablePrefix::new(durable))),
+            durable_below: CacheLine(AtomicU64::new(durable.group)),
+            state: CacheLine(LogState::private(SharedEnd {
                 position: durable,
                 tail: 0,
-            }),
+            })),
             waiting: Waiting::default(),
             feeds,
             poison: OnceLock::new(),
-            counters: Counters::default(),
+            counters: CacheLine::default(),
         }
     }
 
@@ -323,7 +328,8 @@ impl LogWriter {
         }
         // Their buffers go back, so that nobody waits for one for ever; nor for room.
         let abandoned = std::mem::take(&mut self.work.queue.lock().sealed);
-        self.outstanding
+        self.watched
+            .outstanding
             .fetch_sub(abandoned.len(), Ordering::SeqCst);
         for group in abandoned.into_iter().chain(early) {
             self.pool.give(group.into_buffer());

@@ -13,11 +13,12 @@ use std::ops::{Deref, DerefMut};
 /// The pen, for as long as this lives; gives access to the appender's state. Dropping it lets go, and
 /// leaves what was appended in the open group for the next who forces or hands on.
 // The order of the fields is that in which they are dropped: first the panic is told and the holder
-// forgotten, then the lock is given back, and then a group is looked for.
+// forgotten, then the lock is given back, and then a group is looked for. It is small, since a transaction
+// moves it a few times.
 pub struct Held<'p, A> {
     hand: Hand<'p>,
     open: MutexGuard<'p, OpenGroup>,
-    rest: LetGo<'p>,
+    turned_away: TurnedAway<'p>,
     pen: &'p Pen<A>,
     appender: PhantomData<&'p mut A>,
 }
@@ -28,6 +29,9 @@ struct Hand<'p> {
     /// Whether the thread was panicking already when it got the pen.
     was_panicking: bool,
 }
+
+/// If somebody looked for a group meanwhile, and could not have it, looks in its place when dropped.
+struct TurnedAway<'p>(&'p LogWriter);
 
 /// What is left to do after letting go of the pen: if nothing else, it is done when this is dropped.
 #[must_use = "the caller may want to wait"]
@@ -40,8 +44,6 @@ pub struct LetGo<'p> {
 /// See [`LetGo`].
 enum Rest {
     Nothing,
-    /// If somebody looked for a group meanwhile, and could not have it, look in its place.
-    IfTurnedAway,
     /// Look for a group.
     Look,
     /// Have this one written.
@@ -59,11 +61,7 @@ impl<'p, A> Held<'p, A> {
                 was_panicking: std::thread::panicking(),
             },
             open,
-            rest: LetGo {
-                log,
-                checkpoint: &pen.checkpoint,
-                rest: Rest::IfTurnedAway,
-            },
+            turned_away: TurnedAway(log),
             pen,
             appender: PhantomData,
         }
@@ -74,7 +72,7 @@ impl<'p, A> Held<'p, A> {
     pub fn split(&mut self) -> (&mut A, Appending<'_>) {
         let appending = Appending {
             log: self.hand.log,
-            checkpoint: self.rest.checkpoint,
+            checkpoint: &self.pen.checkpoint,
             open: &mut self.open,
         };
         // SAFETY: the guard of the log's open group is in `self`, which is borrowed exclusively: nobody
@@ -120,10 +118,14 @@ impl<'p, A> Held<'p, A> {
     /// nobody is there to do so, and it is written when there is much of it, or when somebody waits.
     #[inline]
     pub fn hand_on(mut self) {
-        let sealed = self.hand.log.seal_to_hand_on(&mut self.open);
-        let mut rest = self.let_go(sealed);
-        rest.write(LogWriter::push);
-        checkpoint_step(rest.log, rest.checkpoint);
+        let log = self.hand.log;
+        let sealed = log.seal_to_hand_on(&mut self.open);
+        let pen = self.let_go();
+        match sealed {
+            Some(group) => log.push(group),
+            None => log.look_for_group(),
+        }
+        checkpoint_step(log, &pen.checkpoint);
     }
 
     /// Lets go, and has what was appended written by the caller, who waits for this group to be durable.
@@ -138,38 +140,53 @@ impl<'p, A> Held<'p, A> {
     /// As [`Held::force`], with something to do between letting go and writing.
     #[inline]
     pub fn let_go_to_force(mut self) -> LetGo<'p> {
-        let sealed = self.hand.log.seal_to_force(&mut self.open);
-        self.let_go(sealed)
+        let log = self.hand.log;
+        let sealed = log.seal_to_force(&mut self.open);
+        LetGo {
+            log,
+            checkpoint: &self.let_go().checkpoint,
+            rest: sealed.map_or(Rest::Look, Rest::Write),
+        }
     }
 
     /// Lets go, and has what was appended written, whatever the policy of groups. Returns the last group
     /// with a transaction.
     pub fn close_group(mut self) -> u64 {
+        let log = self.hand.log;
         let group = self.open.last_group();
-        self.hand.log.hand_over(&mut self.open);
-        self.let_go(None).write(LogWriter::push);
+        log.hand_over(&mut self.open);
+        self.let_go();
+        log.look_for_group();
         group
     }
 
     /// Lets go, and writes the open group as it is, also without transactions.
     pub(super) fn force_empty_group(mut self) -> Result<(), LogError> {
-        let mark = self.hand.log.seal(&mut self.open);
+        let log = self.hand.log;
+        let mark = log.seal(&mut self.open);
         let number = mark.header().number;
-        self.let_go(Some(mark)).force(number)
+        let rest = LetGo {
+            log,
+            checkpoint: &self.let_go().checkpoint,
+            rest: Rest::Write(mark),
+        };
+        rest.force(number)
     }
 
+    /// Gives the lock back, and leaves it to the caller to look for a group.
     #[inline]
-    fn let_go(self, sealed: Option<SealedGroup>) -> LetGo<'p> {
+    fn let_go(self) -> &'p Pen<A> {
         let Held {
             hand,
             open,
-            mut rest,
+            turned_away,
+            pen,
             ..
         } = self;
         drop(hand);
         drop(open);
-        rest.rest = sealed.map_or(Rest::Look, Rest::Write);
-        rest
+        std::mem::forget(turned_away);
+        pen
     }
 }
 
@@ -190,8 +207,7 @@ impl LetGo<'_> {
     fn write(&mut self, write: impl FnOnce(&LogWriter, SealedGroup)) {
         match std::mem::replace(&mut self.rest, Rest::Nothing) {
             Rest::Nothing => {}
-            Rest::IfTurnedAway if !self.log.was_turned_away() => {}
-            Rest::IfTurnedAway | Rest::Look => self.log.look_for_group(),
+            Rest::Look => self.log.look_for_group(),
             Rest::Write(group) => write(self.log, group),
         }
     }
@@ -201,6 +217,15 @@ impl Drop for LetGo<'_> {
     #[inline]
     fn drop(&mut self) {
         self.write(LogWriter::push);
+    }
+}
+
+impl Drop for TurnedAway<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0.was_turned_away() {
+            self.0.look_for_group();
+        }
     }
 }
 

@@ -16,7 +16,7 @@ impl LogWriter {
     /// Whether the disk is free to take a group now.
     #[inline]
     pub fn wants_group(&self) -> bool {
-        self.outstanding.load(Ordering::SeqCst) < self.limits.depth
+        self.watched.outstanding.load(Ordering::SeqCst) < self.limits.depth
     }
 
     /// Whether the next thing that comes may be sealed at once, because the disk is free.
@@ -62,27 +62,22 @@ impl LogWriter {
     }
 
     /// Seals the open group for a caller who does not wait for it, if it is time to write it: with threads,
-    /// if the disk is free; else, when it holds as much as may be left unwritten.
+    /// if the disk is free and there is a buffer for the next group, since the group may as well go on
+    /// filling; else, when it holds as much as may be left unwritten.
     #[inline]
     pub(crate) fn seal_to_hand_on(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
-        let now = match self.drive {
-            Drive::Threads => self.seals_at_once(),
-            Drive::Callers => open.holds(DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX),
-        };
-        (now && !open.is_empty()).then(|| self.seal(open))
+        match self.drive {
+            Drive::Threads if self.seals_at_once() => self.try_seal(open),
+            Drive::Threads => None,
+            Drive::Callers => {
+                let much = open.holds(DEFERRED_BYTES_MAX, DEFERRED_TRANSACTIONS_MAX);
+                (much && !open.is_empty()).then(|| self.seal(open))
+            }
+        }
     }
 
-    /// Seals the open group if nobody holds the pen and there is a buffer for the next one. Does not wait:
-    /// the caller may have a place at the disk meanwhile.
-    pub(super) fn seal_open(&self) -> Option<SealedGroup> {
-        let mut open = self.open.try_lock();
-        if open.is_none() {
-            // The holder is told to look, unless it has let go before it could know.
-            self.turned_away.store(true, Ordering::Relaxed);
-            fence(Ordering::SeqCst);
-            open = self.open.try_lock();
-        }
-        let mut open = open?;
+    /// Seals the open group, if it has transactions and there is a buffer for the next one.
+    fn try_seal(&self, open: &mut OpenGroup) -> Option<SealedGroup> {
         if open.is_empty() {
             return None;
         }
@@ -91,16 +86,30 @@ impl LogWriter {
         Some(group)
     }
 
+    /// Seals the open group if nobody holds the pen and there is a buffer for the next one. Does not wait:
+    /// the caller may have a place at the disk meanwhile.
+    pub(super) fn seal_open(&self) -> Option<SealedGroup> {
+        let mut open = self.open.try_lock();
+        if open.is_none() {
+            // The holder is told to look, unless it has let go before it could know.
+            self.watched.turned_away.store(true, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            open = self.open.try_lock();
+        }
+        self.try_seal(&mut *open?)
+    }
+
     /// Whether a step found the pen taken since this was last asked. For the holder that has let go.
     #[inline]
     pub(crate) fn was_turned_away(&self) -> bool {
         fence(Ordering::SeqCst);
-        self.turned_away.load(Ordering::Relaxed) && self.turned_away.swap(false, Ordering::Relaxed)
+        self.watched.turned_away.load(Ordering::Relaxed)
+            && self.watched.turned_away.swap(false, Ordering::Relaxed)
     }
 
     /// Says that the group being filled got its first transaction, or was sealed.
     fn set_filling(&self, filling: bool) {
-        self.filling.store(filling, Ordering::SeqCst);
+        self.watched.filling.store(filling, Ordering::SeqCst);
         if let GroupPolicy::Fixed { .. } = self.policy {
             let mut queue = self.work.queue.lock();
             queue.filling_since = filling.then(Instant::now);
@@ -122,7 +131,7 @@ impl LogWriter {
             let next = self.durable_below.load(Ordering::Acquire);
             return self.waiting.wake(next..next + 2);
         }
-        if self.seals_at_once() && self.filling.load(Ordering::SeqCst) {
+        if self.seals_at_once() && self.watched.filling.load(Ordering::SeqCst) {
             let misses = self.pool.misses();
             match self.seal_open() {
                 Some(group) => self.push(group),

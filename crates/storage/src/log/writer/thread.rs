@@ -37,7 +37,7 @@ impl LogWriter {
         let until = Instant::now() + Duration::from_micros(20);
         loop {
             for _ in 0..32 {
-                if self.wants_group() && self.filling.load(Ordering::Relaxed) {
+                if self.wants_group() && self.watched.filling.load(Ordering::Relaxed) {
                     return true;
                 }
                 std::hint::spin_loop();
@@ -56,7 +56,7 @@ impl LogWriter {
             return false;
         }
         if queue.closed {
-            let empty = queue.sealed.is_empty() && !self.filling.load(Ordering::SeqCst);
+            let empty = queue.sealed.is_empty() && !self.watched.filling.load(Ordering::SeqCst);
             return empty || self.poison.get().is_some();
         }
         let due_at = match (self.policy, queue.filling_since) {

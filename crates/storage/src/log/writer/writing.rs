@@ -22,11 +22,11 @@ impl LogWriter {
         if self.drive == Drive::Callers {
             return self.write_directly(group);
         }
-        self.outstanding.fetch_add(1, Ordering::SeqCst);
+        self.watched.outstanding.fetch_add(1, Ordering::SeqCst);
         let mut queue = self.work.queue.lock();
         if self.poison.get().is_some() {
             drop(queue);
-            self.outstanding.fetch_sub(1, Ordering::SeqCst);
+            self.watched.outstanding.fetch_sub(1, Ordering::SeqCst);
             self.pool.give(group.into_buffer());
             return;
         }
@@ -42,7 +42,7 @@ impl LogWriter {
         if !self.process.is_current() {
             return;
         }
-        self.outstanding.fetch_add(1, Ordering::SeqCst);
+        self.watched.outstanding.fetch_add(1, Ordering::SeqCst);
         self.work.queue.lock().writing += 1;
         self.write_group(group);
     }
@@ -93,7 +93,7 @@ impl LogWriter {
             queue.writing += 1;
             return Some(group);
         }
-        if !self.filling.load(Ordering::SeqCst) {
+        if !self.watched.filling.load(Ordering::SeqCst) {
             return None;
         }
         queue.writing += 1;
@@ -103,7 +103,7 @@ impl LogWriter {
         if group.is_some() {
             // Not counted before: while we try, the holder of the pen must go on seeing that the disk is
             // free, or nobody would take the group if our attempt fails.
-            self.outstanding.fetch_add(1, Ordering::SeqCst);
+            self.watched.outstanding.fetch_add(1, Ordering::SeqCst);
             return group;
         }
         let mut queue = self.work.queue.lock();
@@ -145,7 +145,7 @@ impl LogWriter {
             }
         }
         self.work.queue.lock().writing -= 1;
-        self.outstanding.fetch_sub(1, Ordering::SeqCst);
+        self.watched.outstanding.fetch_sub(1, Ordering::SeqCst);
         self.look_for_more();
     }
 
@@ -192,7 +192,7 @@ impl LogWriter {
     /// After a write: if more has come meanwhile, someone must take it.
     fn look_for_more(&self) {
         let queue = self.work.queue.lock();
-        let more = !queue.sealed.is_empty() || self.filling.load(Ordering::SeqCst);
+        let more = !queue.sealed.is_empty() || self.watched.filling.load(Ordering::SeqCst);
         drop(queue);
         if !more {
             return;
