@@ -103,6 +103,7 @@ pub fn verify_with(
         memory_max_bytes,
         workers,
         dry_run: true,
+        sparse: true,
     };
     let torn = match recover(disk, &manifest, options) {
         Ok(recovered) => {

@@ -94,7 +94,7 @@ impl StorageOptions {
         RecoveryOptions {
             memory_max_bytes: self.memory_bytes_max,
             workers: self.workers,
-            dry_run: false,
+            ..RecoveryOptions::default()
         }
     }
 

@@ -54,15 +54,18 @@ pub struct RecoveryOptions {
     /// Change nothing at all on disk, not even the journal's archive, and make no checkpointers: to
     /// see whether and how a database recovers, or to read it.
     pub dry_run: bool,
+    /// Large parts of the database may never have been touched: memory is to follow what was.
+    pub sparse: bool,
 }
 
 impl Default for RecoveryOptions {
-    /// At most 1 TiB of pages, a worker for each processor, not a dry run.
+    /// At most 1 TiB of pages, a worker for each processor, not a dry run, not sparse.
     fn default() -> Self {
         RecoveryOptions {
             memory_max_bytes: 1 << 40,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             dry_run: false,
+            sparse: false,
         }
     }
 }
@@ -120,6 +123,7 @@ fn recover_bounded(
 ) -> Result<Recovered, RecoveryError> {
     let workers = options.workers.clamp(1, WORKERS_MAX);
     let mut store = PageStore::reserve(options.memory_max_bytes)?;
+    store.set_sparse(options.sparse);
     let layouts: Vec<_> = (0..manifest.stripes)
         .map(|k| StripeLayout::of(manifest, k))
         .collect();
