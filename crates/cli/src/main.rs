@@ -11,6 +11,7 @@ mod exit;
 mod help;
 mod history;
 mod inspect;
+mod leftovers;
 mod output;
 mod recover;
 mod simulate;
@@ -49,6 +50,7 @@ enum Command {
     Simulate(Box<simulate::Arguments>),
     Trace(trace::Arguments),
     History(history::Arguments),
+    Leftovers(leftovers::Arguments),
     #[command(flatten)]
     Experiment(Experiments),
 }
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::Simulate(verb) => verb.run(&mut output),
         Command::Trace(verb) => verb.run(&mut output),
         Command::History(verb) => verb.run(&mut output),
+        Command::Leftovers(verb) => verb.run(&mut output),
         Command::Experiment(experiment) => experiment
             .run(arguments.json, &mut output)
             .map(|holds| if holds { Exit::Done } else { Exit::Found }),
