@@ -20,7 +20,10 @@ use serde::{Deserialize, Serialize};
 use tokio_util::codec::LengthDelimitedCodec;
 
 /// The version of the protocol that is spoken here.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
+
+/// So many groups the primary may send that are not durable there yet.
+pub const GROUPS_AHEAD_MAX: usize = 8;
 
 /// The longest frame before the sides know each other, and of all that is not a group or pages.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
@@ -267,6 +270,8 @@ pub enum Message {
     Progress(Progress),
     /// The primary wants a checkpoint that has everything before a place.
     Checkpoint(WirePosition),
+    /// All groups before the one of this number are durable at the primary.
+    Durable(u64),
     /// An image follows.
     ImageBegins {
         /// From where the log must be applied to it.
@@ -303,7 +308,8 @@ pub enum Frame {
     Hello(Hello),
     /// A few words.
     Message(Message),
-    /// A commit group as it stands on the primary's disk.
+    /// A commit group as it stands on the primary's disk, or soon will: the standby keeps it in memory until
+    /// [`Message::Durable`].
     Group(Bytes),
     /// A part of an image.
     Pages(PagesHead, Bytes),
@@ -318,6 +324,7 @@ impl Frame {
             Frame::Message(Message::Refused(_)) => "a refusal",
             Frame::Message(Message::Progress(_)) => "a report",
             Frame::Message(Message::Checkpoint(_)) => "the wish for a checkpoint",
+            Frame::Message(Message::Durable(_)) => "the durable log's end",
             Frame::Message(Message::ImageBegins { .. }) => "an image's beginning",
             Frame::Message(Message::ImageEnds { .. }) => "an image's end",
             Frame::Group(_) => "a group",

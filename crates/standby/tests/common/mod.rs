@@ -21,8 +21,13 @@ pub fn disk(seed: u64) -> SimulatedDisk {
 
 /// A standby at work on this disk.
 pub fn serve(disk: &SimulatedDisk) -> ListeningStandby {
+    serve_with(disk, 512 << 10)
+}
+
+/// The same with so much log.
+pub fn serve_with(disk: &SimulatedDisk, log_bytes: u64) -> ListeningStandby {
     let options = StandbyOptions::new()
-        .log_bytes_max(512 << 10)
+        .log_bytes_max(log_bytes)
         .memory_bytes_max(64 << 20)
         .report_interval(Duration::from_millis(1));
     StandbyServer::open_on(Arc::new(disk.clone()), options)

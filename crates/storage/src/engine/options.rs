@@ -109,6 +109,18 @@ impl StorageOptions {
         }
     }
 
+    /// How far apart checkpoints at a standby are, if that is chosen here; else it chooses itself.
+    pub(crate) fn standbys_checkpoint_interval(&self) -> Option<CheckpointInterval> {
+        let (bytes, transactions) = (
+            self.checkpoint_interval_bytes,
+            self.checkpoint_interval_transactions,
+        );
+        (bytes.is_some() || transactions.is_some()).then(|| CheckpointInterval {
+            bytes: bytes.unwrap_or(u64::MAX),
+            transactions: transactions.unwrap_or(u64::MAX),
+        })
+    }
+
     /// The most segments of the log.
     pub(crate) fn segments_max(&self, layout: LogLayout) -> u64 {
         self.log_bytes_max / layout.segment_bytes
