@@ -227,6 +227,29 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_the_end_takes_its_signals_but_those_that_are_to_be_ignored() {
+        // SAFETY: nobody sends this process a hang-up, nor has a handler for one.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+        let body = || {
+            let ending = Ending::block();
+            let taken = blocked();
+            // SAFETY: to this thread, which blocks it.
+            unsafe { libc::raise(libc::SIGTERM) };
+            let first = ending.wait();
+            Ending::unblock();
+            (taken, first, blocked())
+        };
+        let (taken, first, after) = std::thread::spawn(body).join().unwrap();
+        // SAFETY: as above.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
+        assert_eq!(
+            (taken, first),
+            (vec![libc::SIGINT, libc::SIGTERM], libc::SIGTERM)
+        );
+        assert_eq!(after, []);
+    }
+
+    #[test]
     fn blocking_ends_where_it_began_also_inside_of_another() {
         let before = blocked();
         let outer = block();

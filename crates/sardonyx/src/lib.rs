@@ -140,7 +140,7 @@ pub mod disk {
 pub mod standby {
     pub use sardonyx_standby::{
         Lag, ListeningStandby, Patience, Standby, StandbyError, StandbyOptions, StandbyReport,
-        StandbyServer, StandbyStatus, StopStandby,
+        StandbyServer, StandbyStatus, StopStandby, Token, TokenError,
     };
 }
 

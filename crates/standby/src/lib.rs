@@ -103,6 +103,7 @@ mod fetch;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod kinds;
 mod options;
 mod primary;
 mod protocol;

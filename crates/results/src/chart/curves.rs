@@ -146,7 +146,7 @@ impl Chart {
         };
         let on_y = widest(&mut y.ticks.iter().map(|tick| tick_label(*tick)));
         let on_x = widest(&mut x.ticks.iter().map(|tick| self.x.tick_label(*tick)));
-        let left = LEFT.max(36.0 + on_y);
+        let left = LEFT.max(36.0 + on_y).max(4.0 + 0.5 * on_x);
         let right = RIGHT.max(4.0 + 0.5 * on_x);
         let titled = self.panels.iter().any(|panel| !panel.title.is_empty());
         let panel_title = if titled { 24.0 } else { 4.0 };
