@@ -97,8 +97,7 @@ impl StorageOptions {
         RecoveryOptions {
             memory_max_bytes: self.memory_bytes_max,
             workers: self.workers,
-            dry_run: false,
-            beside_writer: false,
+            ..RecoveryOptions::default()
         }
     }
 
