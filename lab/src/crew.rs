@@ -5,6 +5,7 @@
 //! clock, waits for that instant, and answers with its outcome (JSON). So no opening is measured, and
 //! all begin at the same time, however the lines were delivered.
 
+use crate::ending::Companion;
 use crate::error::ExperimentError;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
@@ -39,6 +40,8 @@ pub(crate) fn now_nanoseconds() -> u64 {
 pub(crate) struct Member {
     who: String,
     child: Child,
+    /// `None` where the system gives no handle of it: it ends with its input then.
+    _companion: Option<Companion>,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
@@ -93,6 +96,7 @@ impl Member {
         };
         let mut member = Member {
             who: who.into(),
+            _companion: Companion::new(child.id()).ok(),
             child,
             input: Some(input),
             output: BufReader::new(output),

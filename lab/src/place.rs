@@ -1,6 +1,9 @@
-//! Where an experiment makes its database or segments, and that they go away again.
+//! Where an experiment makes its database or segments, and that they go away again, also when a signal
+//! ends the program that watches for them ([`crate::ending`]).
 
+use crate::ending;
 use crate::error::ExperimentError;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A new database's directory; removed with everything in it when dropped, unless kept.
@@ -21,10 +24,21 @@ impl Place {
                 path: path.to_path_buf(),
             });
         }
-        Ok(Place {
-            path: path.to_path_buf(),
-            keep: false,
-        })
+        Ok(Place::at(path.to_path_buf()))
+    }
+
+    /// Makes a directory with a name of its own, which begins with `prefix`, in another one.
+    ///
+    /// # Errors
+    /// What the system says if it cannot be made.
+    pub fn temporary(within: &Path, prefix: &str) -> io::Result<Place> {
+        let made = tempfile::Builder::new().prefix(prefix).tempdir_in(within)?;
+        Ok(Place::at(made.keep()))
+    }
+
+    fn at(path: PathBuf) -> Place {
+        ending::goes_too(&path);
+        Place { path, keep: false }
     }
 
     /// Claims a path where nothing is and makes a directory there, if a path is given.
@@ -59,14 +73,23 @@ impl Place {
     /// Leaves the directory where it is.
     pub fn keep(&mut self) {
         self.keep = true;
+        ending::let_stay(&self.path);
+    }
+
+    /// Removes it, and says if that fails.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn close(mut self) -> io::Result<()> {
+        self.keep = true;
+        ending::remove(&self.path)
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         if !self.keep
-            && self.path.exists()
-            && let Err(error) = std::fs::remove_dir_all(&self.path)
+            && let Err(error) = ending::remove(&self.path)
         {
             eprintln!(
                 "sardonyx: {} could not be removed: {error}",

@@ -1,5 +1,6 @@
 //! All experiments, as verbs: what a command line runs, prints and writes.
 
+use crate::ending;
 use crate::experiment::{About, Experiment};
 use crate::worker::Worker;
 use crate::{
@@ -48,6 +49,11 @@ impl Experiments {
     /// # Errors
     /// Whatever keeps it from having figures, or the figures from being printed or written.
     pub fn run(&self, json: bool, output: &mut impl Write) -> anyhow::Result<bool> {
+        match self {
+            // Whoever started it ends it.
+            Experiments::ExperimentWorker(_) => ending::as_usual(),
+            _ => ending::watch().context("waiting for signals")?,
+        }
         match self {
             Experiments::DebitCredit(options) => run(&**options, json, output),
             Experiments::PageTouch(options) => run(options, json, output),

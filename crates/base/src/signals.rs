@@ -10,6 +10,9 @@
 //! Not blocked are the signals by which the processor reports what the thread itself did
 //! ([`SYNCHRONOUS`]): blocked, the kernel would end the process without asking any handler, also where
 //! a handler makes the access right.
+//!
+//! For programs, which alone decide what ends them, there is [`Ending`]: the signals that end a program, to be
+//! waited for, so that it can leave its place in order.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -25,6 +28,10 @@ pub const SYNCHRONOUS: [i32; 6] = [
     libc::SIGTRAP,
     libc::SIGSYS,
 ];
+
+/// What ends a program that does nothing about it: an interrupt and a hang-up of the terminal, and the
+/// request to end.
+const ENDING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 /// All signals but those of [`SYNCHRONOUS`].
 pub fn asynchronous() -> libc::sigset_t {
@@ -89,6 +96,84 @@ fn contains(set: &libc::sigset_t, other: &libc::sigset_t) -> bool {
     bits(set) & bits(other) == bits(other)
 }
 
+/// The signals that end a program, taken by nobody but who waits for them here. Those that the program was
+/// started to ignore (`nohup`) are ignored as before.
+pub struct Ending {
+    set: libc::sigset_t,
+}
+
+impl std::fmt::Debug for Ending {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ending").finish_non_exhaustive()
+    }
+}
+
+impl Ending {
+    /// Blocks them in the calling thread and in all that it starts from now on: to be called by `main`, before
+    /// there are any. A program that is started by one of these threads inherits that.
+    pub fn block() -> Ending {
+        let mut set = MaybeUninit::uninit();
+        // SAFETY: the call fills the set.
+        let mut set = unsafe {
+            libc::sigemptyset(set.as_mut_ptr());
+            set.assume_init()
+        };
+        for signal in ENDING.into_iter().filter(|signal| !is_ignored(*signal)) {
+            // SAFETY: a valid set and the number of a signal.
+            unsafe { libc::sigaddset(&raw mut set, signal) };
+        }
+        // SAFETY: a valid set; nothing of the mask before is asked for.
+        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()) };
+        Ending { set }
+    }
+
+    /// Has the calling thread, and all that it starts from now on, take them as usual, also if the program was
+    /// started by one that blocked them.
+    pub fn unblock() {
+        drop(Ending::block().unblocked());
+    }
+
+    /// Waits for one of them; its number.
+    pub fn wait(&self) -> i32 {
+        let mut signal = 0;
+        loop {
+            // SAFETY: a valid set, and a place for the number.
+            if unsafe { libc::sigwait(&raw const self.set, &raw mut signal) } == 0 {
+                return signal;
+            }
+        }
+    }
+
+    /// Ends the process by a signal of these, as if it had never been waited for: so who started it sees what
+    /// ended it. Nothing is dropped.
+    pub fn end(self, signal: i32) -> ! {
+        // SAFETY: the usual action for a signal that is about to be raised, the mask of this thread, and an
+        // end of the process should it go on.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            self.unblocked();
+            libc::raise(signal);
+            libc::_exit(128 + signal)
+        }
+    }
+
+    fn unblocked(self) -> Ending {
+        // SAFETY: a valid set; nothing of the mask before is asked for.
+        unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const self.set, ptr::null_mut()) };
+        self
+    }
+}
+
+fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+    // SAFETY: only asks for the action, which the call writes; all zeroes are an action, too.
+    let action = unsafe {
+        libc::sigaction(signal, ptr::null(), action.as_mut_ptr());
+        action.assume_init()
+    };
+    action.sa_sigaction == libc::SIG_IGN
+}
+
 /// Starts a thread of a scope that takes none of the program's signals. The calling thread goes on to
 /// take them.
 pub fn spawn_scoped<'scope, T: Send + 'scope>(
@@ -139,6 +224,29 @@ mod tests {
             assert_eq!(blocked(), before);
             assert_eq!(theirs.join().unwrap(), all_but_synchronous());
         });
+    }
+
+    #[test]
+    fn who_waits_for_the_end_takes_its_signals_but_those_that_are_to_be_ignored() {
+        // SAFETY: nobody sends this process a hang-up, nor has a handler for one.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+        let body = || {
+            let ending = Ending::block();
+            let taken = blocked();
+            // SAFETY: to this thread, which blocks it.
+            unsafe { libc::raise(libc::SIGTERM) };
+            let first = ending.wait();
+            Ending::unblock();
+            (taken, first, blocked())
+        };
+        let (taken, first, after) = std::thread::spawn(body).join().unwrap();
+        // SAFETY: as above.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_DFL) };
+        assert_eq!(
+            (taken, first),
+            (vec![libc::SIGINT, libc::SIGTERM], libc::SIGTERM)
+        );
+        assert_eq!(after, []);
     }
 
     #[test]

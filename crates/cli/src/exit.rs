@@ -1,5 +1,6 @@
 //! What the exit codes mean, and which error ends in which.
 
+use crate::target::Moving;
 use sardonyx::Error;
 use sardonyx_lab::ExperimentError;
 use sardonyx_lab::complex_objects::workload::ComplexObjectError;
@@ -12,6 +13,7 @@ use sardonyx_simulation::load::LoadError;
 use sardonyx_simulation::parameters::read::ParameterError;
 use sardonyx_simulation::search::SearchError;
 use sardonyx_simulation::sweep::SweepError;
+use sardonyx_standby::{StandbyError, TokenError};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::disk::DiskError;
 use sardonyx_storage::engine::OpenError;
@@ -21,6 +23,7 @@ use sardonyx_storage::manifest::ManifestError;
 use sardonyx_storage::recovery::RecoveryError;
 use sardonyx_table::TableError;
 use sardonyx_workload::trace::{Fault, TraceError};
+use serde::Serialize;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,7 +35,7 @@ Exit codes:
   1  a failure was found: damage in a database or a trace, a proof that does not hold, or a simulated
      system that is saturated before it reaches what is asked of it
   2  wrong usage: the arguments, or a path without a database or a trace
-  3  the database is open elsewhere
+  3  the database is open elsewhere (--wait waits for it)
   4  it could not be done: the disk, memory or the system refused, or there are unfinished multi-level
      transactions, which have to be undone first";
 
@@ -53,13 +56,36 @@ pub enum Exit {
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(match exit {
+        ExitCode::from(exit.code())
+    }
+}
+
+impl Exit {
+    /// The number.
+    pub fn code(self) -> u8 {
+        match self {
             Exit::Done => 0,
             Exit::Found => 1,
             Exit::Usage => 2,
             Exit::Locked => 3,
             Exit::Failed => 4,
-        })
+        }
+    }
+}
+
+/// What a program gets of an error, with `--json`.
+#[derive(Debug, Serialize)]
+pub struct Told {
+    /// The text, its causes included.
+    error: String,
+    exit_code: u8,
+}
+
+impl Told {
+    /// An error that ends the program so.
+    pub fn new(error: String, exit: Exit) -> Self {
+        let exit_code = exit.code();
+        Told { error, exit_code }
     }
 }
 
@@ -84,6 +110,10 @@ pub enum UsageError {
 
 /// The exit of an error.
 pub fn of_error(error: &anyhow::Error) -> Exit {
+    // What looks like damage may be a trace of the writer.
+    if error.downcast_ref::<Moving>().is_some() {
+        return Exit::Failed;
+    }
     error.chain().find_map(of_cause).unwrap_or(Exit::Failed)
 }
 
@@ -123,6 +153,12 @@ fn of_cause(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
     if let Some(error) = cause.downcast_ref::<ExperimentError>() {
         return Some(of_experiment(error));
     }
+    if let Some(error) = cause.downcast_ref::<StandbyError>() {
+        return Some(of_standby(error));
+    }
+    if cause.is::<TokenError>() {
+        return Some(Exit::Usage);
+    }
     if let Some(SegmentError::Open(error)) = cause.downcast_ref::<SegmentError>() {
         return Some(of_open(error));
     }
@@ -151,6 +187,16 @@ fn of_simulation(cause: &(dyn std::error::Error + 'static)) -> Option<Exit> {
             SearchError::Target { .. } => Exit::Usage,
             _ => Exit::Found,
         })
+}
+
+fn of_standby(error: &StandbyError) -> Exit {
+    match error {
+        StandbyError::Open(error) => of_open(error),
+        StandbyError::Log(error) => of_log(error),
+        StandbyError::Manifest(error) => of_manifest(error),
+        StandbyError::Recovery(error) => of_recovery(error),
+        _ => Exit::Failed,
+    }
 }
 
 fn of_experiment(error: &ExperimentError) -> Exit {
@@ -280,6 +326,7 @@ mod tests {
     fn locked() -> OpenError {
         OpenError::Locked {
             file: "bank.sdx/LOCK".into(),
+            holders: Vec::new(),
         }
     }
 

@@ -6,14 +6,14 @@
 
 use crate::exit::{Exit, UsageError};
 use crate::output::Output;
-use crate::target::{Target, dry_run};
+use crate::target::{Files, Target};
 use sardonyx::zerocopy::FromBytes;
 use sardonyx::{JournalRow, TableSpace};
 use sardonyx_lab::debit_credit::run::client_and_number;
 use sardonyx_lab::debit_credit::schema::{Account, HistoryRow};
 use sardonyx_results::table::Table;
 use sardonyx_results::units;
-use sardonyx_storage::journal::JournalReader;
+use sardonyx_storage::journal::{JournalReader, RowPlace};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::recover;
 use serde::Serialize;
@@ -60,24 +60,8 @@ struct Line {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let files = self.target.files()?;
-        let manifest = Manifest::read(&*files.disk)?;
-        let (balance, journal) = {
-            let recovered = recover(&files.disk, &manifest, dry_run())?;
-            let (space, _) = TableSpace::open(recovered.store, dry_run().workers)?;
-            self.look_up(&space)?
-        };
-        let mut reader = JournalReader::open(&files.disk, &manifest, Some(journal), None)?;
-        let mut rows = Newest::of(self.limit.unwrap_or(usize::MAX));
-        while let Some(row) = reader.next_row()? {
-            let history = HistoryRow::read_from_bytes(row.bytes).map_err(|_| {
-                let name = HistoryRow::NAME;
-                UsageError::NotThere(format!("the journal {name:?} has rows of another length"))
-            })?;
-            if history.account == self.account {
-                rows.push((row.place, history));
-            }
-        }
+        let files = self.target.files(output)?;
+        let (balance, rows) = files.read(|| self.read(&files), |_| None)?;
         let total = rows.seen;
         let lines = with_balances(rows.kept, balance, |(place, row), balance| {
             let (client, number) = client_and_number(row);
@@ -105,6 +89,31 @@ impl Arguments {
             self.print(output, &lines, total, balance)?;
         }
         Ok(Exit::Done)
+    }
+
+    /// The account's balance, and its rows.
+    fn read(&self, files: &Files) -> anyhow::Result<(i64, Newest<(RowPlace, HistoryRow)>)> {
+        let manifest = Manifest::read(&*files.disk)?;
+        let options = files.dry_run();
+        let recovered = recover(&files.disk, &manifest, options)?;
+        // Beside a writer there may be rows already of groups that the balance does not have.
+        let before_group = files.beside_writer().then_some(recovered.end.group);
+        let (balance, journal) = {
+            let (space, _) = TableSpace::open(recovered.store, options.workers)?;
+            self.look_up(&space)?
+        };
+        let mut reader = JournalReader::open(&files.disk, &manifest, Some(journal), before_group)?;
+        let mut rows = Newest::of(self.limit.unwrap_or(usize::MAX));
+        while let Some(row) = reader.next_row()? {
+            let history = HistoryRow::read_from_bytes(row.bytes).map_err(|_| {
+                let name = HistoryRow::NAME;
+                UsageError::NotThere(format!("the journal {name:?} has rows of another length"))
+            })?;
+            if history.account == self.account {
+                rows.push((row.place, history));
+            }
+        }
+        Ok((balance, rows))
     }
 
     /// The account's balance, and the history's number.

@@ -21,7 +21,7 @@ mod trace;
 mod verify;
 
 use clap::{FromArgMatches, Parser, Subcommand};
-use exit::Exit;
+use exit::{Exit, Told};
 use output::Output;
 use sardonyx_lab::Experiments;
 use std::process::ExitCode;
@@ -34,7 +34,8 @@ use std::process::ExitCode;
 struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Print JSON for programs instead of text for people.
+    /// Print JSON for programs instead of text for people; an error is one line of JSON, too, on standard
+    /// error.
     #[arg(long, global = true)]
     json: bool,
 }
@@ -56,12 +57,21 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let matches = help::command().get_matches();
-    let arguments = match Arguments::from_arg_matches(&matches) {
+    let parsed = help::command().try_get_matches();
+    let parsed = parsed.and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = match parsed {
         Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() && std::env::args_os().any(|one| one == "--json") => {
+            tell(true, error.to_string().trim_end().into(), Exit::Usage);
+            return Exit::Usage.into();
+        }
         Err(error) => error.exit(),
     };
     let mut output = Output::to_stdout(arguments.json);
+    if let Command::Trace(_) = arguments.command {
+        // What it makes goes away again. Without the thread for it, it is left behind under its own name.
+        let _ = sardonyx_lab::ending::watch();
+    }
     let outcome = match &arguments.command {
         Command::Inspect(verb) => verb.run(&mut output),
         Command::Verify(verb) => verb.run(&mut output),
@@ -81,8 +91,20 @@ fn main() -> ExitCode {
         Ok(exit) => exit.into(),
         Err(error) if exit::is_broken_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            eprintln!("sardonyx: {}", exit::message(&error));
-            exit::of_error(&error).into()
+            let exit = exit::of_error(&error);
+            tell(arguments.json, exit::message(&error), exit);
+            exit.into()
         }
     }
+}
+
+/// Says why the program ends.
+fn tell(json: bool, error: String, exit: Exit) {
+    if !json {
+        eprintln!("sardonyx: {error}");
+        return;
+    }
+    let told = Told::new(error, exit);
+    let told = serde_json::to_string(&told).expect("a text and a number are JSON");
+    eprintln!("{told}");
 }

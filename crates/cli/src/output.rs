@@ -3,8 +3,13 @@
 //! Everything goes through one buffered writer, so that a reader that goes away (`| head`) ends in
 //! an error that the caller can pass on rather than in a panic. There are no colours, so a file and
 //! a terminal get the same.
+//!
+//! What is no result goes to standard error: notes and the error that ends a verb, as text or, with
+//! `--json`, as one object in a line. So standard output has results only, and a program that reads JSON
+//! need not understand text.
 
 use serde::Serialize;
+use serde_json::json;
 use std::io::{self, BufWriter, Stdout, Write};
 
 /// Standard output.
@@ -37,6 +42,14 @@ impl Output {
     pub fn line(&mut self, value: &impl Serialize) -> anyhow::Result<()> {
         serde_json::to_writer(&mut self.writer, value)?;
         Ok(writeln!(self.writer)?)
+    }
+
+    /// Says something besides the results: on standard error, as an object of one line if JSON is wanted.
+    pub fn note(&self, text: &str) {
+        match self.json {
+            true => eprintln!("{}", json!({ "note": text })),
+            false => eprintln!("sardonyx: {text}"),
+        }
     }
 
     /// Writes out what is buffered.

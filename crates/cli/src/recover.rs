@@ -3,7 +3,7 @@
 use crate::catalogue_figures::CatalogueFigures;
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::target::{Target, dry_run};
+use crate::target::Target;
 use sardonyx_results::recovery::RecoveryFigures;
 use sardonyx_results::table::Sheet;
 use sardonyx_storage::manifest::Manifest;
@@ -14,7 +14,8 @@ use std::io::Write;
 /// Recover a database and say what was done and how fast.
 ///
 /// Opening a database always recovers it; this verb does nothing else. With --dry-run nothing at
-/// all is changed on disk. A database with unfinished multi-level transactions is not opened here:
+/// all is changed on disk, also on a read-only file system; beside a program that has the database open
+/// it says what a recovery would find if that program ended now. A database with unfinished multi-level transactions is not opened here:
 /// only the program that knows their operations can undo them. The dry run says how many they are.
 ///
 /// Examples:
@@ -42,11 +43,14 @@ impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let (recovery, catalogue) = if self.dry_run {
-            let files = self.target.files()?;
-            let manifest = Manifest::read(&*files.disk)?;
-            let mut recovered = recover(&files.disk, &manifest, dry_run())?;
-            let catalogue = CatalogueFigures::of_store(&mut recovered.store)?;
-            (RecoveryFigures::from(&recovered.report), catalogue)
+            let files = self.target.files(output)?;
+            let recover = || {
+                let manifest = Manifest::read(&*files.disk)?;
+                let mut recovered = recover(&files.disk, &manifest, files.dry_run())?;
+                let catalogue = CatalogueFigures::of_store(&mut recovered.store)?;
+                Ok((RecoveryFigures::from(&recovered.report), catalogue))
+            };
+            files.read(recover, |_| None)?
         } else {
             let database = self.target.database()?;
             let recovery = RecoveryFigures::from(database.recovery());

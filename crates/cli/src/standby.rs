@@ -4,13 +4,15 @@
 
 use crate::exit::Exit;
 use crate::output::Output;
-use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_base::signals::Ending;
 use sardonyx_results::table::Sheet;
-use sardonyx_results::units::{self, parse_bytes};
-use sardonyx_standby::{ListeningStandby, StandbyOptions, StandbyReport, StandbyServer};
+use sardonyx_results::units::{self, parse_bytes, parse_time};
+use sardonyx_standby::{ListeningStandby, StandbyError, StandbyOptions, StandbyReport};
+use sardonyx_standby::{StandbyServer, Token};
 use serde::Serialize;
 use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
@@ -23,7 +25,8 @@ use std::time::Duration;
 /// acknowledged in the last moments may be missing. An empty directory becomes the standby of the
 /// first database that comes. Ends at an interrupt (Ctrl-C) or a termination signal.
 ///
-/// The connection is neither encrypted nor authenticated: use it in a network that you trust.
+/// With --token-file only a primary that was given the same token is served. The connection is not
+/// encrypted: use it in a network that you trust.
 ///
 /// Example: sardonyx standby --listen 0.0.0.0:7070 standby.sdx
 #[derive(Debug, clap::Args)]
@@ -40,6 +43,12 @@ pub struct Arguments {
     /// Bytes of log between the beginnings of two checkpoints [default: three eighths of the log]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     checkpoint_interval: Option<u64>,
+    /// Serve only a primary that has the token in this file: a secret text of 1 to 1024 bytes
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// If somebody has the directory open, wait so long for it, such as 30s [default: not at all]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    wait: Option<Duration>,
     /// End when standard input ends, too: for programs that start a standby
     #[arg(long)]
     until_input_ends: bool,
@@ -86,7 +95,16 @@ impl Arguments {
         if let Some(bytes) = self.checkpoint_interval {
             options = options.checkpoint_interval_bytes(bytes);
         }
-        let standby = StandbyServer::open(&self.path, options)?.listen(self.listen.as_str())?;
+        if let Some(file) = &self.token_file {
+            options = options.token(Token::of_file(file)?);
+        }
+        options = options.wait_for_lock(self.wait.unwrap_or_default());
+        // First, so that no directory is made where nobody can listen.
+        let listener = TcpListener::bind(self.listen.as_str()).map_err(|source| {
+            let address = self.listen.clone();
+            StandbyError::Listen { address, source }
+        })?;
+        let standby = StandbyServer::open(&self.path, options)?.listen_on(listener)?;
         let listening = standby.address().to_string();
         match output.is_json() {
             true => output.line(&Listening { listening })?,
@@ -120,10 +138,16 @@ impl Arguments {
     /// Tells when to end.
     fn end_requested(&self) -> anyhow::Result<Receiver<()>> {
         let (sender, receiver) = mpsc::channel();
-        let at_signal = sender.clone();
-        // An error means that we are ending already.
-        let at_signal = move || _ = at_signal.send(());
-        ctrlc::set_handler(at_signal).context("listening for signals")?;
+        // Before there are threads that could take them.
+        let (ending, at_signal) = (Ending::block(), sender.clone());
+        std::thread::spawn(move || {
+            ending.wait();
+            // An error means that we are ending already.
+            let _ = at_signal.send(());
+            // Whoever asks twice does not want to wait.
+            let signal = ending.wait();
+            ending.end(signal)
+        });
         if self.until_input_ends {
             std::thread::spawn(move || {
                 let mut input = std::io::stdin().lock();

@@ -3,7 +3,7 @@
 use crate::catalogue_figures::CatalogueFigures;
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::target::{Target, dry_run};
+use crate::target::{Files, Target};
 use anyhow::Context;
 use sardonyx_mapped::heap::{Heap, Report as HeapReport};
 use sardonyx_results::recovery::RecoveryFigures;
@@ -17,8 +17,9 @@ use std::io::Write;
 /// Check every file of a database: manifest, backup, journal archive and log.
 ///
 /// Reads all of it, tries a recovery in memory, looks through the catalogue of the tables or the heap of
-/// a mapped segment, and changes nothing. The database must not be open
-/// elsewhere. Each finding names its file and offset. What an interrupted write leaves (a leftover)
+/// a mapped segment, and changes nothing; also on a read-only file system. Beside a program that has the
+/// database open it checks a state that the database was in meanwhile, and believes only damage that it
+/// finds twice. Each finding names its file and offset. What an interrupted write leaves (a leftover)
 /// is told from damage; only damage makes the exit code 1. Multi-level transactions that a crash left
 /// unfinished are a leftover: whoever opens the database that way undoes them.
 ///
@@ -34,6 +35,8 @@ pub struct Arguments {
 #[derive(Debug, Serialize)]
 struct Report {
     sound: bool,
+    /// Whether somebody had the database open meanwhile.
+    beside_writer: bool,
     slots: u64,
     versions: u64,
     chunks: u64,
@@ -81,6 +84,8 @@ impl HeapFigures {
     }
 }
 
+const DAMAGE: &str = "damage";
+
 #[derive(Debug, Serialize)]
 struct Finding {
     severity: &'static str,
@@ -92,8 +97,23 @@ struct Finding {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let files = self.target.files()?;
-        let options = dry_run();
+        let files = self.target.files(output)?;
+        let report = files.read(|| self.check(&files), Report::damage)?;
+        if output.is_json() {
+            output.value(&report)?;
+        } else {
+            report.print(output)?;
+        }
+        Ok(if report.sound {
+            Exit::Done
+        } else {
+            Exit::Found
+        })
+    }
+}
+
+impl Arguments {
+    fn check(&self, files: &Files) -> anyhow::Result<Report> {
         let (mut catalogue, mut heap) = (None, None);
         let place = files.disk.display_name("");
         let look = |mut store: PageStore| {
@@ -105,19 +125,9 @@ impl Arguments {
             }
             findings
         };
-        let found = verify_with(&files.disk, options.memory_max_bytes, options.workers, look)
+        let found = verify_with(&files.disk, files.dry_run(), look)
             .with_context(|| format!("verifying {}", self.target.path.display()))?;
-        let report = Report::of(&found, catalogue, heap);
-        if output.is_json() {
-            output.value(&report)?;
-        } else {
-            report.print(output)?;
-        }
-        Ok(if report.sound {
-            Exit::Done
-        } else {
-            Exit::Found
-        })
+        Ok(Report::of(&found, catalogue, heap, files.beside_writer()))
     }
 }
 
@@ -154,11 +164,12 @@ impl Report {
         found: &Verification,
         catalogue: Option<CatalogueFigures>,
         heap: Option<HeapFigures>,
+        beside_writer: bool,
     ) -> Self {
         let findings = found.findings.iter().map(|finding| Finding {
             severity: match finding.severity {
                 Severity::Leftover => "leftover",
-                Severity::Damage => "damage",
+                Severity::Damage => DAMAGE,
             },
             file: finding.file.clone(),
             offset: finding.offset,
@@ -166,6 +177,7 @@ impl Report {
         });
         Report {
             sound: found.is_sound(),
+            beside_writer,
             slots: found.slots,
             versions: found.versions,
             chunks: found.chunks,
@@ -175,6 +187,13 @@ impl Report {
             heap,
             findings: findings.collect(),
         }
+    }
+
+    /// The damage that was found, if any was.
+    fn damage(&self) -> Option<String> {
+        let found = self.findings.iter().filter(|one| one.severity == DAMAGE);
+        let found: Vec<String> = found.map(|one| format!("{one:?}")).collect();
+        (!found.is_empty()).then(|| found.join("\n"))
     }
 
     fn print(&self, output: &mut Output) -> anyhow::Result<()> {

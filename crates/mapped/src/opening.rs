@@ -16,7 +16,7 @@ use sardonyx_storage::catalogue::unfinished;
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::{Driver, Election, FirstOpening, SharedLock, SharedMemory};
 use sardonyx_storage::engine::{OpenError, StorageOptions};
-use sardonyx_storage::engine::{join, lock_opening, open_first, record_end};
+use sardonyx_storage::engine::{join, lock_opening, open_first, open_patiently, record_end};
 use sardonyx_storage::log::{LogLeader, LogState, SharedLogError};
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::page::{PAGE_SIZE, holds_anything};
@@ -118,11 +118,16 @@ impl Opening<'_> {
                 operation: "find the database's directory",
                 source,
             })?;
-        once(&directory, || self.open_anew(Arc::new(disk), &directory))
+        let disk: Arc<dyn Disk> = Arc::new(disk);
+        // Waits here, so that nobody else who opens has to wait with it.
+        let open = || once(&directory, || self.open_anew(disk.clone(), &directory));
+        let is_locked =
+            |error: &SegmentError| matches!(error, SegmentError::Open(OpenError::Locked { .. }));
+        open_patiently(self.storage.wait_for_lock, open, is_locked)
     }
 
     fn open_anew(
-        self,
+        &self,
         disk: Arc<dyn Disk>,
         directory: &Path,
     ) -> Result<ProcessState, SegmentError> {
@@ -137,7 +142,7 @@ impl Opening<'_> {
                 return Ok(ProcessState::new(
                     region,
                     Some(Box::new(durable)),
-                    self.policies,
+                    self.policies.clone(),
                 ));
             }
         }

@@ -131,6 +131,7 @@ fn as_tables(disk: &SimulatedDisk) -> TableSpace {
         memory_max_bytes: 64 << 20,
         workers: 1,
         dry_run: true,
+        beside_writer: false,
         sparse: false,
     };
     let recovered = recover(&disk, &manifest, options).unwrap();

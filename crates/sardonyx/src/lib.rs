@@ -140,7 +140,7 @@ pub mod disk {
 pub mod standby {
     pub use sardonyx_standby::{
         Lag, ListeningStandby, Patience, Sent, Standby, StandbyError, StandbyOptions,
-        StandbyReport, StandbyServer, StandbyStatus, StopStandby,
+        StandbyReport, StandbyServer, StandbyStatus, StopStandby, Token, TokenError,
     };
 }
 

@@ -125,6 +125,14 @@ impl Options {
         self
     }
 
+    /// For how long an opening waits while others have the database open in a way that does not go with
+    /// this one (default: not at all); then it is refused ([`Error::Locked`]), with the processes that have
+    /// it.
+    pub fn wait_for_lock(mut self, wait: Duration) -> Self {
+        self.storage.wait_for_lock = wait;
+        self
+    }
+
     /// The most bytes of pages in memory (default 1 TiB of address space; memory is taken only as
     /// the data grows). The checkpointer's copy takes as much again.
     pub fn memory_bytes_max(mut self, bytes: u64) -> Self {

@@ -76,7 +76,9 @@ fn i9_a_killed_process_leaves_no_lock_and_its_acknowledged_transactions() {
             panic!("{error}")
         };
         assert!(matches!(*open, OpenError::Locked { .. }), "{error}");
-        assert!(error.to_string().contains("LOCK"), "{error}");
+        let text = error.to_string();
+        let holder = format!("process {}", child.id());
+        assert!(text.contains("LOCK") && text.contains(&holder), "{text}");
         child.kill().expect("kill -9");
         child.wait().expect("it is gone");
         // What it said before it died counts as well.
@@ -107,10 +109,11 @@ fn a_second_opener_in_this_process_is_refused() {
         let Some(open) = error.downcast_ref::<OpenError>() else {
             panic!("{error}")
         };
-        let OpenError::Locked { file } = open else {
+        let OpenError::Locked { file, holders } = open else {
             panic!("{error}")
         };
         assert_eq!(Path::new(file), path.join("LOCK"));
+        assert_eq!(*holders, [std::process::id()]);
         first.close().expect("closes");
         options(shape).open_tables(&path).expect("free again");
     });
@@ -119,6 +122,35 @@ fn a_second_opener_in_this_process_is_refused() {
     let error = Opened::on(&disk, options(Shape::Coalesced)).unwrap_err();
     assert!(error.to_string().contains("LOCK"), "{error}");
     first.put(1, 1).expect("the first is not disturbed");
+}
+
+#[test]
+fn an_opening_that_waits_gets_the_database_when_it_is_closed() {
+    use std::time::Duration;
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("bank.sdx");
+    let first = options(Shape::Coalesced).open_tables(&path).expect("opens");
+    let patient = |wait| options(Shape::Coalesced).wait_for_lock(wait);
+    // Not for ever.
+    let refused = patient(Duration::from_millis(2)).open_tables(&path);
+    assert!(matches!(refused, Err(Error::Locked(_))), "{refused:?}");
+    let opens: [fn(Options, &Path) -> Result<(), Error>; 3] = [
+        |options, path| options.open_tables(path)?.close(),
+        |options, path| options.open_memory(path).map(drop),
+        |options, path| options.open_operations(path)?.close(),
+    ];
+    let long = Duration::from_secs(600);
+    std::thread::scope(|scope| {
+        let waiting = opens.map(|open| {
+            let path = &path;
+            scope.spawn(move || open(patient(long), path))
+        });
+        // Whether they wait already or come later, they get it one after the other.
+        first.close().expect("closes");
+        for waiter in waiting {
+            waiter.join().expect("no panic").expect("opens");
+        }
+    });
 }
 
 #[test]

@@ -19,4 +19,5 @@ pub mod signal;
 pub mod statements;
 pub mod statistics;
 pub mod sweep;
+pub mod text_file;
 pub mod time;

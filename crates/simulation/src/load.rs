@@ -3,6 +3,7 @@
 
 use crate::parameters::read::ParameterError;
 use crate::parameters::{Parameters, Routing, WorkloadKind};
+use crate::text_file;
 use sardonyx_workload::debit_credit_pages::{self as pages, HistoryEnd, PageScale, PageScaleError};
 use sardonyx_workload::reference::PageNumber;
 use sardonyx_workload::routing::heuristic::{self, HeuristicError};
@@ -11,6 +12,7 @@ use sardonyx_workload::trace::{Trace, TraceError, synthetic};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
+use std::path::Path;
 use std::sync::Arc;
 
 /// The name of the built-in synthetic trace, as the value of `workload.trace`.
@@ -18,6 +20,9 @@ pub const SYNTHETIC_TRACE: &str = "synthetic";
 
 /// The seed of the built-in synthetic trace: it is one trace, whatever a run's seed.
 pub const SYNTHETIC_SEED: u64 = 1;
+
+/// The longest file of routing and authority tables, in bytes.
+const TABLES_BYTES_MAX: u64 = 256 << 20;
 
 /// Why there is nothing to simulate.
 #[derive(Debug, thiserror::Error)]
@@ -297,7 +302,8 @@ impl Library {
             tables
         } else {
             let file = &workload.tables;
-            let text = std::fs::read_to_string(file).map_err(|error| LoadError::File {
+            let text = text_file::read(Path::new(file), TABLES_BYTES_MAX);
+            let text = text.map_err(|error| LoadError::File {
                 key: "workload.tables",
                 file: file.clone(),
                 reason: error.to_string(),

@@ -429,8 +429,6 @@ fn heat_map(
     values: &[Option<Estimate>],
     label: &str,
 ) -> String {
-    let mean = |value: &Option<Estimate>| value.map(|value| value.mean);
-    let of_row = |row: &[Option<Estimate>]| row.iter().map(mean).collect();
     let map = HeatMap {
         title: format!("{label} over {} and {}", columns.key, rows.key),
         figure: label.to_string(),
@@ -438,7 +436,10 @@ fn heat_map(
         columns: columns.values.clone(),
         y: rows.key.clone(),
         rows: rows.values.clone(),
-        values: values.chunks(columns.values.len()).map(of_row).collect(),
+        values: values
+            .chunks(columns.values.len())
+            .map(<[_]>::to_vec)
+            .collect(),
     };
     map.svg()
 }

@@ -44,7 +44,7 @@ pub(crate) async fn fetch(
             ) => {
                 let new = Assembly::new(stripes, block_bytes, memory_bytes_max);
                 let new = new.map_err(Arc::new)?;
-                let new = new.ok_or_else(|| standby.refused("its image has no stripes"))?;
+                let new = new.ok_or_else(|| standby.unreachable("its image has no stripes"))?;
                 assembly = Some((redo_start, new));
             }
             (Frame::Pages(head, bytes), Some((_, assembly))) => {

@@ -71,8 +71,12 @@
 //!   ways, and the primary refuses the standby ([`RemoteError::Diverged`], [`RemoteError::Ahead`]).
 //!   Nothing is ever overwritten.
 //!
-//! **Not here.** The connection is neither encrypted nor authenticated: use it within a network that
-//! you trust, or through a tunnel.
+//! - *Others connect:* whoever does not greet is sent away after some seconds, or when many others wait.
+//!   With a [`Token`], which both sides are given ([`StandbyOptions::token`], [`Standby::with_token`]), only
+//!   a primary that has it is served.
+//!
+//! **Not here.** The connection is not encrypted, the token neither: use it within a network that you
+//! trust, or through a tunnel.
 //!
 //! Source: TPK paper (Li & Naughton, *Multiprocessor Main Memory Transaction Processing*), section 3.
 
@@ -99,6 +103,7 @@ mod fetch;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;
+mod kinds;
 mod options;
 mod primary;
 mod protocol;
@@ -106,6 +111,8 @@ mod serve;
 mod server;
 mod ship;
 mod store;
+mod token;
+mod visitors;
 
 pub use error::StandbyError;
 pub use options::StandbyOptions;
@@ -113,3 +120,4 @@ pub use primary::{Lag, Patience, Sent, Standby, StandbyStatus};
 pub use protocol::{PROTOCOL_VERSION, ProtocolError, Refusal};
 pub use sardonyx_storage::checkpoint::RemoteError;
 pub use server::{ListeningStandby, StandbyReport, StandbyServer, StopStandby};
+pub use token::{TOKEN_BYTES_MAX, Token, TokenError};

@@ -1,7 +1,9 @@
 //! How a standby works. The database's own shape (segments, blocks, stripes, journals) is the
 //! primary's.
 
-use sardonyx_storage::engine::StorageOptions;
+use crate::token::Token;
+use sardonyx_storage::disk::DIRECT_ALIGNMENT;
+use sardonyx_storage::engine::{OpenError, StorageOptions};
 use std::time::Duration;
 
 /// How a standby works.
@@ -12,6 +14,8 @@ pub struct StandbyOptions {
     pub(crate) memory_bytes_max: u64,
     pub(crate) workers: usize,
     pub(crate) report_interval: Duration,
+    pub(crate) wait_for_lock: Duration,
+    pub(crate) token: Option<Token>,
     /// Whether the checkpoints have threads of their own. Only tests go without.
     pub(crate) threaded: bool,
 }
@@ -24,6 +28,8 @@ impl Default for StandbyOptions {
             memory_bytes_max: 1 << 40,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             report_interval: Duration::from_millis(100),
+            wait_for_lock: Duration::ZERO,
+            token: None,
             threaded: true,
         }
     }
@@ -47,6 +53,40 @@ impl StandbyOptions {
             threaded: self.threaded,
             ..StorageOptions::default()
         }
+    }
+
+    /// Refuses what works with no primary, before a directory is made.
+    pub(crate) fn check(&self) -> Result<(), OpenError> {
+        let least = 4 * DIRECT_ALIGNMENT as u64;
+        if self.log_bytes_max < least {
+            return Err(OpenError::Option {
+                option: "log_bytes_max",
+                value: self.log_bytes_max,
+                requirement: "at least four segments of the primary's log, of which the shortest have 4096 \
+                              bytes and the usual ones 64 MiB",
+            });
+        }
+        if self.checkpoint_interval_bytes == Some(0) {
+            return Err(OpenError::Option {
+                option: "checkpoint_interval_bytes",
+                value: 0,
+                requirement: "at least 1 byte of log",
+            });
+        }
+        Ok(())
+    }
+
+    /// Only a primary that has this token is served; one that has a token is not served without (default
+    /// none).
+    pub fn token(mut self, token: Token) -> Self {
+        self.token = Some(token);
+        self
+    }
+
+    /// For how long an opening waits while others have the directory open (default: not at all).
+    pub fn wait_for_lock(mut self, wait: Duration) -> Self {
+        self.wait_for_lock = wait;
+        self
     }
 
     /// The most bytes of log on the standby's disk (default 2 GiB); at least four segments of the

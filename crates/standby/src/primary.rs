@@ -8,8 +8,9 @@
 //! Source: TPK paper, section 3, configuration C.
 
 use crate::fetch::fetch;
-use crate::protocol::Progress;
+use crate::protocol::{Progress, Refusal};
 use crate::ship::{Lost, ship};
+use crate::token::Token;
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::{Condvar, Mutex};
 use sardonyx_storage::checkpoint::{Image, RemoteCheckpointer, RemoteError, ShippedLog};
@@ -56,6 +57,7 @@ pub struct Standby {
     process: Process,
     address: String,
     patience: Patience,
+    token: Option<Token>,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -124,10 +126,24 @@ impl Standby {
 
     /// The same with another patience.
     pub fn with_patience(address: impl Into<String>, patience: Patience) -> Arc<Standby> {
+        Self::new(address.into(), patience, None)
+    }
+
+    /// The same of a standby that serves only who has this token.
+    pub fn with_token(
+        address: impl Into<String>,
+        token: Token,
+        patience: Patience,
+    ) -> Arc<Standby> {
+        Self::new(address.into(), patience, Some(token))
+    }
+
+    fn new(address: String, patience: Patience, token: Option<Token>) -> Arc<Standby> {
         Arc::new(Standby {
             process: Process::current(),
-            address: address.into(),
+            address,
             patience,
+            token,
             state: Mutex::default(),
             changed: Condvar::new(),
         })
@@ -226,6 +242,10 @@ impl Standby {
         self.changed.notify_all();
     }
 
+    pub(crate) fn token(&self) -> Option<&Token> {
+        self.token.as_ref()
+    }
+
     pub(crate) fn patience(&self) -> &Patience {
         &self.patience
     }
@@ -237,11 +257,8 @@ impl Standby {
         }
     }
 
-    pub(crate) fn refused(&self, reason: impl ToString) -> RemoteError {
-        RemoteError::Refused {
-            address: self.address.clone(),
-            reason: reason.to_string(),
-        }
+    pub(crate) fn refused(&self, refusal: Refusal) -> RemoteError {
+        refusal.into_remote(&self.address)
     }
 
     pub(crate) async fn connect(&self) -> Result<TcpStream, RemoteError> {

@@ -12,14 +12,18 @@
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
+use crate::token::Token;
 use bytes::{BufMut, Bytes, BytesMut};
+use sardonyx_storage::checkpoint::RemoteError;
 use sardonyx_storage::journal::Retention;
 use sardonyx_storage::log::{LogPosition, Lsn};
 use sardonyx_storage::manifest::Manifest;
 use serde::{Deserialize, Serialize};
 use tokio_util::codec::LengthDelimitedCodec;
 
-/// The version of the protocol that is spoken here.
+/// The version of the protocol that is spoken here. Version 2 has a token in the greeting, and groups that are not
+/// durable at the primary yet. The sides of another version refuse each other by [`Refusal::Version`], so what
+/// that is made of never changes: new kinds of messages and refusals come last.
 pub const PROTOCOL_VERSION: u32 = 2;
 
 /// So many groups the primary may send that are not durable there yet.
@@ -158,12 +162,15 @@ pub struct Hello {
     pub stripes: u32,
     /// What is kept of the journals, as the manifest has it.
     pub journal: String,
+    /// The secret that shows that this is the primary.
+    pub token: Option<Token>,
 }
 
 impl Hello {
-    /// The greeting of a database.
+    /// The greeting of a database, without a token.
     pub fn of(manifest: &Manifest, purpose: Purpose) -> Self {
         Hello {
+            token: None,
             purpose,
             identity: manifest.identity,
             page_bytes: manifest.page_bytes,
@@ -194,7 +201,10 @@ impl Hello {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
 pub enum Refusal {
     /// The standby does not speak this version.
-    #[error("it speaks version {known} of the protocol")]
+    #[error(
+        "it speaks version {known} of the protocol, and this one version {PROTOCOL_VERSION}: use the same \
+         release on both sides"
+    )]
     Version {
         /// The version that it speaks.
         known: u32,
@@ -233,6 +243,32 @@ pub enum Refusal {
         /// Why.
         reason: String,
     },
+    /// The primary has not the standby's token.
+    #[error("{}", match wanted {
+        true => "it wants the token that it was started with, and this is another one or none",
+        false => "it was started without a token, and this primary has one",
+    })]
+    Token {
+        /// Whether the standby has one.
+        wanted: bool,
+    },
+}
+
+impl Refusal {
+    /// The error of a primary that a standby at this address refused so.
+    pub fn into_remote(self, address: &str) -> RemoteError {
+        let (address, reason) = (address.to_string(), self.to_string());
+        match self {
+            Refusal::Failed { reason } => RemoteError::Failed { address, reason },
+            Refusal::Version { .. } | Refusal::Empty | Refusal::Token { .. } => {
+                RemoteError::Unwelcome { address, reason }
+            }
+            Refusal::Identity { .. }
+            | Refusal::SegmentBytes { .. }
+            | Refusal::Manifest
+            | Refusal::History { .. } => RemoteError::Refused { address, reason },
+        }
+    }
 }
 
 /// How far a standby is.
@@ -270,8 +306,6 @@ pub enum Message {
     Progress(Progress),
     /// The primary wants a checkpoint that has everything before a place.
     Checkpoint(WirePosition),
-    /// All groups before the one of this number are durable at the primary.
-    Durable(u64),
     /// An image follows.
     ImageBegins {
         /// From where the log must be applied to it.
@@ -290,6 +324,8 @@ pub enum Message {
         /// Bytes sent of all stripes.
         bytes: u64,
     },
+    /// All groups before the one of this number are durable at the primary.
+    Durable(u64),
 }
 
 /// A part of a stripe of an image.
@@ -467,6 +503,7 @@ mod tests {
                 reason: reason.clone(),
             },
             Refusal::History { reason },
+            Refusal::Token { wanted: true },
         ];
         let head = PagesHead {
             stripe: 3,
@@ -474,6 +511,10 @@ mod tests {
         };
         let mut frames = vec![
             Frame::Hello(hello()),
+            Frame::Hello(Hello {
+                token: Some(Token::new("secret").unwrap()),
+                ..hello()
+            }),
             Frame::Group(Bytes::from_static(b"a group")),
             Frame::Pages(head, Bytes::from_static(b"pages")),
             Frame::Pages(head, Bytes::new()),
@@ -534,6 +575,18 @@ mod tests {
         sign(&mut bytes);
         let found = Frame::decode(bytes.into());
         assert!(matches!(found, Err(ProtocolError::Magic)), "{found:?}");
+    }
+
+    /// The bytes by which a side of another version learns that it is one, since version 1.
+    #[test]
+    fn the_refusal_of_a_version_is_the_same_in_all_of_them() {
+        let refusal = Frame::Message(Message::Refused(Refusal::Version { known: 5 }));
+        assert_eq!(refusal.encode()[CHECKSUM_BYTES..], [TAG_MESSAGE, 1, 0, 5]);
+        let hello = Frame::Hello(hello()).encode();
+        let version_at = CHECKSUM_BYTES + 1 + MAGIC.len();
+        assert_eq!(hello[CHECKSUM_BYTES..version_at], *b"\x01SardonyC");
+        let version = PROTOCOL_VERSION.to_le_bytes();
+        assert_eq!(hello[version_at..version_at + 4], version);
     }
 
     fn sign(frame: &mut [u8]) {

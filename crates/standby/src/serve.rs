@@ -8,6 +8,7 @@ use crate::protocol::{
 };
 use crate::server::Shared;
 use crate::store::Store;
+use crate::visitors::Visitor;
 use bytes::Bytes;
 use sardonyx_storage::engine::BATCH_GROUPS_MAX;
 use sardonyx_storage::log::LogPosition;
@@ -16,10 +17,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::{JoinHandle, spawn_blocking};
-use tokio_util::sync::CancellationToken;
 
-/// A connection that does not greet within this time is ended.
-const GREETING_TIME_MAX: Duration = Duration::from_secs(10);
+/// A connection that has not greeted, whole, within this time is ended.
+const GREETING_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// The primary hears something at least so often.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -38,12 +38,14 @@ pub(crate) enum ServeError {
     Refused(Refusal),
     #[error("a thread of the storage panicked")]
     Panicked,
+    #[error("too many others have greeted and are being served")]
+    Crowded,
 }
 
 /// Serves a connection to its end.
 pub(crate) async fn serve<S: AsyncRead + AsyncWrite>(
     shared: &Arc<Shared>,
-    token: &CancellationToken,
+    visitor: &Visitor,
     stream: S,
 ) -> Result<(), ServeError> {
     let (mut sender, mut receiver) = split(stream, GREETING_TIME_MAX);
@@ -57,6 +59,15 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite>(
         Ok(other) => return Err(unexpected(&other, "a greeting").into()),
         Err(error) => return Err(error.into()),
     };
+    let wanted = shared.options.token.is_some();
+    if hello.token != shared.options.token {
+        let refusal = Refusal::Token { wanted };
+        refuse(&mut sender, refusal.clone()).await;
+        return Err(StandbyError::from(refusal).into());
+    }
+    if !shared.has_greeted(visitor) {
+        return Err(ServeError::Crowded);
+    }
     let (opening, greeting) = (shared.clone(), hello.clone());
     let store = match blocking(move || opening.store_for(&greeting)).await? {
         Ok(store) => store,
@@ -65,7 +76,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite>(
             return Err(StandbyError::from(refusal).into());
         }
     };
-    shared.take_over(token);
+    shared.take_over(visitor);
     let outcome = greeted(shared, &store, &hello, &mut sender, &mut receiver).await;
     if let Err(ServeError::Storage(error)) = &outcome {
         let reason = error.to_string();
@@ -317,7 +328,9 @@ mod tests {
     use super::*;
     use crate::exploration::{Primary, primary, standby_options};
     use crate::server::StandbyServer;
+    use crate::visitors::Visitors;
     use sardonyx_storage::disk::{Faults, SimulatedDisk};
+    use tokio_util::sync::CancellationToken;
 
     /// Serves a connection on which a primary sends this after its greeting, and then ends it. Returns how it
     /// ended, and the group after the last that is durable at the standby.
@@ -336,8 +349,8 @@ mod tests {
                 sender.send(frame).await.expect("there is room");
             }
             sender.end().await.expect("it can be ended");
-            let token = CancellationToken::new();
-            let outcome = serve(&shared, &token, there).await;
+            let (visitor, _) = Visitors::default().enter(Instant::now(), CancellationToken::new());
+            let outcome = serve(&shared, &visitor, there).await;
             drop(receiver);
             outcome
         });

@@ -13,6 +13,7 @@ use crate::options::StandbyOptions;
 use crate::protocol::{Hello, Refusal};
 use crate::serve::serve;
 use crate::store::Store;
+use crate::visitors::{Visitor, Visitors};
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_base::sync::thread::JoinHandle;
@@ -23,10 +24,8 @@ use sardonyx_storage::supervisor::{Supervisor, join};
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 use tokio_util::sync::CancellationToken;
-
-/// The most connections at once, those that did not greet yet included.
-const CONNECTIONS_MAX: usize = 32;
 
 /// An open standby that does not listen yet.
 #[derive(Debug)]
@@ -49,6 +48,7 @@ pub(crate) struct Shared {
     store: Mutex<Option<Arc<Store>>>,
     /// Ends the connection that is served now.
     current: Mutex<Option<CancellationToken>>,
+    visitors: Mutex<Visitors>,
     /// What the network's thread died of, if it did.
     died: OnceLock<String>,
     _lock: Box<dyn DiskLock>,
@@ -80,6 +80,8 @@ impl StandbyServer {
         directory: impl AsRef<Path>,
         options: StandbyOptions,
     ) -> Result<StandbyServer, StandbyError> {
+        // Before the directory is made.
+        options.check()?;
         Self::open_on(Arc::new(RealDisk::open(directory.as_ref())?), options)
     }
 
@@ -88,7 +90,8 @@ impl StandbyServer {
         disk: Arc<dyn Disk>,
         options: StandbyOptions,
     ) -> Result<StandbyServer, StandbyError> {
-        let lock = take_lock(&disk)?;
+        options.check()?;
+        let lock = take_lock(&disk, options.wait_for_lock)?;
         let store = if exists(&*disk)? {
             Some(Arc::new(Store::open(&disk, &options)?))
         } else {
@@ -100,6 +103,7 @@ impl StandbyServer {
             options,
             store: Mutex::new(store),
             current: Mutex::default(),
+            visitors: Mutex::default(),
             died: OnceLock::new(),
             _lock: lock,
         });
@@ -131,7 +135,22 @@ impl StandbyServer {
             address: format!("{address:?}"),
             source,
         };
-        let listener = TcpListener::bind(&address).map_err(failed)?;
+        self.listen_on(TcpListener::bind(&address).map_err(failed)?)
+    }
+
+    /// Listens on a thread of its own where somebody listens already, so that an address that cannot be had
+    /// is known before a directory is made.
+    ///
+    /// # Errors
+    /// As [`StandbyServer::listen`].
+    pub fn listen_on(self, listener: TcpListener) -> Result<ListeningStandby, StandbyError> {
+        if !self.shared.process.is_current() {
+            return Err(StandbyError::Forked);
+        }
+        let failed = |source| StandbyError::Listen {
+            address: format!("{listener:?}"),
+            source,
+        };
         listener.set_nonblocking(true).map_err(failed)?;
         let local = listener.local_addr().map_err(failed)?;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -271,16 +290,22 @@ impl Shared {
         Ok(made)
     }
 
-    /// The connection of this token is served from now on, and no other.
-    pub fn take_over(&self, token: &CancellationToken) {
-        if let Some(older) = self.current.lock().replace(token.clone()) {
+    /// It has greeted as the primary does. Returns whether it may be served.
+    pub fn has_greeted(&self, visitor: &Visitor) -> bool {
+        self.visitors.lock().greeted(visitor)
+    }
+
+    /// This connection is served from now on, and no other.
+    pub fn take_over(&self, visitor: &Visitor) {
+        if let Some(older) = self.current.lock().replace(visitor.end.clone()) {
             older.cancel();
         }
     }
 
-    /// The connection of this token has ended.
-    fn ended(&self, token: &CancellationToken) {
-        token.cancel();
+    /// This connection has ended.
+    fn ended(&self, visitor: &Visitor) {
+        visitor.end.cancel();
+        self.visitors.lock().leave(visitor);
     }
 
     fn report(&self) -> Option<StandbyReport> {
@@ -318,8 +343,14 @@ async fn accept_all(listener: TcpListener, shared: Arc<Shared>, stop: Cancellati
             return;
         }
     };
-    let connections = Arc::new(tokio::sync::Semaphore::new(CONNECTIONS_MAX));
     loop {
+        let pause = shared.visitors.lock().pause(Instant::now());
+        if !pause.is_zero() {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(pause) => continue,
+            }
+        }
         let accepted = tokio::select! {
             () = stop.cancelled() => return,
             accepted = listener.accept() => accepted,
@@ -333,23 +364,22 @@ async fn accept_all(listener: TcpListener, shared: Arc<Shared>, stop: Cancellati
                 continue;
             }
         };
-        let Ok(permit) = connections.clone().try_acquire_owned() else {
-            tracing::warn!(%peer, "too many connections");
-            continue;
-        };
-        let (shared, token) = (shared.clone(), stop.child_token());
+        let (visitor, crowded) = (shared.visitors.lock()).enter(Instant::now(), stop.child_token());
+        if crowded {
+            tracing::warn!(%peer, "too many connections are silent: the oldest was ended");
+        }
+        let shared = shared.clone();
         tokio::spawn(async move {
             // It helps with latency and is not needed for anything.
             let _ = stream.set_nodelay(true);
             tokio::select! {
-                () = token.cancelled() => {}
-                outcome = serve(&shared, &token, stream) => match outcome {
+                () = visitor.end.cancelled() => {}
+                outcome = serve(&shared, &visitor, stream) => match outcome {
                     Ok(()) => tracing::info!(%peer, "the primary went away"),
                     Err(error) => tracing::warn!(%peer, %error, "the connection was ended"),
                 },
             }
-            shared.ended(&token);
-            drop(permit);
+            shared.ended(&visitor);
         });
     }
 }

@@ -53,7 +53,10 @@ pub(crate) async fn greet<S: AsyncRead + AsyncWrite>(
     receiver: &mut Receiver<S>,
 ) -> Result<Welcomed, RemoteError> {
     let lost = |error: ProtocolError| standby.unreachable(error);
-    let hello = Frame::Hello(Hello::of(manifest, purpose));
+    let hello = Frame::Hello(Hello {
+        token: standby.token().cloned(),
+        ..Hello::of(manifest, purpose)
+    });
     sender.send(&hello).await.map_err(lost)?;
     match receiver.receive().await.map_err(lost)? {
         Frame::Message(Message::Welcome {

@@ -49,7 +49,7 @@ fn the_log_is_freed_by_the_standby_and_no_backup_is_made_here() {
 fn the_interval_between_checkpoints_that_the_primary_chooses_is_the_standbys() {
     let there = disk(41);
     // By itself it would take its first one long after all this.
-    let server = serve_with(&there, 64 << 20);
+    let server = serve_with(&there, |options| options.log_bytes_max(64 << 20));
     let standby = at(server.address());
     let chosen = options(7).checkpoint_interval_transactions(50);
     let mut bank = Bank::open(&disk(40), chosen.checkpoint_at(standby.clone())).unwrap();

@@ -22,7 +22,7 @@ mod standby;
 pub use driver::{Driver, DriverError};
 pub use election::{Election, SharedMemory};
 pub use error::OpenError;
-pub use opening::{create_database, exists, take_lock};
+pub use opening::{create_database, exists, locked, open_patiently, take_lock};
 pub use options::StorageOptions;
 pub use sharing::{ELECTION_FILE, FirstLock, FirstOpening, OPENING_FILE, OpeningLock, SharedLock};
 pub use sharing::{join, lock_opening, open_first, record_end};
@@ -79,7 +79,7 @@ impl Engine {
         {
             return Err(OpenError::StandbyWithoutThreads);
         }
-        let lock = take_lock(&disk)?;
+        let lock = take_lock(&disk, options.wait_for_lock)?;
         let ready = opening::open(&disk, &options, Writers::Alone)?;
         let Ready {
             manifest,

@@ -137,7 +137,7 @@ impl CrateError for RemoteError {
     fn kind(&self) -> Kind {
         match self {
             RemoteError::Forked => Error::Forked,
-            RemoteError::Unreachable { .. } => Error::Unavailable,
+            RemoteError::Unreachable { .. } | RemoteError::Failed { .. } => Error::Unavailable,
             RemoteError::Store(error) => error.kind(),
             _ => Error::Refused,
         }

@@ -61,7 +61,11 @@ pub struct PageStore {
 #[non_exhaustive]
 pub enum StoreError {
     /// The operating system refused to reserve or to commit memory.
-    #[error("cannot {operation} {bytes} bytes of memory for pages: {source}")]
+    #[error(
+        "cannot {operation} {bytes} bytes of memory for pages: {source}; let the process have more (its limit on \
+         address space is `ulimit -v`), or set `memory_bytes_max`, of which this is the reservation, to what it \
+         may use"
+    )]
     Memory {
         /// `reserve` or `commit`.
         operation: &'static str,
@@ -88,7 +92,7 @@ pub enum StoreError {
     /// The configured bound on the store's memory is reached.
     #[error(
         "the page store is full: {asked_bytes} bytes are needed and its limit is {limit_bytes}; \
-         raise the memory limit when opening the database"
+         raise the memory limit (`memory_bytes_max`) when opening the database"
     )]
     Full {
         /// Bytes that the store would need.
@@ -457,6 +461,11 @@ mod tests {
         }
         let refused = PageStore::reserve_by(1 << 40, |_| Err(Errno::PERM));
         assert!(matches!(refused, Err(StoreError::Memory { .. })));
+        // What to do about it is told, whichever limit it is.
+        let full = PageStore::reserve(0).unwrap().grow_to(1).unwrap_err();
+        for text in [refused.unwrap_err().to_string(), full.to_string()] {
+            assert!(text.contains("memory_bytes_max"), "{text}");
+        }
     }
 
     #[test]

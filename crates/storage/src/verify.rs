@@ -76,18 +76,23 @@ pub fn verify(
     memory_max_bytes: u64,
     workers: usize,
 ) -> Result<Verification, DiskError> {
-    verify_with(disk, memory_max_bytes, workers, |_| Vec::new())
+    let options = RecoveryOptions {
+        memory_max_bytes,
+        workers,
+        ..RecoveryOptions::default()
+    };
+    verify_with(disk, options, |_| Vec::new())
 }
 
 /// [`verify`], with a look at what stands in the pages, by who knows what that is: `look` is called
-/// with the recovered pages, if they could be recovered, and says what it found.
+/// with the recovered pages, if they could be recovered, and says what it found. The recovery is a dry run,
+/// whatever the options say; with [`RecoveryOptions::beside_writer`] nobody need hold the lock.
 ///
 /// # Errors
 /// As [`verify`].
 pub fn verify_with(
     disk: &Arc<dyn Disk>,
-    memory_max_bytes: u64,
-    workers: usize,
+    options: RecoveryOptions,
     look: impl FnOnce(PageStore) -> Vec<Finding>,
 ) -> Result<Verification, DiskError> {
     let mut verification = Verification::default();
@@ -100,10 +105,9 @@ pub fn verify_with(
         }
     };
     let options = RecoveryOptions {
-        memory_max_bytes,
-        workers,
         dry_run: true,
         sparse: true,
+        ..options
     };
     let torn = match recover(disk, &manifest, options) {
         Ok(recovered) => {

@@ -1,7 +1,7 @@
 //! The log's end, told from corruption (I4), from stale bytes of recycled segments (I5) and from
 //! leftovers of an earlier incarnation.
 
-use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::disk::{Access, Create, Disk, DiskError, DiskFile, DiskLock, RealDisk};
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::seal::{GroupBuilder, Sequencer};
 use sardonyx_storage::log::segment::{Prepared, Segments, segment_file};
@@ -10,6 +10,7 @@ use sardonyx_storage::page::Address;
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const LAYOUT: LogLayout = LogLayout {
     identity: 77,
@@ -384,5 +385,122 @@ fn superfluous_segments_are_used_again_oldest_first_so_that_older_log_has_no_gap
         assert!(first > 0 && first < LAYOUT.segment_of(from.lsn));
         let without_gap: Vec<u64> = (first..).take(numbers.len()).collect();
         assert_eq!(numbers, without_gap);
+    }
+}
+
+/// A disk that another process writes to: the first look at a block finds it empty.
+#[derive(Debug)]
+struct Late {
+    disk: Arc<dyn Disk>,
+    block: Lsn,
+    arrived: Arc<AtomicBool>,
+}
+
+#[derive(Debug)]
+struct LateFile {
+    file: Box<dyn DiskFile>,
+    block: Option<u64>,
+    arrived: Arc<AtomicBool>,
+}
+
+impl Disk for Late {
+    fn open(&self, name: &str, access: Access, _: Create) -> Result<Box<dyn DiskFile>, DiskError> {
+        let file = self.disk.open(name, access, Create::No)?;
+        let block = (name == segment_file(LAYOUT.segment_of(self.block)))
+            .then(|| LAYOUT.offset_in_segment(self.block));
+        Ok(Box::new(LateFile {
+            file,
+            block,
+            arrived: self.arrived.clone(),
+        }))
+    }
+    fn list(&self, directory: &str) -> Result<Vec<String>, DiskError> {
+        self.disk.list(directory)
+    }
+    fn rename(&self, _: &str, _: &str) -> Result<(), DiskError> {
+        unreachable!("it is only read")
+    }
+    fn remove(&self, _: &str) -> Result<(), DiskError> {
+        unreachable!("it is only read")
+    }
+    fn create_directory(&self, _: &str) -> Result<(), DiskError> {
+        unreachable!("it is only read")
+    }
+    fn sync_directory(&self, _: &str) -> Result<(), DiskError> {
+        unreachable!("it is only read")
+    }
+    fn lock(&self, _: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
+        unreachable!("it is only read")
+    }
+    fn display_name(&self, name: &str) -> String {
+        self.disk.display_name(name)
+    }
+}
+
+impl DiskFile for LateFile {
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> Result<usize, DiskError> {
+        let read = self.file.read_at(offset, into)?;
+        if let Some(block) = self.block
+            && (offset..offset + read as u64).contains(&block)
+            && !self.arrived.swap(true, Ordering::SeqCst)
+        {
+            let at = (block - offset) as usize;
+            into[at..at + 4096].fill(0);
+        }
+        Ok(read)
+    }
+    fn write_at(&self, _: u64, _: &[u8]) -> Result<(), DiskError> {
+        unreachable!("it is only read")
+    }
+    fn write_durable_at(&self, _: u64, _: &[u8]) -> Result<(), DiskError> {
+        unreachable!("it is only read")
+    }
+    fn sync(&self) -> Result<(), DiskError> {
+        unreachable!("it is only read")
+    }
+    fn len(&self) -> Result<u64, DiskError> {
+        self.file.len()
+    }
+    fn preallocate(&self, _: u64) -> Result<(), DiskError> {
+        unreachable!("it is only read")
+    }
+    fn display_name(&self) -> String {
+        self.file.display_name()
+    }
+}
+
+#[test]
+fn i4_beside_a_writer_a_group_in_flight_is_the_end_and_a_broken_one_is_corruption_as_ever() {
+    // In the middle of a segment, and the first of one.
+    for late in 3..=12 {
+        let mut log = Log::new();
+        let places: Vec<_> = (1..=12).map(|n| log.append(1, n - 1).0.lsn).collect();
+        let read = |beside: bool| {
+            let disk: Arc<dyn Disk> = Arc::new(Late {
+                disk: log.disk.clone(),
+                block: places[late - 1],
+                arrived: Arc::default(),
+            });
+            let mut reader = LogReader::open(&disk, LAYOUT, LogPosition::START)?;
+            if beside {
+                reader = reader.beside_writer();
+            }
+            let mut read = 0;
+            while let Some((header, _)) = reader.next_group()? {
+                read = header.number;
+            }
+            Ok::<_, LogError>(read)
+        };
+        assert_eq!(read(true).expect("a prefix"), late as u64 - 1);
+        // Alone it is what it looks like, unless nobody knew it durable.
+        let alone = read(false);
+        let proved =
+            matches!(alone, Err(LogError::Corrupt { number, .. }) if number == late as u64);
+        assert_eq!(proved, late < 12, "{late}: {alone:?}");
+        log.damage(places[late - 1], &[0xee; 64]);
+        let broken = read(true);
+        let proved =
+            matches!(broken, Err(LogError::Corrupt { number, .. }) if number == late as u64);
+        assert_eq!(proved, late < 12, "{late}: {broken:?}");
     }
 }

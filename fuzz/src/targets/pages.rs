@@ -52,6 +52,7 @@ static PAGES: LazyLock<Vec<u8>> = LazyLock::new(|| {
         memory_max_bytes: seeds::MEMORY_BYTES,
         workers: 1,
         dry_run: true,
+        beside_writer: false,
         sparse: false,
     };
     let recovered = recover(&disk, &manifest, options).expect("recovered");

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use sardonyx_lab::Report;
 use sardonyx_lab::debit_credit::requests::{Generator, Scale};
 use sardonyx_lab::floor::Face;
+use sardonyx_lab::place::Place;
 use sardonyx_lab::responses::{Responses, Summary};
 
 use crate::peer::{Engine, Failure, Peer, PeerError};
@@ -110,10 +111,8 @@ fn run_engine(
         engine: engine.name,
         source,
     };
-    let directory = tempfile::Builder::new()
-        .prefix("sardonyx-peers-")
-        .tempdir_in(&options.directory)
-        .map_err(in_directory)?;
+    let directory =
+        Place::temporary(&options.directory, "sardonyx-peers-").map_err(in_directory)?;
     progress(&format!("{}: making the bank", engine.name));
     let start = Instant::now();
     let mut bank = Bank::open(engine, directory.path(), options)?;

@@ -1,6 +1,7 @@
 //! The standby of configuration C: a process that this one starts.
 
 use super::plan::Plan;
+use crate::ending::Companion;
 use crate::place::Place;
 use anyhow::{Context, bail};
 use sardonyx_standby::Standby;
@@ -17,6 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 #[derive(Debug)]
 pub struct StandbyProcess {
     process: Child,
+    // Before its directory, which is removed when it is gone.
+    _companion: Companion,
     place: Option<Place>,
     /// The primary's side.
     pub standby: Arc<Standby>,
@@ -32,6 +35,7 @@ impl StandbyProcess {
         command.args(["--log-bytes", &plan.log_bytes.to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().context("starting the standby")?;
+        let companion = Companion::new(process.id()).context("starting the standby")?;
         let mut line = String::new();
         BufReader::new(process.stdout.take().expect("piped")).read_line(&mut line)?;
         let address = serde_json::from_str::<serde_json::Value>(&line)
@@ -40,6 +44,7 @@ impl StandbyProcess {
         // Without an address it is unreachable, and the process is ended by dropping this.
         let started = StandbyProcess {
             process,
+            _companion: companion,
             place: Some(place),
             standby: Standby::at(address.clone().unwrap_or_default()),
         };

@@ -5,6 +5,7 @@ use super::Options;
 use super::operation::{ADD, Add, EXCLUSIVE, RECORDS_PER_PAGE, Sum, pages_for};
 use crate::error::{ExperimentError, Failure};
 use crate::experiment::Report;
+use crate::place::Place;
 use crate::responses::{Responses, Summary};
 use rustix::time::{ClockId, clock_gettime};
 use sardonyx_multilevel::{Area, CallError, Database, Release, Statistics, Stop, Strategy};
@@ -176,10 +177,7 @@ fn run_cell(
     options: &Options,
 ) -> Result<Cell, ExperimentError> {
     let in_directory = |error| failed("the directory for the database")(error);
-    let directory = tempfile::Builder::new()
-        .prefix("sardonyx-hot-")
-        .tempdir_in(&options.directory)
-        .map_err(in_directory)?;
+    let directory = Place::temporary(&options.directory, "sardonyx-hot-").map_err(in_directory)?;
     let (database, area) = open(directory.path(), strategy, variant, options)?;
     let before = database.statistics();
     let client = Client {

@@ -5,6 +5,7 @@ use std::sync::Barrier;
 
 use crate::experiment::Report;
 use crate::floor::Face;
+use crate::place::Place;
 use crate::responses::{Responses, Summary};
 
 use super::engine::{Session, Sharing, TreeEngine, TreePeer, key, value};
@@ -147,10 +148,7 @@ fn run_cell(engine: &TreeEngine, workers: u64, plan: &Plan) -> Result<Cell, Expe
         engine: engine.name,
         source,
     };
-    let directory = tempfile::Builder::new()
-        .prefix("sardonyx-tree-")
-        .tempdir_in(&plan.directory)
-        .map_err(in_directory)?;
+    let directory = Place::temporary(&plan.directory, "sardonyx-tree-").map_err(in_directory)?;
     let path = directory.path();
     // An engine of one process has its only worker here.
     let by_processes = plan.workers == Workers::Processes && engine.processes;

@@ -4,21 +4,19 @@
 use crate::catalogue_figures::CatalogueFigures;
 use crate::exit::Exit;
 use crate::output::Output;
-use crate::target::dry_run;
-use sardonyx_storage::disk::Disk;
+use crate::target::Files;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::recover;
 use std::io::Write;
-use std::sync::Arc;
 
 /// Prints every definition, and how many multi-level transactions have not ended.
-pub fn print(
-    disk: &Arc<dyn Disk>,
-    manifest: &Manifest,
-    output: &mut Output,
-) -> anyhow::Result<Exit> {
-    let mut recovered = recover(disk, manifest, dry_run())?;
-    let figures = CatalogueFigures::of_store(&mut recovered.store)?;
+pub fn print(files: &Files, output: &mut Output) -> anyhow::Result<Exit> {
+    let read = || {
+        let manifest = Manifest::read(&*files.disk)?;
+        let mut recovered = recover(&files.disk, &manifest, files.dry_run())?;
+        Ok(CatalogueFigures::of_store(&mut recovered.store)?)
+    };
+    let figures = files.read(read, |_| None)?;
     if output.is_json() {
         output.value(&figures)?;
         return Ok(Exit::Done);

@@ -5,6 +5,7 @@
 
 use crate::exit::{self, Exit};
 use crate::output::Output;
+use crate::target::Files;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
 use sardonyx_storage::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk};
@@ -74,10 +75,11 @@ impl Arguments {
     /// Prints the groups.
     pub fn print(
         &self,
-        disk: &Arc<dyn Disk>,
+        files: &Files,
         manifest: &Manifest,
         output: &mut Output,
     ) -> anyhow::Result<Exit> {
+        let disk = &files.disk;
         if !output.is_json() {
             let names = (
                 "group",
@@ -95,7 +97,7 @@ impl Arguments {
                 "durable group"
             )?;
         }
-        let Some(mut reader) = Start::find(disk, manifest)?.reader(disk, manifest)? else {
+        let Some(mut reader) = Start::find(disk, manifest)?.reader(files, manifest)? else {
             return Ok(Exit::Done);
         };
         let mut printed = 0;
@@ -262,13 +264,13 @@ impl Start {
         Ok(start)
     }
 
-    fn reader(
-        &self,
-        disk: &Arc<dyn Disk>,
-        manifest: &Manifest,
-    ) -> Result<Option<LogReader>, LogError> {
-        let open = |from| LogReader::open(disk, manifest.log_layout(), from);
-        self.position.map(open).transpose()
+    fn reader(&self, files: &Files, manifest: &Manifest) -> Result<Option<LogReader>, LogError> {
+        let open = |from| LogReader::open(&files.disk, manifest.log_layout(), from);
+        let reader = self.position.map(open).transpose()?;
+        Ok(match files.beside_writer() {
+            true => reader.map(LogReader::beside_writer),
+            false => reader,
+        })
     }
 }
 
@@ -293,8 +295,8 @@ impl Summary {
     ///
     /// # Errors
     /// The disk's; damage is in the summary.
-    pub fn of(disk: &Arc<dyn Disk>, manifest: &Manifest) -> anyhow::Result<Self> {
-        let start = Start::find(disk, manifest)?;
+    pub fn of(files: &Files, manifest: &Manifest) -> anyhow::Result<Self> {
+        let start = Start::find(&files.disk, manifest)?;
         let from = start.position.unwrap_or(LogPosition::START);
         let mut summary = Summary {
             segments: start.segments,
@@ -307,7 +309,7 @@ impl Summary {
             to_lsn: from.lsn.0,
             error: None,
         };
-        let Some(mut reader) = start.reader(disk, manifest)? else {
+        let Some(mut reader) = start.reader(files, manifest)? else {
             return Ok(summary);
         };
         loop {

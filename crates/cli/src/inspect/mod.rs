@@ -16,8 +16,9 @@ use sardonyx_storage::manifest::Manifest;
 /// Print what the files of a database say.
 ///
 /// Without a part: the manifest, and a summary of the log, the backup and the journal archive. With
-/// --json, the log, the backup and the journal print one object a line. The database must not be
-/// open elsewhere, except for the manifest. Damage is shown where it is met, and makes the exit
+/// --json, the log, the backup and the journal print one object a line. Works on a read-only file
+/// system, and beside a program that has the database open, whose files may change meanwhile: a group or
+/// a block that is being written looks torn. Damage is shown where it is met, and makes the exit
 /// code 1 if it ends the reading; `sardonyx verify` tells damage from what a crash leaves.
 ///
 /// Examples:
@@ -58,26 +59,30 @@ impl Arguments {
             manifest::print(&Manifest::read(&*self.target.disk()?)?, output)?;
             return Ok(Exit::Done);
         }
-        let files = self.target.files()?;
+        let files = self.target.files(output)?;
         let manifest = Manifest::read(&*files.disk)?;
         match part {
             Part::Manifest => unreachable!("printed above, without the lock"),
-            Part::Log(arguments) => arguments.print(&files.disk, &manifest, output),
-            Part::Backup => backup::print(&files.disk, &manifest, output),
-            Part::Journal => journal::print(&files.disk, &manifest, output),
-            Part::Catalogue => catalogue::print(&files.disk, &manifest, output),
+            // Printed as it is read.
+            Part::Log(arguments) => files.told(arguments.print(&files, &manifest, output)),
+            Part::Backup => files.told(backup::print(&files.disk, &manifest, output)),
+            Part::Journal => files.told(journal::print(&files.disk, &manifest, output)),
+            Part::Catalogue => catalogue::print(&files, output),
         }
     }
 
     fn summarise(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let files = self.target.files()?;
-        let manifest = Manifest::read(&*files.disk)?;
-        let summary = Summary {
-            manifest: manifest::Listing::from(&manifest),
-            log: log::Summary::of(&files.disk, &manifest)?,
-            backup: backup::Summary::of(&files.disk, &manifest)?,
-            journal: journal::Summary::of(&files.disk, &manifest)?,
+        let files = self.target.files(output)?;
+        let read = || {
+            let manifest = Manifest::read(&*files.disk)?;
+            Ok(Summary {
+                manifest: manifest::Listing::from(&manifest),
+                log: log::Summary::of(&files, &manifest)?,
+                backup: backup::Summary::of(&files.disk, &manifest)?,
+                journal: journal::Summary::of(&files.disk, &manifest)?,
+            })
         };
+        let summary = files.read(read, |summary| summary.log.error.clone())?;
         if output.is_json() {
             output.value(&summary)?;
         } else {

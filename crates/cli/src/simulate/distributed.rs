@@ -13,10 +13,14 @@ use sardonyx_simulation::measurement::Measurement;
 use sardonyx_simulation::outcome::Outcome;
 use sardonyx_simulation::parameters::Parameters;
 use sardonyx_simulation::statistics::Interval;
+use sardonyx_simulation::text_file;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+
+/// The longest file of parts, in bytes: many thousand replications.
+const PARTS_BYTES_MAX: u64 = 256 << 20;
 
 /// Options for running parts and putting them together.
 #[derive(Debug, Default, clap::Args)]
@@ -27,7 +31,7 @@ pub struct Distribution {
     pub only_point: Option<usize>,
     /// Run only these replications, counted from 0, and print them as lines of JSON
     #[arg(long, value_name = "FIRST..LAST", value_parser = parse_range)]
-    #[arg(help_heading = "On many machines", conflicts_with_all = ["gather", "csv"])]
+    #[arg(help_heading = "On many machines", conflicts_with_all = ["gather", "csv", "output"])]
     pub only_replications: Option<RangeInclusive<u32>>,
     /// Run nothing: take the replications from a file of such lines
     #[arg(long, value_name = "FILE", help_heading = "On many machines")]
@@ -35,6 +39,7 @@ pub struct Distribution {
     /// With --gather: print which replications have still to be run, as lines of JSON; none if all are
     /// there
     #[arg(long, requires = "gather", help_heading = "On many machines")]
+    #[arg(conflicts_with_all = ["csv", "output"])]
     pub missing: bool,
 }
 
@@ -107,7 +112,8 @@ impl Gathered {
     /// Reads lines of JSON, in any order; the same part may be there more than once.
     pub fn read(file: &Path) -> anyhow::Result<Self> {
         let wrong = |what: String| UsageError::Arguments(format!("{}{what}", file.display()));
-        let text = std::fs::read_to_string(file).map_err(|error| wrong(format!(": {error}")))?;
+        let text =
+            text_file::read(file, PARTS_BYTES_MAX).map_err(|error| wrong(format!(": {error}")))?;
         let mut gathered = Gathered::default();
         for (number, line) in text
             .lines()

@@ -58,15 +58,16 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
     /// Print the parameters as TOML, and simulate nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["csv", "output"])]
     print_parameters: bool,
     /// List the presets
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["csv", "output"])]
     list_presets: bool,
     /// Write every figure of every point, with its interval, to a file of comma-separated values
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["figure", "all"])]
     csv: Option<PathBuf>,
-    /// Write figures, or a sweep's picture, to a directory: CSV, SVG, and an HTML report of figures
+    /// Write to a directory: a point's figures as CSV, a sweep's picture as SVG and CSV, or figures as SVG and
+    /// CSV with an HTML report
     #[arg(long, value_name = "DIR", help_heading = "Several points")]
     output: Option<PathBuf>,
     /// Search the arrival rate at which the processors are used so much, such as 80%
@@ -105,7 +106,7 @@ impl Arguments {
         }
         if let Some(target) = self.throughput_at_cpu {
             let last = search::run(&parameters, target, &self.engine(), output)?;
-            self.write_csv(|| csv::text(&[], [(&[][..], &last)]))?;
+            self.write_point(&last, output)?;
             return Ok(Exit::Done);
         }
         if !self.sweep.sweep.is_empty() {
@@ -116,14 +117,24 @@ impl Arguments {
             return Ok(exit);
         }
         let outcome = &self.outcomes(&points)?[0];
-        self.write_csv(|| csv::text(&[], [(&[][..], outcome)]))?;
         if output.is_json() {
             let warnings = remarks::warnings(outcome);
             output.value(&Report { outcome, warnings })?;
         } else {
             present::print(outcome, output)?;
         }
+        self.write_point(outcome, output)?;
         Ok(Exit::Done)
+    }
+
+    /// Writes a single point's figures where they are wanted.
+    fn write_point(&self, outcome: &Outcome, output: &mut Output) -> anyhow::Result<()> {
+        let text = || csv::text(&[], [(&[][..], outcome)]);
+        self.write_csv(text)?;
+        match &self.output {
+            Some(directory) => write_said(&directory.join("point.csv"), &text(), output),
+            None => Ok(()),
+        }
     }
 
     fn figures(&self, base: &Parameters, output: &mut Output) -> anyhow::Result<Exit> {
@@ -231,6 +242,15 @@ fn list_presets(output: &mut Output) -> anyhow::Result<Exit> {
         write!(output, "{table}")?;
     }
     Ok(Exit::Done)
+}
+
+/// [`write`], and says so to people; programs get nothing else in their JSON.
+fn write_said(file: &Path, text: &str, output: &mut Output) -> anyhow::Result<()> {
+    write(file, text)?;
+    if !output.is_json() {
+        writeln!(output, "written: {}", file.display())?;
+    }
+    Ok(())
 }
 
 /// Writes a file, and the directory that it is in if there is none.

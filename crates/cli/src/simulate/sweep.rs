@@ -2,7 +2,7 @@
 
 use super::csv;
 use super::remarks;
-use super::write;
+use super::write_said;
 use crate::output::Output;
 use sardonyx_results::table::Table;
 use sardonyx_simulation::figures::Estimate;
@@ -37,13 +37,21 @@ pub fn present(
     directory: Option<&Path>,
     output: &mut Output,
 ) -> anyhow::Result<()> {
-    if let Some(directory) = directory {
-        write(&directory.join("sweep.svg"), &sweep.svg(outcomes)?)?;
-        write(&directory.join("sweep.csv"), &sweep.csv(outcomes)?)?;
-    }
+    // Before the directory is made, so that nothing is left of a figure that there is not.
+    let (picture, figures) = (sweep.svg(outcomes)?, sweep.csv(outcomes)?);
     if output.is_json() {
-        return output.value(&points(sweep, outcomes));
+        output.value(&points(sweep, outcomes))?;
+    } else {
+        print(sweep, outcomes, output)?;
     }
+    let Some(directory) = directory else {
+        return Ok(());
+    };
+    write_said(&directory.join("sweep.svg"), &picture, output)?;
+    write_said(&directory.join("sweep.csv"), &figures, output)
+}
+
+fn print(sweep: &Sweep, outcomes: &[Outcome], output: &mut Output) -> anyhow::Result<()> {
     write!(output, "{}", text(sweep, outcomes)?)?;
     let each = outcomes.iter().enumerate();
     let warnings: Vec<String> = each

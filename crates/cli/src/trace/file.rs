@@ -3,6 +3,7 @@
 use crate::exit::UsageError;
 use anyhow::Context;
 use clap::ValueEnum;
+use sardonyx_lab::ending;
 use sardonyx_workload::trace::{Form, Trace, TraceReader};
 use serde::Serialize;
 use std::fs::File;
@@ -62,34 +63,29 @@ fn open(path: &Path) -> anyhow::Result<BufReader<File>> {
     }
 }
 
-/// A file that is being made. Unless finished it goes away again.
+/// A file that is being made. Unless finished it goes away again, also when a signal ends the program.
 #[derive(Debug)]
 pub struct NewFile {
+    /// Where it will be: behind a link, if its name is one.
     path: PathBuf,
     unfinished: PathBuf,
     writer: Option<BufWriter<File>>,
 }
 
 impl NewFile {
-    /// Begins a file where there is none, or `force` allows to replace it.
+    /// Begins a file where there is none, or `force` allows to replace it. Only a file is ever replaced: no
+    /// device, pipe or socket, and no link, but what it leads to.
     pub fn create(path: &Path, force: bool) -> anyhow::Result<NewFile> {
-        if path.is_dir() {
-            let path = path.display();
-            let message = format!("{path} is a directory: name a file");
-            return Err(UsageError::Arguments(message).into());
-        }
-        if !force && path.symlink_metadata().is_ok() {
-            let path = path.display();
-            let message = format!("{path} exists already: --force replaces it");
-            return Err(UsageError::Arguments(message).into());
-        }
+        let path = replaceable(path, force)?;
         let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(".new");
+        name.push(format!(".{}.new", std::process::id()));
         let unfinished = path.with_file_name(name);
-        let file = File::create(&unfinished)
+        // Whatever has this name already is somebody's.
+        let file = File::create_new(&unfinished)
             .with_context(|| format!("creating {}", unfinished.display()))?;
+        ending::goes_too(&unfinished);
         Ok(NewFile {
-            path: path.to_path_buf(),
+            path,
             unfinished,
             writer: Some(BufWriter::with_capacity(1 << 16, file)),
         })
@@ -104,8 +100,38 @@ impl NewFile {
             .with_context(context)?
             .len();
         std::fs::rename(&self.unfinished, &self.path).with_context(context)?;
+        ending::let_stay(&self.unfinished);
         self.writer = None;
         Ok(bytes)
+    }
+}
+
+/// The place of a file that may be made or replaced, behind its links.
+fn replaceable(path: &Path, force: bool) -> anyhow::Result<PathBuf> {
+    let refuse = |what: &str| {
+        let message = format!("{}{what}", path.display());
+        anyhow::Error::from(UsageError::Arguments(message))
+    };
+    if path.symlink_metadata().is_err() {
+        return Ok(path.to_path_buf());
+    }
+    let Ok(place) = path.canonicalize() else {
+        return Err(refuse(" is a link that leads nowhere: remove it"));
+    };
+    let kind = std::fs::metadata(&place)
+        .with_context(|| format!("looking at {}", path.display()))?
+        .file_type();
+    if kind.is_dir() {
+        return Err(refuse(" is a directory: name a file"));
+    }
+    if !kind.is_file() {
+        return Err(refuse(
+            " is a device, a pipe or a socket, which nothing replaces: name a file",
+        ));
+    }
+    match force {
+        true => Ok(place),
+        false => Err(refuse(" exists already: --force replaces it")),
     }
 }
 
@@ -126,7 +152,7 @@ impl Drop for NewFile {
     fn drop(&mut self) {
         if self.writer.take().is_some() {
             // What is left behind is named as unfinished; there is nobody to tell.
-            let _ = std::fs::remove_file(&self.unfinished);
+            let _ = ending::remove(&self.unfinished);
         }
     }
 }

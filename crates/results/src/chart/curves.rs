@@ -1,7 +1,7 @@
 //! Curves with intervals, in one panel or several of the same scale.
 
 use super::axis::{Axis, Scale, tick_label};
-use super::svg::{Anchor, Svg, text_width};
+use super::svg::{Anchor, Svg, TITLE_LINE, middle_within, text_width, title_lines};
 use crate::Estimate;
 
 /// A picture of curves.
@@ -49,8 +49,11 @@ pub struct Mark {
 }
 
 const TITLE: f64 = 34.0;
+/// At least; more if there are longer labels.
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = 18.0;
+/// Half of the line at an interval's end: it reaches over any marker, so that a short interval is seen, too.
+const INTERVAL_END: f64 = 6.5;
 const BOTTOM: f64 = 50.0;
 const LEGEND_LINE: f64 = 22.0;
 const LEGEND_SAMPLE: f64 = 38.0;
@@ -58,8 +61,13 @@ const LEGEND_SAMPLE: f64 = 38.0;
 /// Where the panels are.
 struct Layout {
     columns: usize,
+    title: Vec<String>,
+    /// Beside a panel's plot.
+    left: f64,
+    right: f64,
     /// Of a panel's plot, without its labels.
     plot: (f64, f64),
+    top: f64,
     panel_title: f64,
     width: f64,
     legend_columns: usize,
@@ -105,33 +113,52 @@ impl Chart {
     /// Draws it into a picture, from the picture's origin.
     pub(super) fn draw(&self, svg: &mut Svg) {
         let layout = self.layout();
-        svg.text((LEFT, 22.0), Anchor::Start, "title", &self.title);
+        svg.title(layout.left, &layout.title);
         for (at, panel) in self.panels.iter().enumerate() {
             let (column, row) = (at % layout.columns, at / layout.columns);
-            let left = LEFT + column as f64 * (layout.plot.0 + LEFT + RIGHT);
-            let top = TITLE + layout.panel_title;
+            let left = layout.left + column as f64 * (layout.plot.0 + layout.left + layout.right);
+            let top = layout.top + layout.panel_title;
             let top = top + row as f64 * (layout.plot.1 + BOTTOM + layout.panel_title);
-            self.draw_panel(svg, panel, (left, top), layout.plot);
+            self.draw_panel(svg, panel, (left, top), &layout);
         }
         self.draw_legend(svg, &layout);
     }
 
     fn layout(&self) -> Layout {
         let columns = self.panels.len().clamp(1, 2);
-        let plot = if columns == 1 {
+        let plot: (f64, f64) = if columns == 1 {
             (580.0, 330.0)
         } else {
             (350.0, 230.0)
         };
+        // What is written along a plot fits beside it.
+        let parts = self
+            .panels
+            .iter()
+            .map(|panel| 1.1 * text_width(&panel.title));
+        let plot = (
+            parts.fold(plot.0.max(text_width(&self.x.label)), f64::max),
+            plot.1.max(text_width(&self.y.label)),
+        );
+        let (x, y) = self.scales((0.0, 1.0), (1.0, 0.0));
+        let widest = |labels: &mut dyn Iterator<Item = String>| {
+            labels.fold(0.0, |most: f64, label| most.max(text_width(&label)))
+        };
+        let on_y = widest(&mut y.ticks.iter().map(|tick| tick_label(*tick)));
+        let on_x = widest(&mut x.ticks.iter().map(|tick| self.x.tick_label(*tick)));
+        let left = LEFT.max(36.0 + on_y).max(4.0 + 0.5 * on_x);
+        let right = RIGHT.max(4.0 + 0.5 * on_x);
         let titled = self.panels.iter().any(|panel| !panel.title.is_empty());
         let panel_title = if titled { 24.0 } else { 4.0 };
-        let width = columns as f64 * (plot.0 + LEFT + RIGHT);
         let rows = self.panels.len().div_ceil(columns) as f64;
-        let legend_top = TITLE + rows * (plot.1 + BOTTOM + panel_title);
         let legend = self.legend();
         let widths = legend.iter().map(|series| text_width(&series.label));
         let entry = LEGEND_SAMPLE + 20.0 + widths.fold(0.0, f64::max);
-        let fitting = (((width - LEFT) / entry) as usize).max(1);
+        let width = (columns as f64 * (plot.0 + left + right)).max(left + entry);
+        let title = title_lines(&self.title, width - left - 4.0);
+        let top = TITLE + (title.len() as f64 - 1.0) * TITLE_LINE;
+        let legend_top = top + rows * (plot.1 + BOTTOM + panel_title);
+        let fitting = (((width - left) / entry) as usize).max(1);
         let legend_columns = match fitting.min(legend.len().max(1)) {
             all if all == legend.len() => all,
             // Curves mostly come in pairs: one for each routing.
@@ -141,7 +168,11 @@ impl Chart {
         let legend_lines = legend.len().div_ceil(legend_columns) as f64;
         Layout {
             columns,
+            title,
+            left,
+            right,
             plot,
+            top,
             panel_title,
             width,
             legend_columns,
@@ -166,13 +197,21 @@ impl Chart {
         series.flat_map(|series| &series.points)
     }
 
-    fn draw_panel(&self, svg: &mut Svg, panel: &Panel, corner: (f64, f64), plot: (f64, f64)) {
-        let ((left, top), (right, bottom)) = (corner, (corner.0 + plot.0, corner.1 + plot.1));
+    /// The scales of both axes, which have their ends at these places.
+    fn scales(&self, across: (f64, f64), upwards: (f64, f64)) -> (Scale, Scale) {
         let xs: Vec<f64> = self.marks().map(|mark| mark.x).collect();
-        let x = Scale::around(&xs, self.x.logarithmic, (left, right));
         let tops = self.marks().filter_map(Mark::value).map(highest);
         let highest = tops.fold(0.0, f64::max);
-        let y = Scale::from_zero(highest, (bottom, top));
+        (
+            Scale::around(&xs, self.x.logarithmic, across),
+            Scale::from_zero(highest, upwards),
+        )
+    }
+
+    fn draw_panel(&self, svg: &mut Svg, panel: &Panel, corner: (f64, f64), layout: &Layout) {
+        let plot = layout.plot;
+        let ((left, top), (right, bottom)) = (corner, (corner.0 + plot.0, corner.1 + plot.1));
+        let (x, y) = self.scales((left, right), (bottom, top));
         if !panel.title.is_empty() {
             svg.text((left, top - 9.0), Anchor::Start, "part", &panel.title);
         }
@@ -199,7 +238,12 @@ impl Chart {
         svg.polyline(&[(left, top), (left, bottom), (right, bottom)], "axis");
         let middle = (0.5 * (left + right), 0.5 * (top + bottom));
         svg.text((middle.0, bottom + 40.0), Anchor::Middle, "", &self.x.label);
-        svg.upright((left - 50.0, middle.1), Anchor::Middle, &self.y.label);
+        let place = middle_within(middle.1, &self.y.label, layout.height);
+        svg.upright(
+            (left - layout.left + 16.0, place),
+            Anchor::Middle,
+            &self.y.label,
+        );
         if self.marks().all(|mark| mark.value().is_none()) {
             svg.text(middle, Anchor::Middle, "", "no points");
         }
@@ -213,9 +257,9 @@ impl Chart {
     }
 
     fn draw_legend(&self, svg: &mut Svg, layout: &Layout) {
-        let column = (layout.width - LEFT) / layout.legend_columns as f64;
+        let column = (layout.width - layout.left) / layout.legend_columns as f64;
         for (at, series) in self.legend().into_iter().enumerate() {
-            let left = LEFT + (at % layout.legend_columns) as f64 * column;
+            let left = layout.left + (at % layout.legend_columns) as f64 * column;
             let line = (at / layout.legend_columns) as f64;
             let y = layout.legend_top + 8.0 + line * LEGEND_LINE;
             svg.polyline(&[(left, y), (left + LEGEND_SAMPLE, y)], &series.class());
@@ -250,13 +294,13 @@ fn draw_series(svg: &mut Svg, series: &Series, x: &Scale, y: &Scale) {
     }
     for (at, value) in series.points.iter().filter_map(known) {
         let place = (x.place(at), y.place(value.mean));
-        // A bar inside the marker would only blot it.
-        if value.half_width.is_finite() && y.place(value.low()) - place.1 > 4.0 {
+        if value.half_width.is_finite() && value.half_width > 0.0 {
             let class = format!("bar line-{}", series.group % super::svg::LOOKS);
             let (low, high) = (y.place(value.low().max(0.0)), y.place(value.high()));
             svg.line((place.0, low), (place.0, high), &class);
             for end in [low, high] {
-                svg.line((place.0 - 3.5, end), (place.0 + 3.5, end), &class);
+                let (from, to) = (place.0 - INTERVAL_END, place.0 + INTERVAL_END);
+                svg.line((from, end), (to, end), &class);
             }
         }
         svg.marker(place, series.group, series.dashed);
@@ -314,6 +358,78 @@ mod tests {
             svg.contains(">0</text>") && svg.contains(">35</text>"),
             "{svg}"
         );
+    }
+
+    #[test]
+    fn an_interval_that_is_shorter_than_the_marker_is_drawn_too_and_none_of_what_is_exact() {
+        let mut sure = chart(&[Some(1000.0)]);
+        sure.panels[0].series[0].points[0].y = Some(Estimate::new(1000.0, 1.0));
+        assert_eq!(sure.svg().matches("class=\"bar").count(), 3);
+        sure.panels[0].series[0].points[0].y = Some(Estimate::exactly(1000.0));
+        assert_eq!(sure.svg().matches("class=\"bar").count(), 0);
+    }
+
+    /// Every text of a picture lies within it, as far as the widths of letters are known.
+    fn assert_nothing_is_cut(svg: &str) {
+        let number = |line: &str, name: &str| -> f64 {
+            let after = line.split(&format!("{name}=\"")).nth(1).unwrap();
+            after.split('"').next().unwrap().parse().unwrap()
+        };
+        let (width, height) = (number(svg, " width"), number(svg, " height"));
+        for line in svg.lines().filter(|line| line.starts_with("<text")) {
+            let text = line.split('>').nth(1).unwrap().split('<').next().unwrap();
+            let wide = text_width(text)
+                * if line.contains("\"title\"") {
+                    1.25
+                } else {
+                    1.0
+                };
+            let (at, most) = match line.split("translate(").nth(1) {
+                Some(place) => {
+                    let y = place.split([' ', ')']).nth(1).unwrap();
+                    (y.parse().unwrap(), height)
+                }
+                None => (number(line, " x"), width),
+            };
+            let (from, to) = match number_of_anchor(line) {
+                0 => (at, at + wide),
+                1 => (at - 0.5 * wide, at + 0.5 * wide),
+                _ => (at - wide, at),
+            };
+            assert!(
+                from >= 0.0 && to <= most,
+                "{from} to {to} of {most}: {line}"
+            );
+        }
+    }
+
+    fn number_of_anchor(line: &str) -> usize {
+        let anchors = ["\"start\"", "\"middle\"", "\"end\""];
+        anchors
+            .iter()
+            .position(|anchor| line.contains(anchor))
+            .unwrap()
+    }
+
+    #[test]
+    fn long_texts_are_not_cut() {
+        let long = "a text that is far longer than anything that would fit into one line of a picture, \
+                    whatever the letters, and a little more";
+        let mut one = chart(&[Some(1_000_000.0), Some(2.0), Some(9_000_000.0)]);
+        one.title = long.into();
+        one.x = Axis::linear(long);
+        one.y = Axis::linear(long);
+        one.panels[0].title = long.into();
+        one.panels[0].series[0].label = long.into();
+        one.panels[0].series[0].points[2].x = 1e6;
+        assert_nothing_is_cut(&one.svg());
+        let mut both = one.clone();
+        both.panels.push(one.panels[0].clone());
+        assert_nothing_is_cut(&both.svg());
+        assert_nothing_is_cut(&chart(&[Some(1.0)]).svg());
+        let mut named = chart(&[Some(1.0), Some(2.0)]);
+        named.x = Axis::named("engine", &[long.to_string(), "other".to_string()]);
+        assert_nothing_is_cut(&named.svg());
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! in grey and to people who do not see all colours.
 
 use super::axis::{linear_ticks, tick_label};
-use super::svg::{Anchor, Svg, text_width};
+use super::svg::{Anchor, Svg, TITLE_LINE, middle_within, text_width, title_lines};
+use crate::Estimate;
 
 /// A picture of a figure over two parameters.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +23,7 @@ pub struct HeatMap {
     /// Its values.
     pub rows: Vec<String>,
     /// The figure: for each row, bottom first, one value for each column; nothing is left blank.
-    pub values: Vec<Vec<Option<f64>>>,
+    pub values: Vec<Vec<Option<Estimate>>>,
 }
 
 /// Viridis at eleven places from 0 to 1.
@@ -74,58 +75,71 @@ impl HeatMap {
         let plot = (columns as f64 * cell.0, rows as f64 * cell.1);
         let (legend_gap, bar, legend_labels) = LEGEND;
         let width = left + plot.0 + legend_gap + bar + legend_labels;
-        let width = width.max(40.0 + 1.2 * text_width(&self.title));
-        let mut svg = Svg::new(width, TOP + plot.1.max(150.0) + BOTTOM, &self.title);
-        svg.text((left, 24.0), Anchor::Start, "title", &self.title);
+        let width = width.max(8.0 + text_width(&self.x));
+        let title = title_lines(&self.title, width - left - 4.0);
+        let top = TOP + (title.len() as f64 - 1.0) * TITLE_LINE;
+        let bar_height = plot.1.max(150.0);
+        let upright = text_width(&self.figure).max(text_width(&self.y));
+        let height = (top + bar_height + BOTTOM).max(8.0 + upright);
+        let mut svg = Svg::new(width, height, &self.title);
+        svg.title(left, &title);
         let range = self.range();
-        self.draw_cells(&mut svg, left, cell, range);
-        self.draw_labels(&mut svg, left, cell, plot);
-        let corner = (left + plot.0 + legend_gap, TOP);
-        self.draw_legend(&mut svg, corner, plot.1.max(150.0), range);
+        let place = Place {
+            corner: (left, top),
+            cell,
+            plot,
+            picture: (width, height),
+        };
+        self.draw_cells(&mut svg, &place, range);
+        self.draw_labels(&mut svg, &place);
+        let corner = (left + plot.0 + legend_gap, top);
+        self.draw_legend(&mut svg, corner, bar_height, height, range);
         svg.finish()
     }
 
     /// The least and the greatest value.
     fn range(&self) -> Option<(f64, f64)> {
         let values = self.values.iter().flatten().flatten();
-        let values = values.copied().filter(|value| value.is_finite());
+        let values = values.map(|value| value.mean);
+        let values = values.filter(|value| value.is_finite());
         values.fold(None, |range, value| match range {
             None => Some((value, value)),
             Some((least, most)) => Some((value.min(least), value.max(most))),
         })
     }
 
-    fn draw_cells(&self, svg: &mut Svg, left: f64, cell: (f64, f64), range: Option<(f64, f64)>) {
-        let rows = self.values.len();
+    fn draw_cells(&self, svg: &mut Svg, place: &Place, range: Option<(f64, f64)>) {
+        let (rows, (left, top), cell) = (self.values.len(), place.corner, place.cell);
         for (row, values) in self.values.iter().enumerate() {
-            let top = TOP + (rows - 1 - row) as f64 * cell.1;
+            let top = top + (rows - 1 - row) as f64 * cell.1;
             for (column, value) in values.iter().enumerate() {
                 let corner = (left + column as f64 * cell.0, top);
                 let (Some(value), Some((least, most))) = (value, range) else {
                     continue;
                 };
-                if !value.is_finite() {
+                if !value.mean.is_finite() {
                     continue;
                 }
                 let share = if most > least {
-                    (value - least) / (most - least)
+                    (value.mean - least) / (most - least)
                 } else {
                     0.5
                 };
                 let (fill, light) = colour(share);
                 svg.rectangle(corner, cell, "", Some(&fill));
-                let text = short(*value);
-                if cell.1 >= 17.0 && text_width(&text) + 4.0 <= cell.0 {
-                    let class = if light { "on-light" } else { "on-dark" };
-                    let middle = (corner.0 + 0.5 * cell.0, corner.1 + 0.5 * cell.1 + 4.5);
+                let class = if light { "on-light" } else { "on-dark" };
+                for (line, text) in lines_of(*value, cell) {
+                    let middle = (corner.0 + 0.5 * cell.0, corner.1 + 0.5 * cell.1 + line);
                     svg.text(middle, Anchor::Middle, class, &text);
                 }
             }
         }
     }
 
-    fn draw_labels(&self, svg: &mut Svg, left: f64, cell: (f64, f64), plot: (f64, f64)) {
-        let bottom = TOP + plot.1;
+    fn draw_labels(&self, svg: &mut Svg, place: &Place) {
+        let ((left, top), cell, plot) = (place.corner, place.cell, place.plot);
+        let picture = place.picture;
+        let bottom = top + plot.1;
         let widest = self
             .columns
             .iter()
@@ -141,9 +155,10 @@ impl HeatMap {
             let place = (left - 8.0, bottom - (at as f64 + 0.5) * cell.1 + 4.5);
             svg.text(place, Anchor::End, "", label);
         }
-        let middle = (left + 0.5 * plot.0, TOP + 0.5 * plot.1);
-        svg.text((middle.0, bottom + 40.0), Anchor::Middle, "", &self.x);
-        svg.upright((22.0, middle.1), Anchor::Middle, &self.y);
+        let x = middle_within(left + 0.5 * plot.0, &self.x, picture.0);
+        let y = middle_within(top + 0.5 * plot.1, &self.y, picture.1);
+        svg.text((x, bottom + 40.0), Anchor::Middle, "", &self.x);
+        svg.upright((22.0, y), Anchor::Middle, &self.y);
     }
 
     fn draw_legend(
@@ -151,6 +166,7 @@ impl HeatMap {
         svg: &mut Svg,
         corner: (f64, f64),
         height: f64,
+        picture_height: f64,
         range: Option<(f64, f64)>,
     ) {
         const STEPS: usize = 60;
@@ -181,8 +197,32 @@ impl HeatMap {
                 &tick_label(tick),
             );
         }
-        let end = (right + 74.0, corner.1 + 0.5 * height);
-        svg.upright(end, Anchor::Middle, &self.figure);
+        let middle = middle_within(corner.1 + 0.5 * height, &self.figure, picture_height);
+        svg.upright((right + 74.0, middle), Anchor::Middle, &self.figure);
+    }
+}
+
+/// Where the cells are.
+struct Place {
+    /// The upper left one's corner.
+    corner: (f64, f64),
+    /// The size of one, of all, and of the picture.
+    cell: (f64, f64),
+    plot: (f64, f64),
+    picture: (f64, f64),
+}
+
+/// What is written into a cell, as far as there is room: the value, and below it half the width of its interval;
+/// each with its distance from the middle.
+fn lines_of(value: Estimate, cell: (f64, f64)) -> Vec<(f64, String)> {
+    let fits = |text: &String| text_width(text) + 4.0 <= cell.0;
+    let mean = Some(short(value.mean)).filter(|text| cell.1 >= 17.0 && fits(text));
+    let interval = Some(format!("±{}", short(value.half_width)))
+        .filter(|text| value.half_width > 0.0 && value.half_width.is_finite() && fits(text));
+    match (mean, interval) {
+        (Some(mean), Some(interval)) if cell.1 >= 32.0 => vec![(-3.5, mean), (12.5, interval)],
+        (Some(mean), _) => vec![(4.5, mean)],
+        (None, _) => Vec::new(),
     }
 }
 
@@ -209,10 +249,15 @@ mod tests {
             columns: ["1", "2", "3"].map(String::from).to_vec(),
             y: "node.mips".into(),
             rows: ["10", "20"].map(String::from).to_vec(),
-            values: vec![
-                vec![Some(10.0), Some(20.0), Some(30.0)],
-                vec![Some(5.0), None, Some(15.0)],
-            ],
+            values: [
+                [Some(10.0), Some(20.0), Some(30.0)],
+                [Some(5.0), None, Some(15.0)],
+            ]
+            .map(|row| {
+                row.map(|value| value.map(|value| Estimate::new(value, 0.25)))
+                    .to_vec()
+            })
+            .to_vec(),
         }
     }
 
@@ -229,6 +274,7 @@ mod tests {
         ] {
             assert_eq!(svg.matches(text).count(), 1, "{text} in {svg}");
         }
+        assert_eq!(svg.matches(">±0.25<").count(), 5, "{svg}");
         let (least, most) = (colour(0.0).0, colour(1.0).0);
         assert_eq!((least.as_str(), most.as_str()), ("#440154", "#fde725"));
         assert!(
@@ -260,7 +306,7 @@ mod tests {
         same.values
             .iter_mut()
             .flatten()
-            .for_each(|value| *value = Some(3.0));
+            .for_each(|value| *value = Some(Estimate::exactly(3.0)));
         assert!(!same.svg().contains("NaN"));
         let mut none = map();
         none.values

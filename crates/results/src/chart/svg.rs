@@ -169,6 +169,14 @@ impl Svg {
         ));
     }
 
+    /// A title in lines, the first at the top.
+    pub(super) fn title(&mut self, left: f64, lines: &[String]) {
+        for (at, line) in lines.iter().enumerate() {
+            let place = (left, 22.0 + at as f64 * TITLE_LINE);
+            self.text(place, Anchor::Start, "title", line);
+        }
+    }
+
     /// A text that reads upwards.
     pub(super) fn upright(&mut self, place: (f64, f64), anchor: Anchor, text: &str) {
         let (x, y) = rounded(place);
@@ -197,6 +205,45 @@ impl Anchor {
 /// About how wide a text is in pixels: the font of the reader is not known.
 pub(super) fn text_width(text: &str) -> f64 {
     7.0 * text.chars().count() as f64
+}
+
+/// About how much wider a title is than another text.
+const TITLE_WIDTH: f64 = 1.25;
+
+/// The height of a line of a title.
+pub(super) const TITLE_LINE: f64 = 20.0;
+
+/// A title in lines that are not wider than `width`.
+pub(super) fn title_lines(title: &str, width: f64) -> Vec<String> {
+    let fits = |line: &str| TITLE_WIDTH * text_width(line) <= width;
+    let mut lines = vec![String::new()];
+    let mut put = |word: &str, space: bool| {
+        let last = lines.last_mut().expect("there is one");
+        let joined = match space && !last.is_empty() {
+            true => format!("{last} {word}"),
+            false => format!("{last}{word}"),
+        };
+        match last.is_empty() || fits(&joined) {
+            true => *last = joined,
+            false => lines.push(word.to_string()),
+        }
+    };
+    for word in title.split_whitespace() {
+        match fits(word) {
+            true => put(word, true),
+            // Wider than a line by itself: it goes on where it must.
+            false => word.chars().enumerate().for_each(|(at, letter)| {
+                put(letter.encode_utf8(&mut [0; 4]), at == 0);
+            }),
+        }
+    }
+    lines
+}
+
+/// Where the middle of a text is so that all of it is between 0 and `length`, as near as can be to `wanted`.
+pub(super) fn middle_within(wanted: f64, text: &str, length: f64) -> f64 {
+    let half = 0.5 * text_width(text) + 4.0;
+    wanted.min(length - half).max(half)
 }
 
 fn rounded((x, y): (f64, f64)) -> (f64, f64) {
@@ -228,6 +275,24 @@ mod tests {
         assert!(text.contains("<title>a&lt;b &amp; &quot;c&quot;</title>"));
         assert_eq!(text.matches("</svg>").count(), 1);
         assert!(!text.contains("<script"));
+    }
+
+    #[test]
+    fn a_title_is_in_lines_that_fit_and_nothing_of_it_is_lost() {
+        let title =
+            "Response time over node.buffer_pages and a-word-that-is-wider-than-a-line-by-itself é";
+        for width in [0.0, 50.0, 200.0, 400.0, 4000.0] {
+            let lines = title_lines(title, width);
+            let letters = |text: &str| text.split_whitespace().collect::<String>();
+            assert_eq!(letters(&lines.concat()), letters(title), "{width}");
+            let widest = lines.iter().map(|line| TITLE_WIDTH * text_width(line));
+            assert!(
+                widest.fold(0.0, f64::max) <= width.max(10.0),
+                "{width}: {lines:?}"
+            );
+        }
+        assert_eq!(title_lines(title, 4000.0), [title]);
+        assert_eq!(title_lines("", 100.0), [""]);
     }
 
     #[test]

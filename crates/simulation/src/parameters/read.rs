@@ -6,9 +6,13 @@
 use super::preset::{self, PRESETS, Preset};
 use super::{ArrivalProcess, Parameters, WorkloadKind, limits};
 use crate::load::SYNTHETIC_TRACE;
+use crate::text_file;
 use std::path::{Path, PathBuf};
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
+
+/// The longest file of parameters, in bytes: many times what all keys take.
+const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// What is wrong with parameters.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -147,7 +151,7 @@ impl Layers {
     /// # Errors
     /// [`ParameterError::File`] and [`ParameterError::Syntax`].
     pub fn file(&mut self, file: &Path) -> Result<(), ParameterError> {
-        let text = std::fs::read_to_string(file).map_err(|error| ParameterError::File {
+        let text = text_file::read(file, FILE_BYTES_MAX).map_err(|error| ParameterError::File {
             file: file.to_path_buf(),
             reason: error.to_string(),
         })?;

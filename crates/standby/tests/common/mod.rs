@@ -21,16 +21,19 @@ pub fn disk(seed: u64) -> SimulatedDisk {
 
 /// A standby at work on this disk.
 pub fn serve(disk: &SimulatedDisk) -> ListeningStandby {
-    serve_with(disk, 512 << 10)
+    serve_with(disk, |options| options)
 }
 
-/// The same with so much log.
-pub fn serve_with(disk: &SimulatedDisk, log_bytes: u64) -> ListeningStandby {
+/// The same with other options.
+pub fn serve_with(
+    disk: &SimulatedDisk,
+    more: impl FnOnce(StandbyOptions) -> StandbyOptions,
+) -> ListeningStandby {
     let options = StandbyOptions::new()
-        .log_bytes_max(log_bytes)
+        .log_bytes_max(512 << 10)
         .memory_bytes_max(64 << 20)
         .report_interval(Duration::from_millis(1));
-    StandbyServer::open_on(Arc::new(disk.clone()), options)
+    StandbyServer::open_on(Arc::new(disk.clone()), more(options))
         .expect("the standby opens")
         .listen("127.0.0.1:0")
         .expect("the standby listens")

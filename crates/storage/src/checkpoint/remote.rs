@@ -89,7 +89,23 @@ pub enum RemoteError {
         /// What happened.
         cause: String,
     },
-    /// It refused, or is refused: another database, another history, another version.
+    /// It is there and cannot work.
+    #[error("the standby at {address} cannot go on: {reason}")]
+    Failed {
+        /// Its address.
+        address: String,
+        /// Why not.
+        reason: String,
+    },
+    /// It does not take this primary: another version of the protocol, another token, nothing to be had.
+    #[error("the standby at {address} does not take this primary: {reason}")]
+    Unwelcome {
+        /// Its address.
+        address: String,
+        /// Why not.
+        reason: String,
+    },
+    /// It refused, or is refused: another database, or another history.
     #[error("the standby at {address} and this database do not belong together: {reason}")]
     Refused {
         /// Its address.

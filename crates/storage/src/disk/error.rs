@@ -5,7 +5,7 @@ use std::io;
 
 /// A failed disk operation.
 #[derive(Debug, thiserror::Error)]
-#[error("{operation} failed on {file} at offset {offset}: {source}")]
+#[error("{operation} failed on {file}{}: {source}", place(operation, *offset))]
 #[non_exhaustive]
 pub struct DiskError {
     /// What was being done: `open`, `read`, `write`, `sync`, `rename`, …
@@ -17,6 +17,15 @@ pub struct DiskError {
     /// What the operating system said.
     #[source]
     pub source: io::Error,
+}
+
+/// Where in the file, for an operation that has a place in it.
+fn place(operation: &str, offset: u64) -> String {
+    let has_one = ["read", "write", "durable write", "preallocate"].contains(&operation);
+    match has_one || offset != 0 {
+        true => format!(" at offset {offset}"),
+        false => String::new(),
+    }
 }
 
 impl DiskError {
@@ -58,5 +67,27 @@ impl DiskError {
         let passing = |code| PASSING.iter().any(|errno| errno.raw_os_error() == code);
         !self.operation.starts_with("sync")
             && (self.is_full() || self.source.raw_os_error().is_some_and(passing))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_is_told_where_it_has_a_meaning() {
+        let told = |operation, offset| {
+            let gone = io::Error::other("gone");
+            DiskError::new(operation, "f", offset, gone).to_string()
+        };
+        assert_eq!(told("read", 0), "read failed on f at offset 0: gone");
+        assert_eq!(
+            told("create directory", 0),
+            "create directory failed on f: gone"
+        );
+        assert_eq!(
+            told("allocate", 9),
+            "allocate failed on f at offset 9: gone"
+        );
     }
 }

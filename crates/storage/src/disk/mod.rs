@@ -101,6 +101,11 @@ pub trait Disk: Send + Sync + std::fmt::Debug {
     fn lock_waiting(&self, name: &str) -> Result<Box<dyn DiskLock>, DiskError> {
         Err(unsupported("wait for the lock", self.display_name(name)))
     }
+    /// The processes that hold the advisory lock `name`, as far as the system tells: for messages only,
+    /// since they may have given it back meanwhile. By default nothing is known of them.
+    fn lock_holders(&self, _name: &str) -> Vec<u32> {
+        Vec::new()
+    }
     /// The name of a file as a person would find it, for error messages.
     fn display_name(&self, name: &str) -> String;
 }

@@ -5,9 +5,13 @@
 //! bypass the page cache where the file system can; where it refuses (at open, or only at the first
 //! read or write) they go through it, and nothing else changes: the alignment rule stays, so that a
 //! program tested here works there.
+//!
+//! A disk that is opened for reading only ([`RealDisk::open_for_reading`]) makes nothing, changes nothing
+//! and asks for no right to: it works on a read-only file system and on files of another user.
 
 mod directory;
 mod file;
+mod holders;
 mod lock;
 
 use self::directory::{create_directory_durably, sync_directory_at};
@@ -37,6 +41,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct RealDisk {
     root: PathBuf,
+    /// Whether nothing is made or changed.
+    for_reading: bool,
 }
 
 impl RealDisk {
@@ -54,7 +60,55 @@ impl RealDisk {
         let root =
             std::path::absolute(root).map_err(|error| DiskError::new("open", shown(), 0, error))?;
         create_directory_durably(&root, None)?;
-        Ok(RealDisk { root })
+        Ok(RealDisk {
+            root,
+            for_reading: false,
+        })
+    }
+
+    /// Opens a directory that is there as a disk of which nothing is changed: files are opened for reading,
+    /// also where they are locked, and whatever would make or change something is an error.
+    ///
+    /// # Errors
+    /// If there is no such directory.
+    pub fn open_for_reading(root: impl AsRef<Path>) -> Result<RealDisk, DiskError> {
+        let root = root.as_ref();
+        let failed = |error| DiskError::new("open", root.display().to_string(), 0, error);
+        let root = std::path::absolute(root).map_err(failed)?;
+        match std::fs::metadata(&root).map_err(failed)?.is_dir() {
+            true => Ok(RealDisk {
+                root,
+                for_reading: true,
+            }),
+            false => Err(failed(Errno::NOTDIR.into())),
+        }
+    }
+
+    /// Refuses what would change something on a disk that is open for reading.
+    fn check_writable(&self, operation: &'static str, name: &str) -> Result<(), DiskError> {
+        match self.for_reading {
+            true => {
+                let file = self.display_name(name);
+                Err(DiskError::new(operation, file, 0, Errno::ROFS.into()))
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// How a file is opened.
+    fn flags(
+        &self,
+        operation: &'static str,
+        name: &str,
+        create: Create,
+    ) -> Result<OFlags, DiskError> {
+        if self.for_reading {
+            if create != Create::No {
+                self.check_writable(operation, name)?;
+            }
+            return Ok(OFlags::RDONLY | OFlags::CLOEXEC);
+        }
+        Ok(open_flags(create))
     }
 
     fn file_path(&self, operation: &'static str, name: &str) -> Result<PathBuf, DiskError> {
@@ -80,7 +134,13 @@ impl RealDisk {
     ) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
         let path = self.file_path(operation, name)?;
         let failed = |error: Errno| path_error(operation, &path, error);
-        let (file, _) = open_file(&path, Access::Buffered, Create::IfAbsent).map_err(failed)?;
+        // One that is only read is not made: without it nobody has what it locks.
+        let create = match self.for_reading {
+            true => Create::No,
+            false => Create::IfAbsent,
+        };
+        let flags = self.flags(operation, name, create)?;
+        let (file, _) = open_file(&path, Access::Buffered, flags).map_err(failed)?;
         // The lock belongs to this opening of the file, not to the process: a second opening in the
         // same process is refused too, and it dies with the last descriptor.
         match uninterrupted(|| rustix::fs::flock(&file, how)) {
@@ -117,9 +177,8 @@ fn open_flags(create: Create) -> OFlags {
     }
 }
 
-fn open_file(path: &Path, access: Access, create: Create) -> rustix::io::Result<(File, bool)> {
+fn open_file(path: &Path, access: Access, mut flags: OFlags) -> rustix::io::Result<(File, bool)> {
     let mode = Mode::from_raw_mode(0o644);
-    let mut flags = open_flags(create);
     if access == Access::Direct {
         match uninterrupted(|| rustix::fs::open(path, flags | OFlags::DIRECT, mode)) {
             Ok(file) => return Ok((file.into(), true)),
@@ -127,7 +186,7 @@ fn open_file(path: &Path, access: Access, create: Create) -> rustix::io::Result<
             Err(error) => return Err(error),
         }
         // Some kernels create the file before they find that it cannot be opened for direct access.
-        if create == Create::New && path.exists() {
+        if flags.contains(OFlags::EXCL) && path.exists() {
             flags.remove(OFlags::EXCL);
         }
     }
@@ -143,12 +202,14 @@ impl Disk for RealDisk {
         create: Create,
     ) -> Result<Box<dyn DiskFile>, DiskError> {
         let path = self.file_path("open", name)?;
+        let flags = self.flags("open", name, create)?;
         let (file, direct) =
-            open_file(&path, access, create).map_err(|error| path_error("open", &path, error))?;
+            open_file(&path, access, flags).map_err(|error| path_error("open", &path, error))?;
         Ok(Box::new(RealFile::new(file, &path, access, direct)))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
+        self.check_writable("rename", from)?;
         let from = self.file_path("rename", from)?;
         let to = self.file_path("rename", to)?;
         std::fs::rename(&from, &to).map_err(|error| {
@@ -158,6 +219,7 @@ impl Disk for RealDisk {
     }
 
     fn remove(&self, name: &str) -> Result<(), DiskError> {
+        self.check_writable("remove", name)?;
         let path = self.file_path("remove", name)?;
         std::fs::remove_file(&path).map_err(|error| path_error("remove", &path, error))
     }
@@ -186,6 +248,7 @@ impl Disk for RealDisk {
     }
 
     fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
+        self.check_writable("create directory", directory)?;
         let path = self.directory_path("create directory", directory)?;
         create_directory_durably(&path, Some(&self.root))
     }
@@ -207,6 +270,10 @@ impl Disk for RealDisk {
         let lock = self.flock(operation, name, FlockOperation::LockExclusive)?;
         // Whoever may wait is not told that it would have to.
         lock.ok_or_else(|| DiskError::new(operation, name, 0, Errno::WOULDBLOCK.into()))
+    }
+
+    fn lock_holders(&self, name: &str) -> Vec<u32> {
+        holders::of_lock(&self.root.join(name))
     }
 
     fn display_name(&self, name: &str) -> String {

@@ -32,12 +32,16 @@ pub enum OpenError {
     },
     /// Another process, or this one, has it open.
     #[error(
-        "{file} is held: the database is open already, and only memory is shared, with others that open \
-         it as memory; close it there first"
+        "{file} is held{}: the database is open already, and only memory is shared, with others that open \
+         it as memory; close it there first, or wait for it (the option `wait_for_lock`, `--wait` of the \
+         command)",
+        by(holders)
     )]
     Locked {
         /// The lock file.
         file: String,
+        /// The processes that hold it, as far as the system tells.
+        holders: Vec<u32>,
     },
     /// There is a log but no manifest.
     #[error(
@@ -78,4 +82,19 @@ pub enum OpenError {
         /// Where the manifest should be.
         file: String,
     },
+}
+
+/// By whom a lock is held.
+fn by(holders: &[u32]) -> String {
+    let name = |process: &u32| match *process == std::process::id() {
+        true => "this process".to_string(),
+        false => format!("process {process}"),
+    };
+    match holders {
+        [] => String::new(),
+        holders => format!(
+            " by {}",
+            holders.iter().map(name).collect::<Vec<_>>().join(", ")
+        ),
+    }
 }

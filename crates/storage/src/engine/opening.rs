@@ -22,6 +22,11 @@ use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::store::PageStore;
 use sardonyx_base::random::system_random;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Between two looks for a lock that is waited for, at first and at most.
+const LOCK_PAUSE_FIRST: Duration = Duration::from_millis(1);
+const LOCK_PAUSE_MAX: Duration = Duration::from_millis(50);
 
 /// Who appends to the log of an open database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,14 +154,48 @@ pub(super) fn record_end(
     Ok(manifest)
 }
 
-/// Takes the database's lock.
+/// Takes the database's lock, and waits for it at most so long.
 ///
 /// # Errors
 /// [`OpenError::Locked`] if another process, or this one, has it.
-pub fn take_lock(disk: &Arc<dyn Disk>) -> Result<Box<dyn DiskLock>, OpenError> {
-    disk.lock(LOCK_FILE)?.ok_or_else(|| OpenError::Locked {
-        file: disk.display_name(LOCK_FILE),
+pub fn take_lock(disk: &Arc<dyn Disk>, wait: Duration) -> Result<Box<dyn DiskLock>, OpenError> {
+    let take = || disk.lock(LOCK_FILE)?.ok_or_else(|| locked(&**disk));
+    open_patiently(wait, take, |error| {
+        matches!(error, OpenError::Locked { .. })
     })
+}
+
+/// The error that the database is open elsewhere.
+pub fn locked(disk: &dyn Disk) -> OpenError {
+    OpenError::Locked {
+        file: disk.display_name(LOCK_FILE),
+        holders: disk.lock_holders(LOCK_FILE),
+    }
+}
+
+/// Opens by `open`, and again while that finds the database locked, for at most `wait`. Nobody is told that
+/// a lock was given back, so it is looked for, ever less often.
+///
+/// # Errors
+/// The last error of `open`.
+pub fn open_patiently<T, E>(
+    wait: Duration,
+    mut open: impl FnMut() -> Result<T, E>,
+    is_locked: impl Fn(&E) -> bool,
+) -> Result<T, E> {
+    let began = Instant::now();
+    let mut pause = LOCK_PAUSE_FIRST;
+    loop {
+        let outcome = open();
+        let left = wait.saturating_sub(began.elapsed());
+        match outcome {
+            Err(error) if is_locked(&error) && !left.is_zero() => {
+                std::thread::sleep(pause.min(left));
+                pause = (2 * pause).min(LOCK_PAUSE_MAX);
+            }
+            outcome => return outcome,
+        }
+    }
 }
 
 /// The manifest of the database on a disk, and whether it was made now, since there was none. The caller

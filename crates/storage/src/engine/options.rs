@@ -54,6 +54,8 @@ pub struct StorageOptions {
     pub workers: usize,
     /// Where the checkpoints are taken.
     pub checkpoint: CheckpointPlace,
+    /// For how long an opening waits while others have the database open; zero for not at all.
+    pub wait_for_lock: Duration,
 }
 
 impl Default for StorageOptions {
@@ -76,6 +78,7 @@ impl Default for StorageOptions {
             closing_checkpoint: CLOSING_CHECKPOINT,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             checkpoint: CheckpointPlace::Local,
+            wait_for_lock: Duration::ZERO,
         }
     }
 }

@@ -139,7 +139,7 @@ impl FirstLock {
         if shared && Manifest::read(&*self.disk)?.incarnation == self.incarnation {
             return Ok(SharedLock { _lock: self.lock });
         }
-        Err(locked(&self.disk))
+        Err(opening::locked(&*self.disk))
     }
 }
 
@@ -168,7 +168,7 @@ pub fn open_first(
     }
     let Some(lock) = disk.lock(LOCK_FILE)? else {
         let joined = disk.lock_shared(LOCK_FILE)?;
-        return joined.map(|_| None).ok_or_else(|| locked(disk));
+        return joined.map(|_| None).ok_or_else(|| opening::locked(&**disk));
     };
     let ready = opening::open(disk, options, Writers::Shared)?;
     let Ready {
@@ -205,7 +205,9 @@ pub fn open_first(
 /// # Errors
 /// [`OpenError::Locked`] if somebody has it open alone; [`OpenError::Absent`] if there is none.
 pub fn join(disk: &Arc<dyn Disk>) -> Result<(Manifest, SharedLock), OpenError> {
-    let lock = disk.lock_shared(LOCK_FILE)?.ok_or_else(|| locked(disk))?;
+    let lock = disk
+        .lock_shared(LOCK_FILE)?
+        .ok_or_else(|| opening::locked(&**disk))?;
     match Manifest::read(&**disk) {
         Ok(manifest) => Ok((manifest, SharedLock { _lock: lock })),
         Err(ManifestError::Absent { file }) => Err(OpenError::Absent { file }),
@@ -225,10 +227,4 @@ pub fn record_end(
     end: LogPosition,
 ) -> Result<(), ManifestError> {
     opening::record_end(&**disk, &Manifest::read(&**disk)?, end).map(|_| ())
-}
-
-fn locked(disk: &Arc<dyn Disk>) -> OpenError {
-    OpenError::Locked {
-        file: disk.display_name(LOCK_FILE),
-    }
 }

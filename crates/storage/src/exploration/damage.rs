@@ -416,6 +416,7 @@ fn memory_too_small_is_an_error() {
         memory_max_bytes: 4096,
         workers: 1,
         dry_run: true,
+        beside_writer: false,
         sparse: false,
     };
     let error = recover(&world.disk, &world.manifest(), options).unwrap_err();

@@ -151,6 +151,7 @@ impl World {
             memory_max_bytes: 1 << 24,
             workers: 2,
             dry_run,
+            beside_writer: false,
             sparse: true,
         };
         recover(&self.disk, &self.manifest(), options)

@@ -155,6 +155,10 @@ impl Disk for Mortal {
         self.disk.lock_waiting(name)
     }
 
+    fn lock_holders(&self, name: &str) -> Vec<u32> {
+        self.disk.lock_holders(name)
+    }
+
     fn display_name(&self, name: &str) -> String {
         self.disk.display_name(name)
     }

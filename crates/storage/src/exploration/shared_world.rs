@@ -257,6 +257,7 @@ impl World {
             memory_max_bytes: self.options.memory_bytes_max,
             workers: 1,
             dry_run: true,
+            beside_writer: false,
             sparse: true,
         };
         let recovered = recover(&disk, &manifest, options);

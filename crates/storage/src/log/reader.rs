@@ -32,6 +32,8 @@ pub struct LogReader {
     before_group: u64,
     /// Bytes from here on are not read from the disk, because they are still being written.
     before_lsn: Lsn,
+    /// Whether others write to the log, whose durable end is not known here.
+    beside_writer: bool,
     /// The open segment.
     file: Option<OpenSegment>,
     /// The bytes of the log from `window_start` on, all within one segment.
@@ -66,6 +68,7 @@ impl LogReader {
             last_incarnation: from.incarnation,
             before_group: u64::MAX,
             before_lsn: Lsn(u64::MAX),
+            beside_writer: false,
             file: None,
             window: AlignedBuffer::with_capacity(GROUP_ALIGNMENT),
             window_start: from.lsn,
@@ -73,6 +76,15 @@ impl LogReader {
         };
         reader.open_segment(layout.segment_of(from.lsn), from.lsn)?;
         Ok(reader)
+    }
+
+    /// For reading a log that another process writes to. A group that was in flight when it was looked for
+    /// may be whole, and durable to a later group, when that one is found behind it: so what would be
+    /// corruption is looked at once more, and if the group is whole now the log ended before it when it was
+    /// read. Never for a log that nobody writes to, where a second look cannot find anything else.
+    pub fn beside_writer(mut self) -> LogReader {
+        self.beside_writer = true;
+        self
     }
 
     /// Reads no group from `number` on: for reading the durable part of a log that is being
@@ -160,11 +172,29 @@ impl LogReader {
         }
     }
 
-    /// Finds the group that is next in number, here or at the next segment's start.
+    /// Finds the group that is next in number; if it is not there, makes sure that the log may end here.
     fn find_next(&mut self) -> Result<Option<GroupHeader>, LogError> {
+        let reason = match self.look_for_next()? {
+            Ok(header) => return Ok(Some(header)),
+            Err(reason) => reason,
+        };
+        let started = Instant::now();
+        let checked = self.check_nothing_durable_follows(self.position.lsn, reason);
+        self.end_check_time += started.elapsed();
+        if self.beside_writer && matches!(checked, Err(LogError::Corrupt { .. })) {
+            self.window.clear();
+            if self.look_for_next()?.is_ok() {
+                return Ok(None);
+            }
+        }
+        checked.map(|()| None)
+    }
+
+    /// The group that is next in number, here or at the next segment's start, or what is wrong here.
+    fn look_for_next(&mut self) -> Result<Result<GroupHeader, &'static str>, LogError> {
         let here = self.position.lsn;
         let reason = match self.group_at(here)? {
-            Ok(header) if header.number == self.position.group => return Ok(Some(header)),
+            Ok(header) if header.number == self.position.group => return Ok(Ok(header)),
             Ok(_) => "a group of another number",
             Err(reason) => reason,
         };
@@ -177,13 +207,10 @@ impl LogReader {
                 && header.number == self.position.group
                 && self.layout.place(here, header.bytes_on_disk() as u64) == next
             {
-                return Ok(Some(header));
+                return Ok(Ok(header));
             }
         }
-        let started = Instant::now();
-        self.check_nothing_durable_follows(here, reason)?;
-        self.end_check_time += started.elapsed();
-        Ok(None)
+        Ok(Err(reason))
     }
 
     /// The valid group at an LSN, or what is wrong there.

@@ -20,8 +20,8 @@ pub enum RecoveryError {
     /// The journal's archive is damaged, or its disk failed.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The database does not fit into the memory it may use.
-    #[error("the database does not fit into memory: {0}")]
+    /// There is no memory for the pages, or not as much as they take.
+    #[error("no memory for the database's pages: {0}")]
     Store(#[from] StoreError),
     /// A slot of the backup belongs to another database or stripe.
     #[error(

@@ -54,6 +54,12 @@ pub struct RecoveryOptions {
     /// Change nothing at all on disk, not even the journal's archive, and make no checkpointers: to
     /// see whether and how a database recovers, or to read it.
     pub dry_run: bool,
+    /// Of a dry run: others may write to the database meanwhile. Then what is found is a state that the
+    /// database was in, of whole transactions, after all that were durable when this began: the log ends
+    /// for this reader where it meets the first group that is still being written. What is found damaged
+    /// may have been changed under it ([`LogReader::beside_writer`]): believe what a second recovery finds,
+    /// too.
+    pub beside_writer: bool,
     /// Large parts of the database may never have been touched: memory is to follow what was.
     pub sparse: bool,
 }
@@ -65,6 +71,7 @@ impl Default for RecoveryOptions {
             memory_max_bytes: 1 << 40,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             dry_run: false,
+            beside_writer: false,
             sparse: false,
         }
     }
@@ -154,6 +161,9 @@ fn recover_bounded(
     let (mut reader, needs) = open_log(disk, manifest, &stripes, archive)?;
     if let Some(end) = end {
         reader.set_until(end);
+    }
+    if options.beside_writer {
+        reader = reader.beside_writer();
     }
     let redo_start = reader.position();
     let mut redo = Redo::new(reader, needs);

@@ -54,6 +54,7 @@ enum WorkChoice {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
+    sardonyx_lab::ending::watch()?;
     let seconds = arguments.seconds;
     ensure!(
         (0.0..=3_600.0).contains(&seconds),

@@ -70,12 +70,14 @@ enum By {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     if let Some(Role::Worker) = arguments.role {
+        sardonyx_lab::ending::as_usual();
         return Ok(serve(
             &registry(),
             std::io::stdin().lock(),
             std::io::stdout().lock(),
         )?);
     }
+    sardonyx_lab::ending::watch()?;
     let seconds = arguments.seconds;
     ensure!(
         (0.0..=3_600.0).contains(&seconds),

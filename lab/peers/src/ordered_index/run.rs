@@ -4,6 +4,7 @@ use super::engine::{Engine, Index};
 use super::entry::{Key, Order, key, value};
 use super::work::{Outcome, Task, Work, entry};
 use sardonyx_lab::floor::Face;
+use sardonyx_lab::place::Place;
 use sardonyx_lab::responses::{Responses, Summary};
 use sardonyx_lab::{ExperimentError, Failure, Report};
 use std::path::{Path, PathBuf};
@@ -137,10 +138,8 @@ fn run_cell(
         engine: engine.name,
         source,
     };
-    let directory = tempfile::Builder::new()
-        .prefix("sardonyx-index-")
-        .tempdir_in(&options.directory)
-        .map_err(in_directory)?;
+    let directory =
+        Place::temporary(&options.directory, "sardonyx-index-").map_err(in_directory)?;
     let failed = |operation| {
         move |source| ExperimentError::Engine {
             engine: engine.name,

@@ -27,6 +27,11 @@ pub(super) fn create_directory_durably(path: &Path, below: Option<&Path>) -> Res
         Ok(()) => {}
         // Someone else was faster; their entry may not be stable yet, so it is synced as well.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let reason = "there is a file of this name; name a directory";
+            let error = io::Error::new(io::ErrorKind::NotADirectory, reason);
+            return Err(path_error("create directory", path, error));
+        }
         Err(error) => return Err(path_error("create directory", path, error)),
     }
     sync_directory_at(parent)
@@ -94,6 +99,19 @@ mod tests {
         assert!(root.join("log/old").is_dir());
         let readable = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(&closed, readable).unwrap();
+    }
+
+    #[test]
+    fn a_file_in_a_directorys_place_is_told_and_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("notes.txt");
+        std::fs::write(&file, "mine").unwrap();
+        for root in [file.clone(), file.join("bank.sdx")] {
+            let text = RealDisk::open(&root).unwrap_err().to_string();
+            assert!(text.contains("notes.txt: there is a file"), "{text}");
+            assert!(!text.contains("offset"), "{text}");
+        }
+        assert_eq!(std::fs::read(&file).unwrap(), b"mine");
     }
 
     #[test]

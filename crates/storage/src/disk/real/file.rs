@@ -228,12 +228,12 @@ impl DiskFile for RealFile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::open_file;
+    use super::super::{open_file, open_flags};
     use super::*;
     use crate::disk::Create;
 
     fn real_file(path: &Path, access: Access) -> RealFile {
-        let (file, direct) = open_file(path, access, Create::IfAbsent).unwrap();
+        let (file, direct) = open_file(path, access, open_flags(Create::IfAbsent)).unwrap();
         RealFile::new(file, path, access, direct)
     }
 

@@ -1,8 +1,8 @@
 //! A lock on a file of the real disk, which ends with the process that took it.
 
 use super::{open_file, uninterrupted};
-use crate::disk::{Access, Create, DiskError, DiskLock};
-use rustix::fs::FlockOperation;
+use crate::disk::{Access, DiskError, DiskLock};
+use rustix::fs::{FlockOperation, OFlags};
 use rustix::io::Errno;
 use sardonyx_base::inherited::Inherited;
 use sardonyx_base::process::Process;
@@ -24,7 +24,8 @@ pub(super) struct RealLock {
 impl RealLock {
     /// `file`, opened at this path, has the lock.
     pub fn new(file: File, path: &Path) -> rustix::io::Result<Self> {
-        let (spare, _) = open_file(path, Access::Buffered, Create::No)?;
+        // Only to stand in its place.
+        let (spare, _) = open_file(path, Access::Buffered, OFlags::RDONLY | OFlags::CLOEXEC)?;
         Ok(RealLock {
             process: Process::current(),
             _inherited: Inherited::new(file.as_fd(), spare.into())?,

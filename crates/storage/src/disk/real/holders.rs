@@ -1,0 +1,74 @@
+//! Who holds an advisory lock: the system's own table of locks, for messages.
+//!
+//! Nothing is written into the lock's file for it: what stands there could be left over from a holder that
+//! is gone, and a file system that is only read takes nothing. Where the table is not there, or names no
+//! process (one of another host, or of another name space of processes), nobody is named.
+
+use std::collections::BTreeSet;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// The table of locks: a line for each, `1: FLOCK ADVISORY WRITE 4711 fe:00:1234 0 EOF`.
+const TABLE: &str = "/proc/locks";
+
+/// The processes that hold a lock (`flock`) on the file at this path.
+pub(super) fn of_lock(path: &Path) -> Vec<u32> {
+    let (Ok(file), Ok(table)) = (std::fs::metadata(path), std::fs::read_to_string(TABLE)) else {
+        return Vec::new();
+    };
+    let device = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));
+    let mut found = BTreeSet::new();
+    for (process, of_device, number) in table.lines().filter_map(holder) {
+        if number == file.ino() && (of_device == device || has_open(process, &file)) {
+            found.insert(process);
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// The process, the file's device and its number, in a line of the table.
+fn holder(line: &str) -> Option<(u32, (u32, u32), u64)> {
+    let mut words = line.split_whitespace().skip(1);
+    // `->` in its place is somebody who waits.
+    if words.next() != Some("FLOCK") {
+        return None;
+    }
+    let process = words.nth(2)?.parse().ok().filter(|process| *process > 0)?;
+    let mut file = words.next()?.split(':');
+    let mut hexadecimal = || u32::from_str_radix(file.next()?, 16).ok();
+    let device = (hexadecimal()?, hexadecimal()?);
+    Some((process, device, file.next()?.parse().ok()?))
+}
+
+/// Whether a process has this file open. A file system of several devices (subvolumes, layers) has one in
+/// the table and tells another of the file.
+fn has_open(process: u32, file: &Metadata) -> bool {
+    let Ok(open) = std::fs::read_dir(format!("/proc/{process}/fd")) else {
+        return false;
+    };
+    let is_it = |found: Metadata| (found.dev(), found.ino()) == (file.dev(), file.ino());
+    open.flatten()
+        .any(|entry| std::fs::metadata(entry.path()).is_ok_and(is_it))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_the_holder_and_no_waiter_and_no_lock_of_another_kind() {
+        let line = "1: FLOCK  ADVISORY  WRITE 29827 fe:0a:9977961 0 EOF";
+        assert_eq!(holder(line), Some((29827, (0xfe, 0x0a), 9_977_961)));
+        for other in [
+            "1: -> FLOCK  ADVISORY  WRITE 29828 fe:00:9977961 0 EOF",
+            "2: POSIX  ADVISORY  WRITE 29827 fe:00:9977961 0 EOF",
+            "3: OFDLCK ADVISORY  READ -1 fe:00:9977961 0 EOF",
+            "4: FLOCK  ADVISORY  WRITE 0 fe:00:9977961 0 EOF",
+            "5: FLOCK  ADVISORY  WRITE",
+            "",
+        ] {
+            assert_eq!(holder(other), None, "{other}");
+        }
+    }
+}
