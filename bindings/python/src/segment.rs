@@ -377,6 +377,7 @@ fn options(
 
 /// The segment in a directory, which is made if there is none. Several processes can have it open at
 /// once; what is committed is durable.
+#[expect(clippy::too_many_arguments, reason = "one for each keyword")]
 #[pyfunction]
 #[pyo3(signature = (
     directory, *, mechanism="best", versions_bytes=None, transaction_bytes=None, address_space_bytes=None,
@@ -409,6 +410,7 @@ pub fn open(
 
 /// A segment in memory, shared by all processes of this machine that open this name, for as long as
 /// one has it open.
+#[expect(clippy::too_many_arguments, reason = "one for each keyword")]
 #[pyfunction]
 #[pyo3(signature = (
     name, *, mechanism="best", versions_bytes=None, transaction_bytes=None, address_space_bytes=None, shared_memory=None,

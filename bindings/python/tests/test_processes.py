@@ -245,17 +245,18 @@ def test_arrays_are_copied_when_they_are_sent(where):
 
 
 def test_what_a_forked_child_raises_in_a_with_block_is_its_own(segment):
-    segment.array("prices", shape=10)
-
-    def child():
-        for block in [transaction, nested]:
-            with pytest.raises(ZeroDivisionError):
-                with block:
-                    raise ZeroDivisionError
-        return "raised"
-
+    prices = segment.array("prices", shape=10)
     transaction = segment.transaction()
     with transaction:
+        prices[0] = 1
         nested = segment.nested()
         with nested:
-            assert in_child(lambda: child()) == (0, "raised")
+            prices[1] = 1
+
+            def child():
+                # As if the exception left both blocks there.
+                error = ZeroDivisionError()
+                return [block.__exit__(type(error), error, None) for block in (nested, transaction)]
+
+            assert in_child(child) == (0, "[False, False]")
+    assert prices[:2].tolist() == [1, 1]
