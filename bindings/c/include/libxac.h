@@ -9,9 +9,13 @@
  *     } while (xend() == ABORTED);
  *     xMunmap(x);
  *
- * One file is mapped at a time. One thread at a time runs a transaction; others get FAILED. Nested
- * transactions are undone alone by xabort. For more than that there is sardonyx.h, whose remarks on
- * processes, signals and system calls hold here, too.
+ * What LIBXAC has and is missing here:
+ *  - Existing files. xMmap makes memory that begins with zeroes, or maps a database that it has made; it does
+ *    not read, or write to, an ordinary file, and refuses one, durable or not.
+ *  - Several files. One is mapped at a time; xMunmap it before the next.
+ *  - Several threads. One at a time runs a transaction; others get FAILED. Processes are not limited.
+ * For more than that there is sardonyx.h, whose remarks on processes, signals and system calls hold here, too.
+ * Nested transactions are undone alone by xabort.
  */
 
 #ifndef LIBXAC_H
@@ -60,7 +64,9 @@ extern "C" {
  * its first byte, null on failure. A page can be used between `xbegin` and `xend`.
  *
  * Durable, the file is a directory with a database. Not durable, it is memory that all have in common
- * that map the same path meanwhile, and is gone with the last of them.
+ * that map the same path meanwhile, and is gone with the last of them. An existing file is refused either
+ * way, since its contents would not be there; and so is a database's directory if the memory is not to be
+ * durable.
  *
  * Mapping the same file again makes it longer, at the same address. Another one can be mapped after
  * `xMunmap`. A forked child must map anew.

@@ -310,7 +310,7 @@ typedef struct sdx_options {
   uint32_t flags;
   /**
    * Bytes of memory for versions that are older than the last commit, and for what is to be
-   * logged. A transaction may take a quarter. 0: 64 MiB.
+   * logged. A transaction may take a quarter. 0: 64 MiB, or what `transaction_bytes` needs.
    */
   uint64_t versions_bytes;
   /**
@@ -335,6 +335,12 @@ typedef struct sdx_options {
    * Passed to `slow_reader`, in whatever thread calls it.
    */
   void *slow_reader_user;
+  /**
+   * How many bytes of changes a transaction may have at least, and 8 for each range of bytes that it
+   * changes; at most 255 MiB. 0: 16 MiB. It counts when the shared memory is made, and for the log when
+   * the database is; a transaction is never larger than half a segment of the log that there is.
+   */
+  uint64_t transaction_bytes;
 } sdx_options;
 
 /**
@@ -474,8 +480,15 @@ sdx_status sdx_session_address(struct sdx_session *session,
                                void **address);
 
 /**
- * Bytes that may be used at the session's address. What others let grow is added when a transaction
- * begins.
+ * Whether the running transaction can no longer commit, whatever it does: 1 or 0. Its snapshot was in
+ * the way of others for too long; end it, and run it again. Others find a conflict when they commit.
+ */
+sdx_status sdx_session_doomed(struct sdx_session *session,
+                              uint32_t *doomed);
+
+/**
+ * Bytes that may be used at the session's address, also before its first transaction. What others let
+ * grow is added when a transaction begins.
  */
 sdx_status sdx_session_length(struct sdx_session *session,
                               uint64_t *length);
@@ -650,4 +663,4 @@ sdx_status sdx_root_remove(struct sdx_session *session, const char *name);
 #endif  /* SARDONYX_H */
 
 /** Options that are all by default: `sdx_options options = SDX_OPTIONS;` */
-#define SDX_OPTIONS { sizeof(sdx_options), 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SDX_OPTIONS { sizeof(sdx_options), 0, 0, 0, 0, 0, 0, 0, 0, 0 }

@@ -9,7 +9,11 @@
  *     } while (xend() == ABORTED);
  *     xMunmap(x);
  *
- * One file is mapped at a time. One thread at a time runs a transaction; others get FAILED. Nested
- * transactions are undone alone by xabort. For more than that there is sardonyx.h, whose remarks on
- * processes, signals and system calls hold here, too.
+ * What LIBXAC has and is missing here:
+ *  - Existing files. xMmap makes memory that begins with zeroes, or maps a database that it has made; it does
+ *    not read, or write to, an ordinary file, and refuses one, durable or not.
+ *  - Several files. One is mapped at a time; xMunmap it before the next.
+ *  - Several threads. One at a time runs a transaction; others get FAILED. Processes are not limited.
+ * For more than that there is sardonyx.h, whose remarks on processes, signals and system calls hold here, too.
+ * Nested transactions are undone alone by xabort.
  */

@@ -45,7 +45,7 @@ pub struct sdx_options {
     /// `SDX_OPEN_...`, or 0.
     pub flags: u32,
     /// Bytes of memory for versions that are older than the last commit, and for what is to be
-    /// logged. A transaction may take a quarter. 0: 64 MiB.
+    /// logged. A transaction may take a quarter. 0: 64 MiB, or what `transaction_bytes` needs.
     pub versions_bytes: u64,
     /// The most bytes that the segment can have; address space only. 0: 256 GiB.
     pub address_space_bytes: u64,
@@ -60,10 +60,14 @@ pub struct sdx_options {
         Option<unsafe extern "C" fn(user: *mut c_void, reader: *const sdx_slow_reader)>,
     /// Passed to `slow_reader`, in whatever thread calls it.
     pub slow_reader_user: *mut c_void,
+    /// How many bytes of changes a transaction may have at least, and 8 for each range of bytes that it
+    /// changes; at most 255 MiB. 0: 16 MiB. It counts when the shared memory is made, and for the log when
+    /// the database is; a transaction is never larger than half a segment of the log that there is.
+    pub transaction_bytes: u64,
 }
 
 /// Bytes of the first version of the structure.
-const FIRST_SIZE: usize = size_of::<sdx_options>();
+const FIRST_SIZE: usize = std::mem::offset_of!(sdx_options, transaction_bytes);
 
 impl sdx_options {
     const DEFAULT: sdx_options = sdx_options {
@@ -76,6 +80,7 @@ impl sdx_options {
         slow_reader_wait_milliseconds: 0,
         slow_reader: None,
         slow_reader_user: std::ptr::null_mut(),
+        transaction_bytes: 0,
     };
 }
 
@@ -126,6 +131,9 @@ pub(crate) unsafe fn options(given: *const sdx_options) -> Result<Options, Failu
             });
     if given.versions_bytes != 0 {
         options = options.versions_bytes(given.versions_bytes);
+    }
+    if given.transaction_bytes != 0 {
+        options = options.transaction_bytes(given.transaction_bytes);
     }
     if given.address_space_bytes != 0 {
         options = options.address_space_bytes(given.address_space_bytes);

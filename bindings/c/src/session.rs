@@ -218,8 +218,28 @@ pub unsafe extern "C" fn sdx_session_address(
     })
 }
 
-/// Bytes that may be used at the session's address. What others let grow is added when a transaction
-/// begins.
+/// Whether the running transaction can no longer commit, whatever it does: 1 or 0. Its snapshot was in
+/// the way of others for too long; end it, and run it again. Others find a conflict when they commit.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_session_doomed(
+    session: *mut sdx_session,
+    doomed: *mut u32,
+) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let found = unsafe { used(session)? };
+        let session = &found.session;
+        let is_doomed = session.is_running() && session.is_doomed();
+        // SAFETY: the header's promise.
+        unsafe { store("whether it is doomed", doomed, u32::from(is_doomed)) }
+    })
+}
+
+/// Bytes that may be used at the session's address, also before its first transaction. What others let
+/// grow is added when a transaction begins.
 ///
 /// # Safety
 /// As for `sdx_open`.

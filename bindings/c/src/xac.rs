@@ -14,6 +14,7 @@ use crate::status::sdx_status::{
 };
 use sardonyx_base::sync::futex::{Mutex, MutexGuard};
 use sardonyx_mapped::{Access, Begin, Options, SegmentError};
+use sardonyx_storage::manifest::MANIFEST_FILE;
 use std::ffi::{c_char, c_int, c_void};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,9 @@ struct Mapped {
 /// its first byte, null on failure. A page can be used between `xbegin` and `xend`.
 ///
 /// Durable, the file is a directory with a database. Not durable, it is memory that all have in common
-/// that map the same path meanwhile, and is gone with the last of them.
+/// that map the same path meanwhile, and is gone with the last of them. An existing file is refused either
+/// way, since its contents would not be there; and so is a database's directory if the memory is not to be
+/// durable.
 ///
 /// Mapping the same file again makes it longer, at the same address. Another one can be mapped after
 /// `xMunmap`. A forked child must map anew.
@@ -260,7 +263,9 @@ fn current<'a>(mapped: &'a mut MutexGuard<'_, Option<Mapped>>) -> Result<&'a mut
 
 impl Mapped {
     fn open(file: PathBuf) -> Result<Self, Failure> {
-        let segment = match is_durable()? {
+        let durable = is_durable()?;
+        refuse_what_is_there(&file, durable)?;
+        let segment = match durable {
             true => Options::new().open(&file)?,
             false => Options::new().open_volatile(&volatile_name(&file)?)?,
         };
@@ -313,6 +318,25 @@ fn is_durable() -> Result<bool, Failure> {
         },
         said => Ok(said != 0),
     }
+}
+
+/// Refuses a path under which something stands that the program would not find in the memory.
+fn refuse_what_is_there(file: &Path, durable: bool) -> Result<(), Failure> {
+    let name = file.display();
+    let message = match file.metadata() {
+        Ok(found) if !found.is_dir() => format!(
+            "{name} is a file, and what a file holds is not mapped: durable, memory is kept in a directory of \
+             its own; not durable, it begins with zeroes and is never written to a file. Map another name, \
+             and copy the file's contents into the memory in a transaction"
+        ),
+        Ok(_) if !durable && file.join(MANIFEST_FILE).exists() => format!(
+            "{name} is a durable database, and memory that is not durable would not show its contents: say \
+             xDurable(1) (or XAC_DURABLE=1), or map another name"
+        ),
+        // What else is wrong with it, whoever opens it says.
+        _ => return Ok(()),
+    };
+    Err(Failure::argument(message))
 }
 
 /// The file's path, the same for all who mean it.

@@ -146,6 +146,10 @@ impl Segment {
     ) -> PyResult<Bound<'py, PyAny>> {
         let shape = shape.map(|shape| match shape.extract::<u64>() {
             Ok(length) => Ok(vec![length]),
+            Err(_) if shape.hasattr("__array_interface__")? => Err(PyTypeError::new_err(
+                "an array was given for the shape: make the array by its shape and type, and assign the \
+                 data, `segment.array(name, data.shape, data.dtype)[...] = data`",
+            )),
             Err(_) => shape.extract::<Vec<u64>>(),
         });
         let asked = Asked {
@@ -235,6 +239,15 @@ impl Segment {
         Ok(self.session(py)?.get().remove(py, name)?)
     }
 
+    /// Arrays are made by ``array``: raises ``TypeError``, which says how.
+    fn __setitem__(&self, name: &str, _value: Bound<'_, PyAny>) -> PyResult<()> {
+        let message = format!(
+            "an array is not set as a whole: `segment.array({name:?}, data.shape, data.dtype)[...] = data` \
+             makes it and assigns its elements, in a transaction"
+        );
+        Err(PyTypeError::new_err(message))
+    }
+
     fn __delitem__(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         match self.remove(py, name)? {
             true => Ok(()),
@@ -321,6 +334,7 @@ impl Segment {
 fn options(
     mechanism: &str,
     versions_bytes: Option<u64>,
+    transaction_bytes: Option<u64>,
     address_space_bytes: Option<u64>,
     shared_memory: Option<PathBuf>,
     slow_reader_wait: Option<f64>,
@@ -344,6 +358,9 @@ fn options(
     if let Some(bytes) = versions_bytes {
         options = options.versions_bytes(bytes);
     }
+    if let Some(bytes) = transaction_bytes {
+        options = options.transaction_bytes(bytes);
+    }
     if let Some(bytes) = address_space_bytes {
         options = options.address_space_bytes(bytes);
     }
@@ -362,7 +379,7 @@ fn options(
 /// once; what is committed is durable.
 #[pyfunction]
 #[pyo3(signature = (
-    directory, *, mechanism="best", versions_bytes=None, address_space_bytes=None,
+    directory, *, mechanism="best", versions_bytes=None, transaction_bytes=None, address_space_bytes=None,
     shared_memory=None, slow_reader_wait=None
 ))]
 pub fn open(
@@ -370,6 +387,7 @@ pub fn open(
     directory: PathBuf,
     mechanism: &str,
     versions_bytes: Option<u64>,
+    transaction_bytes: Option<u64>,
     address_space_bytes: Option<u64>,
     shared_memory: Option<PathBuf>,
     slow_reader_wait: Option<f64>,
@@ -377,6 +395,7 @@ pub fn open(
     let options = options(
         mechanism,
         versions_bytes,
+        transaction_bytes,
         address_space_bytes,
         shared_memory,
         slow_reader_wait,
@@ -392,7 +411,7 @@ pub fn open(
 /// one has it open.
 #[pyfunction]
 #[pyo3(signature = (
-    name, *, mechanism="best", versions_bytes=None, address_space_bytes=None, shared_memory=None,
+    name, *, mechanism="best", versions_bytes=None, transaction_bytes=None, address_space_bytes=None, shared_memory=None,
     slow_reader_wait=None
 ))]
 pub fn volatile(
@@ -400,6 +419,7 @@ pub fn volatile(
     name: &str,
     mechanism: &str,
     versions_bytes: Option<u64>,
+    transaction_bytes: Option<u64>,
     address_space_bytes: Option<u64>,
     shared_memory: Option<PathBuf>,
     slow_reader_wait: Option<f64>,
@@ -411,6 +431,7 @@ pub fn volatile(
     let options = options(
         mechanism,
         versions_bytes,
+        transaction_bytes,
         address_space_bytes,
         shared_memory,
         slow_reader_wait,
@@ -424,18 +445,20 @@ pub fn volatile(
 /// A segment in memory that only this process has: for its threads.
 #[pyfunction]
 #[pyo3(signature = (
-    *, mechanism="best", versions_bytes=None, address_space_bytes=None, slow_reader_wait=None
+    *, mechanism="best", versions_bytes=None, transaction_bytes=None, address_space_bytes=None, slow_reader_wait=None
 ))]
 pub fn private(
     py: Python<'_>,
     mechanism: &str,
     versions_bytes: Option<u64>,
+    transaction_bytes: Option<u64>,
     address_space_bytes: Option<u64>,
     slow_reader_wait: Option<f64>,
 ) -> PyResult<Segment> {
     let options = options(
         mechanism,
         versions_bytes,
+        transaction_bytes,
         address_space_bytes,
         None,
         slow_reader_wait,

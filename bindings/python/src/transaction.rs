@@ -39,6 +39,14 @@ impl Transaction {
     }
 }
 
+/// The outcome of an undoing, which is none in a forked child.
+fn without_forked(undone: Result<(), Failure>) -> Result<(), Failure> {
+    match undone {
+        Err(Failure::Segment(SegmentError::Forked)) => Ok(()),
+        undone => undone,
+    }
+}
+
 #[pymethods]
 impl Transaction {
     fn __enter__(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
@@ -66,7 +74,8 @@ impl Transaction {
         let session = self.session.get();
         let ended = match kind {
             None => session.commit(py).map(Some),
-            Some(_) => session.abort(py).map(|()| None),
+            // A forked child has nothing to undo: what it is told is what went wrong there.
+            Some(_) => without_forked(session.abort(py)).map(|()| None),
         };
         // The one failure after which it is running still.
         if let Err(Failure::OtherThread) = ended {
@@ -136,7 +145,7 @@ impl Nested {
             return Err(Failure::from(SegmentError::NoTransaction).into());
         };
         if kind.is_some() {
-            self.session.get().roll_back_to(py, &savepoint)?;
+            without_forked(self.session.get().roll_back_to(py, &savepoint))?;
         }
         Ok(false)
     }

@@ -282,3 +282,30 @@ def test_names_of_mechanisms_and_segments():
         sardonyx.volatile("a/b")
     with pytest.raises(ValueError):
         sardonyx.private(slow_reader_wait=-1)
+
+
+def test_data_is_not_taken_for_a_shape(segment):
+    data = np.arange(3)
+    with pytest.raises(TypeError, match="data.shape"):
+        segment.array("y", data)
+    with pytest.raises(TypeError, match="data.shape"):
+        segment["y"] = data
+    assert segment.names() == []
+    assert segment.array("n", np.int64(3)).shape == (3,)
+    with segment.transaction():
+        segment.array("y", data.shape, data.dtype)[...] = data
+    assert segment["y"].tolist() == [0, 1, 2]
+
+
+def test_the_bound_on_a_transaction_can_be_chosen(mechanism):
+    options = {"mechanism": mechanism, "address_space_bytes": 1 << 30}
+    for bound, is_large in [(None, False), (24 << 20, True)]:
+        with sardonyx.private(transaction_bytes=bound, **options) as segment:
+            values = segment.array("values", shape=20 << 17)
+            if is_large:
+                with segment.transaction():
+                    values[:] = 1
+            else:
+                with pytest.raises(sardonyx.TransactionTooLarge):
+                    with segment.transaction():
+                        values[:] = 1

@@ -242,3 +242,20 @@ def test_arrays_are_copied_when_they_are_sent(where):
         prices[:] = 3
     with SPAWN.Pool(1) as pool:
         assert pool.apply(np.sum, (prices,)) == 30
+
+
+def test_what_a_forked_child_raises_in_a_with_block_is_its_own(segment):
+    segment.array("prices", shape=10)
+
+    def child():
+        for block in [transaction, nested]:
+            with pytest.raises(ZeroDivisionError):
+                with block:
+                    raise ZeroDivisionError
+        return "raised"
+
+    transaction = segment.transaction()
+    with transaction:
+        nested = segment.nested()
+        with nested:
+            assert in_child(lambda: child()) == (0, "raised")

@@ -9,7 +9,14 @@ use std::fmt::Write;
 const GROUPS: [(&str, &[&str]); 2] = [
     (
         "The database",
-        &["inspect", "verify", "recover", "checkpoint", "standby"],
+        &[
+            "inspect",
+            "verify",
+            "recover",
+            "checkpoint",
+            "standby",
+            "leftovers",
+        ],
     ),
     ("The simulation", &["simulate", "trace"]),
 ];

@@ -11,6 +11,7 @@ mod exit;
 mod help;
 mod history;
 mod inspect;
+mod leftovers;
 mod output;
 mod recover;
 mod simulate;
@@ -50,6 +51,7 @@ enum Command {
     Simulate(Box<simulate::Arguments>),
     Trace(trace::Arguments),
     History(history::Arguments),
+    Leftovers(leftovers::Arguments),
     #[command(flatten)]
     Experiment(Experiments),
 }
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         Command::Simulate(verb) => verb.run(&mut output),
         Command::Trace(verb) => verb.run(&mut output),
         Command::History(verb) => verb.run(&mut output),
+        Command::Leftovers(verb) => verb.run(&mut output),
         Command::Experiment(experiment) => experiment
             .run(arguments.json, &mut output)
             .map(|holds| if holds { Exit::Done } else { Exit::Found }),

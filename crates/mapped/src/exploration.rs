@@ -102,12 +102,13 @@ impl World {
         region.grow(first.store.pages()).unwrap();
         region.note_logged_pages(first.store.pages());
         for (page, bytes) in first.store.bytes().chunks(PAGE_SIZE).enumerate() {
-            region.fill(page as u64, bytes);
+            region.fill(page as u64, bytes).unwrap();
         }
         first.initialise(&region.control().log);
         let leader = LogLeader::new(disk.clone(), &first.manifest, first.incarnation());
         let log = SharedLog::new(leader);
         let policies = Policies {
+            lock_in_memory: false,
             slow_reader_wait: Duration::from_secs(1),
             slow_reader: None,
             stopped_process_wait: Duration::from_secs(10),

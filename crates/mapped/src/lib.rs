@@ -26,6 +26,7 @@ mod error;
 mod exploration;
 mod group;
 pub mod heap;
+pub mod leftovers;
 pub mod mechanism;
 pub mod memory;
 mod opening;

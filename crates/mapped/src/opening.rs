@@ -7,6 +7,7 @@
 
 use crate::error::SegmentError;
 use crate::group::SharedLog;
+use crate::leftovers;
 use crate::process_state::{Policies, ProcessState, RingLog};
 use crate::shared::region::{Region, RegionSize};
 use sardonyx_base::process::Process;
@@ -18,9 +19,11 @@ use sardonyx_storage::engine::{OpenError, StorageOptions};
 use sardonyx_storage::engine::{join, lock_opening, open_first, open_patiently, record_end};
 use sardonyx_storage::log::{LogLeader, LogState, SharedLogError};
 use sardonyx_storage::manifest::Manifest;
-use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::page::{PAGE_SIZE, holds_anything};
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_storage::store::PageStore;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -129,10 +132,10 @@ impl Opening<'_> {
         directory: &Path,
     ) -> Result<ProcessState, SegmentError> {
         let opening = lock_opening(&disk).map_err(OpenError::from)?;
-        for _ in 0..ATTEMPTS {
+        for attempt in 1..=ATTEMPTS {
             let parts = match open_first(&disk, self.storage)? {
                 Some(first) => Some(self.make(&disk, directory, first)?),
-                None => self.attach(&disk, directory)?,
+                None => self.attach(&disk, directory, attempt == ATTEMPTS)?,
             };
             if let Some((region, durable)) = parts {
                 drop(opening);
@@ -164,15 +167,11 @@ impl Opening<'_> {
             }
         })?;
         let path = self.path(directory, &first.manifest)?;
+        leftovers::remove_durable(self.shared_memory);
         let region = Arc::new(Region::create(Some(&path), self.size, true)?);
         region.grow(first.store.pages())?;
         region.note_logged_pages(first.store.pages());
-        for (page, bytes) in first.store.bytes().chunks(PAGE_SIZE).enumerate() {
-            // Untouched pages need not be made.
-            if bytes.iter().any(|byte| *byte != 0) {
-                region.fill(page as u64, bytes);
-            }
-        }
+        fill(&region, &first.store)?;
         first.initialise(&region.control().log);
         let FirstOpening {
             manifest,
@@ -182,21 +181,27 @@ impl Opening<'_> {
             ..
         } = first;
         let lock = lock.share()?;
+        region.give_name()?;
         let mut durable =
             Durable::start(disk, &region, &manifest, self.storage, Some(driver), lock);
         durable.recovery = Some(report);
         Ok((region, durable))
     }
 
-    /// Attaches to the shared memory of the others. `None` if they are gone.
+    /// Attaches to the shared memory of the others. `None` if they are gone, or, before the last attempt, if
+    /// their shared memory is: it was removed since they are gone, or it is somewhere else.
     fn attach(
         &self,
         disk: &Arc<dyn Disk>,
         directory: &Path,
+        is_last: bool,
     ) -> Result<Option<(Arc<Region>, Durable)>, SegmentError> {
         let (manifest, lock) = join(disk)?;
         let path = self.path(directory, &manifest)?;
         let Some(region) = Region::attach(&path)? else {
+            if !is_last {
+                return Ok(None);
+            }
             return Err(SegmentError::Incompatible {
                 place: path.display().to_string(),
                 reason: "other processes have the database open, but their shared memory is not \
@@ -222,6 +227,24 @@ impl Opening<'_> {
         let name = format!("sardonyx-{identity:016x}-{device:x}-{inode:x}");
         Ok(self.shared_memory.join(name))
     }
+}
+
+/// Gives the shared memory the pages of what was recovered that hold anything, in runs.
+fn fill(region: &Region, store: &PageStore) -> Result<(), SegmentError> {
+    let bytes = |run: &Range<u64>| {
+        let (start, end) = (run.start as usize, run.end as usize);
+        &store.bytes()[start * PAGE_SIZE..end * PAGE_SIZE]
+    };
+    let used = |page: &u64| holds_anything(bytes(&(*page..page + 1)));
+    let mut run = 0..0;
+    for page in store.touched().into_iter().flatten().filter(used) {
+        if page != run.end {
+            region.fill(run.start, bytes(&run))?;
+            run = page..page;
+        }
+        run.end = page + 1;
+    }
+    region.fill(run.start, bytes(&run))
 }
 
 /// The log of a process' state.
@@ -270,20 +293,25 @@ impl Durable {
         }
     }
 
-    /// The last one out makes everything durable, marks the log's end and removes the shared memory.
+    /// The last one out makes everything durable, marks the log's end and removes the shared memory, also
+    /// if that or the database's directory is of no use any more.
     fn close(&self) -> Result<(), SegmentError> {
-        let opening = lock_opening(&self.disk).map_err(OpenError::from)?;
+        let opening = lock_opening(&self.disk).map_err(OpenError::from);
+        self.region.leave();
         if self.region.has_others() {
-            return Ok(());
+            return Ok(opening.map(|_| ())?);
         }
-        let end = self.log.close(&self.region)?;
-        if let Err(error) = record_end(&self.disk, &opening, end) {
-            tracing::warn!(%error, "the log's end was not recorded");
-        }
+        let closed = opening.map_err(SegmentError::from).and_then(|opening| {
+            let end = self.log.close(&self.region)?;
+            if let Err(error) = record_end(&self.disk, &opening, end) {
+                tracing::warn!(%error, "the log's end was not recorded");
+            }
+            Ok(opening)
+        });
         if let Some(path) = self.region.path() {
             let _ = std::fs::remove_file(path);
         }
-        Ok(())
+        closed.map(|_| ())
     }
 }
 

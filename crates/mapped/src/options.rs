@@ -3,7 +3,7 @@
 use crate::error::SegmentError;
 use crate::mechanism::MechanismKind;
 use crate::opening::{Opening, once};
-use crate::process_state::{Policies, ProcessState, SlowReaderCallback};
+use crate::process_state::{Policies, ProcessState, RING_PART, SlowReaderCallback};
 use crate::segment::Segment;
 use crate::shared::region::{Region, RegionSize};
 use crate::shared::stopped::{Patience, StoppedCallback, StoppedProcess};
@@ -19,6 +19,13 @@ const RING_BYTES_MIN: u64 = 2 << 20;
 
 /// The largest ring. A power of two.
 const RING_BYTES_MAX: u64 = 1 << 40;
+
+/// The largest bound on a transaction's redo records that can be chosen: with it, a log of the usual size has
+/// room for the four segments that it must have.
+const TRANSACTION_BYTES_MAX: u64 = 255 << 20;
+
+/// A log's segment has so much more than twice what a transaction may have, and is a multiple of it.
+const SEGMENT_SLACK_BYTES: u64 = 1 << 20;
 
 /// The most that a segment can have.
 const ADDRESS_SPACE_BYTES_MAX: u64 = 64 << 40;
@@ -37,7 +44,9 @@ pub struct Options {
     mechanism: MechanismKind,
     ready_for_system_calls: bool,
     versions_bytes: u64,
+    transaction_bytes: u64,
     address_space_bytes: u64,
+    lock_in_memory: bool,
     shared_memory: PathBuf,
     slow_reader_wait: Duration,
     slow_reader: Option<SlowReaderCallback>,
@@ -52,7 +61,9 @@ impl Default for Options {
             mechanism: MechanismKind::Best,
             ready_for_system_calls: false,
             versions_bytes: 64 << 20,
+            transaction_bytes: 0,
             address_space_bytes: usual_address_space(),
+            lock_in_memory: false,
             shared_memory: "/dev/shm".into(),
             slow_reader_wait: Duration::from_secs(10),
             slow_reader: None,
@@ -69,6 +80,7 @@ impl std::fmt::Debug for Options {
             .field("mechanism", &self.mechanism)
             .field("ready_for_system_calls", &self.ready_for_system_calls)
             .field("versions_bytes", &self.versions_bytes)
+            .field("transaction_bytes", &self.transaction_bytes)
             .field("address_space_bytes", &self.address_space_bytes)
             .field("shared_memory", &self.shared_memory)
             .finish_non_exhaustive()
@@ -110,12 +122,33 @@ impl Options {
         self
     }
 
+    /// How many bytes of redo records a transaction may have at least: what it changes, and 8 bytes for each
+    /// range of consecutive bytes that it changes. 16 MiB unless chosen, by the defaults of what it depends
+    /// on; at most 255 MiB.
+    ///
+    /// It raises [`Options::versions_bytes`] to four times as much, when the shared memory is made; and in
+    /// a database, when that is made, the log's segments to somewhat more than twice as much. A database
+    /// that has smaller ones keeps them, and its transactions may have half of one at most.
+    pub fn transaction_bytes(mut self, bytes: u64) -> Self {
+        self.transaction_bytes = bytes;
+        self
+    }
+
     /// The most bytes that the segment can have. Address space only: every view reserves as much; at
     /// most 64 TiB. 256 GiB unless chosen, or a sixteenth of what the process may have (`ulimit -v`). It
     /// counts when the shared memory is made. A database has no more than its storage's
     /// `memory_bytes_max` either: what the checkpoints could not take in is refused when growing.
     pub fn address_space_bytes(mut self, bytes: u64) -> Self {
         self.address_space_bytes = bytes;
+        self
+    }
+
+    /// Whether all of the segment is locked in memory, and so takes as much as it is long. False by default.
+    /// Only the [asynchronous](MechanismKind::Asynchronous) mechanism needs it, where the kernel may take away
+    /// pages that were read: where there is swap, or DAMON, it does so in any case. Ask for it where swap is
+    /// turned on later, or where somebody asks the kernel to take pages away (`MADV_PAGEOUT`).
+    pub fn lock_in_memory(mut self, lock: bool) -> Self {
+        self.lock_in_memory = lock;
         self
     }
 
@@ -186,14 +219,33 @@ impl Options {
             ADDRESS_SPACE_BYTES_MAX,
             "at most 64 TiB, half of what a process can address",
         )?;
+        let transaction_bytes = check(
+            "transaction_bytes",
+            self.transaction_bytes,
+            TRANSACTION_BYTES_MAX,
+            "at most 255 MiB",
+        )?;
+        let versions_bytes = versions_bytes.max(RING_PART * transaction_bytes);
         Ok(RegionSize {
             ring_bytes: versions_bytes.max(RING_BYTES_MIN).next_power_of_two(),
             pages_max: bytes.div_ceil(PAGE_SIZE as u64).max(1),
         })
     }
 
+    /// The storage's options, with what transactions of the size that was asked for need of the log.
+    fn storage_options(&self) -> StorageOptions {
+        let mut storage = self.storage.clone();
+        let segment_bytes = 2 * self.transaction_bytes + SEGMENT_SLACK_BYTES;
+        if self.transaction_bytes > 0 && storage.segment_bytes < segment_bytes {
+            storage.segment_bytes = segment_bytes.next_multiple_of(SEGMENT_SLACK_BYTES);
+            storage.log_bytes_max = storage.log_bytes_max.max(4 * storage.segment_bytes);
+        }
+        storage
+    }
+
     fn policies(&self) -> Policies {
         Policies {
+            lock_in_memory: self.lock_in_memory,
             slow_reader_wait: self.slow_reader_wait,
             slow_reader: self.slow_reader.clone(),
             stopped_process_wait: self.stopped_process_wait,
@@ -235,7 +287,7 @@ impl Options {
         let mechanism = self.mechanism.resolve()?;
         let opening = Opening {
             directory: directory.as_ref(),
-            storage: &self.storage,
+            storage: &self.storage_options(),
             size: self.size()?.at_most(self.storage.memory_bytes_max),
             shared_memory: &self.shared_memory,
             policies: self.policies(),

@@ -64,7 +64,7 @@ steps! {
     Gathered,
     /// Growing: the lock is held.
     GrowthLocked,
-    /// Growing: the memory is there, the length is the old one.
+    /// Growing: what the pages need is there, the length is the old one.
     Allocated,
     /// Growing: the length is the new one, the lock is held.
     Grown,
@@ -82,6 +82,8 @@ steps! {
     GroupWritten,
     /// A shared memory is complete and has no name.
     BeforeName,
+    /// A process has left a shared memory, which is still mapped.
+    Left,
     /// A fault in a view is being handled, with the turn to do so.
     Resolving,
     /// A thread has the turn to change the states of a view's pages, outside of the fault handler.

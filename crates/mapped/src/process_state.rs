@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 /// What a transaction's records may take of the ring, at most: so that there is always room for one
 /// while another is being logged.
-const RING_PART: u64 = 4;
+pub(crate) const RING_PART: u64 = 4;
 
 /// The most bytes of records that a frame of the ring can have.
 const FRAME_RECORDS_BYTES_MAX: u64 = u32::MAX as u64 & !7;
@@ -67,6 +67,8 @@ pub(crate) trait RingLog: Send + Sync + fmt::Debug {
 /// What a process' part in a segment is made with.
 #[derive(Clone)]
 pub(crate) struct Policies {
+    /// Whether all pages are kept in memory.
+    pub lock_in_memory: bool,
     /// How long a writer waits for a slow reader.
     pub slow_reader_wait: Duration,
     /// Who is told of one.
@@ -117,6 +119,9 @@ impl ProcessState {
     ) -> Self {
         let told = policies.stopped_process.clone();
         region.patience().set(policies.stopped_process_wait, told);
+        if policies.lock_in_memory {
+            region.set_locked();
+        }
         ProcessState {
             log,
             keeper: VersionKeeper::new(region.clone()),

@@ -105,7 +105,7 @@ impl Session {
         let generation = shared.region.control().slots[slot]
             .generation
             .load(Ordering::Relaxed);
-        Ok(Session {
+        let mut session = Session {
             shared,
             view,
             mechanism,
@@ -126,7 +126,9 @@ impl Session {
             exact: 0,
             lent: false,
             unended: false,
-        })
+        };
+        session.steadily(Self::map_more)?;
+        Ok(session)
     }
 
     /// Does something during which the keeper must not change the view.

@@ -172,6 +172,7 @@ fn one_dies_at_each_step_and_all_is_there_after_a_restart() {
             step,
             Burying
                 | BeforeName
+                | Left
                 | GrowthLocked
                 | Allocated
                 | Grown

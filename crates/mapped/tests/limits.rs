@@ -5,7 +5,8 @@ mod common;
 use common::{MECHANISMS, PAGE, Shared, options, private, unique, word};
 use sardonyx_mapped::memory::GrowError;
 use sardonyx_mapped::{
-    Begin, MechanismKind, Memory, MemoryAccess, Options, P, RunError, SegmentError, Transaction,
+    Access, Begin, MechanismKind, Memory, MemoryAccess, Options, P, RunError, SegmentError,
+    Transaction,
 };
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
@@ -39,6 +40,45 @@ fn a_transaction_that_is_too_large_has_no_effect() {
         drop(snapshot);
         goes_on(&segment);
     }
+}
+
+#[test]
+fn the_bound_on_a_transaction_can_be_chosen_and_what_is_below_it_is_durable() {
+    const MIB: u64 = 1 << 20;
+    let fill = |segment: &sardonyx_mapped::Segment, bytes: u64, value: u8| {
+        segment.run(|tx| {
+            tx.grow_to(64 * MIB)?;
+            tx.touch(0..bytes, Access::Write).unwrap();
+            tx.bytes_mut()[..bytes as usize].fill(value);
+            Ok::<_, GrowError>(())
+        })
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let usual = Options::new().open_private().unwrap();
+    let refused = fill(&usual, 18 * MIB, 1);
+    let limit = match refused {
+        Err(RunError::Segment(SegmentError::TransactionTooLarge { limit, .. })) => limit,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(limit, 16 * MIB);
+    let options = Options::new().transaction_bytes(40 * MIB);
+    let segment = options.open(directory.path()).unwrap();
+    // With heads of 8 bytes for each page.
+    fill(&segment, 39 * MIB, 2).unwrap();
+    let refused = fill(&segment, 64 * MIB, 3);
+    assert!(matches!(
+        refused,
+        Err(RunError::Segment(SegmentError::TransactionTooLarge { limit, .. })) if limit >= 40 * MIB
+    ));
+    drop(segment);
+    // The log has the segments that it was made with.
+    let segment = Options::new().open(directory.path()).unwrap();
+    let snapshot = segment.snapshot().unwrap();
+    let (changed, rest) = snapshot.bytes().split_at(39 << 20);
+    assert!(changed.iter().all(|byte| *byte == 2) && rest.iter().all(|byte| *byte == 0));
+    drop(snapshot);
+    let too_much = Options::new().transaction_bytes(256 * MIB).open_private();
+    assert!(matches!(too_much, Err(SegmentError::Open(_))));
 }
 
 #[test]
@@ -141,27 +181,6 @@ fn a_shared_memory_that_is_damaged_is_refused() {
             "{length} bytes: {refused:?}"
         );
     }
-}
-
-#[test]
-fn a_shared_memory_without_room_is_an_error_and_not_a_crash() {
-    let Some(small) = std::env::var_os("SARDONYX_SMALL_TMPFS") else {
-        // Only the system's administrator can mount one: `mount -t tmpfs -o size=8m none DIRECTORY`.
-        println!("skipped: no small memory file system");
-        return;
-    };
-    let name = unique("small");
-    let segment = Options::new()
-        .versions_bytes(1)
-        .shared_memory(&small)
-        .open_volatile(&name)
-        .unwrap();
-    segment.run(|tx| tx.grow_to(PAGE * 16)).unwrap();
-    let refused = segment.run(|tx| tx.grow_to(64 << 20));
-    assert!(refused.is_err_and(|error| error.to_string().contains("no memory")));
-    goes_on(&segment);
-    drop(segment);
-    std::fs::remove_file(std::path::Path::new(&small).join(name)).unwrap();
 }
 
 #[test]

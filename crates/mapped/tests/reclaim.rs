@@ -14,6 +14,8 @@ fn a_page_that_was_read_is_known_although_the_kernel_was_asked_to_take_it_away()
     {
         let options = Options::new()
             .mechanism(mechanism)
+            // As it is in any case where there is swap.
+            .lock_in_memory(true)
             .address_space_bytes(1 << 30);
         let segment = options.open_private().unwrap();
         segment

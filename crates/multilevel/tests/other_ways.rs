@@ -21,6 +21,7 @@ fn as_tables(disk: &SimulatedDisk) -> Result<TableSpace, TableError> {
         workers: 1,
         dry_run: true,
         beside_writer: false,
+        sparse: false,
     };
     let recovered = recover(&disk, &manifest, options).unwrap();
     TableSpace::open(recovered.store, 1).map(|(space, _)| space)

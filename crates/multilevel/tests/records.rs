@@ -132,6 +132,7 @@ fn as_tables(disk: &SimulatedDisk) -> TableSpace {
         workers: 1,
         dry_run: true,
         beside_writer: false,
+        sparse: false,
     };
     let recovered = recover(&disk, &manifest, options).unwrap();
     TableSpace::open(recovered.store, 1).unwrap().0

@@ -139,8 +139,8 @@ pub mod disk {
 #[cfg(feature = "standby")]
 pub mod standby {
     pub use sardonyx_standby::{
-        Lag, ListeningStandby, Patience, Standby, StandbyError, StandbyOptions, StandbyReport,
-        StandbyServer, StandbyStatus, StopStandby, Token, TokenError,
+        Lag, ListeningStandby, Patience, Sent, Standby, StandbyError, StandbyOptions,
+        StandbyReport, StandbyServer, StandbyStatus, StopStandby, Token, TokenError,
     };
 }
 

@@ -11,6 +11,7 @@ pub use sardonyx_derive::ResidentInMemory as Resident;
 /// A range of bytes that grows: what a transaction and a snapshot are, and [`PlainMemory`].
 pub use sardonyx_mapped::Memory as MemoryRange;
 pub use sardonyx_mapped::heap::{Heap, Root};
+pub use sardonyx_mapped::leftovers;
 pub use sardonyx_mapped::mechanism::{Access, MechanismKind};
 pub use sardonyx_mapped::memory::PlainMemory;
 pub use sardonyx_mapped::place::{P, Slice};

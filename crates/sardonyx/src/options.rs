@@ -105,7 +105,8 @@ impl Options {
         self
     }
 
-    /// A checkpoint begins after so many bytes of log (default: three eighths of the log).
+    /// A checkpoint begins after so many bytes of log (default: three eighths of the log; at a standby, of
+    /// its own log).
     pub fn checkpoint_interval_bytes(mut self, bytes: u64) -> Self {
         self.storage.checkpoint_interval_bytes = Some(bytes);
         self
@@ -297,10 +298,26 @@ mod memory {
             self
         }
 
+        /// How many bytes of redo records a transaction on memory may have at least: what it changes, and 8
+        /// bytes for each range of consecutive bytes. 16 MiB unless chosen; at most 255 MiB. It counts when
+        /// the shared memory is made, and for the log's segments, of which it may have half, when the database
+        /// is.
+        pub fn transaction_bytes(mut self, bytes: u64) -> Self {
+            self.memory = self.memory.transaction_bytes(bytes);
+            self
+        }
+
         /// The most bytes that the memory can have. Address space only; at most 64 TiB. It counts when the
         /// shared memory is made. [`Options::memory_bytes_max`] bounds it, too.
         pub fn address_space_bytes(mut self, bytes: u64) -> Self {
             self.memory = self.memory.address_space_bytes(bytes);
+            self
+        }
+
+        /// Whether all of the memory is locked in memory, and so takes as much as it is long; see
+        /// [`sardonyx_mapped::Options::lock_in_memory`]. False by default.
+        pub fn lock_in_memory(mut self, lock: bool) -> Self {
+            self.memory = self.memory.lock_in_memory(lock);
             self
         }
 

@@ -46,6 +46,12 @@ impl<S: AsyncWrite> Sender<S> {
         Ok(self.0.feed(frame.encode()).await?)
     }
 
+    /// Says that nothing more comes.
+    #[cfg(test)]
+    pub async fn end(&mut self) -> Result<(), ProtocolError> {
+        Ok(SinkExt::<Bytes>::close(&mut self.0).await?)
+    }
+
     /// Sends what was fed.
     pub async fn flush(&mut self) -> Result<(), ProtocolError> {
         Ok(SinkExt::<Bytes>::flush(&mut self.0).await?)

@@ -51,13 +51,13 @@ fn options(log_bytes_max: u64) -> Options {
 }
 
 /// A primary's whole log, and the values of the items after each group.
-struct Primary {
-    hello: Hello,
-    groups: Vec<(GroupHeader, Bytes)>,
+pub(crate) struct Primary {
+    pub hello: Hello,
+    pub groups: Vec<(GroupHeader, Bytes)>,
     states: Vec<Vec<u64>>,
 }
 
-fn primary(seed: u64, transactions: u64) -> Primary {
+pub(crate) fn primary(seed: u64, transactions: u64) -> Primary {
     let disk: Arc<dyn Disk> = Arc::new(SimulatedDisk::new(seed, Faults::default()));
     let mut random = Random::new(seed);
     let mut after: Vec<(u64, Vec<u64>)> = Vec::new();
@@ -109,7 +109,7 @@ fn primary(seed: u64, transactions: u64) -> Primary {
     }
 }
 
-fn standby_options() -> StandbyOptions {
+pub(crate) fn standby_options() -> StandbyOptions {
     let mut options = StandbyOptions::new()
         .log_bytes_max(256 << 10)
         .checkpoint_interval_bytes(48 << 10)

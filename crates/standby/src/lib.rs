@@ -116,7 +116,7 @@ mod visitors;
 
 pub use error::StandbyError;
 pub use options::StandbyOptions;
-pub use primary::{Lag, Patience, Standby, StandbyStatus};
+pub use primary::{Lag, Patience, Sent, Standby, StandbyStatus};
 pub use protocol::{PROTOCOL_VERSION, ProtocolError, Refusal};
 pub use sardonyx_storage::checkpoint::RemoteError;
 pub use server::{ListeningStandby, StandbyReport, StandbyServer, StopStandby};

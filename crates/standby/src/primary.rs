@@ -1,8 +1,8 @@
 //! The primary's side: a [`RemoteCheckpointer`] that carries the log to a standby over the network,
 //! comes back whenever the connection is lost, and fetches an image when the database is opened.
 //!
-//! It keeps no log of its own: what the standby lacks is read from the durable log on disk, so a
-//! standby that was away for an hour and one that is a group behind are the same to it. A log that
+//! It keeps no log of its own: what the standby lacks comes from the newest groups in memory, and else from the
+//! log on disk, so a standby that was away for an hour is as one that lags a little. A log that
 //! is full because the standby is away refuses transactions, with the reason, until it is back.
 //!
 //! Source: TPK paper, section 3, configuration C.
@@ -69,6 +69,19 @@ struct State {
     connections: u64,
     progress: Option<Progress>,
     trouble: Option<RemoteError>,
+    sent: Sent,
+}
+
+/// What was sent of the log.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Sent {
+    /// Commit groups.
+    pub groups: u64,
+    /// Those of them that were read back from disk, since they were not in memory any more.
+    pub groups_read_back: u64,
+    /// How long sending took: until the last byte was the network's.
+    pub time: Duration,
 }
 
 /// How far a standby is.
@@ -87,6 +100,8 @@ pub struct StandbyStatus {
     pub checkpoints: u64,
     /// What it is behind; `None` until it was heard, or while the database is not open.
     pub lag: Option<Lag>,
+    /// What it was sent since this process named it.
+    pub sent: Sent,
     /// Why it is away, or was the last time.
     pub trouble: Option<RemoteError>,
 }
@@ -209,6 +224,14 @@ impl Standby {
 
     pub(crate) fn set_progress(&self, progress: Progress) {
         self.state.lock().progress = Some(progress);
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn count(&self, more: Sent) {
+        let mut state = self.state.lock();
+        state.sent.groups += more.groups;
+        state.sent.groups_read_back += more.groups_read_back;
+        state.sent.time += more.time;
         self.changed.notify_all();
     }
 
@@ -341,6 +364,7 @@ impl State {
             complete_from: self.progress.map(|progress| progress.complete_from.into()),
             checkpoints: self.progress.map_or(0, |progress| progress.checkpoints),
             lag,
+            sent: self.sent,
             trouble: self.trouble.clone(),
         }
     }

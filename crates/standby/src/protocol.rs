@@ -21,10 +21,13 @@ use sardonyx_storage::manifest::Manifest;
 use serde::{Deserialize, Serialize};
 use tokio_util::codec::LengthDelimitedCodec;
 
-/// The version of the protocol that is spoken here. Version 2 has a token in the greeting. The sides of another
-/// version refuse each other by [`Refusal::Version`], so what that is made of never changes: new kinds of
-/// messages and refusals come last.
+/// The version of the protocol that is spoken here. Version 2 has a token in the greeting, and groups that are not
+/// durable at the primary yet. The sides of another version refuse each other by [`Refusal::Version`], so what
+/// that is made of never changes: new kinds of messages and refusals come last.
 pub const PROTOCOL_VERSION: u32 = 2;
+
+/// So many groups the primary may send that are not durable there yet.
+pub const GROUPS_AHEAD_MAX: usize = 8;
 
 /// The longest frame before the sides know each other, and of all that is not a group or pages.
 pub const MESSAGE_BYTES_MAX: usize = 64 << 10;
@@ -321,6 +324,8 @@ pub enum Message {
         /// Bytes sent of all stripes.
         bytes: u64,
     },
+    /// All groups before the one of this number are durable at the primary.
+    Durable(u64),
 }
 
 /// A part of a stripe of an image.
@@ -339,7 +344,8 @@ pub enum Frame {
     Hello(Hello),
     /// A few words.
     Message(Message),
-    /// A commit group as it stands on the primary's disk.
+    /// A commit group as it stands on the primary's disk, or soon will: the standby keeps it in memory until
+    /// [`Message::Durable`].
     Group(Bytes),
     /// A part of an image.
     Pages(PagesHead, Bytes),
@@ -354,6 +360,7 @@ impl Frame {
             Frame::Message(Message::Refused(_)) => "a refusal",
             Frame::Message(Message::Progress(_)) => "a report",
             Frame::Message(Message::Checkpoint(_)) => "the wish for a checkpoint",
+            Frame::Message(Message::Durable(_)) => "the durable log's end",
             Frame::Message(Message::ImageBegins { .. }) => "an image's beginning",
             Frame::Message(Message::ImageEnds { .. }) => "an image's end",
             Frame::Group(_) => "a group",

@@ -3,14 +3,16 @@
 use crate::connection::{Receiver, Sender, split};
 use crate::error::StandbyError;
 use crate::protocol::{
-    Frame, Hello, Message, PAGES_BYTES_MAX, PROTOCOL_VERSION, Progress, ProtocolError, Purpose,
-    Refusal, group_frame_bytes_max,
+    Frame, GROUPS_AHEAD_MAX, Hello, Message, PAGES_BYTES_MAX, PROTOCOL_VERSION, Progress,
+    ProtocolError, Purpose, Refusal, group_frame_bytes_max,
 };
 use crate::server::Shared;
 use crate::store::Store;
 use crate::visitors::Visitor;
 use bytes::Bytes;
 use sardonyx_storage::engine::BATCH_GROUPS_MAX;
+use sardonyx_storage::log::LogPosition;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -130,7 +132,7 @@ async fn greeted<S: AsyncRead + AsyncWrite>(
         Purpose::Log => {
             receiver.allow(group_frame_bytes_max(hello.segment_bytes));
             let report_interval = shared.options.report_interval;
-            Taking::new(store, session, progress)
+            Taking::new(store, session, end.position, progress)
                 .run(sender, receiver, report_interval)
                 .await
         }
@@ -181,14 +183,21 @@ struct Taking<'a> {
     session: u64,
     reported: Progress,
     reported_at: Instant,
+    /// To be appended next.
     batch: Vec<Bytes>,
     batch_bytes: usize,
+    /// Groups that are not durable at the primary yet. It may never have them, so neither may this side.
+    ahead: VecDeque<Bytes>,
+    /// The number of the next group that comes.
+    next: u64,
+    /// All groups before this number are durable at the primary.
+    durable: u64,
 }
 
-type Appending = JoinHandle<Result<sardonyx_storage::log::LogPosition, StandbyError>>;
+type Appending = JoinHandle<Result<LogPosition, StandbyError>>;
 
 impl<'a> Taking<'a> {
-    fn new(store: &'a Arc<Store>, session: u64, reported: Progress) -> Self {
+    fn new(store: &'a Arc<Store>, session: u64, end: LogPosition, reported: Progress) -> Self {
         Taking {
             store,
             session,
@@ -196,6 +205,9 @@ impl<'a> Taking<'a> {
             reported_at: Instant::now(),
             batch: Vec::new(),
             batch_bytes: 0,
+            ahead: VecDeque::new(),
+            next: end.group,
+            durable: end.group,
         }
     }
 
@@ -212,9 +224,10 @@ impl<'a> Taking<'a> {
             let idle = appending.is_none();
             tokio::select! {
                 outcome = async { appending.as_mut().expect("not idle").await }, if !idle => {
-                    appending = None;
                     outcome.map_err(|_| ServeError::Panicked)??;
                     self.report(sender).await?;
+                    self.take_what_became_durable();
+                    appending = self.append();
                 }
                 frame = receiver.receive_patiently(), if idle => {
                     self.take(frame?)?;
@@ -228,9 +241,19 @@ impl<'a> Taking<'a> {
 
     fn take(&mut self, frame: Frame) -> Result<(), ServeError> {
         match frame {
+            Frame::Group(_) if self.ahead.len() >= GROUPS_AHEAD_MAX => {
+                let expected = "the durable log's end";
+                Err(unexpected(&frame, expected).into())
+            }
             Frame::Group(bytes) => {
-                self.batch_bytes += bytes.len();
-                self.batch.push(bytes);
+                self.ahead.push_back(bytes);
+                self.next += 1;
+                self.take_what_became_durable();
+                Ok(())
+            }
+            Frame::Message(Message::Durable(group)) => {
+                self.durable = self.durable.max(group);
+                self.take_what_became_durable();
                 Ok(())
             }
             Frame::Message(Message::Checkpoint(position)) => {
@@ -239,6 +262,17 @@ impl<'a> Taking<'a> {
             }
             Frame::Message(Message::Refused(refusal)) => Err(ServeError::Refused(refusal)),
             other => Err(unexpected(&other, "a group").into()),
+        }
+    }
+
+    /// Moves to the batch what is durable at the primary, as far as it may be appended at once.
+    fn take_what_became_durable(&mut self) {
+        while self.next - (self.ahead.len() as u64) < self.durable
+            && self.batch.len() < BATCH_GROUPS_MAX
+            && let Some(bytes) = self.ahead.pop_front()
+        {
+            self.batch_bytes += bytes.len();
+            self.batch.push(bytes);
         }
     }
 
@@ -286,5 +320,78 @@ impl<'a> Taking<'a> {
             .send(&Frame::Message(Message::Progress(progress)))
             .await?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exploration::{Primary, primary, standby_options};
+    use crate::server::StandbyServer;
+    use crate::visitors::Visitors;
+    use sardonyx_storage::disk::{Faults, SimulatedDisk};
+    use tokio_util::sync::CancellationToken;
+
+    /// Serves a connection on which a primary sends this after its greeting, and then ends it. Returns how it
+    /// ended, and the group after the last that is durable at the standby.
+    fn served(primary: &Primary, frames: &[Frame]) -> (Result<(), ServeError>, u64) {
+        let disk = SimulatedDisk::new(1, Faults::default());
+        let server = StandbyServer::open_on(Arc::new(disk), standby_options()).expect("opens");
+        let shared = server.shared().clone();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        let outcome = runtime.expect("a runtime").block_on(async {
+            let (here, there) = tokio::io::duplex(1 << 20);
+            let (mut sender, receiver) = split(here, GREETING_TIME_MAX);
+            let hello = Frame::Hello(primary.hello.clone());
+            for frame in std::iter::once(&hello).chain(frames) {
+                sender.send(frame).await.expect("there is room");
+            }
+            sender.end().await.expect("it can be ended");
+            let (visitor, _) = Visitors::default().enter(Instant::now(), CancellationToken::new());
+            let outcome = serve(&shared, &visitor, there).await;
+            drop(receiver);
+            outcome
+        });
+        (outcome, server.report().expect("a database").durable.group)
+    }
+
+    #[test]
+    fn i1_a_group_is_not_written_before_it_is_durable_at_the_primary() {
+        let primary = primary(4, 60);
+        let group = |n: usize| Frame::Group(primary.groups[n - 1].1.clone());
+        let durable = |n| Frame::Message(Message::Durable(n));
+        let cases: [(&[Frame], u64); 5] = [
+            (&[group(1), group(2), group(3)], 1),
+            (&[group(1), group(2), durable(2), group(3)], 2),
+            (&[durable(4), group(1), group(2), group(3), group(4)], 4),
+            (&[group(1), durable(3), group(2), group(3)], 3),
+            (&[group(1), durable(2), durable(1), group(2)], 2),
+        ];
+        for (frames, expected) in cases {
+            let (outcome, end) = served(&primary, frames);
+            outcome.expect("a good primary");
+            assert_eq!(end, expected);
+        }
+    }
+
+    #[test]
+    fn i10_a_primary_that_sends_too_far_ahead_is_refused() {
+        let primary = primary(5, 60);
+        let ahead = |groups: usize| -> Vec<Frame> {
+            let groups = primary.groups.iter().take(groups);
+            groups
+                .map(|(_, bytes)| Frame::Group(bytes.clone()))
+                .collect()
+        };
+        let (outcome, end) = served(&primary, &ahead(GROUPS_AHEAD_MAX));
+        assert!(outcome.is_ok() && end == 1, "{outcome:?} {end}");
+        let (outcome, _) = served(&primary, &ahead(GROUPS_AHEAD_MAX + 1));
+        let unexpected = matches!(
+            outcome,
+            Err(ServeError::Protocol(ProtocolError::Unexpected { .. }))
+        );
+        assert!(unexpected, "{outcome:?}");
     }
 }

@@ -110,6 +110,11 @@ impl StandbyServer {
         Ok(StandbyServer { shared })
     }
 
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// What it has; `None` before the first primary came, or in a forked child.
     pub fn report(&self) -> Option<StandbyReport> {
         self.shared.report()

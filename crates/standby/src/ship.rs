@@ -1,15 +1,23 @@
 //! A connection as the primary sees it: the greeting, the check that both logs have one history,
-//! then groups as they become durable in one direction and reports in the other.
+//! then groups in one direction and reports in the other.
+//!
+//! A group is sent from memory while it is being written here; the standby keeps it in memory until it is told
+//! that it is durable here (I1), and so never has a history of its own. What is not in memory any more, because
+//! the standby lags or was away, is read back from the log.
 
 use crate::connection::{Receiver, Sender, split};
-use crate::primary::Standby;
-use crate::protocol::{Frame, Hello, Message, Progress, ProtocolError, Purpose, Refusal};
+use crate::primary::{Sent, Standby};
+use crate::protocol::{
+    Frame, GROUPS_AHEAD_MAX, Hello, Message, Progress, ProtocolError, Purpose, Refusal,
+};
 use bytes::Bytes;
 use sardonyx_storage::checkpoint::{RemoteError, RemoteProgress, ShippedLog};
-use sardonyx_storage::log::LogPosition;
+use sardonyx_storage::log::follow::Follower;
+use sardonyx_storage::log::{LogError, LogPosition};
 use sardonyx_storage::manifest::Manifest;
 use std::future::poll_fn;
 use std::task::Poll;
+use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A connection that was lost, or never came to be.
@@ -155,36 +163,31 @@ async fn take_reports<S: AsyncRead>(
     }
 }
 
-/// Sends the durable log from a place on, and the wishes for checkpoints. Returns why it ended.
+/// Sends the log from a place on, what of it is durable here, and the wishes for checkpoints. Returns why it
+/// ended.
 async fn send_log<S: AsyncWrite>(
     standby: &Standby,
     log: &ShippedLog,
     from: LogPosition,
     sender: &mut Sender<S>,
 ) -> RemoteError {
-    let mut follower = log.follow(from);
-    let mut asked = None;
+    let mut shipping = Shipping {
+        log,
+        follower: log.follow(from),
+        told: from,
+        asked: None,
+        checkpoint_since: from,
+    };
     loop {
-        let durable = log.durable();
-        loop {
-            match follower.next_group(durable) {
-                Ok(None) => break,
-                Ok(Some((_, bytes))) => {
-                    let group = Bytes::copy_from_slice(bytes);
-                    if let Err(error) = sender.feed(&Frame::Group(group)).await {
-                        return standby.unreachable(error);
-                    }
-                }
-                Err(error) => return standby.unreachable(error),
-            }
-        }
-        if let Err(error) = sender.flush().await {
-            return standby.unreachable(error);
-        }
-        match something_to_send(log, follower.position().group, asked).await {
-            ToSend::Group => {}
+        let sent = match shipping.send_what_is_there(sender).await {
+            Ok(sent) => sent,
+            Err(error) => return standby.unreachable(error),
+        };
+        standby.count(sent);
+        match shipping.something_to_send().await {
+            ToSend::Log => {}
             ToSend::Checkpoint(position) => {
-                asked = Some(position);
+                shipping.asked = Some(position);
                 let wish = Frame::Message(Message::Checkpoint(position.into()));
                 if let Err(error) = sender.send(&wish).await {
                     return standby.unreachable(error);
@@ -194,25 +197,89 @@ async fn send_log<S: AsyncWrite>(
     }
 }
 
+/// How far the log has been sent.
+struct Shipping<'a> {
+    log: &'a ShippedLog,
+    follower: Follower,
+    /// The standby knows that the log is durable to here.
+    told: LogPosition,
+    /// The last wish for a checkpoint.
+    asked: Option<LogPosition>,
+    /// Where the last checkpoint began that was due by the interval chosen here.
+    checkpoint_since: LogPosition,
+}
+
 enum ToSend {
-    Group,
+    Log,
     Checkpoint(LogPosition),
 }
 
-/// Waits until there is something to send. If the log is closed after a failed write (I7) there is
-/// never another group, but reports still come.
-async fn something_to_send(log: &ShippedLog, group: u64, asked: Option<LogPosition>) -> ToSend {
-    poll_fn(|context| {
-        let wanted = log.wanted(context.waker());
-        if let Some(position) = wanted
-            && asked.is_none_or(|asked| asked.group < position.group)
-        {
-            return Poll::Ready(ToSend::Checkpoint(position));
+#[derive(Debug, thiserror::Error)]
+enum ShippingError {
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    #[error(transparent)]
+    Log(#[from] LogError),
+}
+
+impl Shipping<'_> {
+    async fn send_what_is_there<S: AsyncWrite>(
+        &mut self,
+        sender: &mut Sender<S>,
+    ) -> Result<Sent, ShippingError> {
+        let mut sent = Sent::default();
+        let durable = self.log.durable();
+        let began = Instant::now();
+        // First what is durable, so that the standby need not keep what is.
+        if self.told.group < durable.group {
+            self.told = durable;
+            let end = Frame::Message(Message::Durable(durable.group));
+            sender.feed(&end).await?;
         }
-        match log.poll_durable(group, context.waker()) {
-            Poll::Ready(Ok(())) => Poll::Ready(ToSend::Group),
-            Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
+        sent.time += began.elapsed();
+        while self.may_send() {
+            let Some(group) = self.log.next_group(&mut self.follower, durable)? else {
+                break;
+            };
+            sent.groups += 1;
+            sent.groups_read_back += u64::from(group.was_read_back);
+            let began = Instant::now();
+            let group = Frame::Group(Bytes::from_owner(group.bytes));
+            sender.feed(&group).await?;
+            sent.time += began.elapsed();
         }
-    })
-    .await
+        let began = Instant::now();
+        sender.flush().await?;
+        sent.time += began.elapsed();
+        let log = self.log;
+        log.want_when_due(&mut self.checkpoint_since, self.told);
+        Ok(sent)
+    }
+
+    /// Whether the next group may be sent: the standby keeps a few that are not durable here.
+    fn may_send(&self) -> bool {
+        self.follower.position().group < self.told.group + GROUPS_AHEAD_MAX as u64
+    }
+
+    /// Waits until there is something to send. If the log is closed after a failed write (I7) there is
+    /// never another group, but reports still come.
+    async fn something_to_send(&self) -> ToSend {
+        poll_fn(|context| {
+            let wanted = self.log.wanted(context.waker());
+            if let Some(position) = wanted
+                && self.asked.is_none_or(|asked| asked.group < position.group)
+            {
+                return Poll::Ready(ToSend::Checkpoint(position));
+            }
+            let next = self.follower.position().group;
+            if self.may_send() && self.log.poll_recent(next, context.waker()).is_ready() {
+                return Poll::Ready(ToSend::Log);
+            }
+            match self.log.poll_durable(self.told.group, context.waker()) {
+                Poll::Ready(Ok(())) => Poll::Ready(ToSend::Log),
+                Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
+            }
+        })
+        .await
+    }
 }

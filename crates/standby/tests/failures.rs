@@ -5,7 +5,7 @@ mod common;
 
 use common::bank::{Bank, fail_over, is_full, options};
 use common::proxy::{Fate, Proxy, Way};
-use common::{LONG, at, disk, serve};
+use common::{LONG, at, disk, serve, serve_with};
 use sardonyx::{Error, Shape};
 use sardonyx_standby::RemoteError;
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
@@ -43,6 +43,37 @@ fn the_log_is_freed_by_the_standby_and_no_backup_is_made_here() {
     };
     assert_eq!((backup(&here), backup(&there)), (0, 2));
     assert_eq!(fail_over(&there), done);
+}
+
+#[test]
+fn the_interval_between_checkpoints_that_the_primary_chooses_is_the_standbys() {
+    let there = disk(41);
+    // By itself it would take its first one long after all this.
+    let server = serve_with(&there, |options| options.log_bytes_max(64 << 20));
+    let standby = at(server.address());
+    let chosen = options(7).checkpoint_interval_transactions(50);
+    let mut bank = Bank::open(&disk(40), chosen.checkpoint_at(standby.clone())).unwrap();
+    for checkpoints in 1..=4 {
+        bank.transact_patiently(50);
+        let came = standby.wait_for(|status| status.checkpoints >= checkpoints, LONG);
+        assert!(came, "{checkpoints}: {:?}", standby.status());
+    }
+    bank.database.close().unwrap();
+}
+
+#[test]
+fn a_standby_that_keeps_up_is_sent_the_groups_from_memory() {
+    let server = serve(&disk(42));
+    let standby = at(server.address());
+    let mut bank = Bank::at(&disk(43), standby.clone()).unwrap();
+    bank.transact_patiently(10);
+    assert!(standby.wait_until_caught_up(LONG), "{:?}", standby.status());
+    let before = standby.status().sent;
+    bank.transact_patiently(300);
+    assert!(standby.wait_until_caught_up(LONG), "{:?}", standby.status());
+    let after = standby.status().sent;
+    assert!(after.groups >= before.groups + 300, "{after:?}");
+    assert_eq!(after.groups_read_back, before.groups_read_back);
 }
 
 #[test]

@@ -147,7 +147,9 @@ impl Engine {
         if let CheckpointPlace::Standby(standby) = &self.options.checkpoint {
             let standby = standby.clone();
             let (disk, manifest) = (self.disk.clone(), self.manifest.clone());
-            let log = ShippedLog::new(disk, manifest, self.commit.clone(), self.checkpoint());
+            let interval = self.options.standbys_checkpoint_interval();
+            let commit = self.commit.clone();
+            let log = ShippedLog::new(disk, manifest, commit, self.checkpoint(), interval);
             self.shipped = Some(log.clone());
             self.threads.spawn("standby", move || standby.run(&log));
         }

@@ -6,6 +6,19 @@ use std::fmt;
 /// Bytes in a page.
 pub const PAGE_SIZE: usize = 4096;
 
+/// A page that nobody has written to.
+static ZEROES: [u8; PAGE_SIZE] = [0; PAGE_SIZE];
+
+/// Whether any of these bytes, at most a page's, is not zero.
+///
+/// # Panics
+/// If there are more.
+#[inline]
+pub fn holds_anything(bytes: &[u8]) -> bool {
+    // A comparison of memory, which is many times as fast as a look at each byte.
+    *bytes != ZEROES[..bytes.len()]
+}
+
 /// The number of a page in the store, from 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct PageId(pub u64);

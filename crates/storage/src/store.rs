@@ -10,6 +10,8 @@
 //! belongs to this store alone until it is dropped, and that `[base, base + committed)` is readable and
 //! writable.
 
+mod touched;
+
 use crate::page::PAGE_SIZE;
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
@@ -20,6 +22,9 @@ use std::ptr::NonNull;
 /// The unit in which memory is committed, and the alignment of the first page, in bytes: a huge
 /// page of common processors, so that a large store costs few entries of their address translation.
 const COMMIT_BYTES: usize = 2 << 20;
+
+/// A [sparse](PageStore::set_sparse) store that grows by more at once gets small pages there.
+const DENSE_STEP_BYTES: usize = 32 << 20;
 
 /// Pages in memory. Zero-filled as they are added. Owned by one thread at a time: whoever may
 /// change the pages holds the store exclusively, which is all the concurrency control that serial
@@ -47,6 +52,8 @@ pub struct PageStore {
     /// Bytes reserved from `base`; a multiple of [`COMMIT_BYTES`]. `limit` rounded up, or less where the
     /// process may not have so much address space.
     reserved: usize,
+    /// Large parts of it may never be touched.
+    sparse: bool,
 }
 
 /// Why the store cannot be made or grown.
@@ -137,7 +144,19 @@ impl PageStore {
             committed: 0,
             limit,
             reserved,
+            sparse: false,
         })
+    }
+
+    /// Whether memory is to follow what is touched: where the store then grows by more than 32 MiB at once,
+    /// a page that is touched costs that page, and not the huge page around it.
+    pub fn set_sparse(&mut self, sparse: bool) {
+        self.sparse = sparse;
+    }
+
+    /// Whether memory follows what is touched.
+    pub fn is_sparse(&self) -> bool {
+        self.sparse
     }
 
     /// The number of pages.
@@ -205,8 +224,12 @@ impl PageStore {
         })?;
         // Huge pages are only faster. A kernel built without them refuses the advice, and then the
         // store works with small ones.
+        let advice = match self.sparse && bytes > DENSE_STEP_BYTES {
+            true => Advice::LinuxNoHugepage,
+            false => Advice::LinuxHugepage,
+        };
         // SAFETY: as above; the advice changes how the range is backed, not what it holds.
-        let _ = unsafe { rustix::mm::madvise(from, bytes, Advice::LinuxHugepage) };
+        let _ = unsafe { rustix::mm::madvise(from, bytes, advice) };
         self.committed = to;
         Ok(())
     }

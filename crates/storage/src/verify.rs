@@ -106,6 +106,7 @@ pub fn verify_with(
     };
     let options = RecoveryOptions {
         dry_run: true,
+        sparse: true,
         ..options
     };
     let torn = match recover(disk, &manifest, options) {

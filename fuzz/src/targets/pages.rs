@@ -53,6 +53,7 @@ static PAGES: LazyLock<Vec<u8>> = LazyLock::new(|| {
         workers: 1,
         dry_run: true,
         beside_writer: false,
+        sparse: false,
     };
     let recovered = recover(&disk, &manifest, options).expect("recovered");
     recovered.store.bytes().to_vec()

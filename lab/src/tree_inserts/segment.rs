@@ -10,8 +10,6 @@ use super::shape::{B_PLUS, CACHE_OBLIVIOUS, Shape};
 use crate::error::Failure;
 use crate::structures::{Error, PAGE_SIZE, Page};
 use sardonyx_mapped::{Memory, Options, RunError, Segment, SegmentError, Transaction};
-use sardonyx_storage::engine::StorageOptions;
-use sardonyx_storage::log::policy::GroupLimits;
 use std::path::Path;
 
 /// Pages of a tree when it is made.
@@ -25,7 +23,7 @@ const ADDRESS_SPACE_BYTES: u64 = 64 << 30;
 
 /// A cache-oblivious tree that doubles rewrites itself, in one transaction: so many bytes of redo
 /// records are allowed.
-const REWRITE_BYTES: usize = 240 << 20;
+const REWRITE_BYTES: u64 = 240 << 20;
 
 /// The B+-tree in a segment.
 pub struct BPlus(Segment);
@@ -62,7 +60,7 @@ impl TreePeer for CacheOblivious {
     }
 
     fn settings() -> &'static str {
-        "as the B+-tree, but versions of 1 GiB and log segments of 256 MiB, for it to double"
+        "as the B+-tree, but transactions of up to 240 MiB, for it to double"
     }
 
     fn processes() -> bool {
@@ -70,18 +68,9 @@ impl TreePeer for CacheOblivious {
     }
 
     fn open(directory: &Path, _: Sharing) -> Result<Self, Failure> {
-        let storage = StorageOptions {
-            segment_bytes: 256 << 20,
-            limits: GroupLimits {
-                transaction_bytes: REWRITE_BYTES,
-                ..GroupLimits::default()
-            },
-            ..StorageOptions::default()
-        };
         let options = Options::new()
             .address_space_bytes(ADDRESS_SPACE_BYTES)
-            .versions_bytes(1 << 30)
-            .storage(storage);
+            .transaction_bytes(REWRITE_BYTES);
         Ok(CacheOblivious(durable(options.open(directory)?)?))
     }
 

@@ -214,6 +214,41 @@ static void statistics(void)
     STATUS(SDX_INVALID_ARGUMENT, sdx_segment_statistics(segment, &found));
 }
 
+/* The bound on a transaction is the program's to choose. */
+static void large(void)
+{
+    sdx_options options = SDX_OPTIONS;
+    const size_t bytes = 24 << 20;
+    options.mechanism = mechanism;
+    options.address_space_bytes = 1 << 30;
+    for (int chosen = 0; chosen < 2; chosen++) {
+        sdx_segment *large;
+        sdx_session *session;
+        void *memory;
+        uint64_t length;
+        uint32_t doomed = 7;
+        options.transaction_bytes = chosen ? 25 << 20 : 0;
+        OK(sdx_open_private(&options, &large));
+        OK(sdx_session_open(large, &session));
+        OK(sdx_begin(session, 0));
+        OK(sdx_grow(session, bytes));
+        OK(sdx_session_doomed(session, &doomed));
+        CHECK(doomed == 0);
+        OK(sdx_session_address(session, &memory));
+        OK(sdx_touch(session, 0, bytes, SDX_READ_WRITE));
+        memset(memory, 1, bytes);
+        STATUS(chosen ? SDX_OK : SDX_TOO_LARGE, sdx_commit(session, SDX_COMMIT_WAIT, NULL));
+        OK(sdx_session_close(session));
+        OK(sdx_session_open(large, &session));
+        OK(sdx_session_length(session, &length));
+        CHECK(length >= bytes);
+        OK(sdx_session_close(session));
+        OK(sdx_close(large));
+    }
+    options.transaction_bytes = (uint64_t) 256 << 20;
+    STATUS(SDX_CANNOT_OPEN, sdx_open_private(&options, &segment));
+}
+
 int main(void)
 {
     for (mechanism = SDX_MECHANISM_ASYNCHRONOUS; mechanism <= SDX_MECHANISM_EXPLICIT;
@@ -230,6 +265,8 @@ int main(void)
         read_only();
         statistics();
         OK(sdx_close(segment));
+        if (mechanism != SDX_MECHANISM_EXPLICIT)
+            large();
     }
     return 0;
 }

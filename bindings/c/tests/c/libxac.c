@@ -176,8 +176,32 @@ static void retried(void)
     CHECK(xend() == COMMITTED);
 }
 
+/* What stands under a name is mapped, or it is said that it is not. */
+static void what_is_there(void)
+{
+    FILE *file = fopen("plain", "w");
+    CHECK(file && fputs("contents", file) >= 0 && fclose(file) == 0);
+    for (int durable = 0; durable < 2; durable++) {
+        CHECK(xDurable(durable) == 0);
+        CHECK(xMmap("plain", PAGESIZE) == NULL);
+        CHECK(strstr(xErrorMessage(), "plain is a file"));
+    }
+    char contents[16] = "";
+    CHECK((file = fopen("plain", "r")) && fgets(contents, sizeof contents, file));
+    CHECK(fclose(file) == 0 && strcmp(contents, "contents") == 0);
+    CHECK((x = xMmap("durable.db", PAGESIZE)));
+    CHECK(xbegin() == 0 && (x[0] = 7) && xend() == COMMITTED && xMunmap(x) == 0);
+    CHECK(xDurable(0) == 0);
+    CHECK(xMmap("durable.db", PAGESIZE) == NULL);
+    CHECK(strstr(xErrorMessage(), "xDurable(1)"));
+    CHECK(xDurable(1) == 0);
+    CHECK((x = xMmap("durable.db", PAGESIZE)));
+    CHECK(xbegin() == 0 && x[0] == 7 && xend() == COMMITTED && xMunmap(x) == 0);
+}
+
 int main(void)
 {
+    what_is_there();
     misuse();
     nesting();
     one_thread_at_a_time();

@@ -130,6 +130,7 @@ def open(
     *,
     mechanism: _Mechanism = "best",
     versions_bytes: int | None = None,
+    transaction_bytes: int | None = None,
     address_space_bytes: int | None = None,
     shared_memory: str | os.PathLike[str] | None = None,
     slow_reader_wait: float | None = None,
@@ -139,6 +140,7 @@ def volatile(
     *,
     mechanism: _Mechanism = "best",
     versions_bytes: int | None = None,
+    transaction_bytes: int | None = None,
     address_space_bytes: int | None = None,
     shared_memory: str | os.PathLike[str] | None = None,
     slow_reader_wait: float | None = None,
@@ -147,6 +149,7 @@ def private(
     *,
     mechanism: _Mechanism = "best",
     versions_bytes: int | None = None,
+    transaction_bytes: int | None = None,
     address_space_bytes: int | None = None,
     slow_reader_wait: float | None = None,
 ) -> Segment: ...

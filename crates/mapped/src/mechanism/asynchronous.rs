@@ -11,7 +11,7 @@
 use super::{Access, Mechanism};
 use crate::error::SegmentError;
 use crate::shared::ring::Change;
-use crate::view::linux::{Kernel, can_lock, kernel, pages_may_vanish};
+use crate::view::linux::{Kernel, kernel, pages_may_vanish};
 use crate::view::{CHUNK_PAGES, View};
 use rustix::mm::Advice;
 use sardonyx_storage::page::PAGE_SIZE;
@@ -76,7 +76,7 @@ impl Mechanism for Asynchronous {
         let bytes = (pages.end - pages.start) as usize * PAGE_SIZE;
         the_kernel()?.register(view.page(pages.start), bytes)?;
         // What was read is known by its being mapped, so it must stay mapped.
-        if can_lock() || pages_may_vanish() {
+        if pages_may_vanish() || view.region().is_locked() {
             view.region().keep(pages.end)?;
         }
         // A chunk that was open and is longer now.

@@ -176,10 +176,14 @@ impl Session {
         if self.logs_length {
             let last_byte = self.last_byte();
             append_write(&mut self.redo, last_byte, &[0]);
+            self.shared.region.back([last_byte.page().0])?;
         }
         let length_bytes = self.redo.len();
         let view = &self.view;
+        let region = &*self.shared.region;
+        let page = |address: u64| address / PAGE_SIZE as u64;
         if let Some(ranges) = self.mechanism.ranges() {
+            region.back(ranges.iter().map(|range| page(range.start)))?;
             for range in ranges {
                 last = self.redo.len();
                 let bytes = (range.end - range.start) as usize;
@@ -194,6 +198,7 @@ impl Session {
             self.mechanism.written(view, &mut self.written)?;
             self.written.sort_unstable();
             self.written.dedup();
+            region.back(self.written.iter().copied())?;
             // Once for all pages, and not at all where base pages are right.
             let turn = view.must_follow().then(|| view.turn());
             for &page in &self.written {

@@ -1,17 +1,22 @@
 //! The file behind the shared memory: opening it once in a process, giving it memory, mapping it.
 
+use super::control::PROCESSES;
 use crate::error::SegmentError;
-use rustix::fs::FallocateFlags;
+use rustix::fs::{AtFlags, CWD, FallocateFlags, Mode, OFlags, StatFs};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::futex::{Condvar, Mutex};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::Path;
 use std::ptr::{self, NonNull};
 
 /// Where in the file the advisory locks of the processes are: far behind its contents.
 const LOCKS_AT: i64 = 1 << 60;
+
+/// The lock, behind those of the places, that is held by who is going to remove the name of a shared memory
+/// that no process is on.
+pub(crate) const REMOVING: usize = PROCESSES;
 
 /// The file, once in this process: a process' advisory locks on a file go with *any* of its descriptors
 /// that is closed. So whoever opens it again waits until the region before is closed.
@@ -64,12 +69,23 @@ impl std::ops::Deref for Backing {
     }
 }
 
+/// Whether this process has a file open as a shared memory; if not, it does not open it before `look` is
+/// done.
+pub(crate) fn unless_open<R>(device: u64, number: u64, look: impl FnOnce() -> R) -> Option<R> {
+    let open = OPEN.lock();
+    let entry = (device, number, Process::current().number());
+    (!open.contains(&entry)).then(look)
+}
+
 /// Other file systems would write the memory to a disk, and the kernel's mechanisms refuse them.
-pub(super) fn must_be_memory(file: &OwnedFd, path: &Path) -> Result<(), SegmentError> {
-    let found = rustix::fs::fstatfs(file).map_err(SegmentError::system(
+pub(super) fn must_be_memory(
+    found: rustix::io::Result<StatFs>,
+    path: &Path,
+) -> Result<(), SegmentError> {
+    let found = found.map_err(SegmentError::system(
         "look at the file system of the shared memory",
     ))?;
-    match found.f_type as i64 == libc::TMPFS_MAGIC {
+    match found.f_type == libc::TMPFS_MAGIC {
         true => Ok(()),
         false => Err(SegmentError::Incompatible {
             place: path.display().to_string(),
@@ -80,20 +96,57 @@ pub(super) fn must_be_memory(file: &OwnedFd, path: &Path) -> Result<(), SegmentE
     }
 }
 
-pub(super) fn temporary(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(format!(".{}.new", std::process::id()));
-    name.into()
+/// A file without a name, which is gone with this process unless it gets one. `path` is where it is to
+/// stand.
+pub(super) fn nameless(path: &Path) -> Result<OwnedFd, SegmentError> {
+    let directory = path.parent().filter(|parent| *parent != Path::new(""));
+    let directory = directory.unwrap_or(Path::new("."));
+    must_be_memory(rustix::fs::statfs(directory), path)?;
+    let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+    rustix::fs::open(directory, flags, Mode::RUSR | Mode::WUSR)
+        .map_err(SegmentError::system("make the file of the shared memory"))
 }
 
-pub(super) fn place(n: usize) -> libc::flock {
+/// Gives a file that has no name one that no other file has.
+pub(super) fn give_name(file: &OwnedFd, path: &Path) -> rustix::io::Result<()> {
+    match rustix::fs::linkat(file, "", CWD, path, AtFlags::EMPTY_PATH) {
+        // Before Linux 6.10 only a privileged process may do that.
+        Err(Errno::NOENT | Errno::PERM | Errno::INVAL) => {
+            let file = format!("/proc/self/fd/{}", file.as_raw_fd());
+            rustix::fs::linkat(CWD, file, CWD, path, AtFlags::SYMLINK_FOLLOW)
+        }
+        linked => linked,
+    }
+}
+
+/// The lock on a process' place.
+pub(crate) fn place(n: usize) -> libc::flock {
+    places(n, 1)
+}
+
+/// The locks on so many places.
+pub(crate) fn places(first: usize, count: usize) -> libc::flock {
     // SAFETY: a `flock` of zeroes is valid: plain integers.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
     lock.l_type = libc::F_WRLCK as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
-    lock.l_start = LOCKS_AT + n as i64;
-    lock.l_len = 1;
+    lock.l_start = LOCKS_AT + first as i64;
+    lock.l_len = count as i64;
     lock
+}
+
+/// The process, as this one numbers it, that holds one of these locks, if another does.
+pub(crate) fn holder(file: &OwnedFd, mut lock: libc::flock) -> Option<u32> {
+    // SAFETY: the structure is a valid `flock`; the call touches no other memory.
+    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
+    let free = asked == 0 && lock.l_type == libc::F_UNLCK as libc::c_short;
+    (!free).then_some(lock.l_pid as u32)
+}
+
+/// Takes locks, if no other process holds one of them.
+pub(crate) fn take(file: &OwnedFd, mut lock: libc::flock) -> bool {
+    // SAFETY: as in `holder`.
+    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &raw mut lock) == 0 }
 }
 
 pub(super) fn allocate(

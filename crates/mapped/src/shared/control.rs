@@ -20,8 +20,11 @@ use sardonyx_storage::log::LogState;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
+/// What the marks of all layouts begin with.
+pub const MAGIC_OF_ALL: &[u8] = b"SdxShm";
+
 /// Marks a shared memory of this layout.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"SdxShm03");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"SdxShm04");
 
 /// Sessions at once, of all processes.
 pub const SLOTS: usize = 1024;

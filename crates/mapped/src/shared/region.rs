@@ -4,8 +4,10 @@
 //! control | hot ring | deep ring | sequence numbers of the pages | base pages …
 //! ```
 //!
-//! The file is sparse: what nobody touched takes no memory. Whatever is touched is allocated before, so
-//! that a full file system is an error when growing or committing, and never a SIGBUS.
+//! The file is sparse: what nobody touched takes no memory. What is written here is allocated before, so
+//! that a full file system is an error when committing. A base page gets its memory when a transaction has
+//! written to it (`Region::back`), or from the kernel when a view touches it first; if there is none left
+//! for that, the view has a page of zeroes of its own (`View::supply`), and nobody gets a SIGBUS.
 //!
 //! The ring of redo records is one stream of positions in two pieces of memory. Usually it runs in the
 //! *hot* ring, which is small, so that it stays in the processor's caches. When that is full, because
@@ -27,12 +29,13 @@ use super::control::{CONTROL_BYTES, Control};
 use super::stopped::Patience;
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
+use rustix::fs::SeekFrom;
 use sardonyx_base::process::Process as ProcessMark;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Base pages are allocated so many bytes at a time.
 pub const GROW_BYTES: u64 = 2 << 20;
@@ -93,6 +96,8 @@ pub struct Region {
     mapped_by: ProcessMark,
     /// Base pages that this process keeps in memory.
     kept: AtomicU64,
+    /// All are to be kept so.
+    locked: AtomicBool,
     /// How this process waits for others that are stopped.
     patience: Patience,
 }
@@ -127,6 +132,7 @@ impl Region {
             process: 0,
             mapped_by: ProcessMark::current(),
             kept: AtomicU64::new(0),
+            locked: AtomicBool::new(false),
             patience: Patience::new(),
         })
     }
@@ -203,11 +209,44 @@ impl Region {
         unsafe { self.base.as_ptr().add(page as usize * PAGE_SIZE) }
     }
 
-    /// Sets what stands in a page, before anybody else can have mapped it.
-    pub(crate) fn fill(&self, page: u64, bytes: &[u8]) {
-        assert!(bytes.len() <= PAGE_SIZE && page < self.pages());
-        // SAFETY: the page exists, and is nobody else's yet.
+    /// Sets what stands in consecutive pages, before anybody else can have mapped them.
+    pub(crate) fn fill(&self, page: u64, bytes: &[u8]) -> Result<(), SegmentError> {
+        let pages = bytes.len().div_ceil(PAGE_SIZE) as u64;
+        assert!(pages <= self.pages() && page <= self.pages() - pages);
+        self.allocate_pages(page, pages)?;
+        // SAFETY: the pages exist, and are nobody else's yet.
         unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.base(page), bytes.len()) };
+        Ok(())
+    }
+
+    fn allocate_pages(&self, page: u64, pages: u64) -> Result<(), SegmentError> {
+        let at = self.size.base_at() + page * PAGE_SIZE as u64;
+        self.allocate(at, pages * PAGE_SIZE as u64)
+    }
+
+    /// Sees to it that these pages, in order, have memory: they are going to be compared, and written by
+    /// whoever folds. One system call for each run of pages on which nothing was committed yet.
+    pub(crate) fn back(&self, pages: impl IntoIterator<Item = u64>) -> Result<(), SegmentError> {
+        let mut run = 0..0;
+        // Who committed a change to a page had it allocated.
+        let new = |page: &u64| self.sequence(*page).load(Ordering::Relaxed) == 0;
+        for page in pages.into_iter().filter(new) {
+            if page != run.end {
+                self.allocate_pages(run.start, run.end - run.start)?;
+                run = page..page;
+            }
+            run.end = page + 1;
+        }
+        self.allocate_pages(run.start, run.end - run.start)
+    }
+
+    /// Whether a base page has memory, or may get some: the file system had none left just now. Usable in
+    /// a signal handler.
+    pub(crate) fn has_memory(&self, page: u64) -> bool {
+        let at = self.size.base_at() + page * PAGE_SIZE as u64;
+        let found = rustix::fs::seek(&*self.file, SeekFrom::Data(at));
+        // There is nothing behind the last page that has memory: ENXIO.
+        found.is_ok_and(|found| found < at + PAGE_SIZE as u64)
     }
 
     /// The file, and where in it the base pages start.
@@ -230,7 +269,8 @@ impl Region {
         self.control().pages.load(Ordering::Acquire)
     }
 
-    /// Gives the segment at least so many pages, zero-filled. They stay also if the transaction that
+    /// Gives the segment at least so many pages, zero-filled, which take no memory before they are touched,
+    /// but for 8 bytes each. They stay also if the transaction that
     /// wanted them aborts, until the segment is opened again: room that nobody has used. Whoever
     /// commits something says in the log how long the segment was to it (`Session::gather`), so
     /// nothing that is durable relies on a length that is not.
@@ -251,11 +291,8 @@ impl Region {
         let bytes = (pages * PAGE_SIZE as u64).next_multiple_of(GROW_BYTES);
         let want = (bytes / PAGE_SIZE as u64).min(self.size.pages_max);
         let grown = if want > have {
-            let at = self.size.base_at() + have * PAGE_SIZE as u64;
-            let bytes = (want - have) * PAGE_SIZE as u64;
             let numbers = self.size.sequence_at() + have * 8;
             self.allocate(numbers, (want - have) * 8)
-                .and_then(|()| self.allocate(at, bytes))
         } else {
             Ok(())
         };
@@ -301,7 +338,20 @@ impl Region {
     }
 
     fn allocate(&self, at: u64, bytes: u64) -> Result<(), SegmentError> {
-        allocate(&self.file, self.path.as_deref(), at, bytes)
+        match bytes {
+            0 => Ok(()),
+            bytes => allocate(&self.file, self.path.as_deref(), at, bytes),
+        }
+    }
+
+    /// The program wants all pages kept in memory.
+    pub fn set_locked(&self) {
+        self.locked.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the program wants all pages kept in memory.
+    pub fn is_locked(&self) -> bool {
+        self.locked.load(Ordering::Relaxed)
     }
 
     /// Keeps the first pages in memory for as long as this process is on the segment.
@@ -310,6 +360,8 @@ impl Region {
         if pages <= kept {
             return Ok(());
         }
+        // Locking touches them.
+        self.allocate_pages(kept, pages - kept)?;
         crate::view::linux::lock(self.base(kept), ((pages - kept) as usize) * PAGE_SIZE)?;
         // Another thread may have kept as many; locking twice is locking.
         self.kept.fetch_max(pages, Ordering::SeqCst);
@@ -335,6 +387,7 @@ impl Drop for Region {
             return;
         }
         self.remove_if_last();
+        planted::step(Step::Left);
         self.bury(self.process);
         let ring = self.size.ring_bytes as usize;
         let parts = [

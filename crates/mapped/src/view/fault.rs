@@ -67,7 +67,7 @@ impl View {
     /// Another thread, or the keeper, may have been faster, so that there was nothing left to do: then
     /// the access succeeds when it is tried again. If it fails once more and nothing was resolved
     /// in between, in the same thread, it is a fault of the program.
-    fn try_again(&self, page: u64) -> bool {
+    pub(super) fn try_again(&self, page: u64) -> bool {
         // SAFETY: always succeeds.
         let thread = unsafe { libc::gettid() } as u64;
         // The three as one word; others that are too late at the same time have other ones.

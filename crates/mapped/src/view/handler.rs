@@ -1,5 +1,5 @@
-//! The process' handler for SIGSEGV: it finds the view that a fault is in, and lets the view make the
-//! access right ([`fault`](super::fault)). Faults anywhere else, and signals that somebody sent, go to
+//! The process' handler for SIGSEGV and SIGBUS: it finds the view that a fault is in, and lets the view make
+//! the access right ([`fault`](super::fault); SIGBUS is for want of memory). Faults anywhere else, and signals that somebody sent, go to
 //! the handler that the host program had, with the signals blocked that it asked for.
 //!
 //! It runs in the thread that touched the page, between two instructions of its user's code, and does
@@ -32,7 +32,10 @@ pub const VIEWS_MAX: usize = 1024;
 
 static VIEWS: [Entry; VIEWS_MAX] = [const { Entry::empty() }; VIEWS_MAX];
 static VIEWS_USED: AtomicUsize = AtomicUsize::new(0);
-static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::zeroed()));
+static BEFORE: [Before; 2] = [const { Before::unknown() }; 2];
+
+/// What is handled, in the order of [`BEFORE`].
+const SIGNALS: [i32; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
 /// Where a view is, so that the handler need not look at it to know that a fault is none of its. A
 /// child looks at nothing else: the view itself may be half made or half gone in its copy of the memory.
@@ -81,6 +84,16 @@ impl Entry {
         !view.is_null() && unsafe { (*view).resolve(address, is_write) }
     }
 
+    /// Handles a SIGBUS at an address in it. A child's pages are its own.
+    fn supply(&self, address: usize) -> bool {
+        if self.process.load(Ordering::SeqCst) != Process::current().number() {
+            return false;
+        }
+        let view = self.view.load(Ordering::SeqCst);
+        // SAFETY: as in `resolve`.
+        !view.is_null() && unsafe { (*view).supply(address) }
+    }
+
     /// Handles a fault in a view of the parent's.
     fn resolve_inherited(&self, address: usize) -> bool {
         let within = self
@@ -122,8 +135,14 @@ impl Entry {
     }
 }
 
-/// What handled the signal before us.
+/// What handled a signal before us.
 struct Before(UnsafeCell<MaybeUninit<libc::sigaction>>);
+
+impl Before {
+    const fn unknown() -> Self {
+        Before(UnsafeCell::new(MaybeUninit::zeroed()))
+    }
+}
 
 // SAFETY: written once, before our handler is installed, and only read by it.
 unsafe impl Sync for Before {}
@@ -185,14 +204,18 @@ fn install() {
         // SAFETY: the structures are valid, the handler has the signature of SA_SIGINFO, and what was
         // there before is stored before the handler can run.
         unsafe {
-            libc::sigaction(libc::SIGSEGV, ptr::null(), BEFORE.0.get().cast());
+            for (signal, before) in SIGNALS.into_iter().zip(&BEFORE) {
+                libc::sigaction(signal, ptr::null(), before.0.get().cast());
+            }
             let mut ours: libc::sigaction = std::mem::zeroed();
             ours.sa_sigaction = on_fault as *const () as usize;
             // On the alternate stack, where the thread has one: Rust's own handler expects that. Not
             // blocked while it runs: a fault in a handler must not hang.
             ours.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
             ours.sa_mask = signals::asynchronous();
-            libc::sigaction(libc::SIGSEGV, &raw const ours, ptr::null_mut());
+            for signal in SIGNALS {
+                libc::sigaction(signal, &raw const ours, ptr::null_mut());
+            }
         }
         // SAFETY: the handler only uses atomics and system calls, which may be done after a fork.
         unsafe { libc::pthread_atfork(None, None, Some(in_the_child)) };
@@ -215,7 +238,13 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     let errno = unsafe { *libc::__errno_location() };
     // A signal that was sent has no address.
     // SAFETY: the kernel passes valid information with SA_SIGINFO.
-    let handled = unsafe { (*info).si_code } > 0 && {
+    let code = unsafe { (*info).si_code };
+    let is_ours = match signal {
+        // Not a page that the hardware lost.
+        libc::SIGBUS => code == libc::BUS_ADRERR,
+        _ => code > 0,
+    };
+    let handled = is_ours && {
         // They are, unless we were called by another handler.
         let _blocked = signals::block();
         // SAFETY: as above; it is a fault.
@@ -224,7 +253,10 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
         let found = VIEWS[..used]
             .iter()
             .find(|entry| entry.offset(address).is_some());
-        found.is_some_and(|entry| entry.resolve(address, is_write(context)))
+        found.is_some_and(|entry| match signal {
+            libc::SIGBUS => entry.supply(address),
+            _ => entry.resolve(address, is_write(context)),
+        })
     };
     if !handled {
         // SAFETY: the arguments are those that the kernel gave us.
@@ -252,8 +284,9 @@ fn is_write(context: *mut libc::c_void) -> bool {
 
 /// Gives a signal to whoever handled it before.
 unsafe fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let before = &BEFORE[usize::from(signal == libc::SIGBUS)];
     // SAFETY: written before our handler was installed.
-    let before = unsafe { (*BEFORE.0.get()).assume_init_ref() };
+    let before = unsafe { (*before.0.get()).assume_init_ref() };
     // SAFETY: the kernel passes valid information with SA_SIGINFO.
     let sent = unsafe { (*info).si_code } <= 0;
     match before.sa_sigaction {

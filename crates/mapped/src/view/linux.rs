@@ -406,8 +406,9 @@ pub fn lock(start: *mut u8, bytes: usize) -> Result<(), SegmentError> {
     match unsafe { libc::mlock(start.cast(), bytes) } {
         0 => Ok(()),
         _ => Err(last(
-            "lock the segment in memory, as is needed where there is swap or DAMON: raise the limit on \
-             locked memory (`ulimit -l unlimited`), or choose the mechanism `signal`",
+            "lock the segment in memory, as is needed where there is swap or DAMON, or as the option \
+             `lock_in_memory` wants: raise the limit on locked memory (`ulimit -l unlimited`), or choose \
+             the mechanism `signal`",
         )),
     }
 }

@@ -18,6 +18,7 @@
 mod chunks;
 mod committed;
 mod touched;
+mod unbacked;
 
 pub use chunks::CHUNK_PAGES;
 
@@ -91,6 +92,10 @@ pub struct View {
     pub(super) readable: PageBits,
     /// Pages that may be written without a fault (`Signal`).
     pub(super) writable: PageBits,
+    /// Pages for which there was no memory; some may have got it since.
+    unbacked: PageBits,
+    /// Whether there was such a page.
+    has_unbacked: AtomicBool,
     /// Chunks that are open for writing; the first `open_count`.
     open: [AtomicU32; OPEN_MAX],
     open_count: AtomicUsize,
@@ -140,7 +145,7 @@ impl View {
         let pages = region.pages_max();
         let bits = || PageBits::new(pages);
         let (guarded, private, protected) = (bits()?, bits()?, bits()?);
-        let (readable, writable) = (bits()?, bits()?);
+        let (readable, writable, unbacked) = (bits()?, bits()?, bits()?);
         let touched = reserve(touched_bytes(pages), ProtFlags::READ | ProtFlags::WRITE)?;
         let lagging = UnsafeCell::new(Lagging::new(&region)?);
         let scratch = reserve(PAGE_SIZE, ProtFlags::READ | ProtFlags::WRITE)?;
@@ -166,6 +171,8 @@ impl View {
             protected,
             readable,
             writable,
+            unbacked,
+            has_unbacked: AtomicBool::new(false),
             open: [const { AtomicU32::new(0) }; OPEN_MAX],
             open_count: AtomicUsize::new(0),
             all_open: AtomicBool::new(kind == ViewKind::Explicit),
@@ -443,6 +450,7 @@ impl View {
         let bytes = pages as usize * PAGE_SIZE;
         // SAFETY: the range is in the view, and the caller is the session, outside of its user's code.
         unsafe { rustix::mm::madvise(self.page(page).cast(), bytes, Advice::LinuxDontNeed) }
+            .and_then(|()| self.map_again(page, pages))
             .map_err(SegmentError::system("drop pages of a view"))
     }
 }

@@ -108,7 +108,8 @@ pub fn role() -> Option<Vec<String>> {
 /// Starts this test binary as another process.
 pub fn spawn(role: &[&str]) -> Process {
     let mut command = command(role);
-    let mut child = command.stdout(Stdio::piped()).spawn().expect("a process");
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("a process");
     let told = Told(BufReader::new(child.stdout.take().expect("a pipe")));
     Process { child, told }
 }

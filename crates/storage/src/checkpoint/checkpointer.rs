@@ -238,7 +238,11 @@ impl Checkpointer {
         }
         let backup = self.backup.as_mut().expect("opened above");
         let block = writeout.next_block;
-        let data = self.shadow.block(block);
+        // The last one whole: by its end the database's length is known.
+        let data = match block + 1 == writeout.blocks {
+            true => self.shadow.block(block),
+            false => self.shadow.used_part(block),
+        };
         let header = SlotHeader {
             identity: self.layout.identity,
             stripe: self.layout.stripe,

@@ -43,8 +43,8 @@ pub use checkpointer::{CheckpointStatistics, Checkpointer, Progress};
 pub use error::CheckpointError;
 pub use interval::CheckpointInterval;
 pub use ledger::{CheckpointTotals, Waiting};
-pub use remote::ShippedLog;
 pub use remote::{CheckpointPlace, Image, RemoteCheckpointer, RemoteError, RemoteProgress};
+pub use remote::{ShippedGroup, ShippedLog};
 pub use stage::CheckpointStage;
 
 pub(crate) use backup::BackupFile;

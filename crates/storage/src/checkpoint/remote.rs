@@ -10,8 +10,8 @@
 //!
 //! Source: TPK paper, section 3, configuration C.
 
-use super::CheckpointStage;
 use super::ledger::Ledger;
+use super::{CheckpointInterval, CheckpointStage};
 use crate::disk::Disk;
 use crate::log::follow::Follower;
 use crate::log::group::GroupHeader;
@@ -179,7 +179,18 @@ pub struct ShippedLog {
     manifest: Manifest,
     commit: Arc<LogWriter>,
     ledger: Arc<Ledger>,
+    /// How far apart checkpoints are, if that is chosen here and not at the standby.
+    interval: Option<CheckpointInterval>,
     closing: Arc<Closing>,
+}
+
+/// A commit group for the standby.
+#[derive(Clone, Debug)]
+pub struct ShippedGroup {
+    /// Its bytes, as they stand on disk or soon will.
+    pub bytes: Arc<[u8]>,
+    /// Whether it was read back from disk, since it was not in memory any more.
+    pub was_read_back: bool,
 }
 
 /// Whether the database is being closed, and who wants to know.
@@ -195,12 +206,14 @@ impl ShippedLog {
         manifest: Manifest,
         commit: Arc<LogWriter>,
         stage: &CheckpointStage,
+        interval: Option<CheckpointInterval>,
     ) -> Self {
         ShippedLog {
             disk,
             manifest,
             commit,
             ledger: stage.ledger().clone(),
+            interval,
             closing: Arc::default(),
         }
     }
@@ -237,9 +250,39 @@ impl ShippedLog {
         self.commit.durable()
     }
 
-    /// Reads the durable log from a position on. It is kept from the last reported need on.
+    /// Reads the log from a position on, for [`ShippedLog::next_group`]. It is kept from the last reported need
+    /// on.
     pub fn follow(&self, from: LogPosition) -> Follower {
         Follower::new(self.disk.clone(), self.manifest.log_layout(), from)
+    }
+
+    /// The next group, if it is there: from memory, perhaps not durable yet; or, if it is older, from disk,
+    /// before `durable`.
+    ///
+    /// # Errors
+    /// As [`Follower::next_group`].
+    pub fn next_group(
+        &self,
+        follower: &mut Follower,
+        durable: LogPosition,
+    ) -> Result<Option<ShippedGroup>, LogError> {
+        if let Some((header, bytes)) = self.commit.recent().get(follower.position().group) {
+            follower.skip(&header);
+            return Ok(Some(ShippedGroup {
+                bytes,
+                was_read_back: false,
+            }));
+        }
+        let read = follower.next_group(durable)?;
+        Ok(read.map(|(_, bytes)| ShippedGroup {
+            bytes: bytes.into(),
+            was_read_back: true,
+        }))
+    }
+
+    /// Ready if the group of this number is in memory; else the waker is woken when one comes.
+    pub fn poll_recent(&self, group: u64, waker: &Waker) -> Poll<()> {
+        self.commit.recent().poll(group, waker)
     }
 
     /// The group that ends at a position, if the log here has one.
@@ -307,13 +350,27 @@ impl ShippedLog {
         self.ledger.wanted_of_standby(waker)
     }
 
+    /// The log up to `sent` was sent: wants a checkpoint if the chosen interval has passed since `since`, and
+    /// moves that to where this one begins.
+    pub fn want_when_due(&self, since: &mut LogPosition, sent: LogPosition) {
+        if self
+            .interval
+            .is_some_and(|interval| interval.is_over(*since, sent))
+        {
+            *since = sent;
+            self.ledger.want(sent);
+        }
+    }
+
     /// The standby is connected and has been heard.
     pub fn connected(&self) {
+        self.commit.recent().set_wanted(true);
         self.ledger.standby_is_there();
     }
 
     /// The standby is away. When the log is full, transactions are refused for this reason.
     pub fn disconnected(&self, reason: &str) {
+        self.commit.recent().set_wanted(false);
         self.ledger.standby_is_away(reason.into());
     }
 

@@ -8,9 +8,10 @@
 
 use super::StripeLayout;
 use super::install::{InstallError, Installed, Striped, Whole, install};
-use crate::page::PAGE_SIZE;
+use crate::page::{PAGE_SIZE, holds_anything};
 use crate::store::{PageStore, StoreError};
 use sardonyx_base::sync::futex::Mutex;
+use std::ops::Range;
 
 /// The pages of one stripe.
 #[derive(Debug)]
@@ -54,7 +55,8 @@ impl Shadow {
         }
     }
 
-    /// Makes this stripe a copy of its part of a whole store, with so many threads.
+    /// Makes this stripe a copy of its part of a whole store, with so many threads. Of a sparse one only
+    /// what was touched is looked at and takes memory.
     pub fn copy_from(&mut self, whole: &PageStore, workers: usize) -> Result<(), StoreError> {
         let block_bytes = self.layout.block_bytes as usize;
         let (stripe, stripes) = (self.layout.stripe as usize, self.layout.stripes as usize);
@@ -66,13 +68,29 @@ impl Shadow {
                 .step_by(stripes)
         };
         let bytes: usize = mine().map(<[u8]>::len).sum();
+        self.store.set_sparse(whole.is_sparse());
         self.store.grow_to((bytes / PAGE_SIZE) as u64)?;
-        let pairs = Mutex::new(self.store.bytes_mut().chunks_mut(block_bytes).zip(mine()));
+        let touched = whole.is_sparse().then(|| whole.touched());
+        if stripes == 1 {
+            self.store.expect(touched.as_deref().unwrap_or_default());
+        }
+        let blocks = (stripe..).step_by(stripes);
+        let pairs = self.store.bytes_mut().chunks_mut(block_bytes).zip(mine());
+        let pairs = Mutex::new(blocks.zip(pairs));
         let copy = || {
             loop {
                 let pair = pairs.lock().next();
-                let Some((to, from)) = pair else { break };
-                to[..from.len()].copy_from_slice(from);
+                let Some((block, (to, from))) = pair else {
+                    break;
+                };
+                let Some(touched) = &touched else {
+                    to[..from.len()].copy_from_slice(from);
+                    continue;
+                };
+                let start = block * block_bytes;
+                for part in parts(touched, start..start + from.len()) {
+                    to[part.clone()].copy_from_slice(&from[part]);
+                }
             }
         };
         std::thread::scope(|scope| {
@@ -82,6 +100,13 @@ impl Shadow {
             copy();
         });
         Ok(())
+    }
+
+    /// The bytes of a block up to the last page that holds anything.
+    pub fn used_part(&self, block: u64) -> &[u8] {
+        let bytes = self.block(block);
+        let used = bytes.chunks(PAGE_SIZE).rposition(holds_anything);
+        &bytes[..used.map_or(0, |last| (last + 1) * PAGE_SIZE)]
     }
 
     /// How many blocks it has, a partly used one included.
@@ -106,4 +131,16 @@ impl Shadow {
     pub fn store(&self) -> &PageStore {
         &self.store
     }
+}
+
+/// What of a range of bytes lies in these runs of pages, relative to its start.
+fn parts(runs: &[Range<u64>], bytes: Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let in_bytes = |run: &Range<u64>| run.start as usize * PAGE_SIZE..run.end as usize * PAGE_SIZE;
+    let first = runs.partition_point(|run| in_bytes(run).end <= bytes.start);
+    let runs = runs[first..].iter().map(in_bytes);
+    let end = bytes.end;
+    let runs = runs.take_while(move |run| run.start < end);
+    runs.map(move |run| {
+        run.start.max(bytes.start) - bytes.start..run.end.min(bytes.end) - bytes.start
+    })
 }

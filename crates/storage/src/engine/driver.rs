@@ -23,7 +23,7 @@ use crate::log::seal::SealedGroup;
 use crate::log::supply::{SegmentSupply, Supplied};
 use crate::log::{LogError, LogPosition, LogState, Lsn};
 use crate::manifest::Manifest;
-use crate::recovery::{RecoveryError, recover_until};
+use crate::recovery::{RecoveryError, RecoveryOptions, recover_until};
 use crate::supervisor::{Supervisor, Threads};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -132,7 +132,11 @@ impl Driver {
         state: &LogState,
     ) -> Result<Driver, DriverError> {
         let end = state.end().position;
-        let recovered = recover_until(disk, manifest, options.recovery(), end)?;
+        let recovery = RecoveryOptions {
+            sparse: true,
+            ..options.recovery()
+        };
+        let recovered = recover_until(disk, manifest, recovery, end)?;
         // The pages are those of the shared memory already.
         drop(recovered.store);
         let (checkpointers, end) = (recovered.checkpointers, recovered.end);

@@ -18,7 +18,7 @@ use crate::log::reader::group_before;
 use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
 use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
-use crate::recovery::{RecoveryError, RecoveryReport};
+use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::store::PageStore;
 use sardonyx_base::random::system_random;
 use std::sync::Arc;
@@ -66,7 +66,12 @@ pub(super) fn open(
         // Made only for a primary that has come: by `create_database`.
         Writers::Primary => (Manifest::read(&**disk)?, false),
     };
-    let (recovered, mut needed_from) = recover_at(disk, &manifest, options)?;
+    let recovery = RecoveryOptions {
+        // Of what is mapped, much may never have been touched.
+        sparse: writers == Writers::Shared,
+        ..options.recovery()
+    };
+    let (recovered, mut needed_from) = recover_at(disk, &manifest, options, recovery)?;
     let end = recovered.end;
     // A new one was made with the incarnation of this opening.
     if !is_new {
@@ -100,13 +105,14 @@ fn recover_at(
     disk: &Arc<dyn Disk>,
     manifest: &Manifest,
     options: &StorageOptions,
+    recovery: RecoveryOptions,
 ) -> Result<(Recovered, LogPosition), OpenError> {
     let CheckpointPlace::Standby(standby) = &options.checkpoint else {
-        let recovered = recover(disk, manifest, options.recovery())?;
+        let recovered = recover(disk, manifest, recovery)?;
         let needed_from = needed_from(&recovered.checkpointers, recovered.end);
         return Ok((recovered, needed_from));
     };
-    match recover_locally(disk, manifest, options.recovery()) {
+    match recover_locally(disk, manifest, recovery) {
         Ok(recovered) => {
             let needed_from = recovered.report.redo_start;
             Ok((recovered, needed_from))

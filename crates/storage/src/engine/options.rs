@@ -97,8 +97,7 @@ impl StorageOptions {
         RecoveryOptions {
             memory_max_bytes: self.memory_bytes_max,
             workers: self.workers,
-            dry_run: false,
-            beside_writer: false,
+            ..RecoveryOptions::default()
         }
     }
 
@@ -111,6 +110,18 @@ impl StorageOptions {
                 .unwrap_or(CheckpointInterval::usual_bytes(log_bytes)),
             transactions: self.checkpoint_interval_transactions.unwrap_or(u64::MAX),
         }
+    }
+
+    /// How far apart checkpoints at a standby are, if that is chosen here; else it chooses itself.
+    pub(crate) fn standbys_checkpoint_interval(&self) -> Option<CheckpointInterval> {
+        let (bytes, transactions) = (
+            self.checkpoint_interval_bytes,
+            self.checkpoint_interval_transactions,
+        );
+        (bytes.is_some() || transactions.is_some()).then(|| CheckpointInterval {
+            bytes: bytes.unwrap_or(u64::MAX),
+            transactions: transactions.unwrap_or(u64::MAX),
+        })
     }
 
     /// The most segments of the log.

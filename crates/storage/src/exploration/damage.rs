@@ -417,6 +417,7 @@ fn memory_too_small_is_an_error() {
         workers: 1,
         dry_run: true,
         beside_writer: false,
+        sparse: false,
     };
     let error = recover(&world.disk, &world.manifest(), options).unwrap_err();
     assert!(matches!(error, RecoveryError::Store(_)), "{error}");

@@ -152,6 +152,7 @@ impl World {
             workers: 2,
             dry_run,
             beside_writer: false,
+            sparse: true,
         };
         recover(&self.disk, &self.manifest(), options)
     }

@@ -258,6 +258,7 @@ impl World {
             workers: 1,
             dry_run: true,
             beside_writer: false,
+            sparse: true,
         };
         let recovered = recover(&disk, &manifest, options);
         let recovered = recovered.unwrap_or_else(|error| panic!("{}: {error}", self.what));

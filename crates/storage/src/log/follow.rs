@@ -177,7 +177,14 @@ impl Follower {
         Ok(header.map(|header| (header, reader.last_group_bytes(&header))))
     }
 
-    /// The place after the last group that was read.
+    /// The caller had the next group from elsewhere.
+    pub fn skip(&mut self, next: &GroupHeader) {
+        debug_assert_eq!(next.number, self.position.group);
+        self.position = next.next_position();
+        self.reader = None;
+    }
+
+    /// The place after the last group that was read or skipped.
     pub fn position(&self) -> LogPosition {
         self.position
     }

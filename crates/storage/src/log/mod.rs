@@ -14,6 +14,7 @@
 //! - [`supply`]: segments prepared ahead of the writers;
 //! - [`room`]: what a transaction needs in a log that is still small;
 //! - [`follow`]: durable groups on their way to a consumer, from memory or from disk;
+//! - [`recent`]: the newest groups in memory, for the carrier of the log to a standby;
 //! - [`LogState`]: what several parties know of one log, as atomics in private or shared memory;
 //! - [`LogLeader`]: writes groups for all processes of a shared log;
 //! - [`reader`]: reading it back, and telling the log's end from corruption.
@@ -29,6 +30,7 @@ pub(crate) mod open_group;
 pub mod policy;
 pub mod pool;
 pub mod reader;
+pub mod recent;
 pub mod record;
 pub mod room;
 pub mod seal;

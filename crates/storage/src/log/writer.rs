@@ -33,6 +33,7 @@ use super::follow::Feed;
 use super::open_group::OpenGroup;
 use super::policy::{GroupLimits, GroupPolicy};
 use super::pool::BufferPool;
+use super::recent::RecentGroups;
 use super::seal::{SealedGroup, Sequencer};
 use super::segment::Segments;
 use super::statistics::{Counters, LogStatistics};
@@ -76,6 +77,8 @@ pub struct LogWriter {
     state: CacheLine<LogState>,
     waiting: Waiting,
     feeds: Vec<Arc<Feed>>,
+    /// For the carrier of the log to a standby, if there is one.
+    recent: OnceLock<Arc<RecentGroups>>,
     poison: OnceLock<LogError>,
     counters: CacheLine<Counters>,
 }
@@ -165,6 +168,7 @@ impl LogWriter {
             })),
             waiting: Waiting::default(),
             feeds,
+            recent: OnceLock::new(),
             poison: OnceLock::new(),
             counters: CacheLine::default(),
         }
@@ -339,6 +343,11 @@ impl LogWriter {
         self.room.fail(error);
         self.waiting.wake_all();
         self.work.signal();
+    }
+
+    /// The newest groups in memory, for the carrier of the log to a standby.
+    pub fn recent(&self) -> &Arc<RecentGroups> {
+        self.recent.get_or_init(Arc::default)
     }
 
     /// What the logging stage did since the database was opened.

@@ -28,7 +28,7 @@ use crate::checkpoint::slot_map::SlotMap;
 use crate::checkpoint::{BackupFile, StripeLayout};
 use crate::disk::{AlignedBuffer, Disk, DiskError};
 use crate::log::LogPosition;
-use crate::page::PAGE_SIZE;
+use crate::page::{PAGE_SIZE, holds_anything};
 use crate::store::PageStore;
 use sardonyx_base::sync::futex::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -219,6 +219,7 @@ fn load_blocks(
         return Ok(Vec::new());
     };
     let block_bytes = first.layout.block_bytes as usize;
+    let sparse = store.is_sparse();
     let mut places: Vec<Option<&mut [u8]>> = store
         .bytes_mut()
         .chunks_mut(block_bytes)
@@ -242,12 +243,14 @@ fn load_blocks(
     let failed = AtomicBool::new(false);
     let load = || {
         let mut loaded = Vec::new();
+        // Read elsewhere first, so that pages that hold nothing are not touched.
+        let mut aside = sparse.then(|| AlignedBuffer::zeroed(block_bytes));
         while !failed.load(Ordering::Relaxed) {
             let next = work.lock().next();
             let Some((survey, block, versions, place)) = next else {
                 break;
             };
-            let result = load_block(survey, block, versions, place);
+            let result = load_block(survey, block, versions, place, aside.as_deref_mut());
             failed.fetch_or(result.is_err(), Ordering::Relaxed);
             loaded.push(result?);
         }
@@ -261,12 +264,13 @@ fn load_blocks(
     Ok(loaded)
 }
 
-/// Reads a block's newest whole version to its place.
+/// Reads a block's newest whole version to its place, directly or by way of `aside`.
 fn load_block(
     survey: &Survey,
     block: u64,
     versions: &[Version],
     place: &mut [u8],
+    mut aside: Option<&mut [u8]>,
 ) -> Result<LoadedBlock, DiskError> {
     let mut loaded = LoadedBlock {
         stripe: survey.layout.stripe,
@@ -276,9 +280,16 @@ fn load_block(
     };
     for &(header, slot) in versions {
         let file = survey.file.as_ref().expect("versions come from a file");
-        let used = &mut place[..header.used_bytes as usize];
+        let bytes = header.used_bytes as usize;
+        let used = match &mut aside {
+            None => &mut place[..bytes],
+            Some(aside) => &mut aside[..bytes],
+        };
         file.read_data(slot, used)?;
         if header.data_is_valid(used) {
+            if let Some(aside) = aside {
+                copy_used_pages(&aside[..bytes], place);
+            }
             loaded.version = Some((header, slot));
             break;
         }
@@ -286,6 +297,15 @@ fn load_block(
         loaded.torn.push(slot);
     }
     Ok(loaded)
+}
+
+/// Copies pages that hold anything to a place of zeroes.
+fn copy_used_pages(from: &[u8], to: &mut [u8]) {
+    for (from, to) in from.chunks(PAGE_SIZE).zip(to.chunks_mut(PAGE_SIZE)) {
+        if holds_anything(from) {
+            to.copy_from_slice(from);
+        }
+    }
 }
 
 fn judge<'a>(

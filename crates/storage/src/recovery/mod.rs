@@ -60,16 +60,19 @@ pub struct RecoveryOptions {
     /// may have been changed under it ([`LogReader::beside_writer`]): believe what a second recovery finds,
     /// too.
     pub beside_writer: bool,
+    /// Large parts of the database may never have been touched: memory is to follow what was.
+    pub sparse: bool,
 }
 
 impl Default for RecoveryOptions {
-    /// At most 1 TiB of pages, a worker for each processor, not a dry run.
+    /// At most 1 TiB of pages, a worker for each processor, not a dry run, not sparse.
     fn default() -> Self {
         RecoveryOptions {
             memory_max_bytes: 1 << 40,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             dry_run: false,
             beside_writer: false,
+            sparse: false,
         }
     }
 }
@@ -127,6 +130,7 @@ fn recover_bounded(
 ) -> Result<Recovered, RecoveryError> {
     let workers = options.workers.clamp(1, WORKERS_MAX);
     let mut store = PageStore::reserve(options.memory_max_bytes)?;
+    store.set_sparse(options.sparse);
     let layouts: Vec<_> = (0..manifest.stripes)
         .map(|k| StripeLayout::of(manifest, k))
         .collect();

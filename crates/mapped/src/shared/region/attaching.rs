@@ -1,23 +1,32 @@
 //! How a shared memory comes to be, is found by its name, and goes with its last user.
 //!
-//! It is made under a temporary name and gets its own when it is whole, so whoever finds it by name finds it
-//! whole. The last one out removes a name that nothing durable belongs to.
+//! It is made without a name and gets its own when it is whole: whoever finds it by name finds it whole, and
+//! of a process that fails or dies before that nothing is left. The last one out removes the name. What dead
+//! processes leave is removed by others ([`leftovers`](crate::leftovers)), who hold a lock meanwhile: whoever
+//! attaches first takes a place, then waits for that lock, and then looks whether the name still leads here.
 
 use super::{GROW_BYTES, Region, RegionSize};
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
-use crate::shared::backing::{Backing, allocate, must_be_memory, temporary};
+use crate::shared::backing::{
+    Backing, REMOVING, allocate, give_name, holder, must_be_memory, nameless, place,
+};
 use crate::shared::control::{IDLE, MAGIC, layout_mark};
-use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, RenameFlags};
+use crate::shared::stopped::{StoppedProcess, Waiting};
+use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::Errno;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::path::Path;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often whoever waits for a remover looks.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// Making and attaching.
 impl Region {
-    /// Makes a shared memory. With a path, other processes can attach to it there once this returned;
-    /// without, it is this process' own.
+    /// Makes a shared memory. With a path, other processes can attach to it there once it has its
+    /// [name](Region::give_name); without, it is this process' own.
     pub fn create(
         path: Option<&Path>,
         size: RegionSize,
@@ -27,16 +36,7 @@ impl Region {
         let file = match path {
             None => rustix::fs::memfd_create("sardonyx", MemfdFlags::CLOEXEC)
                 .map_err(SegmentError::system("make shared memory"))?,
-            Some(path) => {
-                let flags = OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC | OFlags::CLOEXEC;
-                let file = rustix::fs::open(temporary(path), flags, Mode::RUSR | Mode::WUSR)
-                    .map_err(SegmentError::system("make the file of the shared memory"))?;
-                if let Err(error) = must_be_memory(&file, path) {
-                    let _ = rustix::fs::unlink(temporary(path));
-                    return Err(error);
-                }
-                file
-            }
+            Some(path) => nameless(path)?,
         };
         let file = Backing::new(file)?;
         let failed = SegmentError::system("set the length of the shared memory");
@@ -57,7 +57,7 @@ impl Region {
         for slot in &control.slots {
             slot.snapshot.store(IDLE, Ordering::Relaxed);
         }
-        // SAFETY: nobody else can have mapped the file: its name is a temporary one.
+        // SAFETY: nobody else can have mapped the file: it has no name.
         unsafe {
             control.commit.initialise();
             control.writer.initialise();
@@ -65,26 +65,25 @@ impl Region {
         }
         control.magic.store(MAGIC, Ordering::Release);
         region.register()?;
-        if let Some(path) = path {
-            planted::step(Step::BeforeName);
-            // The lock on the process' place was taken by this file, whatever its name.
-            let (old, flags) = (
-                temporary(path),
-                match durable {
-                    // Whoever opens a database holds its lock, so what is there is a leftover.
-                    true => RenameFlags::empty(),
-                    false => RenameFlags::NOREPLACE,
-                },
-            );
-            let named = rustix::fs::renameat_with(CWD, &old, CWD, path, flags);
-            if let Err(error) = named {
-                let _ = rustix::fs::unlink(&old);
-                return Err(SegmentError::system("name the file of the shared memory")(
-                    error,
-                ));
-            }
-        }
         Ok(region)
+    }
+
+    /// Lets others attach by the path.
+    pub fn give_name(&self) -> Result<(), SegmentError> {
+        let Some(path) = &self.path else {
+            return Ok(());
+        };
+        planted::step(Step::BeforeName);
+        if self.is_durable() {
+            // Whoever opens a database holds its lock, so what is there is a leftover.
+            let _ = rustix::fs::unlink(path);
+        }
+        give_name(&self.file, path)
+            .map_err(SegmentError::system("name the file of the shared memory"))
+    }
+
+    fn is_durable(&self) -> bool {
+        self.control().durable_segment.load(Ordering::Relaxed) != 0
     }
 
     /// The shared memory of this name, which is made if there is none. Of several processes that come
@@ -93,15 +92,13 @@ impl Region {
     pub fn attach_or_create(path: &Path, size: RegionSize) -> Result<Self, SegmentError> {
         loop {
             if let Some(region) = Self::attach(path)? {
-                if region.has_its_name() {
-                    return Ok(region);
-                }
-                continue;
+                return Ok(region);
             }
-            match Self::create(Some(path), size, false) {
+            let region = Self::create(Some(path), size, false)?;
+            match region.give_name() {
                 Err(SegmentError::System { source, .. })
                     if source.kind() == std::io::ErrorKind::AlreadyExists => {}
-                made => return made,
+                named => return named.map(|()| region),
             }
         }
     }
@@ -123,8 +120,8 @@ impl Region {
             tracing::warn!(error = %stopped, "a shared memory is not looked after");
             return;
         }
-        let volatile = control.durable_segment.load(Ordering::Relaxed) == 0;
-        if volatile
+        self.leave();
+        if !self.is_durable()
             && !self.has_others()
             && self.has_its_name()
             && let Some(path) = &self.path
@@ -134,7 +131,8 @@ impl Region {
         control.growth.unlock();
     }
 
-    /// Attaches to a shared memory that another process made. `None` if there is none.
+    /// Attaches to a shared memory that another process made. `None` if there is none, or if it was removed
+    /// just now.
     pub fn attach(path: &Path) -> Result<Option<Self>, SegmentError> {
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         let file = match rustix::fs::open(path, flags, Mode::empty()) {
@@ -142,7 +140,7 @@ impl Region {
             Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(SegmentError::system("open the shared memory")(error)),
         };
-        must_be_memory(&file, path)?;
+        must_be_memory(rustix::fs::fstatfs(&file), path)?;
         let file = Backing::new(file)?;
         let incompatible = |reason: String| SegmentError::Incompatible {
             place: path.display().to_string(),
@@ -180,6 +178,17 @@ impl Region {
         }
         let mut region = Self::map(file, Some(path.to_owned()), size)?;
         region.register()?;
-        Ok(Some(region))
+        region.wait_for_removers()?;
+        Ok(region.has_its_name().then_some(region))
+    }
+
+    /// Waits for whoever saw no process here and is going to remove the name.
+    fn wait_for_removers(&self) -> Result<(), SegmentError> {
+        let mut stopped = Waiting::new(self.patience(), "the right to remove a shared memory");
+        while let Some(process) = holder(&self.file, place(REMOVING)) {
+            stopped.look(|| process).map_err(StoppedProcess::error)?;
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        Ok(())
     }
 }

@@ -8,9 +8,8 @@
 use super::Region;
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
-use crate::shared::backing::place;
+use crate::shared::backing::{holder, place, take};
 use crate::shared::control::{IDLE, PROCESSES, Process, SLOTS, Slot};
-use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering;
 
 /// Processes and slots.
@@ -39,20 +38,15 @@ impl Region {
     /// Takes the advisory lock on a process' place, which goes with the process. It belongs to the
     /// process and not to the open file, so that a forked child does not keep it alive.
     fn lock_place(&self, n: usize) -> bool {
-        let mut lock = place(n);
         // A second region on the same file in this process would be granted the lock, too.
         let free = self.process_is_gone(n)
             && self.control().processes[n].pid.load(Ordering::SeqCst) != std::process::id();
-        // SAFETY: the structure is a valid `flock`; the call touches no other memory.
-        free && unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_SETLK, &raw mut lock) } == 0
+        free && take(&self.file, place(n))
     }
 
     /// Whether no process holds this place. (One's own locks are not seen.)
     fn process_is_gone(&self, n: usize) -> bool {
-        let mut lock = place(n);
-        // SAFETY: as in `lock_place`.
-        let asked = unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
-        asked == 0 && lock.l_type == libc::F_UNLCK as libc::c_short
+        holder(&self.file, place(n)).is_none()
     }
 
     /// Frees the slots of a process that is gone.
@@ -129,7 +123,17 @@ impl Region {
         slot.process.store(0, Ordering::SeqCst);
     }
 
-    /// Whether another process is on it.
+    /// This process has done with it, but for unmapping it: it is nobody's "other" from now on. Of several
+    /// that leave at the same moment, one after the other says so and then looks for others, so that one
+    /// finds that there is none.
+    pub fn leave(&self) {
+        let control = self.control();
+        control.processes[self.process]
+            .pid
+            .store(0, Ordering::SeqCst);
+    }
+
+    /// Whether another process is on it that has not [left](Region::leave).
     pub fn has_others(&self) -> bool {
         let control = self.control();
         (0..PROCESSES).any(|n| {

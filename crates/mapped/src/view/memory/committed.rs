@@ -124,6 +124,8 @@ impl View {
         match self.is_unfolded(page) {
             // SAFETY: the caller has the turn.
             true => unsafe { self.lagging() }.committed(&self.region, page, scratch),
+            // The base page must not be touched.
+            false if self.is_unbacked(page) => Self::zeroes(),
             false => self.region.base(page),
         }
     }

@@ -153,6 +153,9 @@ impl LogWriter {
         self.check()?;
         group.finish(self.durable_below.load(Ordering::Acquire) - 1);
         let header = group.header();
+        if let Some(recent) = self.recent.get() {
+            recent.put(header, group.bytes());
+        }
         let layout = self.segments.layout();
         self.segments
             .file(layout.segment_of(header.lsn))?

@@ -1,0 +1,81 @@
+//! `leftovers`: the shared memory that dead processes left, which nobody uses any more.
+
+use crate::exit::Exit;
+use crate::output::Output;
+use sardonyx_mapped::leftovers::{Leftover, find, remove};
+use sardonyx_results::table::Table;
+use sardonyx_results::units;
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// List, or remove, the shared memory that dead processes left.
+///
+/// Memory that processes share is a file in a memory file system. Killed processes leave theirs; it is
+/// removed when the database is opened again, and when any other is that has its memory there. What belongs
+/// to a database holds nothing that the database's directory has not. What belongs to none ("volatile") is
+/// lost when it is removed.
+///
+/// Examples:
+///   sardonyx leftovers
+///   sardonyx leftovers --remove
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    /// Where shared memory is
+    #[arg(long, value_name = "DIRECTORY", default_value = "/dev/shm")]
+    shared_memory: PathBuf,
+    /// Remove what is found
+    #[arg(long)]
+    remove: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Line {
+    path: String,
+    bytes: u64,
+    /// Whether it is a database's.
+    durable: bool,
+    removed: bool,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let found = match self.remove {
+            true => remove(&self.shared_memory)?,
+            false => find(&self.shared_memory)?,
+        };
+        if output.is_json() {
+            let line = |leftover: &Leftover| Line {
+                path: leftover.path.display().to_string(),
+                bytes: leftover.bytes,
+                durable: leftover.durable,
+                removed: self.remove,
+            };
+            found.iter().try_for_each(|one| output.line(&line(one)))?;
+            return Ok(Exit::Done);
+        }
+        if found.is_empty() {
+            let place = self.shared_memory.display();
+            writeln!(output, "no process left any shared memory in {place}")?;
+            return Ok(Exit::Done);
+        }
+        let mut table = Table::new(["file", "#MiB", "of"]);
+        for leftover in &found {
+            let of = match leftover.durable {
+                true => "a database",
+                false => "volatile",
+            };
+            let mib = units::count(leftover.bytes.div_ceil(1 << 20));
+            table.row([leftover.path.display().to_string(), mib, of.into()]);
+        }
+        writeln!(output, "{table}")?;
+        let said = match self.remove {
+            true => "removed",
+            false => "nobody uses these; --remove removes them",
+        };
+        writeln!(output, "{said}")?;
+        Ok(Exit::Done)
+    }
+}
