@@ -13,8 +13,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-/// Every way of opening a directory; closed at once.
-const OPENINGS: [fn(Options, &Path) -> Result<(), Error>; 3] = [
+/// A way of opening a directory.
+type Opening = fn(Options, &Path) -> Result<(), Error>;
+
+/// Every way; closed at once.
+const OPENINGS: [Opening; 3] = [
     |options, path| options.open_tables(path)?.close(),
     |options, path| options.open_memory(path).map(drop),
     |options, path| options.open_operations(path)?.close(),
