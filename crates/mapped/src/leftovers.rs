@@ -13,7 +13,11 @@ use crate::shared::backing::{REMOVING, holder, place, places, take, unless_open}
 use crate::shared::control::{MAGIC_OF_ALL, PROCESSES};
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+/// What the names of the shared memories of databases begin with.
+pub(crate) const DATABASE: &str = "sardonyx-";
 
 /// Where the word stands that says whether there is a log below.
 const DURABLE_AT: usize = 32;
@@ -33,10 +37,13 @@ pub struct Leftover {
 /// The shared memories in a directory that no process is on. Files of other users, which cannot be looked
 /// at, are left out.
 ///
+/// Every file there is opened and closed, by which this process loses the POSIX locks that it may have on files
+/// of its own there, but for shared memories. So does [`remove`].
+///
 /// # Errors
 /// The directory cannot be read.
 pub fn find(directory: impl AsRef<Path>) -> Result<Vec<Leftover>, SegmentError> {
-    each(directory.as_ref(), |_| false)
+    each(directory.as_ref(), "", |_| false)
 }
 
 /// Removes the shared memories in a directory that no process is on. Returns those that it removed.
@@ -44,12 +51,12 @@ pub fn find(directory: impl AsRef<Path>) -> Result<Vec<Leftover>, SegmentError> 
 /// # Errors
 /// The directory cannot be read.
 pub fn remove(directory: impl AsRef<Path>) -> Result<Vec<Leftover>, SegmentError> {
-    each(directory.as_ref(), |_| true)
+    each(directory.as_ref(), "", |_| true)
 }
 
 /// Removes those of databases: for whoever opens one.
 pub(crate) fn remove_durable(directory: &Path) {
-    match each(directory, |leftover| leftover.durable) {
+    match each(directory, DATABASE, |leftover| leftover.durable) {
         Ok(found) => {
             for leftover in found.iter().filter(|leftover| leftover.durable) {
                 let (path, bytes) = (leftover.path.display(), leftover.bytes);
@@ -60,8 +67,10 @@ pub(crate) fn remove_durable(directory: &Path) {
     }
 }
 
+/// Looks at the files whose names begin so.
 fn each(
     directory: &Path,
+    prefix: &str,
     removes: impl Fn(&Leftover) -> bool,
 ) -> Result<Vec<Leftover>, SegmentError> {
     let failed = |source| SegmentError::System {
@@ -70,7 +79,11 @@ fn each(
     };
     let mut found = Vec::new();
     for file in std::fs::read_dir(directory).map_err(failed)? {
-        let path = file.map_err(failed)?.path();
+        let file = file.map_err(failed)?;
+        if !file.file_name().as_bytes().starts_with(prefix.as_bytes()) {
+            continue;
+        }
+        let path = file.path();
         let Ok(named) = rustix::fs::lstat(&path) else {
             continue;
         };

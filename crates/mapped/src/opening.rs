@@ -224,7 +224,8 @@ impl Opening<'_> {
             source,
         })?;
         let (identity, device, inode) = (manifest.identity, found.dev(), found.ino());
-        let name = format!("sardonyx-{identity:016x}-{device:x}-{inode:x}");
+        let prefix = leftovers::DATABASE;
+        let name = format!("{prefix}{identity:016x}-{device:x}-{inode:x}");
         Ok(self.shared_memory.join(name))
     }
 }

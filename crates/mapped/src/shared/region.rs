@@ -25,7 +25,7 @@ mod attaching;
 mod processes;
 
 use super::backing::{Backing, allocate, map_shared, map_twice};
-use super::control::{CONTROL_BYTES, Control};
+use super::control::{CONTROL_BYTES, Control, PROCESSES};
 use super::stopped::Patience;
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
@@ -91,6 +91,7 @@ pub struct Region {
     ring: NonNull<u8>,
     sequence: NonNull<AtomicU64>,
     base: NonNull<u8>,
+    /// Its place among the processes; [`PROCESSES`] if it has none.
     process: usize,
     /// The process that mapped it.
     mapped_by: ProcessMark,
@@ -129,7 +130,7 @@ impl Region {
             ring,
             sequence,
             base,
-            process: 0,
+            process: PROCESSES,
             mapped_by: ProcessMark::current(),
             kept: AtomicU64::new(0),
             locked: AtomicBool::new(false),
@@ -386,9 +387,12 @@ impl Drop for Region {
             // The mappings did not come along; something else may be in their place.
             return;
         }
-        self.remove_if_last();
-        planted::step(Step::Left);
-        self.bury(self.process);
+        // One that found no place is nobody there.
+        if self.process < PROCESSES {
+            self.remove_if_last();
+            planted::step(Step::Left);
+            self.bury(self.process);
+        }
         let ring = self.size.ring_bytes as usize;
         let parts = [
             (self.control.cast(), CONTROL_BYTES),
