@@ -7,6 +7,7 @@ use crate::{
     complex_objects, concurrency, debit_credit, floor, hot_object, page_touch, tree_inserts,
 };
 use anyhow::Context;
+use sardonyx_results::findings::make_directory;
 use std::io::Write;
 
 /// The experiments, each with its options.
@@ -76,9 +77,11 @@ pub fn run<E: Experiment>(
     json: bool,
     output: &mut impl Write,
 ) -> anyhow::Result<bool> {
+    let directory = experiment.conditions().output.as_deref();
+    // Before what takes long.
+    directory.map(make_directory).transpose()?;
     let findings = experiment.run()?;
     findings.print(json, &mut *output)?;
-    let directory = experiment.conditions().output.as_deref();
     let written = findings.write(directory).context("after the run")?;
     // Programs know, and get nothing else in their JSON.
     for file in written.iter().filter(|_| !json) {

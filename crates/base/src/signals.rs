@@ -130,7 +130,7 @@ impl Ending {
     /// Has the calling thread, and all that it starts from now on, take them as usual, also if the program was
     /// started by one that blocked them.
     pub fn unblock() {
-        drop(Ending::block().unblocked());
+        Ending::block().take_as_usual();
     }
 
     /// Waits for one of them; its number.
@@ -151,16 +151,15 @@ impl Ending {
         // end of the process should it go on.
         unsafe {
             libc::signal(signal, libc::SIG_DFL);
-            self.unblocked();
+            self.take_as_usual();
             libc::raise(signal);
             libc::_exit(128 + signal)
         }
     }
 
-    fn unblocked(self) -> Ending {
+    fn take_as_usual(&self) {
         // SAFETY: a valid set; nothing of the mask before is asked for.
         unsafe { libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const self.set, ptr::null_mut()) };
-        self
     }
 }
 

@@ -166,6 +166,12 @@ impl Files {
             if !self.beside_writer || said.is_none() || said == before {
                 return found;
             }
+            // Removed by its program, such as an experiment's at the end, it is no damaged one.
+            if !self.disk.list("")?.iter().any(|name| name == MANIFEST_FILE) {
+                let path = self.disk.display_name("").into();
+                let what = "was removed while it was read";
+                return Err(UsageError::Absent { path, what }.into());
+            }
             before = said;
         }
         self.told(read())

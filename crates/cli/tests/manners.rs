@@ -421,6 +421,15 @@ fn output_of_a_single_point_is_written_and_said() {
         printed.contains("sweep.svg") && printed.contains("sweep.csv"),
         "{printed}"
     );
+    // A file in its place is told, before anything is measured.
+    let taken = file.to_str().unwrap();
+    for verb in [&quick[..], &["floor", "--seconds", "3000"]] {
+        let (printed, said) = run(4, &[verb, &["--output", taken]].concat());
+        assert!(
+            said.contains("name a directory") && printed.is_empty(),
+            "{said}"
+        );
+    }
     // Where there is nothing to write, the option is refused.
     for nothing in ["--print-parameters", "--list-presets"] {
         for wanted in ["--output", "--csv"] {
@@ -467,9 +476,10 @@ fn interrupted(signal: i32, more: &[&str]) -> Vec<PathBuf> {
 fn a_signal_that_ends_an_experiment_leaves_no_directory() {
     let [hang_up, interrupt, terminate] = [1, 2, 15];
     for signal in [hang_up, interrupt, terminate] {
-        assert_eq!(interrupted(signal, &[]), [PathBuf::new(); 0], "{signal}");
+        let left = interrupted(signal, &[]);
+        assert!(left.is_empty(), "{signal}: {left:?}");
     }
     // The standby's process and its directory go, too; so do the directories of other experiments.
     let left = interrupted(terminate, &["--configuration", "c"]);
-    assert_eq!(left, [PathBuf::new(); 0]);
+    assert!(left.is_empty(), "{left:?}");
 }

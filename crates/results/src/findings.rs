@@ -144,7 +144,7 @@ impl Findings {
         };
         let mut places = Vec::new();
         if let Some(directory) = directory {
-            std::fs::create_dir_all(directory).map_err(failed(directory))?;
+            make_directory(directory)?;
             let files = self.files.iter();
             places.extend(files.map(|(name, text)| (directory.join(name), text.as_str())));
         }
@@ -156,6 +156,24 @@ impl Findings {
         }
         Ok(places.into_iter().map(|(path, _)| path).collect())
     }
+}
+
+/// Makes a directory for results, if there is none: best before what takes long, so that nothing is measured in
+/// vain.
+///
+/// # Errors
+/// [`WriteError`], also if there is something else of this name.
+pub fn make_directory(directory: &Path) -> Result<(), WriteError> {
+    std::fs::create_dir_all(directory).map_err(|source| WriteError {
+        path: directory.to_path_buf(),
+        source: match source.kind() {
+            io::ErrorKind::AlreadyExists => {
+                let reason = "there is a file of this name; name a directory";
+                io::Error::new(io::ErrorKind::NotADirectory, reason)
+            }
+            _ => source,
+        },
+    })
 }
 
 #[cfg(test)]
@@ -176,6 +194,9 @@ mod tests {
             std::fs::read_to_string(&written[0]).unwrap(),
             "figure\n1.5\n2\n"
         );
+        // A file in its place is told, and left.
+        let taken = findings.write(Some(&written[0])).unwrap_err();
+        assert!(taken.to_string().contains("name a directory"), "{taken}");
         let mut printed = Vec::new();
         findings.print(true, &mut printed).unwrap();
         assert_eq!(

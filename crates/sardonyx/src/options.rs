@@ -186,13 +186,17 @@ impl Options {
         self
     }
 
-    /// Whether there is a database to open, or one may be made. Said before the directory is made.
+    /// Whether there is a database to open, or one may and can be made. Said before the directory is made.
     fn check_there(&self, path: &Path) -> Result<(), Error> {
-        if !self.create && !path.join(MANIFEST_FILE).exists() {
+        if path.join(MANIFEST_FILE).exists() {
+            return Ok(());
+        }
+        if !self.create {
             let file = path.join(MANIFEST_FILE).display().to_string();
             return Err(OpenError::Absent { file }.into());
         }
-        Ok(())
+        engine::new_manifest(&self.storage)?;
+        Ok(self.check_shape()?)
     }
 
     fn check_on(&self, disk: &dyn Disk) -> Result<(), Error> {

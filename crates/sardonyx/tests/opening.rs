@@ -13,6 +13,16 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
+/// A way of opening a directory.
+type Opening = fn(Options, &Path) -> Result<(), Error>;
+
+/// Every way; closed at once.
+const OPENINGS: [Opening; 3] = [
+    |options, path| options.open_tables(path)?.close(),
+    |options, path| options.open_memory(path).map(drop),
+    |options, path| options.open_operations(path)?.close(),
+];
+
 /// Names the directory for [`hold_the_database_until_killed`].
 const DIRECTORY: &str = "SARDONYX_TEST_DIRECTORY";
 
@@ -134,14 +144,9 @@ fn an_opening_that_waits_gets_the_database_when_it_is_closed() {
     // Not for ever.
     let refused = patient(Duration::from_millis(2)).open_tables(&path);
     assert!(matches!(refused, Err(Error::Locked(_))), "{refused:?}");
-    let opens: [fn(Options, &Path) -> Result<(), Error>; 3] = [
-        |options, path| options.open_tables(path)?.close(),
-        |options, path| options.open_memory(path).map(drop),
-        |options, path| options.open_operations(path)?.close(),
-    ];
     let long = Duration::from_secs(600);
     std::thread::scope(|scope| {
-        let waiting = opens.map(|open| {
+        let waiting = OPENINGS.map(|open| {
             let path = &path;
             scope.spawn(move || open(patient(long), path))
         });
@@ -255,12 +260,20 @@ fn options_that_cannot_work_are_refused_by_name() {
             ("block_bytes", options(shape).block_bytes(5000)),
             ("stripes", options(shape).stripes(0)),
         ];
-        for (name, options) in refused {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("bank.sdx");
+        for (name, refused_options) in refused {
             let disk = SimulatedDisk::new(1, Faults::default());
-            let error = Opened::on(&disk, options).unwrap_err();
+            let error = Opened::on(&disk, refused_options.clone()).unwrap_err();
             assert!(matches!(error, Error::Refused(_)), "{error}");
             let text = error.to_string().replace(' ', "_");
             assert!(text.contains(name), "{name}: {error}");
+            // And no directory is left behind.
+            for open in OPENINGS {
+                let again = open(refused_options.clone(), &path).unwrap_err();
+                assert!(matches!(again, Error::Refused(_)), "{name}: {again}");
+                assert!(!path.exists(), "{name}");
+            }
             // Nothing was begun that would stand in the way of a better try.
             Opened::on(&disk, common::options(shape)).expect("opens");
         }

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //!   primary                                         standby (another process, at another address)
-//!   transactions ─▶ log on disk ─▶ Standby ══TCP══▶ StandbyServer ─▶ log on disk ─▶ DB' ─▶ backup
-//!                        ▲ freed as reported  ◀════ reports
+//!   transactions ┬▶ log on disk    ┌▶ Standby ══TCP══▶ StandbyServer ─▶ log on disk ─▶ DB' ─▶ backup
+//!                └▶ newest groups ─┘          ◀════ reports: the log is freed
 //! ```
 //!
 //! The primary has one copy of the data instead of two, and its disk writes nothing but the log. The

@@ -63,8 +63,7 @@ pub enum StoreError {
     /// The operating system refused to reserve or to commit memory.
     #[error(
         "cannot {operation} {bytes} bytes of memory for pages: {source}; let the process have more (its limit on \
-         address space is `ulimit -v`), or set `memory_bytes_max`, of which this is the reservation, to what it \
-         may use"
+         address space is `ulimit -v`), or set `memory_bytes_max` to what it may use"
     )]
     Memory {
         /// `reserve` or `commit`.
@@ -118,9 +117,9 @@ impl PageStore {
         bytes_max: u64,
         at_once: impl FnOnce(usize) -> Result<NonNull<u8>, Errno>,
     ) -> Result<Self, StoreError> {
-        let refused = |source: Errno| StoreError::Memory {
+        let refused = |bytes: u64, source: Errno| StoreError::Memory {
             operation: "reserve",
-            bytes: bytes_max,
+            bytes,
             source: source.into(),
         };
         let limit = usize::try_from(bytes_max)
@@ -128,15 +127,16 @@ impl PageStore {
             .and_then(|bytes| bytes.checked_next_multiple_of(PAGE_SIZE));
         let reserved = limit.and_then(|limit| limit.max(1).checked_next_multiple_of(COMMIT_BYTES));
         let (Some(limit), Some(reserved)) = (limit, reserved) else {
-            return Err(refused(Errno::NOMEM));
+            return Err(refused(bytes_max, Errno::NOMEM));
         };
         let (base, reserved) = match at_once(reserved) {
             Ok(base) => (base, reserved),
             Err(error) if is_too_much(error) && reserved <= PLACE_BYTES_MAX => (
-                reserve_at_free_place(reserved).map_err(refused)?,
+                reserve_at_free_place(reserved)
+                    .map_err(|error| refused(COMMIT_BYTES as u64, error))?,
                 COMMIT_BYTES,
             ),
-            Err(error) => return Err(refused(error)),
+            Err(error) => return Err(refused(bytes_max, error)),
         };
         Ok(PageStore {
             base,

@@ -10,7 +10,7 @@ use crate::floor::{BarePipeline, SyncLatency};
 use crate::responses::Summary;
 use sardonyx::{Durability, GroupPolicy, Statistics};
 use sardonyx_results::recovery::RecoveryFigures;
-use sardonyx_standby::Lag;
+use sardonyx_standby::{Lag, Sent};
 use sardonyx_storage::checkpoint::CheckpointTotals;
 use serde::Serialize;
 use std::time::Duration;
@@ -194,8 +194,8 @@ pub struct Memory {
     pub peak_resident_bytes: Option<u64>,
 }
 
-/// How far the standby was behind when the last transaction was acknowledged: what would have been
-/// lost with the primary's disk at that moment.
+/// What was sent to the standby, and how far it was behind when the last transaction was acknowledged: what
+/// would have been lost with the primary's disk at that moment.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct StandbyFigures {
     /// Commit groups.
@@ -204,11 +204,21 @@ pub struct StandbyFigures {
     pub lag_transactions: u64,
     /// Bytes of log.
     pub lag_bytes: u64,
+    /// Commit groups that were sent during the run.
+    pub sent_groups: u64,
+    /// Those of them that had to be read back from disk.
+    pub read_back_groups: u64,
+    /// How long sending took.
+    pub sending_seconds: f64,
 }
 
-impl From<Lag> for StandbyFigures {
-    fn from(lag: Lag) -> Self {
+impl StandbyFigures {
+    /// The lag at the end, and what was sent between two readings.
+    pub fn new(lag: Lag, before: &Sent, after: &Sent) -> Self {
         StandbyFigures {
+            sent_groups: after.groups - before.groups,
+            read_back_groups: after.groups_read_back - before.groups_read_back,
+            sending_seconds: after.time.saturating_sub(before.time).as_secs_f64(),
             lag_groups: lag.groups,
             lag_transactions: lag.transactions,
             lag_bytes: lag.bytes,

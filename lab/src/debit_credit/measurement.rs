@@ -100,12 +100,20 @@ fn measure_run(
 
     let procedure = database.register(DebitCredit::new(schema))?;
     let progress = Progress::default();
-    let before = database.statistics();
+    let sent = || {
+        let process = standby.as_ref();
+        process.map(|process| process.standby.status().sent)
+    };
+    let (before, sent_before) = (database.statistics(), sent());
     let outcome = progress::watched(plan.load.until, &progress, || {
         run(&database, schema, &procedure, &plan.load, &progress)
     })?;
     let after = database.statistics();
     let lag = standby.as_ref().and_then(|process| process.standby.lag());
+    let standby_figures = match (lag, sent_before, sent()) {
+        (Some(lag), Some(before), Some(after)) => Some(StandbyFigures::new(lag, &before, &after)),
+        _ => None,
+    };
     let memory = Memory {
         record_bytes: loading.records * size_of::<Account>() as u64,
         page_bytes: database.read(|view| view.bytes())?,
@@ -169,7 +177,7 @@ fn measure_run(
         close_seconds: close_time.as_secs_f64(),
         open_seconds: open_time.as_secs_f64(),
         recovery,
-        standby: lag.map(StandbyFigures::from),
+        standby: standby_figures,
         kept_in: (plan.keep || !proof.holds).then(|| place.path().display().to_string()),
         proof,
     })

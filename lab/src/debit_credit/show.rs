@@ -303,6 +303,15 @@ fn print_storage(run: &Run, sheet: &mut Sheet) {
                 bytes(standby.lag_bytes)
             ),
         );
+        sheet.remarked(
+            "groups sent to it",
+            count(standby.sent_groups),
+            format!(
+                "{} read back from disk; sending took {}",
+                count(standby.read_back_groups),
+                time(standby.sending_seconds)
+            ),
+        );
     }
 
     sheet.heading("Memory");

@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use super::write;
 use crate::output::Output;
-use anyhow::Context;
+use sardonyx_results::findings::make_directory;
 use sardonyx_results::table::Table;
 use sardonyx_simulation::experiment::SimulationError;
 use sardonyx_simulation::figures::{self, Curve, Figure, Needs, Study};
@@ -55,8 +55,7 @@ pub fn run(
         Vec::new()
     };
     // Before minutes of simulating, rather than after.
-    std::fs::create_dir_all(directory)
-        .with_context(|| format!("making the directory {}", directory.display()))?;
+    make_directory(directory)?;
     let mut needs = Needs::default();
     figures.iter().for_each(|figure| figure.needs(&mut needs));
     statements

@@ -24,6 +24,7 @@ use anyhow::Context;
 use choice::Choice;
 use distributed::{Distribution, Gathered};
 use engine::Engine;
+use sardonyx_results::findings::make_directory;
 use sardonyx_results::table::Table;
 use sardonyx_simulation::outcome::Outcome;
 use sardonyx_simulation::parameters::Parameters;
@@ -104,6 +105,8 @@ impl Arguments {
         if self.figures.is_some() {
             return self.figures(&parameters, output);
         }
+        // Before minutes of simulating, rather than after.
+        self.output.as_deref().map(make_directory).transpose()?;
         if let Some(target) = self.throughput_at_cpu {
             let last = search::run(&parameters, target, &self.engine(), output)?;
             self.write_point(&last, output)?;
@@ -256,7 +259,6 @@ fn write_said(file: &Path, text: &str, output: &mut Output) -> anyhow::Result<()
 /// Writes a file, and the directory that it is in if there is none.
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     let directory = file.parent().unwrap_or(Path::new(""));
-    std::fs::create_dir_all(directory)
-        .with_context(|| format!("making the directory {}", directory.display()))?;
+    make_directory(directory)?;
     std::fs::write(file, text).with_context(|| format!("writing {}", file.display()))
 }

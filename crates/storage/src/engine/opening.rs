@@ -213,7 +213,11 @@ fn read_or_create(
     Ok((manifest, is_new))
 }
 
-fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
+/// The manifest of a database that these options make.
+///
+/// # Errors
+/// [`OpenError::Option`] or [`OpenError::Manifest`] if there can be none.
+pub fn new_manifest(options: &StorageOptions) -> Result<Manifest, OpenError> {
     let identity = options.identity.unwrap_or_else(system_random);
     let manifest = Manifest {
         segment_bytes: options.segment_bytes,
@@ -225,6 +229,11 @@ fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, Op
     };
     manifest.check()?;
     check_limits(options, manifest.segment_bytes)?;
+    Ok(manifest)
+}
+
+fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
+    let manifest = new_manifest(options)?;
     create_database(disk, &manifest, options.log_bytes_first)?;
     Ok(manifest)
 }
