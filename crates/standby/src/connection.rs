@@ -1,7 +1,8 @@
 //! A connection as two halves that send and receive [`Frame`]s, so that each side can do both at
 //! once and neither waits for the other for ever.
 
-use crate::protocol::{Frame, MESSAGE_BYTES_MAX, ProtocolError, codec};
+use crate::protocol::{Frame, MESSAGE_BYTES_MAX, codec};
+use crate::refusal::ProtocolError;
 use bytes::{Bytes, BytesMut};
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! What can go wrong with a standby's own storage and its process.
 
-use crate::protocol::Refusal;
+use crate::refusal::Refusal;
 use sardonyx_base::process::FORKED;
 use sardonyx_storage::checkpoint::CheckpointError;
 use sardonyx_storage::disk::DiskError;

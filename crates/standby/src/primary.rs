@@ -8,7 +8,8 @@
 //! Source: TPK paper, section 3, configuration C.
 
 use crate::fetch::fetch;
-use crate::protocol::{Progress, Refusal};
+use crate::protocol::Progress;
+use crate::refusal::Refusal;
 use crate::ship::{Lost, ship};
 use crate::token::Token;
 use sardonyx_base::process::Process;

@@ -3,9 +3,10 @@
 use crate::connection::{Receiver, Sender, split};
 use crate::error::StandbyError;
 use crate::protocol::{
-    Frame, GROUPS_AHEAD_MAX, Hello, Message, PAGES_BYTES_MAX, PROTOCOL_VERSION, Progress,
-    ProtocolError, Purpose, Refusal, group_frame_bytes_max,
+    Frame, GROUPS_AHEAD_MAX, Hello, Message, PAGES_BYTES_MAX, PROTOCOL_VERSION, Progress, Purpose,
+    group_frame_bytes_max,
 };
+use crate::refusal::{ProtocolError, Refusal};
 use crate::server::Shared;
 use crate::store::Store;
 use crate::visitors::Visitor;

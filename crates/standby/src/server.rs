@@ -10,7 +10,8 @@
 
 use crate::error::StandbyError;
 use crate::options::StandbyOptions;
-use crate::protocol::{Hello, Refusal};
+use crate::protocol::Hello;
+use crate::refusal::Refusal;
 use crate::serve::serve;
 use crate::store::Store;
 use crate::visitors::{Visitor, Visitors};

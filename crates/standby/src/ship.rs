@@ -7,9 +7,8 @@
 
 use crate::connection::{Receiver, Sender, split};
 use crate::primary::{Sent, Standby};
-use crate::protocol::{
-    Frame, GROUPS_AHEAD_MAX, Hello, Message, Progress, ProtocolError, Purpose, Refusal,
-};
+use crate::protocol::{Frame, GROUPS_AHEAD_MAX, Hello, Message, Progress, Purpose};
+use crate::refusal::{ProtocolError, Refusal};
 use bytes::Bytes;
 use sardonyx_storage::checkpoint::{RemoteError, RemoteProgress, ShippedLog};
 use sardonyx_storage::log::follow::Follower;

@@ -3,7 +3,8 @@
 
 use crate::error::StandbyError;
 use crate::options::StandbyOptions;
-use crate::protocol::{Hello, Progress, Refusal};
+use crate::protocol::{Hello, Progress};
+use crate::refusal::Refusal;
 use bytes::Bytes;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::{LogEnd, OpenError, StandbyEngine, create_database};
