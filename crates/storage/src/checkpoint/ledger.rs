@@ -282,6 +282,8 @@ impl Ledger {
         entries[stripe] = Entry {
             wanted: before.wanted.filter(|wanted| wanted.group > complete),
             attempts_failed: before.attempts_failed,
+            // Also one of another thread's of the engine, told while this was being completed.
+            failure: before.failure,
             ..of_now
         };
         let needed_from = entries.iter().map(|entry| entry.needed_from).min();
