@@ -344,15 +344,17 @@ fn i9_a_child_that_outlives_its_parent_does_not_keep_the_database_locked() {
             let opened = Opened::on_real(&path, options(shape)).unwrap();
             put(&opened, 4).unwrap();
             let orphan = fork.child(|| {
+                // Made by the raw call, it has the lock until it uses the database for the first time; else
+                // it has left it before its own code runs.
+                if fork == Fork::Library {
+                    left.open();
+                }
                 let refused = is_forked(opened.database.flush());
                 left.open();
                 door.wait();
                 refused
             });
-            // Made by the raw call, it has the lock until it uses the database for the first time.
-            if fork == Fork::Raw {
-                left.wait();
-            }
+            left.wait();
             std::mem::forget((orphan, opened));
             true
         });
