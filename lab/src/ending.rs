@@ -2,7 +2,7 @@
 //! and its processes ended, as they are when it ends by itself.
 //!
 //! A thread waits for the signals that end a program ([`watch`]). What goes with the experiment is kept in one
-//! list ([`Kept`]). When a signal comes, the list is taken and not given back, so that a thread that would end
+//! list (`Kept`). When a signal comes, the list is taken and not given back, so that a thread that would end
 //! something itself, print an error or go on to the next run waits there; then the processes are killed and
 //! waited for, the directories are removed, and the process ends by the same signal, so that whoever started
 //! it sees what ended it. The engine still writes meanwhile: a directory is removed until it is gone.
