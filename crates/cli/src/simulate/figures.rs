@@ -24,12 +24,15 @@ pub struct FigureChoice {
     /// Reproduce all figures, and judge every statement of the GEM paper's sections 2, 4 and 6
     #[arg(long, conflicts_with = "figure", help_heading = "Several points")]
     pub all: bool,
+    /// Judge those statements only, without the figures: fewer points
+    #[arg(long, conflicts_with_all = ["figure", "all"], help_heading = "Several points")]
+    pub statements: bool,
 }
 
 impl FigureChoice {
     /// Whether figures are asked for.
     pub fn is_some(&self) -> bool {
-        self.all || !self.figure.is_empty()
+        self.all || self.statements || !self.figure.is_empty()
     }
 }
 
@@ -49,7 +52,7 @@ pub fn run(
             .map(|id| figures::find(id))
             .collect::<Result<_, _>>()?
     };
-    let statements = if choice.all {
+    let statements = if choice.all || choice.statements {
         statements::all()
     } else {
         Vec::new()

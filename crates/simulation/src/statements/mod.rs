@@ -259,7 +259,12 @@ pub fn judge<E>(
     study: &mut Study,
     simulate: &Simulate<'_, E>,
 ) -> Result<Vec<Verdict>, E> {
-    for replications in MORE_REPLICATIONS {
+    let most = study.base().run.most_replications;
+    let mut rounds = MORE_REPLICATIONS
+        .map(|replications| replications.min(most))
+        .to_vec();
+    rounds.dedup();
+    for replications in rounds {
         let mut open = Needs::default();
         for claim in statements.iter().flat_map(|statement| &statement.claims) {
             if claim.judge(study).met == Met::Undecided {
