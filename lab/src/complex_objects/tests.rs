@@ -7,7 +7,7 @@ use super::operation::{Surroundings, Visit};
 use super::plan::{Figure, Parameter};
 use super::processors::Processors;
 use super::worker::{self, Load, LoadFailure};
-use super::{Expected, Row, Until};
+use super::{Expected, Handling, Row, Until};
 use crate::complex_objects::workload::{Mix, References, Scale};
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_multilevel::{Operation, PlainPages};
@@ -20,7 +20,8 @@ const MIX: Mix = Mix {
     update_percent: 50,
 };
 
-/// One transaction at a time; every tenth is begun again after its first operation, once.
+/// One transaction at a time; every tenth is counted as if it had been begun again, once, and two share
+/// a write of the log.
 struct OneAtATime {
     state: Mutex<(PlainPages, Counters)>,
     /// Loses an operation of that transaction.
@@ -65,9 +66,14 @@ fn world(loses: Option<u64>) -> World {
 }
 
 impl Engine for OneAtATime {
-    fn transact(&self, operations: &[Visit<'_>]) -> Result<u64, EngineFailure> {
+    fn transact(
+        &self,
+        operations: &[Visit<'_>],
+        _go_on: &dyn Fn() -> bool,
+    ) -> Result<(), EngineFailure> {
         let (pages, counters) = &mut *self.state.lock();
         counters.forces += 1;
+        counters.log_writes += counters.forces % 2;
         counters.units += 1;
         counters.log_bytes += 100;
         counters.pages_logged += 5;
@@ -82,11 +88,8 @@ impl Engine for OneAtATime {
             counters.pages.wait_time += Duration::from_micros(10);
             counters.objects.wait_time += Duration::from_micros(5);
         }
-        Ok(if counters.forces.is_multiple_of(10) {
-            2
-        } else {
-            1
-        })
+        counters.deadlocks += u64::from(counters.forces.is_multiple_of(10));
+        Ok(())
     }
 
     fn counters(&self) -> Counters {
@@ -100,6 +103,7 @@ impl World {
             threads,
             mix: MIX,
             until,
+            patience: Duration::MAX,
             seed: 3,
         };
         let (engine, expected) = (&self.engine, &self.expected);
@@ -158,7 +162,7 @@ fn the_measures_are_those_of_the_window() {
     let found = world.run(1, HUNDRED).unwrap();
     let point = Figure::Seven.sweeps()[0].base;
     let at = (Parameter::Multiprogramming, 12);
-    let row = Row::new("S1", at, point, &found);
+    let row = Row::new("S1", at, point, Handling::default(), &found);
     assert_eq!((row.strategy, row.value, row.transactions), ("S1", 12, 100));
     assert!((row.per_second - 100.0 / row.seconds).abs() < 1e-6);
     // A transaction has 3 operations.
@@ -169,6 +173,9 @@ fn the_measures_are_those_of_the_window() {
     assert!((row.object_lock_wait_microseconds - 15.0).abs() < 1e-6);
     assert_eq!((row.forces, row.log_bytes), (1.0, 100.0));
     assert_eq!((row.pages_per_force, row.sphere_pages), (5.0, 5.0));
+    // Who waits and what is written are different counts.
+    assert_eq!((row.log_writes, row.pages_per_write), (0.5, 10.0));
+    assert!((row.log_writes_per_second - 50.0 / row.seconds).abs() < 1e-6);
     assert_eq!(
         (row.aborts, row.restarts, row.sphere_pages_max),
         (10, 0, 120)
