@@ -1,8 +1,9 @@
 //! Durable transactions of several processes that change rows of 40 bytes, each a row chosen at random:
 //! packed, a hundred to a page; one to a page; and in regions, a process' own rows on pages of their own.
 //!
-//! `cargo run --release -p sardonyx-mapped --example rows_by_processes [ROWS [SECONDS [CHANGES]]]`: 1,000
-//! rows, 3 seconds, 1 change in a transaction. It starts itself again for each process.
+//! `cargo run --release -p sardonyx-mapped --example rows_by_processes [ROWS [SECONDS [CHANGES [WORK]]]]`:
+//! 1,000 rows, 3 seconds, 4 changes in a transaction, which works for 100 microseconds between reading and
+//! changing. It starts itself again for each process.
 
 use sardonyx_mapped::{Memory, MemoryAccess, Options, P, Segment, Spread};
 use sardonyx_workload::random::Random;
@@ -63,19 +64,30 @@ fn main() -> Result<(), Box<dyn Error>> {
         && worker == "worker"
     {
         let numbers: Result<Vec<u64>, _> = numbers.iter().map(|number| number.parse()).collect();
-        let [layout, rows, milliseconds, changes, process, processes] = numbers?[..] else {
-            return Err("six numbers".into());
+        let [
+            layout,
+            rows,
+            milliseconds,
+            changes,
+            work,
+            process,
+            processes,
+        ] = numbers?[..]
+        else {
+            return Err("seven numbers".into());
         };
         let layout = LAYOUTS[layout as usize];
         let rows = layout.rows(rows, process, processes);
         let time = Duration::from_millis(milliseconds);
-        return work(Path::new(directory), rows, time, changes, process);
+        let work = Duration::from_micros(work);
+        return run_transactions(Path::new(directory), rows, time, (changes, work), process);
     }
     let number = |place: usize, usual: f64| match arguments.get(place) {
         Some(given) => given.parse::<f64>(),
         None => Ok(usual),
     };
-    let (rows, seconds, changes) = (number(0, 1e3)?, number(1, 3.0)?, number(2, 1.0)?);
+    let (rows, seconds) = (number(0, 1e3)?, number(1, 3.0)?);
+    let (changes, work) = (number(2, 4.0)?, number(3, 100.0)?);
     println!("rows           processes  transactions/s  conflicts a transaction");
     for (layout, about) in LAYOUTS.iter().enumerate() {
         for processes in [1, 3] {
@@ -84,6 +96,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 rows as u64,
                 (seconds * 1e3) as u64,
                 changes as u64,
+                work as u64,
             ];
             let (per_second, conflicts) = run(&numbers, processes)?;
             let name = about.name;
@@ -138,11 +151,11 @@ fn run(numbers: &[u64], processes: u64) -> Result<(f64, f64), Box<dyn Error>> {
     Ok((per_second, conflicts / commits))
 }
 
-fn work(
+fn run_transactions(
     directory: &Path,
     rows: Spread<Row>,
     time: Duration,
-    changes: u64,
+    (changes, work): (u64, Duration),
     process: u64,
 ) -> Result<(), Box<dyn Error>> {
     let segment: Segment = Options::new().open(directory)?;
@@ -156,11 +169,14 @@ fn work(
             .map(|_| rows.get(random.below(rows.length())).expect("there is one"))
             .collect();
         segment.run(|tx| {
-            chosen.iter().try_for_each(|&place| {
-                let row = tx.get_mut(place)?;
-                row[0] += 1;
-                Ok::<_, sardonyx_mapped::memory::PlaceError>(())
-            })
+            let read = chosen.iter().map(|&place| tx.read(place));
+            let before: Vec<Row> = read.collect::<Result<_, _>>()?;
+            let until = Instant::now() + work;
+            while Instant::now() < until {
+                std::hint::spin_loop();
+            }
+            let mut changed = chosen.iter().zip(before);
+            changed.try_for_each(|(&place, row)| tx.write(place, row.map(|word| word + 1)))
         })?;
         commits += 1;
     }

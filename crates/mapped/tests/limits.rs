@@ -86,6 +86,7 @@ fn the_bound_on_a_transaction_can_be_chosen_and_what_is_below_it_is_durable() {
 fn one_process_can_have_all_sessions_of_a_segment() {
     const SESSIONS: usize = 1024;
     let segment = Options::new().open_private().unwrap();
+    segment.run(|tx| tx.grow_to(2 * PAGE)).unwrap();
     let sessions: Vec<_> = (0..SESSIONS)
         .map(|number| {
             segment
