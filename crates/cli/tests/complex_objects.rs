@@ -104,7 +104,7 @@ fn the_rules_for_deadlocks_are_shown_side_by_side() {
         path(directory.path(), "runs.svg"),
     );
     let files = ["--directory", &place, "--csv", &csv, "--svg", &svg];
-    let victims = ["--victims", "--restart-delays", "0us,1ms"];
+    let victims = ["--victims", "--restart-delays", "1ms,2ms"];
     let (printed, _) = run(0, &[&QUICK[..], &victims, &files].concat());
     assert!(printed.contains("c=12 o=0 f=10 u=20%"), "{printed}");
     assert!(printed.contains("16 x the throughput"), "{printed}");

@@ -26,6 +26,8 @@ struct OneAtATime {
     state: Mutex<(PlainPages, Counters)>,
     /// Loses an operation of that transaction.
     loses: Option<u64>,
+    /// After so many transactions, all others end in deadlocks for ever.
+    commits: u64,
 }
 
 struct World {
@@ -58,6 +60,7 @@ fn world(loses: Option<u64>) -> World {
         engine: OneAtATime {
             state: Mutex::new((pages, Counters::default())),
             loses,
+            commits: u64::MAX,
         },
         surroundings,
         references,
@@ -69,8 +72,15 @@ impl Engine for OneAtATime {
     fn transact(
         &self,
         operations: &[Visit<'_>],
-        _go_on: &dyn Fn() -> bool,
+        go_on: &dyn Fn() -> bool,
     ) -> Result<(), EngineFailure> {
+        if self.state.lock().1.forces >= self.commits {
+            while go_on() {
+                self.state.lock().1.deadlocks += 1;
+                std::thread::yield_now();
+            }
+            return Err(EngineFailure::GivenUp);
+        }
         let (pages, counters) = &mut *self.state.lock();
         counters.forces += 1;
         counters.log_writes += counters.forces % 2;
@@ -103,7 +113,10 @@ impl World {
             threads,
             mix: MIX,
             until,
-            patience: Duration::MAX,
+            patience: match self.engine.commits {
+                u64::MAX => Duration::MAX,
+                _ => Duration::from_millis(1),
+            },
             seed: 3,
         };
         let (engine, expected) = (&self.engine, &self.expected);
@@ -146,6 +159,24 @@ fn threads_run_until_enough_is_measured_and_all_of_it_is_expected() {
         // What was under way when the window closed is there, and is expected.
         let all = world.engine.counters().forces;
         assert!((120..120 + threads as u64).contains(&all), "{all}");
+    }
+}
+
+/// Where transactions end one another for ever the run ends, and says how little was done.
+#[test]
+fn a_run_in_which_nothing_ends_any_more_is_given_up() {
+    for commits in [0, 30] {
+        let mut world = world(None);
+        world.engine.commits = commits;
+        let found = world.run(1, HUNDRED).unwrap();
+        let ended = commits.saturating_sub(20);
+        assert_eq!(found.response.count, ended);
+        assert_eq!(world.differences(), 0);
+        let point = Figure::Nine.sweeps()[0].base;
+        let at = (Parameter::Multiprogramming, 12);
+        let row = Row::new("S1", at, point, Handling::default(), &found);
+        assert_eq!(row.transactions, ended);
+        assert_eq!(row.per_second > 0.0, ended > 0);
     }
 }
 
