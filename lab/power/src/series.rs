@@ -11,6 +11,7 @@ use crate::stack::{Stack, Workplace, remove};
 use crate::way::{Acknowledged, Place, Way};
 use crate::witness::{Cut, End, Stand, Victim, watch};
 use anyhow::Context;
+use rustix::io::Errno;
 use sardonyx_workload::random::Random;
 use serde::Serialize;
 use std::fs::{self, File};
@@ -333,10 +334,14 @@ enum Recovery {
     Failed(String),
 }
 
-/// Whether an error comes of a file system that found itself damaged.
+/// Whether an error comes of a file system that found itself damaged: `ext4` and `xfs` say `EUCLEAN`, or
+/// `EBADMSG` of a wrong checksum; `btrfs` says `EIO` of one, and writes nothing from then on.
 fn says_that_it_is_damaged(error: &anyhow::Error) -> bool {
     let cause = error.downcast_ref::<std::io::Error>();
-    cause.and_then(rustix::io::Errno::from_io_error) == Some(rustix::io::Errno::UCLEAN)
+    let cause = cause.and_then(Errno::from_io_error);
+    cause.is_some_and(|cause| {
+        [Errno::UCLEAN, Errno::BADMSG, Errno::IO, Errno::ROFS].contains(&cause)
+    })
 }
 
 /// Whether everything is there that is needed for anything at all: what is missing, as sentences.
