@@ -16,6 +16,7 @@
 //!
 //! Source: TPK paper (Li & Naughton), section 4, Figures 3 and 4.
 
+mod curve;
 pub mod damage;
 pub mod exploration;
 mod figures;

@@ -336,7 +336,11 @@ mod tests {
         for shape in [Shape::Coalesced, pipelined] {
             let directory = tempfile::tempdir().unwrap();
             let options = || Options::new().shape(shape).log_bytes_prepared(0);
-            let open = || options().open_tables(directory.path().join("bank")).unwrap();
+            let open = || {
+                options()
+                    .open_tables(directory.path().join("bank"))
+                    .unwrap()
+            };
             let database = open();
             let schema = Schema::of(&database).unwrap();
             let scale = Scale::new(1_000, 10, 2).unwrap();

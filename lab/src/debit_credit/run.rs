@@ -132,12 +132,6 @@ impl Progress {
     pub(super) fn add_committed(&self, committed: u64) {
         self.committed.fetch_add(committed, Ordering::Relaxed);
     }
-
-    /// For one more run after this one.
-    pub(super) fn go_on(&self) {
-        self.stop.store(false, Ordering::Relaxed);
-        self.started.store(0, Ordering::Relaxed);
-    }
 }
 
 /// Runs the clients to the end.
@@ -381,7 +375,11 @@ impl<'a> Client<'a> {
     }
 }
 
-pub(super) fn locate(schema: &Schema, request: &Request, transaction: &sardonyx::Transaction<'_>) -> Located {
+pub(super) fn locate(
+    schema: &Schema,
+    request: &Request,
+    transaction: &sardonyx::Transaction<'_>,
+) -> Located {
     (
         transaction.find(schema.accounts, &request.account),
         transaction.find(schema.tellers, &u64::from(request.teller)),
