@@ -118,7 +118,9 @@ pub use statistics::Statistics;
 pub use tables::Tables;
 pub use ticket::{BatchTicket, Ticket};
 
-pub use sardonyx_serial::{Durability, Procedure, ProcedureError, Registered, Shape, StageTimes};
+pub use sardonyx_serial::{
+    Durability, Exchange, Outcomes, Owed, Procedure, ProcedureError, Registered, Shape, StageTimes,
+};
 pub use sardonyx_storage::checkpoint::Waiting as CheckpointWaiting;
 pub use sardonyx_storage::journal::Retention;
 pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
