@@ -18,8 +18,9 @@ use std::fmt::Write;
 pub const MANIFEST_FILE: &str = "MANIFEST";
 const NEW_FILE: &str = "MANIFEST.new";
 
-/// The newest format that this version reads and the one that it writes.
-pub const FORMAT_VERSION: u32 = 3;
+/// The newest format that this version reads and the one that it writes. Since 4 there may be spanning
+/// groups in the log ([`crate::log::group`]), which an older version would take for its end.
+pub const FORMAT_VERSION: u32 = 4;
 
 /// The longest manifest that is read, in bytes.
 const BYTES_MAX: usize = 64 << 10;
@@ -31,7 +32,7 @@ const BYTES_MAX: usize = 64 << 10;
 ///
 /// let manifest = Manifest::new(0x5eed);
 /// let text = manifest.encode();
-/// assert!(text.starts_with("format_version = 3\nidentity = 0000000000005eed\n"));
+/// assert!(text.starts_with("format_version = 4\nidentity = 0000000000005eed\n"));
 /// assert_eq!(Manifest::decode("MANIFEST", text.as_bytes()).unwrap(), manifest);
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -482,15 +483,15 @@ mod tests {
 
     #[test]
     fn a_newer_version_is_named_and_not_taken_for_damage() {
-        let mut text = String::from("format_version = 4\nsomething = new\n");
+        let mut text = String::from("format_version = 5\nsomething = new\n");
         let checksum = crc32c::crc32c(text.as_bytes());
         text.push_str(&format!("checksum = {checksum:08x}\n"));
         let found = Manifest::decode("MANIFEST", text.as_bytes());
         let expected = matches!(
             found,
             Err(ManifestError::UnknownVersion {
-                found: 4,
-                known: 3,
+                found: 5,
+                known: 4,
                 ..
             })
         );

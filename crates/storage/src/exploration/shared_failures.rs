@@ -30,7 +30,7 @@ fn a_group_that_finds_no_room_or_is_too_large_or_of_elsewhere_writes_nothing() {
     let leader = &mut life.processes[0].leader;
     let too_large = pages(8);
     let error = leader.write_group(&life.state, 1, &[&too_large], 1);
-    let bytes_max = leader.transaction_bytes_max();
+    let bytes_max = leader.group_bytes_max();
     assert!(matches!(
         error,
         Err(SharedLogError::TooLarge { bytes, bytes_max: max })
