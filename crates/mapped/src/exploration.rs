@@ -106,9 +106,10 @@ impl World {
         }
         first.initialise(&region.control().log);
         let leader = LogLeader::new(disk.clone(), &first.manifest, first.incarnation());
-        let log = SharedLog::new(leader);
+        let log = SharedLog::new(leader, self.options.log_bytes_max);
         let policies = Policies {
             lock_in_memory: false,
+            transaction_bytes: u64::MAX,
             slow_reader_wait: Duration::from_secs(1),
             slow_reader: None,
             stopped_process_wait: Duration::from_secs(10),

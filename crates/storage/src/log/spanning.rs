@@ -80,7 +80,7 @@ impl<'a> Pieces<'a> {
             records,
             head: Some(head),
             taken: 0,
-            buffer: AlignedBuffer::with_capacity(PIECE_BYTES),
+            buffer: AlignedBuffer::with_capacity(PIECE_BYTES.min(header.bytes_on_disk())),
         }
     }
 
