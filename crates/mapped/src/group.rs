@@ -14,8 +14,7 @@ use crate::planted::{self, Step};
 use crate::process_state::RingLog;
 use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
-use crate::shared::ring::{self, Frames};
-use crate::shared::robust::Got;
+use crate::shared::ring::Frames;
 use crate::shared::spill;
 use crate::shared::stopped::{ASK_EVERY, StoppedProcess, Waiting};
 use rustix::thread::futex;
@@ -103,7 +102,7 @@ impl SharedLog {
         for (word, writers) in control.last_writers.iter().zip(writers) {
             word.store(writers, Ordering::Relaxed);
         }
-        tidy(region);
+        spill::try_tidy(region);
         Ok(())
     }
 
@@ -112,7 +111,7 @@ impl SharedLog {
         let control = region.control();
         let all = control.tail.load(Ordering::SeqCst);
         if control.durable.load(Ordering::SeqCst) >= all {
-            tidy(region);
+            spill::try_tidy(region);
             return Ok(());
         }
         if control.writer.try_lock().is_none() {
@@ -276,22 +275,6 @@ impl RingLog for SharedLog {
     }
 }
 
-/// Gives the memory of a large transaction's records back as soon as nobody needs them, unless somebody is
-/// committing, who does it then.
-fn tidy(region: &Region) {
-    let control = region.control();
-    if control.spill_bytes.load(Ordering::Relaxed) == 0 {
-        return;
-    }
-    if let Some(got) = control.commit.try_lock() {
-        ring::tidy(region);
-        if got == Got::FromTheDead {
-            region.bury_the_dead();
-        }
-        control.commit.unlock();
-    }
-}
-
 /// Waits a moment until those who were in the last group are in this one. Returns who is.
 fn gather(region: &Region, from: u64) -> [u64; SLOTS / 64] {
     let control = region.control();
@@ -337,6 +320,7 @@ pub(crate) fn log_error(error: SharedLogError) -> SegmentError {
 mod tests {
     use super::*;
     use crate::shared::region::RegionSize;
+    use crate::shared::ring;
     use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
     use sardonyx_storage::engine::{Engine, StorageOptions, lock_opening, open_first};
     use sardonyx_storage::log::policy::GroupLimits;

@@ -13,7 +13,8 @@
 //! Source: ours; the LIBXAC thesis keeps what a transaction wrote in its own pages.
 
 use super::region::Region;
-use super::ring::frame_bytes;
+use super::ring::{frame_bytes, tidy};
+use super::robust::Got;
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use rustix::mm::Advice;
@@ -77,6 +78,28 @@ pub fn is_free(region: &Region) -> bool {
     control.spill_end.store(0, Ordering::SeqCst);
     control.spill_bytes.store(0, Ordering::SeqCst);
     true
+}
+
+/// Gives the memory back as soon as nobody needs it, unless somebody is committing, who does it then. To be
+/// called by a thread that may hold the commit lock, when something ends that may have kept it.
+#[inline]
+pub fn try_tidy(region: &Region) {
+    if region.control().spill_bytes.load(Ordering::Relaxed) > 0 {
+        tidy_now(region);
+    }
+}
+
+#[cold]
+fn tidy_now(region: &Region) {
+    let control = region.control();
+    let Some(got) = control.commit.try_lock() else {
+        return;
+    };
+    tidy(region);
+    if got == Got::FromTheDead {
+        region.bury_the_dead();
+    }
+    control.commit.unlock();
 }
 
 /// Gives the spill area memory for so many bytes of records. The caller holds the commit lock and has found

@@ -83,12 +83,14 @@ pub fn ask_the_old(region: &Region, but: usize, published: u64) -> bool {
     let mut asked = false;
     for (n, slot) in control.slots[..used].iter().enumerate() {
         let snapshot = slot.snapshot.load(Ordering::SeqCst);
-        let bound = match slot.read_only.load(Ordering::Relaxed) {
-            0 => late,
-            _ => early,
-        };
         let keeps = snapshot.max(slot.immune.load(Ordering::SeqCst));
-        let kept = tail.saturating_sub(keeps) + spill::kept_bytes(region, keeps);
+        let kept = tail.saturating_sub(keeps);
+        // Who may write would have to run again: only if the ring is getting full, or the next large
+        // transaction needs the memory.
+        let (kept, bound) = match slot.read_only.load(Ordering::Relaxed) {
+            0 => (kept, late),
+            _ => (kept + spill::kept_bytes(region, keeps), early),
+        };
         if n != but && snapshot != IDLE && kept >= bound {
             slot.copy_until.fetch_max(tail, Ordering::SeqCst);
             asked = true;
