@@ -170,12 +170,12 @@ impl World {
             // SAFETY: within the view, which is this thread's and writable.
             unsafe { place.cast::<u64>().write(counter + 1) };
         }
-        let is_large = writes && self.random.chance(30, 100);
+        let is_large = writes && self.random.chance(15, 100);
         if is_large {
             large = large % 255 + 1;
             let bytes = LARGE.end - LARGE.start;
             let place = session.address().wrapping_add(LARGE.start);
-            session.note_write(LARGE.start as u64, bytes as u64);
+            session.note_write(LARGE.start as u64, bytes);
             // SAFETY: as above: a segment has 2 MiB at least.
             unsafe { place.write_bytes(large, bytes) };
         }
@@ -221,6 +221,9 @@ impl World {
             }
             log.want_room_alone(layout, records);
             self.tend(driver, &shared.region)?;
+            if self.disk.has_crashed() {
+                return Err(Crashed);
+            }
         }
         panic!("there is never room: {:?}", log.refusal());
     }
