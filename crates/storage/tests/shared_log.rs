@@ -93,7 +93,7 @@ impl Process {
     fn joining(disk: &Arc<dyn Disk>, memory: &Arc<Memory>) -> Arc<Process> {
         let _opening = lock_opening(disk).unwrap();
         assert!(open_first(disk, &options()).unwrap().is_none(), "shared");
-        let (manifest, lock) = join(disk).unwrap();
+        let (manifest, lock, _) = join(disk).unwrap();
         assert_eq!(manifest.incarnation, memory.state.incarnation());
         Self::new(memory.clone(), disk, manifest, lock)
     }
@@ -137,7 +137,7 @@ impl Process {
         let state = &self.memory.state;
         let from = state.durable_tail();
         let mut leader = self.leader.lock();
-        let mut room = leader.transaction_bytes_max();
+        let mut room = leader.group_bytes_max();
         let ring = self.memory.ring.lock();
         let fits = |bytes: &&Vec<u8>| {
             room = room.saturating_sub(bytes.len());
