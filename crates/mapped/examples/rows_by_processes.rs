@@ -1,12 +1,14 @@
 //! Transactions of several processes that change rows of 40 bytes, each a row chosen at random:
 //! packed, a hundred to a page; one to a page; and in regions, a process' own rows on pages of their own.
 //!
+//! Once with what is read found out by the mechanism, and once said by the program (`Explicit`).
+//!
 //! `cargo run --release -p sardonyx-mapped --example rows_by_processes [ROWS [SECONDS [CHANGES [WORK [EACH]]]]]`:
 //! 1,000 rows, 3 seconds, 4 changes in a transaction, which works for 100 microseconds between reading and
 //! changing; every EACH-th (100th) transaction is waited for until it is durable. It starts itself again for
 //! each process.
 
-use sardonyx_mapped::{Memory, MemoryAccess, Options, P, Segment, Spread};
+use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Options, P, Segment, Spread};
 use sardonyx_workload::random::Random;
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -72,11 +74,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             changes,
             work,
             each,
+            explicit,
             process,
             processes,
         ] = numbers?[..]
         else {
-            return Err("eight numbers".into());
+            return Err("nine numbers".into());
         };
         let layout = LAYOUTS[layout as usize];
         let rows = layout.rows(rows, process, processes);
@@ -86,7 +89,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             Path::new(directory),
             rows,
             time,
-            (changes, work, each),
+            (changes, work, each, explicit == 1),
             process,
         );
     }
@@ -96,8 +99,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (rows, seconds) = (number(0, 1e3)?, number(1, 3.0)?);
     let (changes, work, each) = (number(2, 4.0)?, number(3, 100.0)?, number(4, 100.0)?);
-    println!("rows           processes  transactions/s  conflicts a transaction");
-    for (layout, about) in LAYOUTS.iter().enumerate() {
+    println!("rows           reads      processes  transactions/s  conflicts a transaction");
+    let cells = LAYOUTS
+        .iter()
+        .enumerate()
+        .flat_map(|cell| [(cell, 0), (cell, 1)]);
+    for ((layout, about), explicit) in cells {
         for processes in [1, 3] {
             let numbers = [
                 layout as u64,
@@ -106,10 +113,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                 changes as u64,
                 work as u64,
                 each as u64,
+                explicit,
             ];
             let (per_second, conflicts) = run(&numbers, processes)?;
             let name = about.name;
-            println!("{name:13} {processes:10} {per_second:15.0} {conflicts:12.2}");
+            let reads = ["observed", "explicit"][explicit as usize];
+            println!("{name:14} {reads:9} {processes:10} {per_second:15.0} {conflicts:12.2}");
         }
     }
     Ok(())
@@ -164,10 +173,14 @@ fn run_transactions(
     directory: &Path,
     rows: Spread<Row>,
     time: Duration,
-    (changes, work, each): (u64, Duration, u64),
+    (changes, work, each, explicit): (u64, Duration, u64, bool),
     process: u64,
 ) -> Result<(), Box<dyn Error>> {
-    let segment: Segment = Options::new().open(directory)?;
+    let mechanism = match explicit {
+        true => MechanismKind::Explicit,
+        false => MechanismKind::Best,
+    };
+    let segment: Segment = Options::new().mechanism(mechanism).open(directory)?;
     let mut random = Random::new(process);
     println!("ready");
     std::io::stdin().read_line(&mut String::new())?;
