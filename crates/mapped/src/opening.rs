@@ -286,7 +286,7 @@ impl Durable {
         lock: SharedLock,
     ) -> Self {
         let leader = LogLeader::new(disk.clone(), manifest, manifest.incarnation);
-        let log = Arc::new(SharedLog::new(leader));
+        let log = Arc::new(SharedLog::new(leader, options.log_bytes_max));
         let shared = Arc::new(Published {
             region: region.clone(),
             log: log.clone(),

@@ -237,7 +237,7 @@ static void large(void)
         void *memory;
         uint64_t length;
         uint32_t doomed = 7;
-        options.transaction_bytes = chosen ? 25 << 20 : 0;
+        options.transaction_bytes = chosen ? 23 << 20 : 0;
         OK(sdx_open_private(&options, &large));
         OK(sdx_session_open(large, &session));
         OK(sdx_begin(session, 0));
@@ -247,7 +247,7 @@ static void large(void)
         OK(sdx_session_address(session, &memory));
         OK(sdx_touch(session, 0, bytes, SDX_READ_WRITE));
         memset(memory, 1, bytes);
-        STATUS(chosen ? SDX_OK : SDX_TOO_LARGE, sdx_commit(session, SDX_COMMIT_WAIT, NULL));
+        STATUS(chosen ? SDX_TOO_LARGE : SDX_OK, sdx_commit(session, SDX_COMMIT_WAIT, NULL));
         OK(sdx_session_close(session));
         OK(sdx_session_open(large, &session));
         OK(sdx_session_length(session, &length));
@@ -255,7 +255,7 @@ static void large(void)
         OK(sdx_session_close(session));
         OK(sdx_close(large));
     }
-    options.transaction_bytes = (uint64_t) 256 << 20;
+    options.transaction_bytes = (uint64_t) 4 << 30;
     STATUS(SDX_CANNOT_OPEN, sdx_open_private(&options, &segment));
 }
 
