@@ -18,7 +18,7 @@ use super::schema::{Account, Schema};
 use super::standby::StandbyProcess;
 use super::transaction::DebitCredit;
 use crate::floor::{Spinner, bare_pipeline, sync_latency};
-use crate::place::Place;
+use crate::place::{Place, beside};
 use crate::progress;
 use anyhow::Context;
 use sardonyx::{Shape, Tables};
@@ -35,8 +35,9 @@ const FLOOR_TIME: Duration = Duration::from_secs(2);
 /// Does what was planned.
 pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
     // Claimed first, so that nothing is measured in vain.
-    let mut place = Place::claim(&plan.directory)?;
-    let directory = place.beside();
+    let mut place = Place::claim_all(&plan.directory, &plan.elsewhere())?;
+    // The disk that transactions wait for.
+    let directory = beside(plan.log_place());
     let _spinner = match plan.spinner {
         true => Some(Spinner::start().context("starting a thread of the lowest priority")?),
         false => None,
@@ -54,7 +55,7 @@ pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
         }
         if runs.len() < plan.configurations.len() {
             drop(place);
-            place = Place::claim(&plan.directory)?;
+            place = Place::claim_all(&plan.directory, &plan.elsewhere())?;
         }
     }
     let bare_pipeline = match plan.floor {

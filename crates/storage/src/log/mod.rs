@@ -36,6 +36,7 @@ pub mod room;
 pub mod seal;
 pub mod segment;
 mod shared_error;
+pub(crate) mod split;
 mod state;
 pub mod statistics;
 pub mod supply;
