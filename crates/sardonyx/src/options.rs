@@ -446,7 +446,7 @@ mod memory {
 mod operations {
     use super::*;
     use crate::Operations;
-    use crate::operations::{PageLog, Recorded, Release, Strategy};
+    use crate::operations::{PageLog, Recorded, Release, RestartDelay, Strategy, VictimRule};
 
     impl Options {
         /// How transactions lock pages and write the log.
@@ -464,6 +464,20 @@ mod operations {
         /// When a committing transaction gives back its locks.
         pub fn release(mut self, release: Release) -> Self {
             self.operations.release = release;
+            self
+        }
+
+        /// Which transaction is aborted to end a deadlock. Only the default, the youngest, promises that
+        /// one that [`Operations::run`] runs again commits some day.
+        pub fn victims(mut self, rule: VictimRule) -> Self {
+            self.operations.victims = rule;
+            self
+        }
+
+        /// How long [`Operations::run`] waits before it runs a transaction again that was aborted to end
+        /// a deadlock. By default not at all.
+        pub fn restart_delay(mut self, delay: RestartDelay) -> Self {
+            self.operations.restart_delay = delay;
             self
         }
 

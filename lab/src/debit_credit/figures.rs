@@ -7,6 +7,7 @@ use super::proof::Proof;
 use super::requests::Scale;
 use super::run::{Mode, Outcome, Slice, Until};
 use crate::floor::{BarePipeline, SyncLatency};
+use crate::open_loop::Point;
 use crate::responses::Summary;
 use sardonyx::{Durability, GroupPolicy, Statistics};
 use sardonyx_results::recovery::RecoveryFigures;
@@ -76,8 +77,10 @@ pub struct Run {
     pub seconds: f64,
     /// Committed transactions a second.
     pub transactions_per_second: f64,
-    /// Response times; absent if nothing was acknowledged.
+    /// Response times; absent if nothing was acknowledged, and in an open loop, which has its own.
     pub responses: Option<Responses>,
+    /// What came out at each arrival rate, in an open loop.
+    pub open_loop: Option<OpenLoopFigures>,
     /// The time that each stage was busy.
     pub stages: Stages,
     /// Commit groups.
@@ -100,6 +103,15 @@ pub struct Run {
     pub proof: ProofFigures,
     /// Where the database is, if it was kept.
     pub kept_in: Option<String>,
+}
+
+/// An open loop.
+#[derive(Clone, Debug, Serialize)]
+pub struct OpenLoopFigures {
+    /// What a closed loop reached before, if the rates are shares of it.
+    pub closed_loop_per_second: Option<f64>,
+    /// What came out at each arrival rate.
+    pub points: Vec<Point>,
 }
 
 /// Loading the tables.

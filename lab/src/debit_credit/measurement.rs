@@ -4,13 +4,14 @@
 //! after, so that its memory is not counted as the engine's.
 
 use super::figures::{
-    Checkpoints, Figures, Groups, Loading, Logged, Memory, ProofFigures, Responses, Run, Settings,
-    Stages, StandbyFigures,
+    Checkpoints, Figures, Groups, Loading, Logged, Memory, OpenLoopFigures, ProofFigures,
+    Responses, Run, Settings, Stages, StandbyFigures,
 };
 use super::load::load;
 use super::memory::peak_resident_bytes;
+use super::open_loop::run_open;
 use super::options::Configuration;
-use super::plan::Plan;
+use super::plan::{CURVE, OpenLoop, Plan};
 use super::proof::prove;
 use super::requests::Scale;
 use super::run::{Outcome, Progress, run};
@@ -21,7 +22,7 @@ use crate::floor::{Spinner, bare_pipeline, sync_latency};
 use crate::place::{Place, beside};
 use crate::progress;
 use anyhow::Context;
-use sardonyx::{Shape, Tables};
+use sardonyx::{Directories, Registered, Shape, Tables};
 use sardonyx_results::recovery::RecoveryFigures;
 
 use std::time::{Duration, Instant};
@@ -100,15 +101,12 @@ fn measure_run(
     let loading = fill(&database, &schema, &plan.load.scale)?;
 
     let procedure = database.register(DebitCredit::new(schema))?;
-    let progress = Progress::default();
     let sent = || {
         let process = standby.as_ref();
         process.map(|process| process.standby.status().sent)
     };
     let (before, sent_before) = (database.statistics(), sent());
-    let outcome = progress::watched(plan.load.until, &progress, || {
-        run(&database, schema, &procedure, &plan.load, &progress)
-    })?;
+    let (outcome, closed_loop) = run_clients(plan, &database, schema, &procedure)?;
     let after = database.statistics();
     let lag = standby.as_ref().and_then(|process| process.standby.lag());
     let standby_figures = match (lag, sent_before, sent()) {
@@ -138,6 +136,8 @@ fn measure_run(
             let place = process.stop()?;
             let database = plan
                 .options(configuration)
+                // Where its parts are the standby's directory says.
+                .directories(Directories::default())
                 .create(false)
                 .open_tables(place.path())?;
             standby_place = Some(place);
@@ -169,7 +169,14 @@ fn measure_run(
         refused: outcome.refused,
         seconds: elapsed,
         transactions_per_second: outcome.committed as f64 / elapsed,
-        responses: Responses::of(&outcome),
+        responses: match outcome.points.is_empty() {
+            true => Responses::of(&outcome),
+            false => None,
+        },
+        open_loop: (!outcome.points.is_empty()).then(|| OpenLoopFigures {
+            closed_loop_per_second: closed_loop,
+            points: outcome.points.clone(),
+        }),
         stages: Stages::between(outcome.elapsed, &before, &after),
         groups: Groups::between(&before, &after),
         log: Logged::between(&before, &after),
@@ -182,6 +189,38 @@ fn measure_run(
         kept_in: (plan.keep || !proof.holds).then(|| place.path().display().to_string()),
         proof,
     })
+}
+
+/// Runs the clients; in a curve, returns the throughput of the closed loop, too.
+fn run_clients(
+    plan: &Plan,
+    database: &Tables,
+    schema: Schema,
+    procedure: &Registered<DebitCredit>,
+) -> anyhow::Result<(Outcome, Option<f64>)> {
+    let load = &plan.load;
+    let watched = |body: &dyn Fn(&Progress) -> Result<Outcome, sardonyx::Error>| {
+        let progress = Progress::default();
+        progress::watched(load.until, &progress, || body(&progress))
+    };
+    let closed = || watched(&|progress| run(database, schema, procedure, load, progress));
+    let (mut outcome, rates, closed_loop) = match &plan.open_loop {
+        None => return Ok((closed()?, None)),
+        Some(OpenLoop::Rates(rates)) => (Outcome::default(), rates.clone(), None),
+        Some(OpenLoop::Curve) => {
+            let outcome = closed()?;
+            let reached = outcome.committed as f64 / outcome.elapsed.as_secs_f64();
+            let rates = CURVE.map(|share| share * reached).to_vec();
+            (outcome, rates, Some(reached))
+        }
+    };
+    for rate in rates {
+        let first = outcome.acknowledged.len();
+        outcome.absorb(watched(&|progress| {
+            run_open(database, schema, procedure, (load, first), rate, progress)
+        })?);
+    }
+    Ok((outcome, closed_loop))
 }
 
 /// Loads the tables and takes a checkpoint, so that the run begins with nothing left to write.

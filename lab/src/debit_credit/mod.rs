@@ -7,6 +7,7 @@
 //! - [`transaction`]: the debit-credit transaction as a procedure in two stages;
 //! - [`load`]: filling the tables;
 //! - [`run`]: clients that submit, measure and keep account of what was acknowledged;
+//! - [`open_loop`]: clients whose requests arrive whether or not earlier ones were answered;
 //! - `options`, `plan`, `measurement`, `figures`, `show`: the experiment, from what is asked for to
 //!   what is printed; `paper` has Table 1 to set beside it, `standby` the process of configuration C;
 //! - [`proof`]: the four sums, and every acknowledged transaction there once;
@@ -15,6 +16,7 @@
 //!
 //! Source: TPK paper (Li & Naughton), section 4, Figures 3 and 4.
 
+mod curve;
 pub mod damage;
 pub mod exploration;
 mod figures;
@@ -22,6 +24,7 @@ pub mod load;
 mod measurement;
 mod memory;
 pub mod model;
+pub mod open_loop;
 mod options;
 mod paper;
 mod plan;

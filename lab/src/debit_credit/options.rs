@@ -8,7 +8,7 @@ use crate::directories::Directories;
 use crate::experiment::{About, Conditions, Experiment, Paper};
 use clap::ValueEnum;
 use sardonyx_results::Findings;
-use sardonyx_results::units::{parse_bytes, parse_time};
+use sardonyx_results::units::{parse_bytes, parse_rate, parse_time};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,6 +29,8 @@ use std::time::Duration;
 ///   sardonyx debit-credit --transactions-per-group 200 --time-per-group 5ms
 ///   sardonyx debit-credit --preset paper
 ///   sardonyx debit-credit --log-directory /fast/bank --stripe-directory /a/bank --stripe-directory /b/bank
+///   sardonyx debit-credit --arrival-rate 100k,500k,1M
+///   sardonyx debit-credit --curve --seconds 3 --output figures
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {
@@ -53,7 +55,7 @@ pub struct Options {
         help_heading = "Size"
     )]
     pub(super) transactions: Option<u64>,
-    /// End after so many seconds [default: 5]
+    /// End after so many seconds; in an open loop, each rate [default: 5]
     #[arg(long, value_name = "S", help_heading = "Size")]
     pub(super) seconds: Option<f64>,
 
@@ -110,6 +112,15 @@ pub struct Options {
     /// When a closure counts as acknowledged; only with --one-at-a-time [default: durable]
     #[arg(long, value_enum, requires = "one_at_a_time", help_heading = "Clients")]
     pub(super) durability: Option<DurabilityChoice>,
+    /// An open loop: requests arrive so many times a second, such as 200k, at exponential intervals, whether or
+    /// not earlier ones were answered; several rates, one after the other: 100k,200k
+    #[arg(long, value_name = "RATES", value_parser = parse_rate, value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["transactions", "batches_in_flight"], help_heading = "Clients")]
+    pub(super) arrival_rate: Vec<f64>,
+    /// An open loop at a tenth to eleven tenths of what a closed loop reaches first: response times over the
+    /// offered load, as a table, and as CSV and SVG with --output
+    #[arg(long, conflicts_with_all = ["transactions", "arrival_rate"], help_heading = "Clients")]
+    pub(super) curve: bool,
     /// The share of transactions on an account of another branch, in percent
     #[arg(
         long,

@@ -23,11 +23,28 @@ const LOG_BYTES_MIN: u64 = 32 << 20;
 const SEGMENT_BYTES_MAX: u64 = 64 << 20;
 const PREPARED_BYTES_MAX: u64 = 512 << 20;
 
+/// The shares of a closed loop's throughput that a curve offers.
+pub const CURVE: [f64; 12] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.1];
+
+/// Clients that can be told apart in a database.
+const CLIENTS_MAX: usize = 1 << 16;
+
+/// How requests arrive in an open loop.
+#[derive(Clone, PartialEq, Debug)]
+pub enum OpenLoop {
+    /// At each of these rates a second, one after the other.
+    Rates(Vec<f64>),
+    /// At the shares of [`CURVE`] of what a closed loop reaches.
+    Curve,
+}
+
 /// What is going to be done.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What the clients do.
     pub load: Load,
+    /// Whether requests arrive by themselves.
+    pub open_loop: Option<OpenLoop>,
     /// The configurations that are run, one after the other, each on a database of its own.
     pub configurations: Vec<Configuration>,
     /// When a commit group is closed.
@@ -86,8 +103,26 @@ impl Plan {
         let places = options.directories.places();
         let stripes = options.stripes.unwrap_or(places.backup.len().max(1) as u32);
         (places.check(stripes)).map_err(|error| ExperimentError::Usage(error.to_string()))?;
+        let open_loop = match options.curve {
+            true => Some(OpenLoop::Curve),
+            false if options.arrival_rate.is_empty() => None,
+            false => Some(OpenLoop::Rates(options.arrival_rate.clone())),
+        };
+        let load = load(options, scale, paper, open_loop.is_some())?;
+        let runs = match &open_loop {
+            None => 1,
+            Some(OpenLoop::Rates(rates)) => rates.len(),
+            Some(OpenLoop::Curve) => 1 + CURVE.len(),
+        };
+        if load.clients * runs > CLIENTS_MAX {
+            return refuse(format!(
+                "{} clients at {runs} rates: at most {CLIENTS_MAX} in all",
+                load.clients
+            ));
+        }
         Ok(Plan {
-            load: load(options, scale, paper)?,
+            load,
+            open_loop,
             configurations,
             policy: match (options.transactions_per_group, options.time_per_group) {
                 (Some(transactions), Some(time)) => GroupPolicy::Fixed { transactions, time },
@@ -205,7 +240,7 @@ fn scale(options: &Options, paper: bool) -> Result<Scale, DebitCreditError> {
     Scale::new(accounts, tellers, branches)
 }
 
-fn load(options: &Options, scale: Scale, paper: bool) -> Result<Load, ExperimentError> {
+fn load(options: &Options, scale: Scale, paper: bool, open: bool) -> Result<Load, ExperimentError> {
     let seconds = options.seconds.unwrap_or(DEFAULT_SECONDS);
     if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
         return refuse(format!(
@@ -217,7 +252,9 @@ fn load(options: &Options, scale: Scale, paper: bool) -> Result<Load, Experiment
     }
     let until = match options.transactions {
         Some(transactions) => Until::Transactions(transactions),
-        None if paper && options.seconds.is_none() => Until::Transactions(PAPER_TRANSACTIONS),
+        None if paper && options.seconds.is_none() && !open => {
+            Until::Transactions(PAPER_TRANSACTIONS)
+        }
         None => Until::Time(Duration::from_secs_f64(seconds)),
     };
     // The TPK paper's commit groups had 50 to 400 transactions, and its run is short. The default fills
@@ -324,6 +361,21 @@ mod tests {
             .scale;
         assert_eq!((scale.tellers(), scale.branches()), (7, 2));
         assert!(refusal("--accounts 3 --branches 4").contains("accounts are not possible"));
+    }
+
+    #[test]
+    fn an_open_loop_takes_its_rates_and_a_time() {
+        let rates = plan("--arrival-rate 100k,1.5M --preset paper", 2);
+        assert_eq!(rates.open_loop, Some(OpenLoop::Rates(vec![1e5, 1.5e6])));
+        assert_eq!(rates.load.until, Until::Time(Duration::from_secs(5)));
+        assert_eq!(plan("--curve", 2).open_loop, Some(OpenLoop::Curve));
+        assert_eq!(plan("", 2).open_loop, None);
+        assert!(refusal("--curve --arrival-rate 5").contains("cannot be used with"));
+        assert!(refusal("--arrival-rate 5 --transactions 5").contains("cannot be used with"));
+        assert!(refusal("--arrival-rate 0").contains("more than 0"));
+        let rates = vec!["1"; 20].join(",");
+        let many = format!("--clients 4096 --arrival-rate {rates}");
+        assert!(refusal(&many).contains("65536 in all"));
     }
 
     #[test]

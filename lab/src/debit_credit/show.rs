@@ -1,5 +1,6 @@
 //! The benchmark's figures for people, and its runs as CSV.
 
+use super::curve;
 use super::figures::{Figures, Run, Settings};
 use super::options::Configuration;
 use super::paper;
@@ -23,6 +24,13 @@ pub fn findings(figures: &Figures, beside_paper: bool) -> serde_json::Result<Fin
         print_storage(run, &mut sheet);
         print_recovery(run, &mut sheet);
         findings = findings.note(sheet).gap();
+        if let Some(open_loop) = &run.open_loop {
+            let name = match figures.runs.len() {
+                1 => "open-loop".to_string(),
+                _ => format!("open-loop-{:?}", run.configuration).to_lowercase(),
+            };
+            findings = curve::show(findings, &name, open_loop, &curve_title(figures, run));
+        }
     }
     if beside_paper {
         findings = findings
@@ -43,6 +51,19 @@ pub fn findings(figures: &Figures, beside_paper: bool) -> serde_json::Result<Fin
     Ok(findings
         .note(verdict(figures))
         .data("debit-credit", &runs(&figures.runs)))
+}
+
+/// What a curve's picture says of itself.
+fn curve_title(figures: &Figures, run: &Run) -> String {
+    let how = match figures.settings.batch {
+        Some(_) => "durable",
+        None => figures.settings.durability,
+    };
+    let threads = match run.stage_threads {
+        None => "coalesced".to_string(),
+        Some((input, output)) => format!("{input} input and {output} output threads"),
+    };
+    format!("Response time over offered load: {how} debit-credit, {threads}")
 }
 
 fn runs(runs: &[Run]) -> Grid<&Run> {
@@ -132,6 +153,14 @@ fn title(settings: &Settings, run: &Run) -> String {
             format!("batches of {}, {in_flight} in flight", count(batch as u64))
         }
         _ => format!("one closure at a time, {}", settings.durability),
+    };
+    let work = match (&run.open_loop, settings.batch) {
+        (None, _) => work,
+        (Some(_), Some(batch)) => format!(
+            "an open loop, what is due in batches of at most {}",
+            count(batch as u64)
+        ),
+        (Some(_), None) => format!("an open loop, {work}"),
     };
     let scale = &settings.scale;
     format!(
