@@ -97,3 +97,68 @@ impl LazySplit {
         Ok(new)
     }
 }
+
+#[cfg(all(test, not(shuttle)))]
+mod tests {
+    use super::*;
+    use crate::log::seal::GroupBuilder;
+    use crate::page::Address;
+    use proptest::prelude::*;
+
+    const BLOCK_BYTES: u32 = 3 * 4096;
+
+    /// A payload of these writes, each a transaction with a journal row.
+    fn payload(writes: &[(u64, u8)]) -> Vec<u8> {
+        let mut group = GroupBuilder::with_capacity(1 << 20);
+        for &(word, byte) in writes {
+            group.push_write(Address(word * 8), &[byte; 8]);
+            group.push_journal(3, &[byte; 5]);
+            group.end_transaction();
+        }
+        group.payload().to_vec()
+    }
+
+    proptest! {
+        #[test]
+        fn every_write_is_in_its_stripe_once_and_in_order(
+            writes in prop::collection::vec((0u64..60 * 512, any::<u8>()), 0..200),
+            count in 1u32..9,
+        ) {
+            let payload = payload(&writes);
+            let split = Split::of(&payload, Stripes { count, block_bytes: BLOCK_BYTES }).unwrap();
+            let (stripes, block) = (u64::from(count), u64::from(BLOCK_BYTES));
+            for stripe in 0..stripes {
+                let found: Vec<(u64, u8)> = (split.writes[stripe as usize].iter())
+                    .map(|write| {
+                        let of_stripe = write.place / block * stripes + stripe;
+                        (of_stripe * block + write.place % block, write.bytes(&payload)[0])
+                    })
+                    .collect();
+                let expected: Vec<(u64, u8)> = (writes.iter())
+                    .map(|&(word, byte)| (word * 8, byte))
+                    .filter(|(address, _)| address / block % stripes == stripe)
+                    .collect();
+                prop_assert_eq!(found, expected);
+            }
+            prop_assert_eq!(split.journal.len(), writes.len());
+            prop_assert_eq!(split.transactions, writes.len() as u64);
+        }
+    }
+
+    #[test]
+    fn a_group_is_read_once_for_all_stripes_and_a_broken_one_for_none() {
+        let payload = payload(&[(1, 1), (5000, 2)]);
+        let stripes = Stripes {
+            count: 2,
+            block_bytes: BLOCK_BYTES,
+        };
+        let lazy = LazySplit::default();
+        let first = lazy.get(&payload, stripes).unwrap();
+        // What it is asked for again it does not look at.
+        let second = lazy.get(&[], stripes).unwrap();
+        assert!(Arc::ptr_eq(&first, &second));
+        let broken = LazySplit::default();
+        assert!(broken.get(&payload[..payload.len() - 3], stripes).is_err());
+        assert!(broken.get(&payload, stripes).is_ok());
+    }
+}
