@@ -310,7 +310,7 @@ typedef struct sdx_options {
   uint32_t flags;
   /**
    * Bytes of memory for versions that are older than the last commit, and for what is to be
-   * logged. A transaction may take a quarter. 0: 64 MiB, or what `transaction_bytes` needs.
+   * logged. The changes of a larger transaction take memory of their own. 0: 64 MiB.
    */
   uint64_t versions_bytes;
   /**
@@ -336,9 +336,9 @@ typedef struct sdx_options {
    */
   void *slow_reader_user;
   /**
-   * How many bytes of changes a transaction may have at least, and 8 for each range of bytes that it
-   * changes; at most 255 MiB. 0: 16 MiB. It counts when the shared memory is made, and for the log when
-   * the database is; a transaction is never larger than half a segment of the log that there is.
+   * The most bytes of changes that a transaction of this process may have, and 8 for each range of bytes
+   * that it changes; at most 4 GiB less a page. 0: what there is memory for, and the log can take: 2 GiB
+   * less two segments of 64 MiB. A larger bound makes the log larger.
    */
   uint64_t transaction_bytes;
 } sdx_options;

@@ -11,6 +11,7 @@
 use crate::batch::{Batch, Job, Outcomes};
 use crate::error::SerialError;
 use crate::execution::Execution;
+use crate::kernel::Shared;
 use crate::procedure::{Procedure, Registered};
 use sardonyx_base::error::Error;
 use sardonyx_base::process::Process;
@@ -19,6 +20,7 @@ use sardonyx_storage::log::writer::LogWriter;
 use sardonyx_storage::ticket::Claim;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What a client asks for and is answered, once.
 pub trait Exchange: Send + 'static {
@@ -119,18 +121,22 @@ impl<X: Exchange> Drop for Exchanged<X> {
 pub struct Owed<X: Exchange> {
     job: Exchanged<X>,
     claim: Claim<LogWriter>,
+    shared: Arc<Shared>,
 }
 
 impl<X: Exchange> Owed<X> {
-    pub(crate) fn new(job: Exchanged<X>, group: u64) -> Self {
+    pub(crate) fn new(job: Exchanged<X>, group: u64, shared: &Arc<Shared>) -> Self {
         let claim = Claim::new(job.log.clone(), Some(group));
-        Owed { job, claim }
+        let shared = shared.clone();
+        Owed { job, claim, shared }
     }
 
     /// Waits until the outcomes are durable, and answers.
     pub fn answer(mut self) {
         let fate = self.claim.wait().map_err(SerialError::from);
+        let started = Instant::now();
         self.job.deliver(fate);
+        self.shared.output_time.add_since(started);
     }
 }
 

@@ -70,7 +70,7 @@ pub(crate) struct Shared {
     closed: AtomicBool,
     input_time: StageTime,
     execution_time: StageTime,
-    output_time: StageTime,
+    pub output_time: StageTime,
 }
 
 /// The queues between the threads of the pipelined shape; empty in the others.
@@ -307,7 +307,7 @@ impl Kernel {
             return None;
         }
         match self.execute_timed(&mut job) {
-            Ok(group) => Some(Owed::new(job, group)),
+            Ok(group) => Some(Owed::new(job, group, &self.shared)),
             Err(error) => {
                 job.deliver(Err(error));
                 None

@@ -10,21 +10,25 @@ use super::figures::{
 use super::load::load;
 use super::memory::peak_resident_bytes;
 use super::open_loop::run_open;
-use super::options::Configuration;
-use super::plan::{CURVE, OpenLoop, Plan};
+use super::options::{Configuration, LocatingStage};
+use super::plan::Plan;
+use super::prelocated::{Directory, Prelocated};
 use super::proof::prove;
 use super::requests::Scale;
 use super::run::{Outcome, Progress, run};
 use super::schema::{Account, Schema};
 use super::standby::StandbyProcess;
 use super::transaction::DebitCredit;
+use super::wire::server::Bank;
+use super::wire::{Address, Limits, Listener, ServeError, Stop, as_decoded, located, serve};
+use crate::ending;
 use crate::floor::{Spinner, bare_pipeline, sync_latency};
 use crate::place::{Place, beside};
 use crate::progress;
 use anyhow::Context;
 use sardonyx::{Directories, Registered, Shape, Tables};
 use sardonyx_results::recovery::RecoveryFigures;
-
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Durable writes that are timed in each face of the disk.
@@ -37,6 +41,13 @@ const FLOOR_TIME: Duration = Duration::from_secs(2);
 pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
     // Claimed first, so that nothing is measured in vain.
     let mut place = Place::claim_all(&plan.directory, &plan.elsewhere())?;
+    let listen = |address: &Address| {
+        address.listen().map_err(|source| ServeError::Listen {
+            address: address.to_string(),
+            source,
+        })
+    };
+    let mut listener = plan.listen.as_ref().map(listen).transpose()?;
     // The disk that transactions wait for.
     let directory = beside(plan.log_place());
     let _spinner = match plan.spinner {
@@ -48,7 +59,7 @@ pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
     bar.finish_and_clear();
     let mut runs = Vec::new();
     for &configuration in &plan.configurations {
-        let run = measure_run(plan, configuration, &mut place)?;
+        let run = measure_run(plan, configuration, &mut place, listener.take())?;
         let failed = !run.proof.holds;
         runs.push(run);
         if failed {
@@ -82,6 +93,7 @@ fn measure_run(
     plan: &Plan,
     configuration: Configuration,
     place: &mut Place,
+    listener: Option<Listener>,
 ) -> anyhow::Result<Run> {
     let standby = match configuration {
         Configuration::C => Some(StandbyProcess::start(plan)?),
@@ -106,7 +118,13 @@ fn measure_run(
         process.map(|process| process.standby.status().sent)
     };
     let (before, sent_before) = (database.statistics(), sent());
-    let (outcome, closed_loop) = run_clients(plan, &database, schema, &procedure)?;
+    let (outcome, closed_loop) = match listener {
+        None => run_clients(plan, &database, schema, &procedure)?,
+        Some(listener) => {
+            let serving = (listener, configuration);
+            (serve_clients(plan, &database, &procedure, serving)?, None)
+        }
+    };
     let after = database.statistics();
     let lag = standby.as_ref().and_then(|process| process.standby.lag());
     let standby_figures = match (lag, sent_before, sent()) {
@@ -204,23 +222,61 @@ fn run_clients(
         progress::watched(load.until, &progress, || body(&progress))
     };
     let closed = || watched(&|progress| run(database, schema, procedure, load, progress));
-    let (mut outcome, rates, closed_loop) = match &plan.open_loop {
-        None => return Ok((closed()?, None)),
-        Some(OpenLoop::Rates(rates)) => (Outcome::default(), rates.clone(), None),
-        Some(OpenLoop::Curve) => {
-            let outcome = closed()?;
-            let reached = outcome.committed as f64 / outcome.elapsed.as_secs_f64();
-            let rates = CURVE.map(|share| share * reached).to_vec();
-            (outcome, rates, Some(reached))
+    let Some(open_loop) = &plan.open_loop else {
+        return Ok((closed()?, None));
+    };
+    let outcome = open_loop.run(closed, |rate, before| {
+        let clients = (load, before.acknowledged.len());
+        watched(&|progress| run_open(database, schema, procedure, clients, rate, progress))
+    });
+    Ok(outcome?)
+}
+
+/// Serves clients of other processes, until a signal comes or the time is over.
+fn serve_clients(
+    plan: &Plan,
+    database: &Tables,
+    procedure: &Registered<DebitCredit>,
+    (listener, configuration): (Listener, Configuration),
+) -> anyhow::Result<Outcome> {
+    let directory = match plan.locate {
+        LocatingStage::Execution => None,
+        LocatingStage::Input => {
+            let schema = Schema::of(database)?;
+            let directory = Directory::of(database, &schema, &plan.load.scale)?;
+            Some((database.register(Prelocated::new(schema))?, directory))
         }
     };
-    for rate in rates {
-        let first = outcome.acknowledged.len();
-        outcome.absorb(watched(&|progress| {
-            run_open(database, schema, procedure, (load, first), rate, progress)
-        })?);
-    }
-    Ok((outcome, closed_loop))
+    let stop = Stop::new()?;
+    let at_signal = stop.clone();
+    let _instead = ending::instead(move || at_signal.stop());
+    // Beside the bars: whoever started us may wait for it.
+    eprintln!(
+        "sardonyx: listening at {}; Ctrl-C ends it",
+        listener.address()?
+    );
+    let bank = Bank {
+        database,
+        scale: plan.load.scale,
+        limits: Limits::default(),
+        output_threads: match plan.shape(configuration) {
+            Shape::Pipelined { output_threads, .. } => output_threads,
+            _ => 1,
+        },
+        time: plan.serving_time,
+    };
+    let progress = Arc::default();
+    let served = match directory {
+        None => {
+            let service = bank.service(procedure, as_decoded());
+            serve(&service, listener, &stop, &progress)
+        }
+        Some((prelocated, directory)) => {
+            let service = bank.service(&prelocated, located(directory));
+            serve(&service, listener, &stop, &progress)
+        }
+    };
+    Ok(served?)
 }
 
 /// Loads the tables and takes a checkpoint, so that the run begins with nothing left to write.

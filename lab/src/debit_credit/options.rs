@@ -3,7 +3,8 @@
 //! Source: TPK paper, section 4.
 
 use super::plan::Plan;
-use super::{measurement, show};
+use super::wire::Address;
+use super::{measurement, show, terminals};
 use crate::directories::Directories;
 use crate::experiment::{About, Conditions, Experiment, Paper};
 use clap::ValueEnum;
@@ -31,6 +32,8 @@ use std::time::Duration;
 ///   sardonyx debit-credit --log-directory /fast/bank --stripe-directory /a/bank --stripe-directory /b/bank
 ///   sardonyx debit-credit --arrival-rate 100k,500k,1M
 ///   sardonyx debit-credit --curve --seconds 3 --output figures
+///   sardonyx debit-credit --listen bank.sock --configuration b --input-threads 2
+///   sardonyx debit-credit --connect bank.sock --clients 4
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {
@@ -134,6 +137,34 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Clients")]
     pub(super) seed: u64,
 
+    /// Serve clients in other processes, at host:port or at a Unix socket's path, until Ctrl-C or for --seconds:
+    /// requests are received and decoded by the threads of the input stage, answers sent by those of the output
+    /// stage
+    #[arg(long, value_name = "ADDRESS", value_parser = Address::parse, help_heading = "Sockets")]
+    #[arg(conflicts_with_all = [
+        "connect", "transactions", "clients", "batch", "batches_in_flight", "one_at_a_time", "durability",
+        "arrival_rate", "curve",
+    ])]
+    pub(super) listen: Option<Address>,
+    /// With --listen: the stage whose threads locate a request's records
+    #[arg(
+        long,
+        value_enum,
+        value_name = "STAGE",
+        requires = "listen",
+        help_heading = "Sockets"
+    )]
+    pub(super) locate: Option<LocatingStage>,
+    /// Be the clients of a server at this address, in a closed loop or with --arrival-rate or --curve in an open
+    /// one; several processes may connect
+    #[arg(long, value_name = "ADDRESS", value_parser = Address::parse, help_heading = "Sockets")]
+    #[arg(conflicts_with_all = [
+        "preset", "accounts", "tellers", "branches", "configuration", "transactions_per_group", "time_per_group",
+        "input_threads", "output_threads", "checkpoint_interval", "log_bytes", "stripes", "one_at_a_time",
+        "durability", "directory", "keep", "floor",
+    ])]
+    pub(super) connect: Option<Address>,
+
     /// Where to make the database [default: ./sardonyx-debit-credit.sdx]
     #[arg(long, value_name = "DIR", help_heading = "Place")]
     pub(super) directory: Option<PathBuf>,
@@ -173,6 +204,17 @@ pub enum Configuration {
     C,
 }
 
+/// The stage that locates the records of requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LocatingStage {
+    /// In a directory of their own, which is made before
+    Input,
+    /// In the database's index, 64 requests at a time
+    #[default]
+    Execution,
+}
+
 /// When a closure counts as acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum DurabilityChoice {
@@ -195,6 +237,9 @@ impl Experiment for Options {
 
     fn run(&self) -> anyhow::Result<Findings> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        if let Some(address) = &self.connect {
+            return terminals::measure(&terminals::Plan::of(self, address)?);
+        }
         let plan = Plan::of(self, processors)?;
         let figures = measurement::measure(&plan)?;
         Ok(show::findings(

@@ -2,9 +2,10 @@
 //!
 //! A preset gives values to what was not named; what was named stands.
 
-use super::options::{Configuration, DurabilityChoice, Options, Preset};
+use super::options::{Configuration, DurabilityChoice, LocatingStage, Options, Preset};
 use super::requests::{DebitCreditError, Scale};
-use super::run::{Load, Mode, Until};
+use super::run::{Load, Mode, Outcome, Until};
+use super::wire::Address;
 use crate::ExperimentError;
 use sardonyx::{Durability, GroupLimits, GroupPolicy, Options as EngineOptions, Shape};
 use sardonyx_storage::places::Directories;
@@ -38,6 +39,49 @@ pub enum OpenLoop {
     Curve,
 }
 
+impl OpenLoop {
+    /// What was asked for, if it was.
+    pub fn of(options: &Options) -> Option<Self> {
+        match options.curve {
+            true => Some(OpenLoop::Curve),
+            false if options.arrival_rate.is_empty() => None,
+            false => Some(OpenLoop::Rates(options.arrival_rate.clone())),
+        }
+    }
+
+    /// Runs of the clients.
+    fn runs(&self) -> usize {
+        match self {
+            OpenLoop::Rates(rates) => rates.len(),
+            OpenLoop::Curve => 1 + CURVE.len(),
+        }
+    }
+
+    /// Runs a closed loop if rates depend on it, then `open` at each rate. Returns what came out of all of it,
+    /// and what the closed loop reached.
+    pub fn run<E>(
+        &self,
+        closed: impl FnOnce() -> Result<Outcome, E>,
+        mut open: impl FnMut(f64, &Outcome) -> Result<Outcome, E>,
+    ) -> Result<(Outcome, Option<f64>), E> {
+        let (mut outcome, rates, reached) = match self {
+            OpenLoop::Rates(rates) => (Outcome::default(), rates.clone(), None),
+            OpenLoop::Curve => {
+                let outcome = closed()?;
+                let reached = outcome.committed as f64 / outcome.elapsed.as_secs_f64();
+                // A closed loop that did nothing has no shares.
+                let shares = CURVE.map(|share| share * reached.max(1.0));
+                (outcome, shares.to_vec(), Some(reached))
+            }
+        };
+        for rate in rates {
+            let next = open(rate, &outcome)?;
+            outcome.absorb(next);
+        }
+        Ok((outcome, reached))
+    }
+}
+
 /// What is going to be done.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -45,6 +89,12 @@ pub struct Plan {
     pub load: Load,
     /// Whether requests arrive by themselves.
     pub open_loop: Option<OpenLoop>,
+    /// Where clients of other processes are served, instead of running any here.
+    pub listen: Option<Address>,
+    /// The stage that locates their requests' records.
+    pub locate: LocatingStage,
+    /// How long clients are served, if not until a signal.
+    pub serving_time: Option<Duration>,
     /// The configurations that are run, one after the other, each on a database of its own.
     pub configurations: Vec<Configuration>,
     /// When a commit group is closed.
@@ -103,17 +153,12 @@ impl Plan {
         let places = options.directories.places();
         let stripes = options.stripes.unwrap_or(places.backup.len().max(1) as u32);
         (places.check(stripes)).map_err(|error| ExperimentError::Usage(error.to_string()))?;
-        let open_loop = match options.curve {
-            true => Some(OpenLoop::Curve),
-            false if options.arrival_rate.is_empty() => None,
-            false => Some(OpenLoop::Rates(options.arrival_rate.clone())),
-        };
+        if options.listen.is_some() && configurations.len() > 1 {
+            return refuse("--listen serves one database: choose one --configuration");
+        }
+        let open_loop = OpenLoop::of(options);
         let load = load(options, scale, paper, open_loop.is_some())?;
-        let runs = match &open_loop {
-            None => 1,
-            Some(OpenLoop::Rates(rates)) => rates.len(),
-            Some(OpenLoop::Curve) => 1 + CURVE.len(),
-        };
+        let runs = open_loop.as_ref().map_or(1, OpenLoop::runs);
         if load.clients * runs > CLIENTS_MAX {
             return refuse(format!(
                 "{} clients at {runs} rates: at most {CLIENTS_MAX} in all",
@@ -123,6 +168,13 @@ impl Plan {
         Ok(Plan {
             load,
             open_loop,
+            listen: options.listen.clone(),
+            locate: options.locate.unwrap_or_default(),
+            serving_time: options
+                .seconds
+                .is_some()
+                .then(|| seconds(options))
+                .transpose()?,
             configurations,
             policy: match (options.transactions_per_group, options.time_per_group) {
                 (Some(transactions), Some(time)) => GroupPolicy::Fixed { transactions, time },
@@ -240,13 +292,22 @@ fn scale(options: &Options, paper: bool) -> Result<Scale, DebitCreditError> {
     Scale::new(accounts, tellers, branches)
 }
 
-fn load(options: &Options, scale: Scale, paper: bool, open: bool) -> Result<Load, ExperimentError> {
+/// How long to run, where no number of transactions ends it.
+///
+/// # Errors
+/// If that cannot be.
+pub fn seconds(options: &Options) -> Result<Duration, ExperimentError> {
     let seconds = options.seconds.unwrap_or(DEFAULT_SECONDS);
     if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
         return refuse(format!(
             "--seconds {seconds}: more than 0, at most {SECONDS_MAX}"
         ));
     }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+fn load(options: &Options, scale: Scale, paper: bool, open: bool) -> Result<Load, ExperimentError> {
+    let seconds = seconds(options)?;
     if options.transactions == Some(0) {
         return refuse("--transactions 0: at least 1");
     }
@@ -255,7 +316,7 @@ fn load(options: &Options, scale: Scale, paper: bool, open: bool) -> Result<Load
         None if paper && options.seconds.is_none() && !open => {
             Until::Transactions(PAPER_TRANSACTIONS)
         }
-        None => Until::Time(Duration::from_secs_f64(seconds)),
+        None => Until::Time(seconds),
     };
     // The TPK paper's commit groups had 50 to 400 transactions, and its run is short. The default fills
     // a group of a few thousand while one is written, and no more: what waits adds to the response.
@@ -383,6 +444,10 @@ mod tests {
         assert!(refusal("--transactions 5 --seconds 5").contains("cannot be used with"));
         assert!(refusal("--configuration a --input-threads 2").contains("--configuration b"));
         assert!(refusal("--preset paper --keep").contains("one --configuration"));
+        assert!(refusal("--preset paper --listen a.sock").contains("one --configuration"));
+        assert!(refusal("--listen a.sock --connect b.sock").contains("cannot be used with"));
+        assert!(refusal("--listen a.sock --clients 2").contains("cannot be used with"));
+        assert!(refusal("--connect a.sock --log-bytes 1GiB").contains("cannot be used with"));
         assert!(refusal("--durability deferred").contains("--one-at-a-time"));
         assert!(refusal("--one-at-a-time --batch 5").contains("cannot be used with"));
         assert!(refusal("--log-bytes 1MiB").contains("at least 32MiB"));

@@ -87,6 +87,14 @@ impl BufferPool {
         Some(self.take_from(state))
     }
 
+    /// Waits until all buffers are back, or it is known that some may never come back.
+    pub fn wait_for_all(&self) {
+        let mut state = self.state.lock();
+        while state.out > 0 && !state.unbounded {
+            self.returned.wait(&mut state);
+        }
+    }
+
     /// How often [`BufferPool::try_take`] found none.
     #[inline]
     pub fn misses(&self) -> u64 {

@@ -26,3 +26,4 @@ pub use address::{Address, Listener};
 pub use client::{Client, ClientError};
 pub use load::{ClientLoad, run_clients};
 pub use server::{Limits, ServeError, Stop, serve};
+pub use visit::{as_decoded, located};

@@ -38,7 +38,11 @@ impl ServerSession {
     ///
     /// # Errors
     /// What is wrong with the first frame that is; those before it were heard.
-    pub fn hear(&mut self, bytes: &[u8], calls: &mut Vec<Numbered>) -> Result<usize, ProtocolError> {
+    pub fn hear(
+        &mut self,
+        bytes: &[u8],
+        calls: &mut Vec<Numbered>,
+    ) -> Result<usize, ProtocolError> {
         let mut heard = 0;
         while let Some((message, length)) = frame::first(&bytes[heard..])? {
             match Message::decode(message)? {
@@ -142,7 +146,10 @@ mod tests {
     fn client_bytes(count: usize) -> Vec<u8> {
         let mut bytes = Vec::new();
         Message::Hello { version: VERSION }.put(&mut bytes);
-        for (number, request) in Generator::standard(Scale::paper(), 3).take(count).enumerate() {
+        for (number, request) in Generator::standard(Scale::paper(), 3)
+            .take(count)
+            .enumerate()
+        {
             let number = number as u64;
             let procedure = DEBIT_CREDIT;
             Message::Call {
@@ -202,8 +209,12 @@ mod tests {
         let bytes = server_bytes(9);
         for cut in 0..=bytes.len() {
             let (mut session, mut answers) = (ClientSession::default(), Vec::new());
-            let first = session.hear(&bytes[..cut], |answer| answers.push(answer)).unwrap();
-            session.hear(&bytes[first..], |answer| answers.push(answer)).unwrap();
+            let first = session
+                .hear(&bytes[..cut], |answer| answers.push(answer))
+                .unwrap();
+            session
+                .hear(&bytes[first..], |answer| answers.push(answer))
+                .unwrap();
             assert_eq!(session.answered(), 9);
             assert_eq!(session.welcome().unwrap().client, 7);
             assert_eq!(answers[..7], *Answer::ALL);
@@ -253,7 +264,10 @@ mod tests {
         assert_eq!(hear(&[Message::Hello { version: 2 }]), Err(error));
         let error = ProtocolError::Length { found: 1 << 30 };
         let huge = (1u32 << 30).to_le_bytes();
-        assert_eq!(ServerSession::new(1).hear(&huge, &mut Vec::new()), Err(error));
+        assert_eq!(
+            ServerSession::new(1).hear(&huge, &mut Vec::new()),
+            Err(error)
+        );
         let mut bytes = server_bytes(0);
         farewell.put(&mut bytes);
         let ended = ClientSession::default().hear(&bytes, |_| ());
