@@ -41,6 +41,20 @@ pub fn frame(bytes: &mut [u8]) {
     }
 }
 
+/// Frames of terminals: length, checksum of the message, message.
+pub fn terminal(bytes: &mut [u8]) {
+    let mut at = 0;
+    while let Some(head) = bytes.get(at..at + 8) {
+        let length = word(head, 0) as usize;
+        let Some(message) = bytes.get(at + 8..at.saturating_add(length)) else {
+            return;
+        };
+        let sum = crc32c::crc32c(message);
+        bytes[at + 4..at + 8].copy_from_slice(&sum.to_le_bytes());
+        at += length;
+    }
+}
+
 /// A manifest: text whose last line is the checksum of the lines before it.
 pub fn manifest(bytes: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(bytes);

@@ -19,6 +19,7 @@ pub(crate) const ALL: &[Target] = &[
     pages::UNDO,
     streams::STANDBY,
     streams::TRACE,
+    streams::TERMINAL,
     directory::TABLES,
     directory::OPERATIONS,
 ];

@@ -23,6 +23,11 @@ static KEPT: Mutex<Kept> = Mutex::new(Kept {
     processes: Vec::new(),
 });
 
+/// What the next signal does instead of ending the program.
+static FIRST: Mutex<Option<Stop>> = Mutex::new(None);
+
+type Stop = Box<dyn Fn() + Send>;
+
 /// What goes with the experiment.
 #[derive(Debug)]
 struct Kept {
@@ -43,7 +48,12 @@ fn kept() -> MutexGuard<'static, Kept> {
 pub fn watch() -> io::Result<()> {
     let ending = Ending::block();
     let body = move || -> () {
-        let signal = ending.wait();
+        let mut signal = ending.wait();
+        // Whoever asks twice does not want to wait.
+        while let Some(stop) = FIRST.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            stop();
+            signal = ending.wait();
+        }
         // Held to the end of the process.
         let mut kept = kept();
         kept.end();
@@ -58,6 +68,24 @@ pub fn watch() -> io::Result<()> {
 /// Has a program that was started by one that watches take the signals as usual.
 pub fn as_usual() {
     Ending::unblock();
+}
+
+/// That the next signal asks an experiment to come to its end instead of ending the program, until this is
+/// dropped: see [`instead`].
+#[derive(Debug)]
+#[must_use = "a signal ends the program when this is dropped"]
+pub struct Instead(());
+
+/// Has the next signal that would end the program call `stop`, once. The one after it ends the program.
+pub fn instead(stop: impl Fn() + Send + 'static) -> Instead {
+    *FIRST.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(stop));
+    Instead(())
+}
+
+impl Drop for Instead {
+    fn drop(&mut self) {
+        FIRST.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
 }
 
 /// Removes a directory with everything in it, or a file, if it is there.

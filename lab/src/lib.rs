@@ -13,6 +13,7 @@
 //! - [`complex_objects`]: operations on complex objects under each strategy of multi-level
 //!   transactions (DASDBS paper, section 3: Figures 7 to 10);
 //! - [`hot_object`]: many threads that increment one counter, in multi-level transactions;
+//! - [`open_loop`]: requests that arrive whether or not earlier ones were answered;
 //! - [`floor`]: what bare loops and bare writes reach on this machine, to set beside all of them.
 //!
 //! [`Experiment`] is what each of them is, [`registry`] has all of them as verbs.
@@ -37,6 +38,7 @@ pub mod experiment;
 pub mod floor;
 pub mod hot_object;
 pub mod least_squares;
+pub mod open_loop;
 pub mod page_touch;
 pub mod place;
 mod progress;

@@ -47,7 +47,8 @@ pub struct sdx_options {
     /// Bytes of memory for versions that are older than the last commit, and for what is to be
     /// logged. The changes of a larger transaction take memory of their own. 0: 64 MiB.
     pub versions_bytes: u64,
-    /// The most bytes that the segment can have; address space only. 0: 256 GiB.
+    /// The most bytes that the segment can have; address space only. 0: 96 GiB, so that
+    /// a process can have all 1,024 sessions, or twice what the database has already.
     pub address_space_bytes: u64,
     /// Directory in a memory file system for the file of the shared memory. Null: `/dev/shm`.
     pub shared_memory: *const c_char,

@@ -8,6 +8,7 @@
 use crate::error::SegmentError;
 use crate::group::SharedLog;
 use crate::leftovers;
+use crate::options::ADDRESS_SPACE_BYTES_MAX;
 use crate::process_state::{Policies, ProcessState, RingLog};
 use crate::shared::region::{Region, RegionSize};
 use sardonyx_base::process::Process;
@@ -37,6 +38,8 @@ pub(crate) struct Opening<'a> {
     pub directory: &'a Path,
     pub storage: &'a StorageOptions,
     pub size: RegionSize,
+    /// Whether a database that has more, or soon would, gets more.
+    pub makes_room: bool,
     pub shared_memory: &'a Path,
     pub policies: Policies,
 }
@@ -134,7 +137,7 @@ impl Opening<'_> {
         let opening = lock_opening(&disk).map_err(OpenError::from)?;
         for attempt in 1..=ATTEMPTS {
             let parts = match open_first(&disk, self.storage)? {
-                Some(first) => Some(self.make(&disk, directory, first)?),
+                Some(first) => Some(self.make(directory, first)?),
                 None => self.attach(&disk, directory, attempt == ATTEMPTS)?,
             };
             if let Some((region, durable)) = parts {
@@ -155,7 +158,6 @@ impl Opening<'_> {
     /// Makes the shared memory of what was recovered.
     fn make(
         &self,
-        disk: &Arc<dyn Disk>,
         directory: &Path,
         mut first: FirstOpening,
     ) -> Result<(Arc<Region>, Durable), SegmentError> {
@@ -168,7 +170,12 @@ impl Opening<'_> {
         })?;
         let path = self.path(directory, &first.manifest)?;
         leftovers::remove_durable(self.shared_memory);
-        let region = Arc::new(Region::create(Some(&path), self.size, true)?);
+        let mut size = self.size;
+        if self.makes_room {
+            let most = self.storage.memory_bytes_max.min(ADDRESS_SPACE_BYTES_MAX);
+            size = size.with_room_for(first.store.pages()).at_most(most);
+        }
+        let region = Arc::new(Region::create(Some(&path), size, true)?);
         region.grow(first.store.pages())?;
         region.note_logged_pages(first.store.pages());
         fill(&region, &first.store)?;
@@ -178,12 +185,13 @@ impl Opening<'_> {
             driver,
             lock,
             report,
+            disk,
             ..
         } = first;
         let lock = lock.share()?;
         region.give_name()?;
         let mut durable =
-            Durable::start(disk, &region, &manifest, self.storage, Some(driver), lock);
+            Durable::start(&disk, &region, &manifest, self.storage, Some(driver), lock);
         durable.recovery = Some(report);
         Ok((region, durable))
     }
@@ -196,7 +204,7 @@ impl Opening<'_> {
         directory: &Path,
         is_last: bool,
     ) -> Result<Option<(Arc<Region>, Durable)>, SegmentError> {
-        let (manifest, lock) = join(disk)?;
+        let (manifest, lock, disk) = join(disk)?;
         let path = self.path(directory, &manifest)?;
         let Some(region) = Region::attach(&path)? else {
             if !is_last {
@@ -214,7 +222,7 @@ impl Opening<'_> {
             return Ok(None);
         }
         let region = Arc::new(region);
-        let durable = Durable::start(disk, &region, &manifest, self.storage, None, lock);
+        let durable = Durable::start(&disk, &region, &manifest, self.storage, None, lock);
         Ok(Some((region, durable)))
     }
 

@@ -5,6 +5,7 @@ use crate::mechanism::MechanismKind;
 use crate::opening::{Opening, once};
 use crate::process_state::{Policies, ProcessState, SlowReaderCallback};
 use crate::segment::Segment;
+use crate::shared::control::SLOTS;
 use crate::shared::region::{Region, RegionSize};
 use crate::shared::stopped::{Patience, StoppedCallback, StoppedProcess};
 use crate::shared::versions::SlowReader;
@@ -26,12 +27,17 @@ const RING_BYTES_MAX: u64 = 1 << 40;
 const SEGMENTS_BESIDE: u64 = 4;
 
 /// The most that a segment can have.
-const ADDRESS_SPACE_BYTES_MAX: u64 = 64 << 40;
+pub(crate) const ADDRESS_SPACE_BYTES_MAX: u64 = ADDRESSABLE_BYTES / 2;
+
+/// What a process can address, with page tables of four levels.
+const ADDRESSABLE_BYTES: u64 = 128 << 40;
 
 /// The most that a segment can have unless chosen: every view, the shared memory and the checkpoints'
-/// copies each take as much of what the process may have.
+/// copies each take as much of what the process may have. So little that all sessions that a segment may
+/// have fit into the 128 TiB that a process can address, with a quarter of it left for everything else.
 fn usual_address_space() -> u64 {
-    const USUAL: u64 = 256 << 30;
+    const USUAL: u64 = 96 << 30;
+    const _: () = assert!(USUAL * SLOTS as u64 <= ADDRESSABLE_BYTES / 4 * 3);
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current;
     limit.map_or(USUAL, |bytes| USUAL.min(bytes / 16))
 }
@@ -43,7 +49,7 @@ pub struct Options {
     ready_for_system_calls: bool,
     versions_bytes: u64,
     transaction_bytes: u64,
-    address_space_bytes: u64,
+    address_space_bytes: Option<u64>,
     lock_in_memory: bool,
     shared_memory: PathBuf,
     slow_reader_wait: Duration,
@@ -60,7 +66,7 @@ impl Default for Options {
             ready_for_system_calls: false,
             versions_bytes: 64 << 20,
             transaction_bytes: 0,
-            address_space_bytes: usual_address_space(),
+            address_space_bytes: None,
             lock_in_memory: false,
             shared_memory: "/dev/shm".into(),
             slow_reader_wait: Duration::from_secs(10),
@@ -86,7 +92,7 @@ impl std::fmt::Debug for Options {
 }
 
 impl Options {
-    /// The defaults: the best mechanism, 64 MiB of versions, 256 GiB of address space.
+    /// The defaults: the best mechanism, 64 MiB of versions, 96 GiB of address space.
     pub fn new() -> Self {
         Self::default()
     }
@@ -135,11 +141,12 @@ impl Options {
     }
 
     /// The most bytes that the segment can have. Address space only: every view reserves as much; at
-    /// most 64 TiB. 256 GiB unless chosen, or a sixteenth of what the process may have (`ulimit -v`). It
-    /// counts when the shared memory is made. A database has no more than its storage's
+    /// most 64 TiB. Unless chosen: 96 GiB, so that one process can have all 1,024 sessions; twice what a
+    /// database has already, if that is more; or a sixteenth of what the process may have (`ulimit -v`), if
+    /// that is less. It counts when the shared memory is made. A database has no more than its storage's
     /// `memory_bytes_max` either: what the checkpoints could not take in is refused when growing.
     pub fn address_space_bytes(mut self, bytes: u64) -> Self {
-        self.address_space_bytes = bytes;
+        self.address_space_bytes = Some(bytes);
         self
     }
 
@@ -215,7 +222,7 @@ impl Options {
         )?;
         let bytes = check(
             "address_space_bytes",
-            self.address_space_bytes,
+            self.address_space_bytes.unwrap_or_else(usual_address_space),
             ADDRESS_SPACE_BYTES_MAX,
             "at most 64 TiB, half of what a process can address",
         )?;
@@ -292,6 +299,7 @@ impl Options {
             directory: directory.as_ref(),
             storage: &self.storage_options(),
             size: self.size()?.at_most(self.storage.memory_bytes_max),
+            makes_room: self.address_space_bytes.is_none(),
             shared_memory: &self.shared_memory,
             policies: self.policies(),
         };

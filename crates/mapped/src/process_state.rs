@@ -2,6 +2,7 @@
 //! by its sessions.
 
 use crate::awaiting::Awaiting;
+use crate::conflicts::ConflictCounts;
 use crate::error::SegmentError;
 use crate::opening::Here;
 use crate::planted::{self, Step};
@@ -85,6 +86,8 @@ pub struct ProcessState {
     pub(crate) keeper: VersionKeeper,
     /// Waits for durability on behalf of tasks.
     awaiting: Arc<Awaiting>,
+    /// Where its transactions conflicted.
+    pub(crate) conflicts: ConflictCounts,
     /// If it is one of those that are opened once in a process. Dropped last.
     pub(crate) here: Option<Here>,
 }
@@ -123,6 +126,7 @@ impl ProcessState {
             region,
             policies,
             awaiting: Arc::default(),
+            conflicts: ConflictCounts::default(),
             here: None,
         }
     }

@@ -102,6 +102,23 @@ pub fn parse_time(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(number * unit).map_err(|error| error.to_string())
 }
 
+/// Reads a rate a second, more than 0: `5000`, `100k`, `1.5M`.
+pub fn parse_rate(text: &str) -> Result<f64, String> {
+    let (number, unit) = split_unit(text);
+    let unit = match unit {
+        "" => 1.0,
+        "k" | "K" => 1e3,
+        "m" | "M" => 1e6,
+        _ => return Err(format!("{unit:?} is no unit of a rate: use k or M")),
+    };
+    let number: f64 = number.parse().map_err(|_| "not a number".to_string())?;
+    let rate = number * unit;
+    match rate > 0.0 && rate <= 1e9 {
+        true => Ok(rate),
+        false => Err("more than 0, at most 1000M".to_string()),
+    }
+}
+
 fn split_unit(text: &str) -> (&str, &str) {
     let text = text.trim();
     let digits = text
@@ -144,12 +161,18 @@ mod tests {
         assert_eq!(parse_time("250us"), Ok(Duration::from_micros(250)));
         assert_eq!(parse_time("5"), Ok(Duration::from_millis(5)));
         assert_eq!(parse_time("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(parse_rate("100k"), Ok(1e5));
+        assert_eq!(parse_rate("1.5M"), Ok(1.5e6));
+        assert_eq!(parse_rate("0.5"), Ok(0.5));
     }
 
     #[test]
     fn what_is_no_quantity_is_refused() {
         for text in ["", "MiB", "1.5MiB", "-1", "3 parsecs", "99999999999G"] {
             assert!(parse_bytes(text).is_err(), "{text:?}");
+        }
+        for text in ["", "0", "-1", "5 per s", "2000M"] {
+            assert!(parse_rate(text).is_err(), "{text:?}");
         }
         for text in ["", "ms", "-5ms", "5 minutes", "1e40s"] {
             assert!(parse_time(text).is_err(), "{text:?}");

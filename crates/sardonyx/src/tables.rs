@@ -4,7 +4,8 @@ use crate::error::Typed;
 use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Options, Statistics};
 use sardonyx_base::sync::futex::Mutex;
-use sardonyx_serial::{Durability, Kernel, Procedure, ProcedureError, Registered, SerialError};
+use sardonyx_serial::{Durability, Exchange, Kernel, Owed, Procedure, ProcedureError};
+use sardonyx_serial::{Registered, SerialError};
 use sardonyx_storage::checkpoint::Waiting;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
@@ -188,6 +189,20 @@ impl Tables {
         lane: usize,
     ) -> BatchTicket<P::Output, P::Error> {
         Ticket::of_value(self.kernel.submit_batch(procedure, arguments, lane))
+    }
+
+    /// Submits an exchange with a client: its requests are received and decoded on the threads of the input
+    /// stage and answered on those of the output stage, when they are on stable storage. In the shapes without
+    /// such threads it is received and executed here, and the answer is owed by the caller, who may give it on
+    /// another thread. `lane` as in [`Tables::submit_batch`]: with several threads in a stage, all exchanges of
+    /// a lane pass through the same one. Nested calls are answered with [`Error::Nested`].
+    pub fn submit_exchange<X: Exchange>(
+        &self,
+        procedure: &Registered<X::Procedure>,
+        exchange: X,
+        lane: usize,
+    ) -> Option<Owed<X>> {
+        self.kernel.submit_exchange(procedure, exchange, lane)
     }
 
     /// Reads a consistent state without changing it. What it sees may not be on stable storage yet;

@@ -24,7 +24,8 @@ pub(crate) trait Job: Send {
     fn deliver(&mut self, fate: Result<(), SerialError>);
 }
 
-pub(crate) type Outcomes<P> =
+/// The outcomes of a batch, in the order of its requests.
+pub type Outcomes<P> =
     Vec<Result<<P as Procedure>::Output, ProcedureError<<P as Procedure>::Error>>>;
 
 /// A batch of one procedure's requests.
@@ -55,6 +56,16 @@ impl<P: Procedure> Batch<P> {
 
     /// The outcomes, after execution.
     pub fn into_outcomes(mut self) -> Outcomes<P> {
+        std::mem::take(&mut self.outcomes)
+    }
+
+    /// The requests, to be filled in before they are checked.
+    pub fn requests(&mut self) -> &mut Vec<P::Arguments> {
+        &mut self.arguments
+    }
+
+    /// The outcomes, after execution.
+    pub fn take_outcomes(&mut self) -> Outcomes<P> {
         std::mem::take(&mut self.outcomes)
     }
 

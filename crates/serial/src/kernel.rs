@@ -3,6 +3,7 @@
 use crate::batch::{Batch, Job, Single};
 use crate::closing::Closing;
 use crate::error::SerialError;
+use crate::exchange::{Exchange, Exchanged, Owed};
 use crate::execution::{Ended, Execution};
 use crate::input::{self, QUEUED_BATCHES_MAX, Submitted};
 use crate::output::{self, Executed};
@@ -69,7 +70,7 @@ pub(crate) struct Shared {
     closed: AtomicBool,
     input_time: StageTime,
     execution_time: StageTime,
-    output_time: StageTime,
+    pub output_time: StageTime,
 }
 
 /// The queues between the threads of the pipelined shape; empty in the others.
@@ -286,19 +287,51 @@ impl Kernel {
         ticket
     }
 
+    /// Submits an exchange, whose requests are received on the input stage and answered on the output stage.
+    /// Where there are no such stages it is received and executed on the calling thread, in its turn, and the
+    /// answer is owed by the caller, who may give it on another thread. `lane` as in
+    /// [`Kernel::submit_batch`].
+    pub fn submit_exchange<X: Exchange>(
+        &self,
+        procedure: &Registered<X::Procedure>,
+        exchange: X,
+        lane: usize,
+    ) -> Option<Owed<X>> {
+        let mut job = Exchanged::new(procedure.clone(), exchange, self.shared.log());
+        if let Err(error) = self.shared.log().check_caller() {
+            job.deliver(Err(error.into()));
+            return None;
+        }
+        if !self.lanes.input.is_empty() {
+            self.enqueue(Box::new(job), lane);
+            return None;
+        }
+        match self.execute_timed(&mut job) {
+            Ok(group) => Some(Owed::new(job, group, &self.shared)),
+            Err(error) => {
+                job.deliver(Err(error));
+                None
+            }
+        }
+    }
+
     /// The coalesced shapes: input and execution on the caller's thread.
     fn execute_batch<P: Procedure>(&self, mut batch: Batch<P>) -> BatchTicket<P::Output, P::Error> {
-        let started = Instant::now();
-        batch.prepare();
-        self.shared.input_time.add_since(started);
-        let started = Instant::now();
-        match self.execute_here(&mut batch) {
-            Ok(group) => {
-                self.shared.execution_time.add_since(started);
-                Ticket::executed(Ok(batch.into_outcomes()), group, self.shared.log())
-            }
+        match self.execute_timed(&mut batch) {
+            Ok(group) => Ticket::executed(Ok(batch.into_outcomes()), group, self.shared.log()),
             Err(error) => self.refused(error),
         }
+    }
+
+    /// Input and execution on the caller's thread, each timed.
+    fn execute_timed(&self, job: &mut impl Job) -> Result<u64, SerialError> {
+        let started = Instant::now();
+        job.prepare();
+        self.shared.input_time.add_since(started);
+        let started = Instant::now();
+        let group = self.execute_here(job)?;
+        self.shared.execution_time.add_since(started);
+        Ok(group)
     }
 
     /// Executes on the caller's thread.

@@ -7,7 +7,8 @@
 //!                                                      └─▶ checkpointing ─▶ backup
 //! ```
 //!
-//! - `input` takes batches of requests, checks them, and puts them into the execution queue;
+//! - `input` takes batches of requests, or receives and decodes them (`exchange`), checks them, and puts them
+//!   into the execution queue;
 //! - `execution` runs them, all that wait at a time, and appends their redo records;
 //! - logging is [`sardonyx_storage::log::writer`], checkpointing is
 //!   [`sardonyx_storage::checkpoint`]: they are the same for every way of running transactions;
@@ -38,6 +39,7 @@ mod closing;
 #[cfg(all(test, not(shuttle)))]
 mod deaths;
 mod error;
+mod exchange;
 mod execution;
 mod input;
 mod kernel;
@@ -48,7 +50,9 @@ mod shape;
 mod stages;
 mod ticket;
 
+pub use batch::Outcomes;
 pub use error::{ProcedureError, SerialError};
+pub use exchange::{Exchange, Owed};
 pub use kernel::{Durability, Kernel};
 pub use procedure::{Procedure, Registered};
 pub use shape::Shape;

@@ -188,6 +188,12 @@ impl TableSpace {
         }
     }
 
+    /// Asks the processor for the record of a row that was located before, such as on another thread.
+    #[inline]
+    pub fn prefetch_row<R: Record>(&self, row: Row<R>) {
+        prefetch(self.store.bytes(), row.address.0 as usize);
+    }
+
     /// First stage: finds a record.
     #[inline]
     pub fn locate<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<Row<R>> {

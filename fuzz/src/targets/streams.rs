@@ -1,6 +1,11 @@
-//! What comes from the network and from users: frames of the standby's protocol, traces.
+//! What comes from the network and from users: frames of the standby's protocol and of terminals, traces.
 
 use bytes::Bytes;
+use sardonyx_lab::debit_credit::requests::{Generator, Scale};
+use sardonyx_lab::debit_credit::wire::message::{
+    Answer, DEBIT_CREDIT, Farewell, Message, VERSION, Welcome,
+};
+use sardonyx_lab::debit_credit::wire::session::{ClientSession, ServerSession};
 use sardonyx_workload::reference::{Access, PageNumber, PageReference, Transaction};
 use sardonyx_workload::trace::{Form, Header, Partition, Trace};
 
@@ -36,6 +41,79 @@ pub(super) const TRACE: Target = Target {
     },
     runs: 5_000,
 };
+
+pub(super) const TERMINAL: Target = Target {
+    name: "terminal",
+    what: "what a debit-credit server and its clients say",
+    seeds: conversations,
+    run: |input| {
+        hear(input);
+        let mut bytes = input.to_vec();
+        reseal::terminal(&mut bytes);
+        hear(&bytes);
+    },
+    runs: 20_000,
+};
+
+/// Hears bytes as a server and as a client; what was heard in two portions is what was heard in one.
+fn hear(bytes: &[u8]) {
+    let whole = hear_in(&[bytes]);
+    let (one, other) = bytes.split_at(bytes.len() / 2);
+    let cut = hear_in(&[one, other]);
+    assert_eq!(whole, cut);
+}
+
+fn hear_in(portions: &[&[u8]]) -> (Vec<u64>, u64, bool) {
+    let (mut server, mut calls) = (ServerSession::new(1), Vec::new());
+    let mut client = ClientSession::default();
+    let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
+    let (mut server_fails, mut client_fails) = (false, false);
+    for portion in portions {
+        to_server.extend_from_slice(portion);
+        to_client.extend_from_slice(portion);
+        if !server_fails {
+            match server.hear(&to_server, &mut calls) {
+                Ok(heard) => drop(to_server.drain(..heard)),
+                Err(_) => server_fails = true,
+            }
+        }
+        if !client_fails {
+            match client.hear(&to_client, |_| ()) {
+                Ok(heard) => drop(to_client.drain(..heard)),
+                Err(_) => client_fails = true,
+            }
+        }
+    }
+    let calls = calls.iter().map(|call| call.transaction).collect();
+    (calls, client.answered(), server_fails)
+}
+
+/// What each side says.
+fn conversations() -> Vec<Vec<u8>> {
+    let (mut client, mut server) = (Vec::new(), Vec::new());
+    Message::Hello { version: VERSION }.put(&mut client);
+    let welcome = Welcome {
+        version: VERSION,
+        client: 1,
+        window: 100,
+        scale: [15_000, 150, 15],
+    };
+    Message::Welcome(welcome).put(&mut server);
+    let requests = Generator::standard(Scale::paper(), 1);
+    for (number, request) in (0..).zip(requests.take(5)) {
+        let procedure = DEBIT_CREDIT;
+        Message::Call {
+            number,
+            procedure,
+            request,
+        }
+        .put(&mut client);
+        let outcome = Answer::ALL[number as usize];
+        Message::Answer { number, outcome }.put(&mut server);
+    }
+    Message::Farewell(Farewell::Closing).put(&mut server);
+    vec![client, server]
+}
 
 /// Reads a whole trace; what was read is written and reads back as the same.
 fn read(bytes: &[u8]) {

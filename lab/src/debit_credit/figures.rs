@@ -1,12 +1,13 @@
 //! What came out of a benchmark, in figures. Times are in seconds unless their name says otherwise.
 
 use super::model::Sums;
-use super::options::Configuration;
+use super::options::{Configuration, LocatingStage};
 use super::plan::Plan;
 use super::proof::Proof;
 use super::requests::Scale;
 use super::run::{Mode, Outcome, Slice, Until};
 use crate::floor::{BarePipeline, SyncLatency};
+use crate::open_loop::Point;
 use crate::responses::Summary;
 use sardonyx::{Durability, GroupPolicy, Statistics};
 use sardonyx_results::recovery::RecoveryFigures;
@@ -41,9 +42,13 @@ pub struct Settings {
     pub transactions: Option<u64>,
     /// Time to run, if that ended it.
     pub seconds: Option<f64>,
-    /// Clients, each a thread.
+    /// Where clients of other processes were served, if they were.
+    pub listen: Option<String>,
+    /// The stage whose threads located their requests' records.
+    pub located_by: Option<LocatingStage>,
+    /// Clients, each a thread; when serving, none.
     pub clients: usize,
-    /// Requests in a batch; absent if closures were run one at a time.
+    /// Requests in a batch; absent if closures were run one at a time, and when serving.
     pub batch: Option<usize>,
     /// Batches that each client had on their way at once.
     pub batches_in_flight: Option<usize>,
@@ -76,8 +81,10 @@ pub struct Run {
     pub seconds: f64,
     /// Committed transactions a second.
     pub transactions_per_second: f64,
-    /// Response times; absent if nothing was acknowledged.
+    /// Response times; absent if nothing was acknowledged, and in an open loop, which has its own.
     pub responses: Option<Responses>,
+    /// What came out at each arrival rate, in an open loop.
+    pub open_loop: Option<OpenLoopFigures>,
     /// The time that each stage was busy.
     pub stages: Stages,
     /// Commit groups.
@@ -100,6 +107,15 @@ pub struct Run {
     pub proof: ProofFigures,
     /// Where the database is, if it was kept.
     pub kept_in: Option<String>,
+}
+
+/// An open loop.
+#[derive(Clone, Debug, Serialize)]
+pub struct OpenLoopFigures {
+    /// What a closed loop reached before, if the rates are shares of it.
+    pub closed_loop_per_second: Option<f64>,
+    /// What came out at each arrival rate.
+    pub points: Vec<Point>,
 }
 
 /// Loading the tables.
@@ -253,10 +269,17 @@ impl Figures {
 }
 
 impl Settings {
+    /// Whether clients ran closures here, whose stages are not timed.
+    pub fn is_of_closures(&self) -> bool {
+        self.batch.is_none() && self.listen.is_none()
+    }
+
     /// Those of a plan.
     pub fn of(plan: &Plan) -> Self {
         let load = &plan.load;
+        let listen = plan.listen.as_ref().map(|address| address.to_string());
         let (batch, batches_in_flight) = match load.mode {
+            _ if listen.is_some() => (None, None),
             Mode::Batches {
                 requests,
                 in_flight,
@@ -264,6 +287,7 @@ impl Settings {
             Mode::OneAtATime => (None, None),
         };
         let (transactions, seconds) = match load.until {
+            _ if listen.is_some() => (None, plan.serving_time.map(|time| time.as_secs_f64())),
             Until::Transactions(transactions) => (Some(transactions), None),
             Until::Time(time) => (None, Some(time.as_secs_f64())),
         };
@@ -279,7 +303,9 @@ impl Settings {
             scale: load.scale,
             transactions,
             seconds,
-            clients: load.clients,
+            clients: if listen.is_some() { 0 } else { load.clients },
+            located_by: listen.is_some().then_some(plan.locate),
+            listen,
             batch,
             batches_in_flight,
             durability: match load.durability {

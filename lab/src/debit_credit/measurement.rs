@@ -4,26 +4,31 @@
 //! after, so that its memory is not counted as the engine's.
 
 use super::figures::{
-    Checkpoints, Figures, Groups, Loading, Logged, Memory, ProofFigures, Responses, Run, Settings,
-    Stages, StandbyFigures,
+    Checkpoints, Figures, Groups, Loading, Logged, Memory, OpenLoopFigures, ProofFigures,
+    Responses, Run, Settings, Stages, StandbyFigures,
 };
 use super::load::load;
 use super::memory::peak_resident_bytes;
-use super::options::Configuration;
+use super::open_loop::run_open;
+use super::options::{Configuration, LocatingStage};
 use super::plan::Plan;
+use super::prelocated::{Directory, Prelocated};
 use super::proof::prove;
 use super::requests::Scale;
 use super::run::{Outcome, Progress, run};
 use super::schema::{Account, Schema};
 use super::standby::StandbyProcess;
 use super::transaction::DebitCredit;
+use super::wire::server::Bank;
+use super::wire::{Address, Limits, Listener, ServeError, Stop, as_decoded, located, serve};
+use crate::ending;
 use crate::floor::{Spinner, bare_pipeline, sync_latency};
 use crate::place::Place;
 use crate::progress;
 use anyhow::Context;
-use sardonyx::{Shape, Tables};
+use sardonyx::{Registered, Shape, Tables};
 use sardonyx_results::recovery::RecoveryFigures;
-
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Durable writes that are timed in each face of the disk.
@@ -36,6 +41,13 @@ const FLOOR_TIME: Duration = Duration::from_secs(2);
 pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
     // Claimed first, so that nothing is measured in vain.
     let mut place = Place::claim(&plan.directory)?;
+    let listen = |address: &Address| {
+        address.listen().map_err(|source| ServeError::Listen {
+            address: address.to_string(),
+            source,
+        })
+    };
+    let mut listener = plan.listen.as_ref().map(listen).transpose()?;
     let directory = place.beside();
     let _spinner = match plan.spinner {
         true => Some(Spinner::start().context("starting a thread of the lowest priority")?),
@@ -46,7 +58,7 @@ pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
     bar.finish_and_clear();
     let mut runs = Vec::new();
     for &configuration in &plan.configurations {
-        let run = measure_run(plan, configuration, &mut place)?;
+        let run = measure_run(plan, configuration, &mut place, listener.take())?;
         let failed = !run.proof.holds;
         runs.push(run);
         if failed {
@@ -80,6 +92,7 @@ fn measure_run(
     plan: &Plan,
     configuration: Configuration,
     place: &mut Place,
+    listener: Option<Listener>,
 ) -> anyhow::Result<Run> {
     let standby = match configuration {
         Configuration::C => Some(StandbyProcess::start(plan)?),
@@ -99,15 +112,18 @@ fn measure_run(
     let loading = fill(&database, &schema, &plan.load.scale)?;
 
     let procedure = database.register(DebitCredit::new(schema))?;
-    let progress = Progress::default();
     let sent = || {
         let process = standby.as_ref();
         process.map(|process| process.standby.status().sent)
     };
     let (before, sent_before) = (database.statistics(), sent());
-    let outcome = progress::watched(plan.load.until, &progress, || {
-        run(&database, schema, &procedure, &plan.load, &progress)
-    })?;
+    let (outcome, closed_loop) = match listener {
+        None => run_clients(plan, &database, schema, &procedure)?,
+        Some(listener) => {
+            let serving = (listener, configuration);
+            (serve_clients(plan, &database, &procedure, serving)?, None)
+        }
+    };
     let after = database.statistics();
     let lag = standby.as_ref().and_then(|process| process.standby.lag());
     let standby_figures = match (lag, sent_before, sent()) {
@@ -168,7 +184,14 @@ fn measure_run(
         refused: outcome.refused,
         seconds: elapsed,
         transactions_per_second: outcome.committed as f64 / elapsed,
-        responses: Responses::of(&outcome),
+        responses: match outcome.points.is_empty() {
+            true => Responses::of(&outcome),
+            false => None,
+        },
+        open_loop: (!outcome.points.is_empty()).then(|| OpenLoopFigures {
+            closed_loop_per_second: closed_loop,
+            points: outcome.points.clone(),
+        }),
         stages: Stages::between(outcome.elapsed, &before, &after),
         groups: Groups::between(&before, &after),
         log: Logged::between(&before, &after),
@@ -181,6 +204,76 @@ fn measure_run(
         kept_in: (plan.keep || !proof.holds).then(|| place.path().display().to_string()),
         proof,
     })
+}
+
+/// Runs the clients; in a curve, returns the throughput of the closed loop, too.
+fn run_clients(
+    plan: &Plan,
+    database: &Tables,
+    schema: Schema,
+    procedure: &Registered<DebitCredit>,
+) -> anyhow::Result<(Outcome, Option<f64>)> {
+    let load = &plan.load;
+    let watched = |body: &dyn Fn(&Progress) -> Result<Outcome, sardonyx::Error>| {
+        let progress = Progress::default();
+        progress::watched(load.until, &progress, || body(&progress))
+    };
+    let closed = || watched(&|progress| run(database, schema, procedure, load, progress));
+    let Some(open_loop) = &plan.open_loop else {
+        return Ok((closed()?, None));
+    };
+    let outcome = open_loop.run(closed, |rate, before| {
+        let clients = (load, before.acknowledged.len());
+        watched(&|progress| run_open(database, schema, procedure, clients, rate, progress))
+    });
+    Ok(outcome?)
+}
+
+/// Serves clients of other processes, until a signal comes or the time is over.
+fn serve_clients(
+    plan: &Plan,
+    database: &Tables,
+    procedure: &Registered<DebitCredit>,
+    (listener, configuration): (Listener, Configuration),
+) -> anyhow::Result<Outcome> {
+    let directory = match plan.locate {
+        LocatingStage::Execution => None,
+        LocatingStage::Input => {
+            let schema = Schema::of(database)?;
+            let directory = Directory::of(database, &schema, &plan.load.scale)?;
+            Some((database.register(Prelocated::new(schema))?, directory))
+        }
+    };
+    let stop = Stop::new()?;
+    let at_signal = stop.clone();
+    let _instead = ending::instead(move || at_signal.stop());
+    // Beside the bars: whoever started us may wait for it.
+    eprintln!(
+        "sardonyx: listening at {}; Ctrl-C ends it",
+        listener.address()?
+    );
+    let bank = Bank {
+        database,
+        scale: plan.load.scale,
+        limits: Limits::default(),
+        output_threads: match plan.shape(configuration) {
+            Shape::Pipelined { output_threads, .. } => output_threads,
+            _ => 1,
+        },
+        time: plan.serving_time,
+    };
+    let progress = Arc::default();
+    let served = match directory {
+        None => {
+            let service = bank.service(procedure, as_decoded());
+            serve(&service, listener, &stop, &progress)
+        }
+        Some((prelocated, directory)) => {
+            let service = bank.service(&prelocated, located(directory));
+            serve(&service, listener, &stop, &progress)
+        }
+    };
+    Ok(served?)
 }
 
 /// Loads the tables and takes a checkpoint, so that the run begins with nothing left to write.

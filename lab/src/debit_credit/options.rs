@@ -3,11 +3,12 @@
 //! Source: TPK paper, section 4.
 
 use super::plan::Plan;
-use super::{measurement, show};
+use super::wire::Address;
+use super::{measurement, show, terminals};
 use crate::experiment::{About, Conditions, Experiment, Paper};
 use clap::ValueEnum;
 use sardonyx_results::Findings;
-use sardonyx_results::units::{parse_bytes, parse_time};
+use sardonyx_results::units::{parse_bytes, parse_rate, parse_time};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,6 +28,10 @@ use std::time::Duration;
 ///   sardonyx debit-credit --one-at-a-time --clients 64
 ///   sardonyx debit-credit --transactions-per-group 200 --time-per-group 5ms
 ///   sardonyx debit-credit --preset paper
+///   sardonyx debit-credit --arrival-rate 100k,500k,1M
+///   sardonyx debit-credit --curve --seconds 3 --output figures
+///   sardonyx debit-credit --listen bank.sock --configuration b --input-threads 2
+///   sardonyx debit-credit --connect bank.sock --clients 4
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {
@@ -51,7 +56,7 @@ pub struct Options {
         help_heading = "Size"
     )]
     pub(super) transactions: Option<u64>,
-    /// End after so many seconds [default: 5]
+    /// End after so many seconds; in an open loop, each rate [default: 5]
     #[arg(long, value_name = "S", help_heading = "Size")]
     pub(super) seconds: Option<f64>,
 
@@ -108,6 +113,15 @@ pub struct Options {
     /// When a closure counts as acknowledged; only with --one-at-a-time [default: durable]
     #[arg(long, value_enum, requires = "one_at_a_time", help_heading = "Clients")]
     pub(super) durability: Option<DurabilityChoice>,
+    /// An open loop: requests arrive so many times a second, such as 200k, at exponential intervals, whether or
+    /// not earlier ones were answered; several rates, one after the other: 100k,200k
+    #[arg(long, value_name = "RATES", value_parser = parse_rate, value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["transactions", "batches_in_flight"], help_heading = "Clients")]
+    pub(super) arrival_rate: Vec<f64>,
+    /// An open loop at a tenth to eleven tenths of what a closed loop reaches first: response times over the
+    /// offered load, as a table, and as CSV and SVG with --output
+    #[arg(long, conflicts_with_all = ["transactions", "arrival_rate"], help_heading = "Clients")]
+    pub(super) curve: bool,
     /// The share of transactions on an account of another branch, in percent
     #[arg(
         long,
@@ -120,6 +134,34 @@ pub struct Options {
     /// The seed of the requests: the same seed draws the same requests
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Clients")]
     pub(super) seed: u64,
+
+    /// Serve clients in other processes, at host:port or at a Unix socket's path, until Ctrl-C or for --seconds:
+    /// requests are received and decoded by the threads of the input stage, answers sent by those of the output
+    /// stage
+    #[arg(long, value_name = "ADDRESS", value_parser = Address::parse, help_heading = "Sockets")]
+    #[arg(conflicts_with_all = [
+        "connect", "transactions", "clients", "batch", "batches_in_flight", "one_at_a_time", "durability",
+        "arrival_rate", "curve",
+    ])]
+    pub(super) listen: Option<Address>,
+    /// With --listen: the stage whose threads locate a request's records
+    #[arg(
+        long,
+        value_enum,
+        value_name = "STAGE",
+        requires = "listen",
+        help_heading = "Sockets"
+    )]
+    pub(super) locate: Option<LocatingStage>,
+    /// Be the clients of a server at this address, in a closed loop or with --arrival-rate or --curve in an open
+    /// one; several processes may connect
+    #[arg(long, value_name = "ADDRESS", value_parser = Address::parse, help_heading = "Sockets")]
+    #[arg(conflicts_with_all = [
+        "preset", "accounts", "tellers", "branches", "configuration", "transactions_per_group", "time_per_group",
+        "input_threads", "output_threads", "checkpoint_interval", "log_bytes", "stripes", "one_at_a_time",
+        "durability", "directory", "keep", "floor",
+    ])]
+    pub(super) connect: Option<Address>,
 
     /// Where to make the database [default: ./sardonyx-debit-credit.sdx]
     #[arg(long, value_name = "DIR", help_heading = "Place")]
@@ -156,6 +198,17 @@ pub enum Configuration {
     C,
 }
 
+/// The stage that locates the records of requests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LocatingStage {
+    /// In a directory of their own, which is made before
+    Input,
+    /// In the database's index, 64 requests at a time
+    #[default]
+    Execution,
+}
+
 /// When a closure counts as acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum DurabilityChoice {
@@ -178,6 +231,9 @@ impl Experiment for Options {
 
     fn run(&self) -> anyhow::Result<Findings> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        if let Some(address) = &self.connect {
+            return terminals::measure(&terminals::Plan::of(self, address)?);
+        }
         let plan = Plan::of(self, processors)?;
         let figures = measurement::measure(&plan)?;
         Ok(show::findings(

@@ -2,9 +2,10 @@
 //!
 //! A preset gives values to what was not named; what was named stands.
 
-use super::options::{Configuration, DurabilityChoice, Options, Preset};
+use super::options::{Configuration, DurabilityChoice, LocatingStage, Options, Preset};
 use super::requests::{DebitCreditError, Scale};
-use super::run::{Load, Mode, Until};
+use super::run::{Load, Mode, Outcome, Until};
+use super::wire::Address;
 use crate::ExperimentError;
 use sardonyx::{Durability, GroupLimits, GroupPolicy, Options as EngineOptions, Shape};
 use std::path::PathBuf;
@@ -22,11 +23,77 @@ const LOG_BYTES_MIN: u64 = 32 << 20;
 const SEGMENT_BYTES_MAX: u64 = 64 << 20;
 const PREPARED_BYTES_MAX: u64 = 512 << 20;
 
+/// The shares of a closed loop's throughput that a curve offers.
+pub const CURVE: [f64; 12] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.1];
+
+/// Clients that can be told apart in a database.
+const CLIENTS_MAX: usize = 1 << 16;
+
+/// How requests arrive in an open loop.
+#[derive(Clone, PartialEq, Debug)]
+pub enum OpenLoop {
+    /// At each of these rates a second, one after the other.
+    Rates(Vec<f64>),
+    /// At the shares of [`CURVE`] of what a closed loop reaches.
+    Curve,
+}
+
+impl OpenLoop {
+    /// What was asked for, if it was.
+    pub fn of(options: &Options) -> Option<Self> {
+        match options.curve {
+            true => Some(OpenLoop::Curve),
+            false if options.arrival_rate.is_empty() => None,
+            false => Some(OpenLoop::Rates(options.arrival_rate.clone())),
+        }
+    }
+
+    /// Runs of the clients.
+    fn runs(&self) -> usize {
+        match self {
+            OpenLoop::Rates(rates) => rates.len(),
+            OpenLoop::Curve => 1 + CURVE.len(),
+        }
+    }
+
+    /// Runs a closed loop if rates depend on it, then `open` at each rate. Returns what came out of all of it,
+    /// and what the closed loop reached.
+    pub fn run<E>(
+        &self,
+        closed: impl FnOnce() -> Result<Outcome, E>,
+        mut open: impl FnMut(f64, &Outcome) -> Result<Outcome, E>,
+    ) -> Result<(Outcome, Option<f64>), E> {
+        let (mut outcome, rates, reached) = match self {
+            OpenLoop::Rates(rates) => (Outcome::default(), rates.clone(), None),
+            OpenLoop::Curve => {
+                let outcome = closed()?;
+                let reached = outcome.committed as f64 / outcome.elapsed.as_secs_f64();
+                // A closed loop that did nothing has no shares.
+                let shares = CURVE.map(|share| share * reached.max(1.0));
+                (outcome, shares.to_vec(), Some(reached))
+            }
+        };
+        for rate in rates {
+            let next = open(rate, &outcome)?;
+            outcome.absorb(next);
+        }
+        Ok((outcome, reached))
+    }
+}
+
 /// What is going to be done.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// What the clients do.
     pub load: Load,
+    /// Whether requests arrive by themselves.
+    pub open_loop: Option<OpenLoop>,
+    /// Where clients of other processes are served, instead of running any here.
+    pub listen: Option<Address>,
+    /// The stage that locates their requests' records.
+    pub locate: LocatingStage,
+    /// How long clients are served, if not until a signal.
+    pub serving_time: Option<Duration>,
     /// The configurations that are run, one after the other, each on a database of its own.
     pub configurations: Vec<Configuration>,
     /// When a commit group is closed.
@@ -80,8 +147,28 @@ impl Plan {
         if options.checkpoint_interval == Some(0) {
             return refuse("--checkpoint-interval 0: at least 1 byte of log");
         }
+        if options.listen.is_some() && configurations.len() > 1 {
+            return refuse("--listen serves one database: choose one --configuration");
+        }
+        let open_loop = OpenLoop::of(options);
+        let load = load(options, scale, paper, open_loop.is_some())?;
+        let runs = open_loop.as_ref().map_or(1, OpenLoop::runs);
+        if load.clients * runs > CLIENTS_MAX {
+            return refuse(format!(
+                "{} clients at {runs} rates: at most {CLIENTS_MAX} in all",
+                load.clients
+            ));
+        }
         Ok(Plan {
-            load: load(options, scale, paper)?,
+            load,
+            open_loop,
+            listen: options.listen.clone(),
+            locate: options.locate.unwrap_or_default(),
+            serving_time: options
+                .seconds
+                .is_some()
+                .then(|| seconds(options))
+                .transpose()?,
             configurations,
             policy: match (options.transactions_per_group, options.time_per_group) {
                 (Some(transactions), Some(time)) => GroupPolicy::Fixed { transactions, time },
@@ -170,20 +257,31 @@ fn scale(options: &Options, paper: bool) -> Result<Scale, DebitCreditError> {
     Scale::new(accounts, tellers, branches)
 }
 
-fn load(options: &Options, scale: Scale, paper: bool) -> Result<Load, ExperimentError> {
+/// How long to run, where no number of transactions ends it.
+///
+/// # Errors
+/// If that cannot be.
+pub fn seconds(options: &Options) -> Result<Duration, ExperimentError> {
     let seconds = options.seconds.unwrap_or(DEFAULT_SECONDS);
     if !(seconds > 0.0 && seconds <= SECONDS_MAX) {
         return refuse(format!(
             "--seconds {seconds}: more than 0, at most {SECONDS_MAX}"
         ));
     }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+fn load(options: &Options, scale: Scale, paper: bool, open: bool) -> Result<Load, ExperimentError> {
+    let seconds = seconds(options)?;
     if options.transactions == Some(0) {
         return refuse("--transactions 0: at least 1");
     }
     let until = match options.transactions {
         Some(transactions) => Until::Transactions(transactions),
-        None if paper && options.seconds.is_none() => Until::Transactions(PAPER_TRANSACTIONS),
-        None => Until::Time(Duration::from_secs_f64(seconds)),
+        None if paper && options.seconds.is_none() && !open => {
+            Until::Transactions(PAPER_TRANSACTIONS)
+        }
+        None => Until::Time(seconds),
     };
     // The TPK paper's commit groups had 50 to 400 transactions, and its run is short. The default fills
     // a group of a few thousand while one is written, and no more: what waits adds to the response.
@@ -292,10 +390,29 @@ mod tests {
     }
 
     #[test]
+    fn an_open_loop_takes_its_rates_and_a_time() {
+        let rates = plan("--arrival-rate 100k,1.5M --preset paper", 2);
+        assert_eq!(rates.open_loop, Some(OpenLoop::Rates(vec![1e5, 1.5e6])));
+        assert_eq!(rates.load.until, Until::Time(Duration::from_secs(5)));
+        assert_eq!(plan("--curve", 2).open_loop, Some(OpenLoop::Curve));
+        assert_eq!(plan("", 2).open_loop, None);
+        assert!(refusal("--curve --arrival-rate 5").contains("cannot be used with"));
+        assert!(refusal("--arrival-rate 5 --transactions 5").contains("cannot be used with"));
+        assert!(refusal("--arrival-rate 0").contains("more than 0"));
+        let rates = vec!["1"; 20].join(",");
+        let many = format!("--clients 4096 --arrival-rate {rates}");
+        assert!(refusal(&many).contains("65536 in all"));
+    }
+
+    #[test]
     fn what_does_not_fit_together_is_refused() {
         assert!(refusal("--transactions 5 --seconds 5").contains("cannot be used with"));
         assert!(refusal("--configuration a --input-threads 2").contains("--configuration b"));
         assert!(refusal("--preset paper --keep").contains("one --configuration"));
+        assert!(refusal("--preset paper --listen a.sock").contains("one --configuration"));
+        assert!(refusal("--listen a.sock --connect b.sock").contains("cannot be used with"));
+        assert!(refusal("--listen a.sock --clients 2").contains("cannot be used with"));
+        assert!(refusal("--connect a.sock --log-bytes 1GiB").contains("cannot be used with"));
         assert!(refusal("--durability deferred").contains("--one-at-a-time"));
         assert!(refusal("--one-at-a-time --batch 5").contains("cannot be used with"));
         assert!(refusal("--log-bytes 1MiB").contains("at least 32MiB"));

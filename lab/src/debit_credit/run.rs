@@ -8,6 +8,7 @@
 use crate::debit_credit::requests::{Generator, Request, Scale};
 use crate::debit_credit::schema::{HistoryRow, Schema};
 use crate::debit_credit::transaction::{DebitCredit, Located, Numbered, Refusal};
+use crate::open_loop::Point;
 use crate::responses::Responses;
 use sardonyx::{BatchTicket, Durability, Error, Procedure, Registered, Tables};
 use std::collections::VecDeque;
@@ -57,7 +58,7 @@ pub enum Until {
 }
 
 /// What happened.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Outcome {
     /// Transactions acknowledged as committed.
     pub committed: u64,
@@ -71,6 +72,29 @@ pub struct Outcome {
     pub acknowledged: Vec<u64>,
     /// What was acknowledged in each slice of time, and whether a checkpoint was being written.
     pub slices: Vec<Slice>,
+    /// What came out at each arrival rate of an open loop.
+    pub points: Vec<Point>,
+}
+
+impl Outcome {
+    /// Adds one more client.
+    pub(super) fn add(&mut self, client: Measured) {
+        self.committed += client.committed;
+        self.refused += client.refused;
+        self.responses.merge(&client.responses);
+        self.acknowledged.push(client.acknowledged);
+    }
+
+    /// Adds a run that came after this one, with other clients.
+    pub fn absorb(&mut self, later: Outcome) {
+        self.committed += later.committed;
+        self.refused += later.refused;
+        self.elapsed += later.elapsed;
+        self.responses.merge(&later.responses);
+        self.acknowledged.extend(later.acknowledged);
+        self.slices.extend(later.slices);
+        self.points.extend(later.points);
+    }
 }
 
 /// A short slice of the run's time.
@@ -97,6 +121,16 @@ impl Progress {
     /// Asks the clients to stop early.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether somebody did.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// So many more were acknowledged.
+    pub(super) fn add_committed(&self, committed: u64) {
+        self.committed.fetch_add(committed, Ordering::Relaxed);
     }
 }
 
@@ -138,25 +172,18 @@ pub fn run(
     });
     let elapsed = started.elapsed();
     let mut outcome = Outcome {
-        committed: 0,
-        refused: 0,
         elapsed,
-        responses: Responses::new(),
-        acknowledged: Vec::new(),
         slices,
+        ..Outcome::default()
     };
     for client in clients {
-        let client = client?;
-        outcome.committed += client.committed;
-        outcome.refused += client.refused;
-        outcome.responses.merge(&client.responses);
-        outcome.acknowledged.push(client.acknowledged);
+        outcome.add(client?);
     }
     Ok(outcome)
 }
 
 /// Samples the throughput until the clients are done.
-fn watch(database: &Tables, progress: &Progress) -> Vec<Slice> {
+pub(super) fn watch(database: &Tables, progress: &Progress) -> Vec<Slice> {
     let mut slices = Vec::new();
     let mut last = (
         Instant::now(),
@@ -181,11 +208,13 @@ fn watch(database: &Tables, progress: &Progress) -> Vec<Slice> {
 }
 
 /// What one client measured.
-struct Measured {
-    committed: u64,
-    refused: u64,
-    acknowledged: u64,
-    responses: Responses,
+#[derive(Debug, Default)]
+pub(super) struct Measured {
+    pub committed: u64,
+    pub refused: u64,
+    /// Committed or refused.
+    pub acknowledged: u64,
+    pub responses: Responses,
 }
 
 /// A batch on its way.
@@ -241,12 +270,7 @@ impl<'a> Client<'a> {
                 Until::Time(_) => u64::MAX,
             },
             sent: 0,
-            measured: Measured {
-                committed: 0,
-                refused: 0,
-                acknowledged: 0,
-                responses: Responses::new(),
-            },
+            measured: Measured::default(),
         }
     }
 
@@ -351,7 +375,11 @@ impl<'a> Client<'a> {
     }
 }
 
-fn locate(schema: &Schema, request: &Request, transaction: &sardonyx::Transaction<'_>) -> Located {
+pub(super) fn locate(
+    schema: &Schema,
+    request: &Request,
+    transaction: &sardonyx::Transaction<'_>,
+) -> Located {
     (
         transaction.find(schema.accounts, &request.account),
         transaction.find(schema.tellers, &u64::from(request.teller)),

@@ -1,7 +1,8 @@
 //! The benchmark's figures for people, and its runs as CSV.
 
+use super::curve;
 use super::figures::{Figures, Run, Settings};
-use super::options::Configuration;
+use super::options::{Configuration, LocatingStage};
 use super::paper;
 use crate::floor::Latency;
 use sardonyx_results::Findings;
@@ -23,6 +24,13 @@ pub fn findings(figures: &Figures, beside_paper: bool) -> serde_json::Result<Fin
         print_storage(run, &mut sheet);
         print_recovery(run, &mut sheet);
         findings = findings.note(sheet).gap();
+        if let Some(open_loop) = &run.open_loop {
+            let name = match figures.runs.len() {
+                1 => "open-loop".to_string(),
+                _ => format!("open-loop-{:?}", run.configuration).to_lowercase(),
+            };
+            findings = curve::show(findings, &name, open_loop, &curve_title(figures, run));
+        }
     }
     if beside_paper {
         findings = findings
@@ -43,6 +51,16 @@ pub fn findings(figures: &Figures, beside_paper: bool) -> serde_json::Result<Fin
     Ok(findings
         .note(verdict(figures))
         .data("debit-credit", &runs(&figures.runs)))
+}
+
+/// What a curve's picture says of itself.
+fn curve_title(figures: &Figures, run: &Run) -> String {
+    let how = figures.settings.durability;
+    let threads = match run.stage_threads {
+        None => "coalesced".to_string(),
+        Some((input, output)) => format!("{input} input and {output} output threads"),
+    };
+    format!("Response time over offered load: {how} debit-credit, {threads}")
 }
 
 fn runs(runs: &[Run]) -> Grid<&Run> {
@@ -123,15 +141,28 @@ fn title(settings: &Settings, run: &Run) -> String {
         "configuration {:?} ({stages}{checkpoints})",
         run.configuration
     );
-    let clients = match settings.clients {
-        1 => "1 client".to_string(),
-        clients => format!("{clients} clients"),
+    let clients = match (settings.clients, &settings.listen) {
+        (_, Some(address)) => format!("clients at {address}"),
+        (1, None) => "1 client".to_string(),
+        (clients, None) => format!("{clients} clients"),
     };
     let work = match (settings.batch, settings.batches_in_flight) {
         (Some(batch), Some(in_flight)) => {
             format!("batches of {}, {in_flight} in flight", count(batch as u64))
         }
+        _ if settings.listen.is_some() => match settings.located_by {
+            Some(LocatingStage::Input) => "over sockets, located by the input stage".to_string(),
+            _ => "over sockets".to_string(),
+        },
         _ => format!("one closure at a time, {}", settings.durability),
+    };
+    let work = match (&run.open_loop, settings.batch) {
+        (None, _) => work,
+        (Some(_), Some(batch)) => format!(
+            "an open loop, what is due in batches of at most {}",
+            count(batch as u64)
+        ),
+        (Some(_), None) => format!("an open loop, {work}"),
     };
     let scale = &settings.scale;
     format!(
@@ -184,7 +215,7 @@ fn print_throughput(figures: &Figures, run: &Run, sheet: &mut Sheet) {
     };
     let summary = &responses.summary;
     sheet.heading("Response time");
-    let alone = figures.settings.batch.is_none() && figures.settings.clients == 1;
+    let alone = figures.settings.is_of_closures() && figures.settings.clients == 1;
     // Like with like: a median to the median of the same face of the disk.
     let face = match figures.settings.spinner {
         true => &latency.busy,
@@ -219,7 +250,7 @@ fn print_stages(settings: &Settings, run: &Run, sheet: &mut Sheet) {
         ("Output", stages.output),
         ("Checkpoint", stages.checkpoint),
     ] {
-        if settings.batch.is_none() && matches!(name, "Input" | "Execute") {
+        if settings.is_of_closures() && matches!(name, "Input" | "Execute") {
             sheet.remarked(
                 name,
                 "-",
@@ -227,7 +258,7 @@ fn print_stages(settings: &Settings, run: &Run, sheet: &mut Sheet) {
             );
             continue;
         }
-        if name == "Output" && run.stage_threads.is_none() {
+        if name == "Output" && run.stage_threads.is_none() && settings.listen.is_none() {
             sheet.remarked(name, "none", "each client takes its results itself");
             continue;
         }

@@ -212,6 +212,16 @@ static void statistics(void)
     OK(sdx_checkpoint(segment));
     found.size = 8;
     STATUS(SDX_INVALID_ARGUMENT, sdx_segment_statistics(segment, &found));
+
+    sdx_page_conflicts pages[2] = { { 0, 0 }, { 0, 0 } };
+    size_t count = 9;
+    OK(sdx_conflicts(segment, NULL, 0, &count));
+    CHECK(count == 1);
+    OK(sdx_conflicts(segment, pages, 2, &count));
+    CHECK(count == 1 && pages[0].conflicts == 1 && pages[1].conflicts == 0);
+    CHECK(pages[0].page < length / PAGE);
+    STATUS(SDX_INVALID_ARGUMENT, sdx_conflicts(segment, NULL, 1, &count));
+    STATUS(SDX_INVALID_ARGUMENT, sdx_conflicts(segment, pages, 1, NULL));
 }
 
 /* The bound on a transaction is the program's to choose. */

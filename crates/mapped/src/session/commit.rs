@@ -153,6 +153,7 @@ impl Session {
                 }
                 last = Some(change.page);
                 if self.was_used(change.page)? {
+                    self.shared.conflicts.count(change.page);
                     return Err(SegmentError::Conflict { page: change.page });
                 }
             }

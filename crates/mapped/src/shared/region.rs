@@ -68,6 +68,14 @@ impl RegionSize {
         }
     }
 
+    /// The same, or more: what has so many pages can double.
+    pub fn with_room_for(self, pages: u64) -> Self {
+        RegionSize {
+            pages_max: self.pages_max.max(pages.saturating_mul(2)),
+            ..self
+        }
+    }
+
     fn hot_at(self) -> u64 {
         (CONTROL_BYTES as u64).next_multiple_of(GROW_BYTES)
     }

@@ -71,6 +71,38 @@ impl Scale {
         }
     }
 
+    /// From below the least of `values` to above the most, both of them above 0, at ticks where equal factors are
+    /// equally far apart.
+    pub(super) fn by_factors(values: &[f64], places: (f64, f64)) -> Self {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let powers = least.log10().floor() as i32..=most.log10().ceil() as i32;
+        // Over many powers only they are written.
+        let steps: &[f64] = match powers.clone().count() {
+            0..=4 => &[1.0, 2.0, 5.0],
+            _ => &[1.0],
+        };
+        let all = powers.flat_map(|power| steps.iter().map(move |step| step * 10_f64.powi(power)));
+        let all: Vec<f64> = all.collect();
+        let first = all.iter().rposition(|tick| *tick <= least).unwrap_or(0);
+        let last = all.iter().position(|tick| *tick >= most);
+        let ticks = all[first..=last.unwrap_or(all.len() - 1)].to_vec();
+        let ends = (ticks[0], ticks[ticks.len() - 1]);
+        Scale {
+            logarithmic: true,
+            ends: (
+                ends.0,
+                if ends.1 > ends.0 {
+                    ends.1
+                } else {
+                    2.0 * ends.0
+                },
+            ),
+            places,
+            ticks,
+        }
+    }
+
     /// Around `values`, with a little room at both ends.
     pub(super) fn around(values: &[f64], logarithmic: bool, places: (f64, f64)) -> Self {
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -227,6 +259,22 @@ mod tests {
                 .all(|two| (two[1] - two[0] - step).abs() < 1e-9)
         );
         assert!(places[0] > 0.0 && places[3] < 100.0);
+    }
+
+    #[test]
+    fn an_axis_of_factors_has_all_values_between_its_ticks() {
+        let scale = Scale::by_factors(&[0.3, 7.0], (100.0, 0.0));
+        assert_eq!(scale.ticks, [0.2, 0.5, 1.0, 2.0, 5.0, 10.0]);
+        assert_eq!((scale.place(0.2), scale.place(10.0)), (100.0, 0.0));
+        let wide = Scale::by_factors(&[0.003, 7000.0], (100.0, 0.0));
+        assert_eq!(wide.ticks.len(), 8);
+        for one in [1.0, 0.02, 30.0] {
+            assert!(
+                Scale::by_factors(&[one], (100.0, 0.0))
+                    .place(one)
+                    .is_finite()
+            );
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub struct Chart {
     pub title: String,
     /// The axis of the x values.
     pub x: Axis,
-    /// The axis of the y values; it begins at 0.
+    /// The axis of the y values. It begins at 0, unless it is logarithmic and all values are above 0.
     pub y: Axis,
     /// Its parts: they share scales and legend.
     pub panels: Vec<Panel>,
@@ -202,10 +202,15 @@ impl Chart {
         let xs: Vec<f64> = self.marks().map(|mark| mark.x).collect();
         let tops = self.marks().filter_map(Mark::value).map(highest);
         let highest = tops.fold(0.0, f64::max);
-        (
-            Scale::around(&xs, self.x.logarithmic, across),
-            Scale::from_zero(highest, upwards),
-        )
+        let x = Scale::around(&xs, self.x.logarithmic, across);
+        let values = self.marks().filter_map(Mark::value);
+        let mut ys: Vec<f64> = values.map(|value| value.mean).collect();
+        let above_zero = !ys.is_empty() && ys.iter().all(|y| *y > 0.0);
+        if self.y.logarithmic && above_zero {
+            ys.push(highest);
+            return (x, Scale::by_factors(&ys, upwards));
+        }
+        (x, Scale::from_zero(highest, upwards))
     }
 
     fn draw_panel(&self, svg: &mut Svg, panel: &Panel, corner: (f64, f64), layout: &Layout) {
@@ -296,7 +301,7 @@ fn draw_series(svg: &mut Svg, series: &Series, x: &Scale, y: &Scale) {
         let place = (x.place(at), y.place(value.mean));
         if value.half_width.is_finite() && value.half_width > 0.0 {
             let class = format!("bar line-{}", series.group % super::svg::LOOKS);
-            let (low, high) = (y.place(value.low().max(0.0)), y.place(value.high()));
+            let (low, high) = (y.place(value.low().max(y.ticks[0])), y.place(value.high()));
             svg.line((place.0, low), (place.0, high), &class);
             for end in [low, high] {
                 let (from, to) = (place.0 - INTERVAL_END, place.0 + INTERVAL_END);

@@ -1,0 +1,120 @@
+//! Frames: how bytes that come in any portions are cut into messages.
+//!
+//! ```text
+//! offset  bytes
+//!      0      4  length of the whole frame
+//!      4      4  CRC-32C of the message
+//!      8      …  the message: its kind, one byte, and its fields; numbers are little-endian
+//! ```
+//!
+//! A length that no message has is refused before anything is waited for, so nobody makes the other side keep
+//! more than [`FRAME_BYTES_MAX`] bytes.
+
+use super::message::Farewell;
+
+/// Before the message.
+pub const HEADER_BYTES: usize = 8;
+
+/// The longest frame.
+pub const FRAME_BYTES_MAX: usize = 64;
+
+/// What is wrong with the bytes of the other side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProtocolError {
+    /// A length that no frame has.
+    #[error(
+        "a frame of {found} bytes: from {least} to {FRAME_BYTES_MAX} are possible",
+        least = HEADER_BYTES + 1
+    )]
+    Length {
+        /// The length.
+        found: u32,
+    },
+    /// The message is damaged.
+    #[error("a message whose checksum is {found:08x}, but {expected:08x} was sent with it")]
+    Checksum {
+        /// Of the message.
+        found: u32,
+        /// In the header.
+        expected: u32,
+    },
+    /// Nobody knows this message.
+    #[error("a message of kind {kind} and {bytes} bytes, which is none of this protocol")]
+    Message {
+        /// Its kind.
+        kind: u8,
+        /// Its length.
+        bytes: usize,
+    },
+    /// The other side speaks another version, or another protocol.
+    #[error("the other side speaks version {found} of this protocol, this is version {expected}")]
+    Version {
+        /// Its version.
+        found: u16,
+        /// Ours.
+        expected: u16,
+    },
+    /// A message that may not come now.
+    #[error("{what} at a moment when it may not come")]
+    Unexpected {
+        /// Which.
+        what: &'static str,
+    },
+    /// Requests, or answers, are numbered one after the other.
+    #[error("number {found}, where {expected} should come")]
+    Number {
+        /// The number that came.
+        found: u64,
+        /// The one that should.
+        expected: u64,
+    },
+    /// No such procedure.
+    #[error("there is no procedure {found}")]
+    Procedure {
+        /// Its number.
+        found: u16,
+    },
+    /// The server says why it ends the connection.
+    #[error("the server ended the connection: {0}")]
+    Ended(Farewell),
+}
+
+/// Appends the frame of a message that `message` appends.
+#[inline]
+pub fn put(bytes: &mut Vec<u8>, message: impl FnOnce(&mut Vec<u8>)) {
+    let start = bytes.len();
+    bytes.extend_from_slice(&[0; HEADER_BYTES]);
+    message(bytes);
+    let length = (bytes.len() - start) as u32;
+    let checksum = crc32c::crc32c(&bytes[start + HEADER_BYTES..]);
+    bytes[start..start + 4].copy_from_slice(&length.to_le_bytes());
+    bytes[start + 4..start + HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// The first message of `bytes`, and the length of its frame; `None` if it is not all there.
+///
+/// # Errors
+/// [`ProtocolError::Length`], [`ProtocolError::Checksum`].
+#[inline]
+pub fn first(bytes: &[u8]) -> Result<Option<(&[u8], usize)>, ProtocolError> {
+    let Some((length, rest)) = bytes.split_first_chunk::<4>() else {
+        return Ok(None);
+    };
+    let found = u32::from_le_bytes(*length);
+    let length = found as usize;
+    if !(HEADER_BYTES + 1..=FRAME_BYTES_MAX).contains(&length) {
+        return Err(ProtocolError::Length { found });
+    }
+    let (Some(message), Some((expected, _))) = (
+        bytes.get(HEADER_BYTES..length),
+        rest.split_first_chunk::<4>(),
+    ) else {
+        return Ok(None);
+    };
+    let (found, expected) = (crc32c::crc32c(message), u32::from_le_bytes(*expected));
+    match found == expected {
+        true => Ok(Some((message, length))),
+        false => Err(ProtocolError::Checksum { found, expected }),
+    }
+}

@@ -1,0 +1,542 @@
+//! The server: who is connected, what is received and answered where, and the end.
+//!
+//! One thread waits for events. What has come on a connection is a *visit*, an exchange of the engine's: in the
+//! pipelined shape the input stage's threads receive and decode it and the output stage's threads encode and
+//! send the answers, each connection by the same thread of each; in the coalesced shape the waiting thread
+//! receives and executes, and one more thread waits until that is durable and answers.
+//!
+//! Clients that are slow, dead or hostile harm nobody: see [`Limits`] and `connection`.
+
+use super::address::{Listener, Stream};
+use super::connection::Connection;
+use super::message::Farewell;
+use super::visit::{Preparing, Visit};
+use crate::debit_credit::requests::Scale;
+use crate::debit_credit::run::{Outcome, Progress, watch};
+use crate::debit_credit::transaction::Refusal;
+use crate::responses::Responses;
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::fd::OwnedFd;
+use rustix::time::Timespec;
+use sardonyx::{Error, Procedure, Registered, Tables};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+/// Why there is no service.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// Nobody can listen there.
+    #[error("listening at {address}: {source}")]
+    Listen {
+        /// Where.
+        address: String,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The system refused.
+    #[error("serving clients: {0}")]
+    System(#[from] io::Error),
+    /// The database failed.
+    #[error(transparent)]
+    Database(#[from] Error),
+}
+
+impl From<rustix::io::Errno> for ServeError {
+    fn from(error: rustix::io::Errno) -> Self {
+        ServeError::System(error.into())
+    }
+}
+
+/// What clients may do.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The most that are connected. One more takes the place of the oldest that has not said hello, or is sent
+    /// away.
+    pub connections: usize,
+    /// How long one may be connected without a hello.
+    pub silence: Duration,
+    /// How long one may take nothing of its answers.
+    pub stall: Duration,
+    /// The most requests of one that are unanswered.
+    pub window: u32,
+    /// How long the end waits for clients that take their last answers.
+    pub farewell: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            connections: 1024,
+            silence: Duration::from_secs(5),
+            stall: Duration::from_secs(30),
+            window: 1 << 16,
+            farewell: Duration::from_secs(5),
+        }
+    }
+}
+
+/// How often connections are looked at for what they fail to do.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Clients have numbers of 16 bits.
+const CLIENTS_MAX: u64 = 1 << 16;
+
+/// Tokens of what is no client.
+const LISTENER: u64 = CLIENTS_MAX;
+const WAKE: u64 = CLIENTS_MAX + 1;
+
+/// Asks a server to end.
+#[derive(Clone, Debug)]
+pub struct Stop(Arc<(AtomicBool, OwnedFd)>);
+
+impl Stop {
+    /// For a server that has not begun.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn new() -> io::Result<Self> {
+        let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        Ok(Stop(Arc::new((AtomicBool::new(false), wake))))
+    }
+
+    /// Nothing more is received; what was is answered, then it ends.
+    pub fn stop(&self) {
+        self.0.0.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        // Full means that it is awake.
+        let _ = rustix::io::write(&self.0.1, &1u64.to_ne_bytes());
+    }
+
+    fn is_asked(&self) -> bool {
+        self.0.0.load(Ordering::Acquire)
+    }
+}
+
+/// How many visits are on their way.
+#[derive(Debug, Default)]
+pub(super) struct Visits {
+    count: Mutex<usize>,
+    none: Condvar,
+}
+
+impl Visits {
+    fn count(&self) -> MutexGuard<'_, usize> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn enter(&self) {
+        *self.count() += 1;
+    }
+
+    pub fn leave(&self) {
+        let mut count = self.count();
+        *count -= 1;
+        if *count == 0 {
+            self.none.notify_all();
+        }
+    }
+
+    fn wait_for_none(&self) {
+        let mut count = self.count();
+        while *count > 0 {
+            count = self
+                .none
+                .wait(count)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// What connections share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub epoll: OwnedFd,
+    pub limits: Limits,
+    pub scale: Scale,
+    pub visits: Visits,
+    stop: Stop,
+    progress: Arc<Progress>,
+    /// Connections that are closed and not forgotten yet.
+    gone: Mutex<Vec<u16>>,
+    failure: Mutex<Option<Error>>,
+    first: OnceLock<Instant>,
+    /// A part for each output thread, so that they do not wait for each other.
+    tallies: Vec<Mutex<Tally>>,
+}
+
+/// What was answered.
+#[derive(Debug, Default)]
+struct Tally {
+    committed: u64,
+    refused: u64,
+    responses: Responses,
+    /// How many of a client's requests.
+    acknowledged: BTreeMap<u16, u64>,
+    last: Option<Instant>,
+}
+
+impl Shared {
+    pub fn received(&self, count: usize) {
+        if count > 0 {
+            self.first.get_or_init(Instant::now);
+        }
+    }
+
+    /// `count` more of a client's requests were answered, which makes `next` of them.
+    pub fn answered(&self, client: u16, next: u64, (count, committed): (u64, u64), came: Instant) {
+        let now = Instant::now();
+        let tally = &self.tallies[usize::from(client) % self.tallies.len()];
+        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+        tally.committed += committed;
+        tally.refused += count - committed;
+        tally.responses.record_n(now - came, count);
+        tally.acknowledged.insert(client, next);
+        tally.last = Some(now);
+        drop(tally);
+        self.progress.add_committed(committed);
+    }
+
+    /// The first reason ends the service.
+    pub fn fail(&self, error: Error) {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.get_or_insert(error);
+        drop(failure);
+        self.stop.stop();
+    }
+
+    pub fn gone(&self, client: u16) {
+        let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        gone.push(client);
+        drop(gone);
+        self.stop.wake();
+    }
+
+    fn outcome(&self, clients: u64) -> Outcome {
+        let mut outcome = Outcome {
+            acknowledged: vec![0; clients as usize],
+            ..Outcome::default()
+        };
+        let mut last = None;
+        for tally in &self.tallies {
+            let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+            outcome.committed += tally.committed;
+            outcome.refused += tally.refused;
+            outcome.responses.merge(&tally.responses);
+            for (client, count) in &tally.acknowledged {
+                outcome.acknowledged[usize::from(*client)] = *count;
+            }
+            last = last.max(tally.last);
+        }
+        let first = self.first.get();
+        outcome.elapsed = match (first, last) {
+            (Some(first), Some(last)) => last.saturating_duration_since(*first),
+            _ => Duration::ZERO,
+        };
+        outcome
+    }
+}
+
+/// The bank that is served, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Bank<'a> {
+    /// The database.
+    pub database: &'a Tables,
+    /// How large it is.
+    pub scale: Scale,
+    /// What clients may do.
+    pub limits: Limits,
+    /// Threads of the output stage.
+    pub output_threads: usize,
+    /// How long it is served, unless somebody ends it before.
+    pub time: Option<Duration>,
+}
+
+/// A bank with its transaction.
+pub struct Service<'a, P: Procedure> {
+    bank: Bank<'a>,
+    procedure: &'a Registered<P>,
+    preparing: Preparing<P>,
+}
+
+impl<'a> Bank<'a> {
+    /// With the transaction, and what the input stage makes of decoded requests for it.
+    pub fn service<P: Procedure>(
+        self,
+        procedure: &'a Registered<P>,
+        preparing: Preparing<P>,
+    ) -> Service<'a, P> {
+        Service {
+            bank: self,
+            procedure,
+            preparing,
+        }
+    }
+}
+
+/// Serves clients until it is stopped. What was received is answered before it returns.
+///
+/// # Errors
+/// [`ServeError`].
+pub fn serve<P: Procedure<Output = (), Error = Refusal>>(
+    service: &Service<'_, P>,
+    listener: Listener,
+    stop: &Stop,
+    progress: &Arc<Progress>,
+) -> Result<Outcome, ServeError> {
+    let shared = Arc::new(Shared {
+        epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
+        limits: service.bank.limits,
+        scale: service.bank.scale,
+        visits: Visits::default(),
+        stop: stop.clone(),
+        progress: progress.clone(),
+        gone: Mutex::default(),
+        failure: Mutex::default(),
+        first: OnceLock::new(),
+        tallies: (0..service.bank.output_threads.max(1))
+            .map(|_| Mutex::default())
+            .collect(),
+    });
+    let (sender, owed) = mpsc::channel::<sardonyx::Owed<Visit<P>>>();
+    let mut server = Server {
+        service,
+        shared: shared.clone(),
+        listener: Some(listener),
+        connections: BTreeMap::new(),
+        clients: 0,
+        looked: Instant::now(),
+        sender,
+    };
+    let (served, slices) = std::thread::scope(|scope| {
+        let answering = scope.spawn(move || owed.into_iter().for_each(sardonyx::Owed::answer));
+        let watching = scope.spawn(|| watch(service.bank.database, progress));
+        let served = server.run();
+        server.connections.values().for_each(|one| one.end());
+        let clients = server.clients;
+        drop(server);
+        answering
+            .join()
+            .expect("the answering thread does not panic");
+        progress.stop();
+        let slices = watching.join().expect("the watcher does not panic");
+        (served.map(|()| clients), slices)
+    });
+    // Also of clients that are gone.
+    let flushed = service.bank.database.flush();
+    shared.visits.wait_for_none();
+    let clients = served?;
+    let failure = shared
+        .failure
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take();
+    match failure {
+        Some(failure) => return Err(failure.into()),
+        None => flushed?,
+    }
+    Ok(Outcome {
+        slices,
+        ..shared.outcome(clients)
+    })
+}
+
+struct Server<'a, P: Procedure<Output = (), Error = Refusal>> {
+    service: &'a Service<'a, P>,
+    shared: Arc<Shared>,
+    /// Until the end begins.
+    listener: Option<Listener>,
+    connections: BTreeMap<u16, Arc<Connection>>,
+    /// Clients so far.
+    clients: u64,
+    /// When connections were looked at last.
+    looked: Instant,
+    sender: mpsc::Sender<sardonyx::Owed<Visit<P>>>,
+}
+
+impl<P: Procedure<Output = (), Error = Refusal>> Server<'_, P> {
+    fn run(&mut self) -> Result<(), ServeError> {
+        let epoll = &self.shared.epoll;
+        let wake = EventData::new_u64(WAKE);
+        epoll::add(epoll, &self.shared.stop.0.1, wake, EventFlags::IN)?;
+        self.listen(true)?;
+        let end = self.service.bank.time.map(|time| Instant::now() + time);
+        let mut deadline = None;
+        let mut events = Vec::with_capacity(256);
+        loop {
+            let now = Instant::now();
+            if deadline.is_none()
+                && (self.shared.stop.is_asked() || end.is_some_and(|end| now >= end))
+            {
+                self.begin_the_end()?;
+                deadline = Some(now + self.shared.limits.farewell);
+            }
+            self.forget_the_gone();
+            if deadline.is_some_and(|deadline| self.connections.is_empty() || now >= deadline) {
+                return Ok(());
+            }
+            self.look(now)?;
+            self.wait(
+                &mut events,
+                end.or(deadline)
+                    .map(|end| end.saturating_duration_since(now)),
+            )?;
+            for event in events.drain(..) {
+                let (data, flags) = (event.data.u64(), event.flags);
+                match u16::try_from(data) {
+                    Ok(client) => self.event(client, flags),
+                    Err(_) if data == WAKE => {
+                        let mut count = [0; 8];
+                        // Nothing to read: somebody else's.
+                        let _ = rustix::io::read(&self.shared.stop.0.1, &mut count);
+                    }
+                    Err(_) => self.accept()?,
+                }
+            }
+        }
+    }
+
+    fn wait(&self, events: &mut Vec<Event>, most: Option<Duration>) -> Result<(), ServeError> {
+        // Nobody is connected: nobody has to be looked at.
+        let tick = match self.connections.is_empty() {
+            true => Duration::from_secs(60),
+            false => TICK,
+        };
+        let time = most.map_or(tick, |most| most.min(tick)) + Duration::from_millis(1);
+        let time = Timespec {
+            tv_sec: time.as_secs() as i64,
+            tv_nsec: time.subsec_nanos().into(),
+        };
+        let buffer = rustix::buffer::spare_capacity(events);
+        match epoll::wait(&self.shared.epoll, buffer, Some(&time)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn listen(&self, on: bool) -> Result<(), ServeError> {
+        let (epoll, data) = (&self.shared.epoll, EventData::new_u64(LISTENER));
+        match (&self.listener, on) {
+            (Some(listener), true) => epoll::add(epoll, listener, data, EventFlags::IN)?,
+            (Some(listener), false) => epoll::delete(epoll, listener)?,
+            (None, _) => {}
+        }
+        Ok(())
+    }
+
+    fn begin_the_end(&mut self) -> Result<(), ServeError> {
+        self.listen(false)?;
+        self.listener = None;
+        self.connections
+            .values()
+            .for_each(|one| one.finish(Farewell::Closing));
+        Ok(())
+    }
+
+    fn forget_the_gone(&mut self) {
+        let gone = std::mem::take(
+            &mut *self
+                .shared
+                .gone
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        );
+        for client in gone {
+            self.connections.remove(&client);
+        }
+    }
+
+    /// Ends connections that fail to do what they should, now and then.
+    fn look(&mut self, now: Instant) -> Result<(), ServeError> {
+        if now.saturating_duration_since(self.looked) < TICK {
+            return Ok(());
+        }
+        self.looked = now;
+        let limits = &self.shared.limits;
+        for connection in self.connections.values() {
+            let silent = connection
+                .silent_for(now)
+                .is_some_and(|time| time > limits.silence);
+            let stalled = connection
+                .stalled_for(now)
+                .is_some_and(|time| time > limits.stall);
+            if silent || stalled {
+                connection.end();
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets in who waits.
+    fn accept(&mut self) -> Result<(), ServeError> {
+        while let Some(listener) = &self.listener {
+            match listener.accept() {
+                Ok(stream) => self.enter(stream),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                // The connection ended before it was taken, or there is no room for it in the system: as
+                // with any other, it is tried again when there is a reason.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(_) => {
+                    std::thread::sleep(Duration::from_millis(10));
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, stream: Stream) {
+        let now = Instant::now();
+        self.forget_the_gone();
+        if self.connections.len() >= self.shared.limits.connections {
+            let silent = self
+                .connections
+                .values()
+                .filter_map(|one| Some((one.silent_for(now)?, one)));
+            match silent.max_by_key(|(time, _)| *time) {
+                Some((_, oldest)) => oldest.end(),
+                None => return send_away(&stream),
+            }
+            self.forget_the_gone();
+        }
+        let Ok(client) = u16::try_from(self.clients) else {
+            return send_away(&stream);
+        };
+        // What the system refuses is this client's loss.
+        if let Ok(connection) = Connection::new(stream, client, self.shared.clone()) {
+            self.clients += 1;
+            self.connections.insert(client, connection);
+        }
+    }
+
+    fn event(&mut self, client: u16, flags: EventFlags) {
+        let Some(connection) = self.connections.get(&client) else {
+            return;
+        };
+        if connection.event(flags) {
+            let visit = Visit::new(connection.clone(), self.service.preparing.clone());
+            let (database, procedure) = (self.service.bank.database, self.service.procedure);
+            let owed = database.submit_exchange(procedure, visit, client.into());
+            if let Some(owed) = owed {
+                // The answering thread ends after this one.
+                let _ = self.sender.send(owed);
+            }
+        }
+    }
+}
+
+/// Tells why, if the socket takes it, and closes.
+fn send_away(stream: &Stream) {
+    use std::io::Write;
+    let (mut bytes, mut stream) = (Vec::new(), stream);
+    super::message::Message::Farewell(Farewell::Crowded).put(&mut bytes);
+    let _ = stream.write(&bytes);
+}
