@@ -38,6 +38,11 @@
  * touch the memory at any time: in the middle of a call for the same session they find it as outside
  * of a transaction. They may not call the library. Its own threads take no signals.
  *
+ * Conflicts. Two transactions conflict if one changes a page of 4096 bytes that the other one uses, be it
+ * other bytes of it. Rows that different threads or processes change all the time should stand on
+ * different pages: one row on a page (`struct row { _Alignas(4096) ... }`), or each process' rows on
+ * pages of their own. sdx_conflicts says on which pages there were many.
+ *
  * System calls. The kernel does not fault as programs do. Calls that read from the memory (write, send)
  * always work in snapshots and in transactions that only read; else announce the range by sdx_touch
  * (SDX_READ), or open the segment with SDX_OPEN_SYSTEM_CALLS: without, they fail with EFAULT on pages
@@ -314,7 +319,8 @@ typedef struct sdx_options {
    */
   uint64_t versions_bytes;
   /**
-   * The most bytes that the segment can have; address space only. 0: 256 GiB.
+   * The most bytes that the segment can have; address space only. 0: 96 GiB, so that
+   * a process can have all 1,024 sessions, or twice what the database has already.
    */
   uint64_t address_space_bytes;
   /**
@@ -394,6 +400,20 @@ typedef struct sdx_statistics {
   uint64_t slowest_reader_milliseconds;
 } sdx_statistics;
 
+/**
+ * On which page transactions conflicted, and how often.
+ */
+typedef struct sdx_page_conflicts {
+  /**
+   * The page's number: its offset in the segment by 4096.
+   */
+  uint64_t page;
+  /**
+   * How many there were.
+   */
+  uint64_t conflicts;
+} sdx_page_conflicts;
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -455,6 +475,17 @@ sdx_status sdx_checkpoint(struct sdx_segment *segment);
  */
 sdx_status sdx_segment_statistics(struct sdx_segment *segment,
                                   struct sdx_statistics *statistics);
+
+/**
+ * On which pages this process' transactions conflicted with others since it opened the segment, the
+ * page with the most conflicts first: fills in at most `capacity` and says in `count` how many pages
+ * there are. (Some thousand are told apart; what is on others is not in the list.) Transactions conflict
+ * by page: keep what different threads or processes change on different ones.
+ */
+sdx_status sdx_conflicts(struct sdx_segment *segment,
+                         struct sdx_page_conflicts *pages,
+                         size_t capacity,
+                         size_t *count);
 
 /**
  * Opens a session. Each takes address space for the whole segment; keep it for many transactions.

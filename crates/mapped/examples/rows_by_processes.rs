@@ -1,11 +1,14 @@
-//! Durable transactions of several processes that change rows of 40 bytes, each a row chosen at random:
+//! Transactions of several processes that change rows of 40 bytes, each a row chosen at random:
 //! packed, a hundred to a page; one to a page; and in regions, a process' own rows on pages of their own.
 //!
-//! `cargo run --release -p sardonyx-mapped --example rows_by_processes [ROWS [SECONDS [CHANGES [WORK]]]]`:
+//! Once with what is read found out by the mechanism, and once said by the program (`Explicit`).
+//!
+//! `cargo run --release -p sardonyx-mapped --example rows_by_processes [ROWS [SECONDS [CHANGES [WORK [EACH]]]]]`:
 //! 1,000 rows, 3 seconds, 4 changes in a transaction, which works for 100 microseconds between reading and
-//! changing. It starts itself again for each process.
+//! changing; every EACH-th (100th) transaction is waited for until it is durable. It starts itself again for
+//! each process.
 
-use sardonyx_mapped::{Memory, MemoryAccess, Options, P, Segment, Spread};
+use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Options, P, Segment, Spread};
 use sardonyx_workload::random::Random;
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -70,26 +73,38 @@ fn main() -> Result<(), Box<dyn Error>> {
             milliseconds,
             changes,
             work,
+            each,
+            explicit,
             process,
             processes,
         ] = numbers?[..]
         else {
-            return Err("seven numbers".into());
+            return Err("nine numbers".into());
         };
         let layout = LAYOUTS[layout as usize];
         let rows = layout.rows(rows, process, processes);
         let time = Duration::from_millis(milliseconds);
         let work = Duration::from_micros(work);
-        return run_transactions(Path::new(directory), rows, time, (changes, work), process);
+        return run_transactions(
+            Path::new(directory),
+            rows,
+            time,
+            (changes, work, each, explicit == 1),
+            process,
+        );
     }
     let number = |place: usize, usual: f64| match arguments.get(place) {
         Some(given) => given.parse::<f64>(),
         None => Ok(usual),
     };
     let (rows, seconds) = (number(0, 1e3)?, number(1, 3.0)?);
-    let (changes, work) = (number(2, 4.0)?, number(3, 100.0)?);
-    println!("rows           processes  transactions/s  conflicts a transaction");
-    for (layout, about) in LAYOUTS.iter().enumerate() {
+    let (changes, work, each) = (number(2, 4.0)?, number(3, 100.0)?, number(4, 100.0)?);
+    println!("rows           reads      processes  transactions/s  conflicts a transaction");
+    let cells = LAYOUTS
+        .iter()
+        .enumerate()
+        .flat_map(|cell| [(cell, 0), (cell, 1)]);
+    for ((layout, about), explicit) in cells {
         for processes in [1, 3] {
             let numbers = [
                 layout as u64,
@@ -97,10 +112,13 @@ fn main() -> Result<(), Box<dyn Error>> {
                 (seconds * 1e3) as u64,
                 changes as u64,
                 work as u64,
+                each as u64,
+                explicit,
             ];
             let (per_second, conflicts) = run(&numbers, processes)?;
             let name = about.name;
-            println!("{name:13} {processes:10} {per_second:15.0} {conflicts:12.2}");
+            let reads = ["observed", "explicit"][explicit as usize];
+            println!("{name:14} {reads:9} {processes:10} {per_second:15.0} {conflicts:12.2}");
         }
     }
     Ok(())
@@ -155,10 +173,14 @@ fn run_transactions(
     directory: &Path,
     rows: Spread<Row>,
     time: Duration,
-    (changes, work): (u64, Duration),
+    (changes, work, each, explicit): (u64, Duration, u64, bool),
     process: u64,
 ) -> Result<(), Box<dyn Error>> {
-    let segment: Segment = Options::new().open(directory)?;
+    let mechanism = match explicit {
+        true => MechanismKind::Explicit,
+        false => MechanismKind::Best,
+    };
+    let segment: Segment = Options::new().mechanism(mechanism).open(directory)?;
     let mut random = Random::new(process);
     println!("ready");
     std::io::stdin().read_line(&mut String::new())?;
@@ -168,7 +190,7 @@ fn run_transactions(
         let chosen: Vec<P<Row>> = (0..changes)
             .map(|_| rows.get(random.below(rows.length())).expect("there is one"))
             .collect();
-        segment.run(|tx| {
+        let ((), ticket) = segment.run_later(|tx| {
             let read = chosen.iter().map(|&place| tx.read(place));
             let before: Vec<Row> = read.collect::<Result<_, _>>()?;
             let until = Instant::now() + work;
@@ -179,6 +201,9 @@ fn run_transactions(
             changed.try_for_each(|(&place, row)| tx.write(place, row.map(|word| word + 1)))
         })?;
         commits += 1;
+        if commits % each.max(1) == 0 {
+            ticket.wait()?;
+        }
     }
     let seconds = started.elapsed().as_secs_f64();
     let conflicts = segment.statistics().conflicts;

@@ -3,7 +3,9 @@
 //! Transactions conflict by page: rows of 40 bytes that stand one behind the other share a page with a
 //! hundred others, and transactions that change different ones conflict nevertheless. Where that happens
 //! too often ([`Segment::conflicts`](crate::Segment::conflicts)), memory can be traded for it: with one
-//! row on a page, only transactions that use the same row conflict.
+//! row on a page, only transactions that use the same row conflict. (Where the mechanism observes what is
+//! read, pages that earlier transactions of the session read count, too, until that led to conflicts:
+//! `docs/mapped.md` has the figures.)
 
 use crate::heap::{Heap, HeapError};
 use crate::memory::{Memory, MemoryAccess};
