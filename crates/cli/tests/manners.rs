@@ -59,6 +59,15 @@ fn bank(directory: &Path) -> PathBuf {
     path
 }
 
+/// The bank, open in this process.
+fn opened(bank: &Path) -> sardonyx::Tables {
+    let options = sardonyx::Options::new()
+        .log_bytes_max(32 << 20)
+        .segment_bytes(8 << 20)
+        .group_limits(sardonyx::GroupLimits::for_segments(8 << 20));
+    options.open_tables(bank).unwrap()
+}
+
 /// The verbs that change nothing.
 const READERS: [&[&str]; 9] = [
     &["verify"],
@@ -137,12 +146,7 @@ fn a_database_that_is_open_is_read_beside_its_program_and_that_is_said() {
     let mut said = String::new();
     let alone = rows(&mut said);
     assert_eq!(said, "");
-    let database = sardonyx::Options::new()
-        .log_bytes_max(32 << 20)
-        .segment_bytes(8 << 20)
-        .group_limits(sardonyx::GroupLimits::for_segments(8 << 20))
-        .open_tables(&path)
-        .unwrap();
+    let database = opened(&path);
     assert_eq!(rows(&mut said), alone);
     for verb in READERS {
         let (_, said) = run(0, &with_path(verb, place, &[]));
@@ -201,12 +205,7 @@ fn damage_is_found_beside_a_program_too() {
     use std::os::unix::fs::FileExt;
     let directory = tempfile::tempdir().unwrap();
     let path = bank(directory.path());
-    let database = sardonyx::Options::new()
-        .log_bytes_max(32 << 20)
-        .segment_bytes(8 << 20)
-        .group_limits(sardonyx::GroupLimits::for_segments(8 << 20))
-        .open_tables(&path)
-        .unwrap();
+    let database = opened(&path);
     let log = std::fs::File::options()
         .write(true)
         .open(path.join("log/0000000000000000.log"));

@@ -15,7 +15,7 @@
 //! The victim is one of that cycle. If the edge into it leads to the subtransaction itself, it
 //! suffices that the subtransaction gives back its pages: it restarts. If the edge goes through its
 //! transaction, only the transaction's end helps. The order of preference: no compensation, a
-//! restart, the youngest. A compensation could not obey [`Denied::Deadlock`], since its transaction
+//! restart, whom the [`VictimRule`] names. A compensation could not obey [`Denied::Deadlock`], since its transaction
 //! aborts already; but it asks for nothing except pages, which belong to subtransactions, so in a
 //! cycle of compensations only, every edge leads to a subtransaction itself and every member can be
 //! told to restart.
@@ -23,7 +23,7 @@
 //! Nothing here depends on time or chance: the same waits have the same victim.
 
 use crate::owner::{Asker, Denied, Owner};
-use core::cmp::Reverse;
+use crate::victim_rule::VictimRule;
 use core::ops::Range;
 use smallvec::SmallVec;
 
@@ -58,32 +58,30 @@ pub struct Victim {
 }
 
 /// The victim of a deadlock among these waits, all there are, in order of their waiters; `None` if
-/// all of them can end. A deadlock in which the transaction `first` waits is preferred.
+/// all of them can end. A deadlock in which the transaction `requester` waits is preferred: its request
+/// may have closed a cycle.
 ///
 /// # Panics
 /// If the waits are not in order.
-pub fn victim(waits: &[Blocked], first: Owner) -> Option<Victim> {
+pub fn victim(waits: &[Blocked], requester: Owner, rule: VictimRule) -> Option<Victim> {
     let waiter = |wait: &Blocked| wait.asker.waiter;
     assert!(
         waits.is_sorted_by_key(waiter),
         "waits are looked at in order of their waiters"
     );
     let stuck = stuck(waits);
-    let start = included(waits, first).find(|&place| stuck[place]);
+    let start = included(waits, requester).find(|&place| stuck[place]);
     let start = start.or_else(|| stuck.iter().position(|&stuck| stuck))?;
-    let cycle = cycle(waits, &stuck, start);
-    let asker = |place: usize| waits[place].asker;
-    let chosen = cycle.into_iter().min_by_key(|victim| {
-        let Asker {
-            waiter,
-            age,
-            compensation,
-            ..
-        } = asker(victim.place);
-        let aborts = victim.denied == Denied::Deadlock;
-        (compensation, aborts, Reverse(age), Reverse(waiter))
-    });
-    Some(chosen.expect("a cycle has members"))
+    let mut members = cycle(waits, &stuck, start);
+    let asker = |member: &Victim| waits[member.place].asker;
+    let aborts = |member: &Victim| member.denied == Denied::Deadlock;
+    let harm = |member: &Victim| (asker(member).compensation, aborts(member));
+    let least = members.iter().map(harm).min();
+    members.retain(|member| Some(harm(member)) == least);
+    members.sort_unstable_by_key(|member| member.place);
+    let askers: SmallVec<[Asker; 8]> = members.iter().map(asker).collect();
+    let chosen = rule.choose(&askers, |asker| requester.includes(asker.waiter));
+    Some(members[chosen])
 }
 
 /// For each wait, whether it can never end.

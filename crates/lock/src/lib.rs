@@ -50,6 +50,7 @@ pub mod queue;
 mod shard;
 pub mod space;
 pub mod statistics;
+pub mod victim_rule;
 
 pub use compatibility::{Compatibility, CompatibilityError, EXCLUSIVE, Mode, Modes, SHARED};
 pub use escrow::{Admission, Quantity, Reservations};
@@ -58,3 +59,4 @@ pub use owner::{Asker, Denied, Granted, Owner};
 pub use queue::{Answer, Holder, LockQueue, Waiter};
 pub use space::{LockSpace, PAGES, Resource};
 pub use statistics::{LevelStatistics, LocksStatistics};
+pub use victim_rule::VictimRule;

@@ -8,7 +8,7 @@
 //! close only when a wait begins or when a conversion passes those who wait, and then
 //! [`deadlock::victim`] is asked until there is none.
 //!
-//! A victim may be parked: its request is taken out of the queue and its thread woken with
+//! Who is the victim is decided by a [`VictimRule`]. It may be parked: its request is taken out of the queue and its thread woken with
 //! [`Denied`]. When a transaction is told to abort, so are all its other waiting subtransactions.
 //!
 //! Source: DASDBS paper, section 2 (locks of two levels in one manager).
@@ -21,6 +21,7 @@ use crate::parking::{Outcome, Parking};
 use crate::shard::{Shard, Wanted, Woken, level};
 use crate::space::{LockSpace, Resource};
 use crate::statistics::{LevelStatistics, LocksStatistics};
+use crate::victim_rule::VictimRule;
 use core::hash::BuildHasher;
 use core::time::Duration;
 use sardonyx_base::hash::SecretState;
@@ -67,6 +68,7 @@ pub struct Locks {
     waiting: AtomicU64,
     /// How long threads waited for pages and for objects.
     wait_nanoseconds: [AtomicU64; 2],
+    victims: VictimRule,
 }
 
 /// Whether a change of a bounded quantity was admitted.
@@ -113,14 +115,20 @@ impl Default for Locks {
 }
 
 impl Locks {
-    /// No locks.
+    /// No locks; the youngest is the victim of a deadlock.
     pub fn new() -> Locks {
+        Locks::with_victims(VictimRule::default())
+    }
+
+    /// No locks; the rule says who is the victim of a deadlock.
+    pub fn with_victims(victims: VictimRule) -> Locks {
         let shards = (0..SHARDS).map(|_| CacheLine::default());
         Locks {
             hash: SecretState::default(),
             shards: shards.collect(),
             waiting: AtomicU64::new(0),
             wait_nanoseconds: [AtomicU64::new(0), AtomicU64::new(0)],
+            victims,
         }
     }
 
@@ -398,7 +406,7 @@ impl Locks {
     fn end_deadlocks(&self, transaction: Owner) {
         let mut woken = Woken::new();
         let mut shards = self.shards_with_waits();
-        while let Some((victim, denied)) = find_victim(&shards, transaction) {
+        while let Some((victim, denied)) = find_victim(&shards, transaction, self.victims) {
             let of_victim = |asker: &Asker| match denied {
                 Denied::Deadlock if !victim.compensation => {
                     let transaction = victim.waiter.transaction_of();
@@ -449,6 +457,7 @@ fn pause(nth: u32) {
 fn find_victim(
     shards: &[(usize, MutexGuard<'_, Shard>)],
     transaction: Owner,
+    rule: VictimRule,
 ) -> Option<(Asker, Denied)> {
     // Most waits are for somebody who runs, and nobody waits for who begins to. That is seen sooner
     // than all edges are found.
@@ -468,7 +477,7 @@ fn find_victim(
         return None;
     }
     waits.sort_by_key(|wait| wait.asker.waiter);
-    let Victim { place, denied } = deadlock::victim(&waits, transaction)?;
+    let Victim { place, denied } = deadlock::victim(&waits, transaction, rule)?;
     Some((waits[place].asker, denied))
 }
 

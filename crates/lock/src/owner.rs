@@ -58,6 +58,11 @@ impl Owner {
         self.0 >> SUBTRANSACTION_BITS
     }
 
+    /// Another number for each owner.
+    pub(crate) fn bits(self) -> u64 {
+        self.0
+    }
+
     /// Whether `waiter`'s progress is needed for this owner to end: it is the same, or one of its
     /// subtransactions.
     pub(crate) fn includes(self, waiter: Owner) -> bool {

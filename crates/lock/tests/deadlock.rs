@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use sardonyx_lock::deadlock::{Blocked, Edge, victim};
-use sardonyx_lock::{Asker, Denied, Owner};
+use sardonyx_lock::{Asker, Denied, Owner, VictimRule};
 
 fn owner(transaction: u64, k: u16) -> Owner {
     let transaction = Owner::transaction(transaction);
@@ -47,6 +47,10 @@ fn waits() -> impl Strategy<Value = Vec<Blocked>> {
     })
 }
 
+fn rule() -> impl Strategy<Value = VictimRule> {
+    (any::<u64>(), 0..4_usize).prop_map(|(seed, place)| VictimRule::all(seed)[place])
+}
+
 /// Whether an edge leads to what this wait keeps from ending.
 fn leads_to(edge: &Edge, wait: &Blocked) -> bool {
     let waiter = wait.asker.waiter;
@@ -84,11 +88,15 @@ proptest! {
     /// There is a victim exactly if there is a deadlock; it is in one, and is told what helps. When
     /// the victims are gone, everybody can end.
     #[test]
-    fn victims_are_found_exactly_in_deadlocks(mut waits in waits(), first in 1..5_u64) {
+    fn victims_are_found_exactly_in_deadlocks(
+        mut waits in waits(),
+        first in 1..5_u64,
+        rule in rule(),
+    ) {
         loop {
             let stuck = stuck(&waits);
-            let found = victim(&waits, owner(first, 0));
-            prop_assert_eq!(found, victim(&waits, owner(first, 0)));
+            let found = victim(&waits, owner(first, 0), rule);
+            prop_assert_eq!(found, victim(&waits, owner(first, 0), rule));
             prop_assert_eq!(found.is_some(), stuck != 0);
             let Some(found) = found else { break };
             prop_assert!(stuck >> found.place & 1 == 1, "the victim can end by itself");
@@ -134,7 +142,7 @@ proptest! {
                 }
             })
             .collect();
-        let found = victim(&waits, owner(first, 0)).expect("a cycle");
+        let found = victim(&waits, owner(first, 0), VictimRule::Youngest).expect("a cycle");
         let (place, other) = (found.place, 1 - found.place);
         prop_assert_eq!(found.denied == Denied::Restart, directly[place]);
         let rank = |place: usize| {
@@ -143,4 +151,77 @@ proptest! {
         };
         prop_assert!(rank(place) < rank(other));
     }
+
+    /// In a cycle of any length each rule names whom it says, whoever else waits.
+    #[test]
+    fn each_rule_chooses_as_it_says_among_those_of_whom_the_same_is_asked(
+        ages in vec(0..4_u64, 2..8),
+        compensations in vec(any::<bool>(), 8),
+        restarts in vec(any::<bool>(), 8),
+        requester in 0..8_usize,
+        seed in any::<u64>(),
+    ) {
+        let waits = ring(&ages, &compensations, &restarts);
+        let members = waits.len();
+        let requester = requester % (members + 1);
+        let asked = |place: usize| (compensations[place], !restarts[place]);
+        let least = (0..members).map(asked).min().expect("at least two");
+        // By hand: all of whom the least is asked, the oldest first.
+        let mut eligible: Vec<usize> = (0..members).filter(|p| asked(*p) == least).collect();
+        eligible.sort_by_key(|place| (ages[*place], *place));
+        let chosen = |rule| {
+            victim(&waits, owner(requester as u64 + 1, 0), rule).map(|victim| victim.place)
+        };
+        prop_assert_eq!(chosen(VictimRule::Oldest), eligible.first().copied());
+        prop_assert_eq!(chosen(VictimRule::Youngest), eligible.last().copied());
+        let expected = match eligible.contains(&requester) {
+            true => Some(requester),
+            false => eligible.last().copied(),
+        };
+        prop_assert_eq!(chosen(VictimRule::Requester), expected);
+        let random = chosen(VictimRule::Random { seed }).expect("a cycle");
+        prop_assert!(eligible.contains(&random));
+    }
+}
+
+/// Waits in a ring, each for the next; `restarts` says whether it helps to restart the nth.
+fn ring(ages: &[u64], compensations: &[bool], restarts: &[bool]) -> Vec<Blocked> {
+    let wait = |place: usize| {
+        let number = place as u64 + 1;
+        let next = (place + 1) % ages.len();
+        let edge = Edge {
+            to: owner(next as u64 + 1, u16::from(restarts[next])),
+            restart_helps: restarts[next],
+        };
+        Blocked {
+            asker: Asker {
+                holder: owner(number, 1),
+                waiter: owner(number, 1),
+                age: ages[place],
+                compensation: compensations[place],
+            },
+            any: false,
+            edges: [edge].into_iter().collect(),
+        }
+    };
+    (0..ages.len()).map(wait).collect()
+}
+
+/// Over many seeds each member of a ring is chosen about as often, whosever request closed it.
+#[test]
+fn the_random_rule_prefers_nobody() {
+    let waits = ring(&[5, 1, 4, 2], &[false; 4], &[false; 4]);
+    let choice = |requester, seed| {
+        let rule = VictimRule::Random { seed };
+        let victim = victim(&waits, owner(requester, 0), rule);
+        victim.expect("a cycle").place
+    };
+    let mut chosen = [0; 4];
+    for seed in 0..4_000 {
+        let place = choice(1 + seed % 4, seed);
+        chosen[place] += 1;
+        assert_eq!(place, choice(1, seed), "the requester decided");
+    }
+    let evenly = chosen.iter().all(|count| (850..1150).contains(count));
+    assert!(evenly, "{chosen:?}");
 }

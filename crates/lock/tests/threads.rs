@@ -2,7 +2,7 @@
 
 use sardonyx_lock::{
     Asker, Denied, EXCLUSIVE, Granted, LockSpace, Locks, Mode, Owner, PAGES, Quantity, Reserved,
-    Resource, SHARED,
+    Resource, SHARED, VictimRule,
 };
 use std::thread;
 
@@ -325,4 +325,53 @@ fn who_has_to_go_first_only_is_waited_for_alone_and_not_its_siblings() {
         assert_eq!(of_update, [Owner::transaction(1), reader]);
         assert_eq!(apart, [Owner::transaction(5)]);
     });
+}
+
+/// Three transactions in a ring, which the request of the second closes: the number of the one that is
+/// told to abort.
+fn victim_of_three(rule: VictimRule) -> u64 {
+    let locks = Locks::with_victims(rule);
+    // A transaction that locks pages itself, to its end.
+    let alone = |number| Asker {
+        holder: Owner::transaction(number),
+        waiter: Owner::transaction(number),
+        age: number,
+        compensation: false,
+    };
+    for number in 1..=3 {
+        locks
+            .request(alone(number), &PAGES, number, EXCLUSIVE)
+            .unwrap();
+    }
+    let ask = |number: u64| {
+        let wanted = number % 3 + 1;
+        let outcome = locks.request(alone(number), &PAGES, wanted, SHARED);
+        locks.release(alone(number).holder, [page(number), page(wanted)]);
+        (number, outcome)
+    };
+    let outcomes = thread::scope(|scope| {
+        let first = scope.spawn(|| ask(1));
+        until_waiting(&locks, 1);
+        let third = scope.spawn(|| ask(3));
+        until_waiting(&locks, 2);
+        [ask(2), first.join().unwrap(), third.join().unwrap()]
+    });
+    assert!(locks.is_empty());
+    let denied = outcomes.iter().filter(|(_, outcome)| outcome.is_err());
+    let denied: Vec<u64> = denied.map(|(number, _)| *number).collect();
+    assert_eq!(denied.len(), 1, "{outcomes:?}");
+    denied[0]
+}
+
+#[test]
+fn the_victim_is_whom_the_rule_names() {
+    assert_eq!(victim_of_three(VictimRule::Youngest), 3);
+    assert_eq!(victim_of_three(VictimRule::Oldest), 1);
+    assert_eq!(victim_of_three(VictimRule::Requester), 2);
+    let chosen = |seed| victim_of_three(VictimRule::Random { seed });
+    let of_seeds: Vec<u64> = (0..12).map(chosen).collect();
+    assert_eq!(of_seeds, (0..12).map(chosen).collect::<Vec<_>>());
+    for number in 1..=3 {
+        assert!(of_seeds.contains(&number), "{of_seeds:?}");
+    }
 }

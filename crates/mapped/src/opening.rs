@@ -134,7 +134,7 @@ impl Opening<'_> {
         let opening = lock_opening(&disk).map_err(OpenError::from)?;
         for attempt in 1..=ATTEMPTS {
             let parts = match open_first(&disk, self.storage)? {
-                Some(first) => Some(self.make(&disk, directory, first)?),
+                Some(first) => Some(self.make(directory, first)?),
                 None => self.attach(&disk, directory, attempt == ATTEMPTS)?,
             };
             if let Some((region, durable)) = parts {
@@ -155,7 +155,6 @@ impl Opening<'_> {
     /// Makes the shared memory of what was recovered.
     fn make(
         &self,
-        disk: &Arc<dyn Disk>,
         directory: &Path,
         mut first: FirstOpening,
     ) -> Result<(Arc<Region>, Durable), SegmentError> {
@@ -178,12 +177,13 @@ impl Opening<'_> {
             driver,
             lock,
             report,
+            disk,
             ..
         } = first;
         let lock = lock.share()?;
         region.give_name()?;
         let mut durable =
-            Durable::start(disk, &region, &manifest, self.storage, Some(driver), lock);
+            Durable::start(&disk, &region, &manifest, self.storage, Some(driver), lock);
         durable.recovery = Some(report);
         Ok((region, durable))
     }
@@ -196,7 +196,7 @@ impl Opening<'_> {
         directory: &Path,
         is_last: bool,
     ) -> Result<Option<(Arc<Region>, Durable)>, SegmentError> {
-        let (manifest, lock) = join(disk)?;
+        let (manifest, lock, disk) = join(disk)?;
         let path = self.path(directory, &manifest)?;
         let Some(region) = Region::attach(&path)? else {
             if !is_last {
@@ -214,7 +214,7 @@ impl Opening<'_> {
             return Ok(None);
         }
         let region = Arc::new(region);
-        let durable = Durable::start(disk, &region, &manifest, self.storage, None, lock);
+        let durable = Durable::start(&disk, &region, &manifest, self.storage, None, lock);
         Ok(Some((region, durable)))
     }
 

@@ -6,13 +6,14 @@ use crate::options::Options;
 use crate::pages::Area;
 use crate::records::Table;
 use crate::recovery::{Undone, open_undo_area, undo_losers};
+use crate::restart_delay::RestartDelay;
 use crate::shared::Shared;
 use crate::statistics::{Counters, Statistics};
 use crate::strategy::{Protocol, Strategy};
 use crate::transaction::Transaction;
 use crate::unit_log::reserve::Growth;
-use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::Ordering;
+use sardonyx_base::sync::{Mutex, thread};
 use sardonyx_lock::Waiting;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
@@ -22,6 +23,7 @@ use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_storage::supervisor::Supervisor;
 use sardonyx_table::{Record, definition_of_table};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A database that is open for multi-level transactions. Share it between threads by reference or in
 /// an `Arc`. It belongs to the process that opened it: in a child made by `fork` every call is refused
@@ -68,6 +70,7 @@ pub struct Database {
     open: Mutex<Option<Engine>>,
     supervisor: Arc<Supervisor>,
     strategy: Strategy,
+    restart_delay: RestartDelay,
     protocol: Arc<dyn Protocol>,
     recovery: RecoveryReport,
     undone: Undone,
@@ -109,7 +112,8 @@ impl Database {
             }
         };
         let losers = std::mem::take(&mut ready.losers);
-        let shared = Shared::new(ready.pen, ready.operations, options.release)?;
+        let (release, victims) = (options.release, options.victims);
+        let shared = Shared::new(ready.pen, ready.operations, release, victims)?;
         let shared = Arc::new(shared);
         let undone = undo_losers(&shared, losers);
         let undone = match undone {
@@ -126,6 +130,7 @@ impl Database {
             supervisor: engine.supervisor().clone(),
             open: Mutex::new(Some(engine)),
             strategy: options.strategy,
+            restart_delay: options.restart_delay,
             protocol: options.strategy.protocol().into(),
             recovery,
             undone,
@@ -202,7 +207,8 @@ impl Database {
     }
 
     /// Runs a transaction and returns when it is on stable storage. It is aborted, and run again, as
-    /// often as it is chosen to end a deadlock; it is aborted if the closure fails.
+    /// often as it is chosen to end a deadlock, each time after the delay of
+    /// [`Options::restart_delay`]; it is aborted if the closure fails.
     ///
     /// # Errors
     /// The closure's own; or the engine's, converted.
@@ -211,13 +217,15 @@ impl Database {
         E: From<CommitError>,
     {
         self.shared.check_process().map_err(CommitError::from)?;
-        let mut age = None;
+        let (mut age, mut victims) = (None, 0);
         loop {
             let transaction = self.begin_as(age);
             age = Some(transaction.age());
             let outcome = body(&transaction);
             if transaction.is_doomed() {
                 transaction.abort().map_err(CommitError::from)?;
+                victims += 1;
+                self.delay_restart(age, victims);
                 continue;
             }
             return match outcome {
@@ -230,6 +238,14 @@ impl Database {
                     Err(error)
                 }
             };
+        }
+    }
+
+    /// Waits before a transaction is run again that was a victim for the nth time. It holds nothing.
+    fn delay_restart(&self, age: Option<u64>, n: u64) {
+        let delay = age.map_or(Duration::ZERO, |age| self.restart_delay.before(age, n));
+        if !delay.is_zero() {
+            thread::sleep(delay);
         }
     }
 

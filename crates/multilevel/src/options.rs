@@ -4,7 +4,9 @@ use crate::database::Database;
 use crate::error::DatabaseError;
 use crate::operation::Recorded;
 use crate::registry::Registry;
+use crate::restart_delay::RestartDelay;
 use crate::strategy::{PageLog, Release, Strategy};
+use sardonyx_lock::VictimRule;
 use sardonyx_storage::disk::{Disk, RealDisk};
 use sardonyx_storage::engine::StorageOptions;
 use std::path::Path;
@@ -17,6 +19,8 @@ pub struct Options {
     pub(crate) strategy: Strategy,
     pub(crate) page_log: PageLog,
     pub(crate) release: Release,
+    pub(crate) victims: VictimRule,
+    pub(crate) restart_delay: RestartDelay,
     pub(crate) registry: Registry,
     /// The first thing that was wrong with what was given.
     error: Option<DatabaseError>,
@@ -43,6 +47,20 @@ impl Options {
     /// When a committing transaction gives back its locks.
     pub fn release(mut self, release: Release) -> Self {
         self.release = release;
+        self
+    }
+
+    /// Which transaction is aborted to end a deadlock. Only the default, the youngest, promises that one
+    /// that [`Database::run`] runs again commits some day.
+    pub fn victims(mut self, rule: VictimRule) -> Self {
+        self.victims = rule;
+        self
+    }
+
+    /// How long [`Database::run`] waits before it runs a transaction again that was aborted to end a
+    /// deadlock. By default not at all.
+    pub fn restart_delay(mut self, delay: RestartDelay) -> Self {
+        self.restart_delay = delay;
         self
     }
 

@@ -11,7 +11,7 @@ use crate::unit_log::reserve::Growth;
 use crate::unit_log::{UnitLog, Units};
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use sardonyx_lock::Locks;
+use sardonyx_lock::{Locks, VictimRule};
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::pen::{LetGo, Pen};
 use std::sync::Arc;
@@ -38,6 +38,7 @@ impl Shared {
         pen: Pen<Units>,
         operations: Numbered,
         release: Release,
+        victims: VictimRule,
     ) -> Result<Shared, LogError> {
         let units = pen.take()?;
         let (frames, counters) = (units.frames.clone(), units.counters.clone());
@@ -45,7 +46,7 @@ impl Shared {
         drop(units);
         Ok(Shared {
             frames,
-            locks: Locks::new(),
+            locks: Locks::with_victims(victims),
             areas,
             counters,
             pen,

@@ -126,8 +126,8 @@ pub use sardonyx_storage::journal::Retention;
 pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_table::{
-    Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordKey, Row, Table, TableSpace,
-    Transaction, View, field,
+    Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordKey, RecordMut, Row, Table,
+    TableSpace, Transaction, View, Walk, field,
 };
 /// What makes plain data of a struct; [`record!`] writes its derives.
 pub use zerocopy;

@@ -14,8 +14,8 @@ use std::sync::Arc;
 pub use sardonyx_multilevel::harness;
 pub use sardonyx_multilevel::{
     Area, Change, Inverse, LockRequests, LockSpace, Mode, Operation, PAGE_SIZE, PageId, PageLog,
-    Pages, PlainPages, Recorded, Release, Statistics as OperationStatistics, Stop, Strategy,
-    Undone,
+    Pages, PlainPages, Recorded, Release, RestartDelay, Statistics as OperationStatistics, Stop,
+    Strategy, Undone, VictimRule,
 };
 /// Operations on the records of tables: the same tables that [`Tables`](crate::Tables) has.
 pub mod records {
@@ -68,6 +68,8 @@ pub(crate) struct Choices {
     pub strategy: Strategy,
     pub page_log: PageLog,
     pub release: Release,
+    pub victims: VictimRule,
+    pub restart_delay: RestartDelay,
     pub registered: Vec<fn(sardonyx_multilevel::Options) -> sardonyx_multilevel::Options>,
 }
 
@@ -77,7 +79,9 @@ impl Choices {
             .storage(storage)
             .strategy(self.strategy)
             .page_log(self.page_log)
-            .release(self.release);
+            .release(self.release)
+            .victims(self.victims)
+            .restart_delay(self.restart_delay);
         self.registered
             .into_iter()
             .fold(options, |options, register| register(options))

@@ -8,7 +8,7 @@ use sardonyx_storage::engine::{self, OpenError, StorageOptions};
 use sardonyx_storage::journal::Retention;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::manifest::MANIFEST_FILE;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -155,6 +155,49 @@ impl Options {
         self
     }
 
+    /// Where the log of a new database is to be: a directory on a disk of its own, which is made, or must be
+    /// empty (default: in the database's directory). The database's directory says where it is, so the next
+    /// opening finds it; then the option is only needed to say where it was moved to.
+    ///
+    /// ```
+    /// # let machine = tempfile::tempdir().unwrap();
+    /// # let (bank, fast) = (machine.path().join("bank.sdx"), machine.path().join("fast"));
+    /// let database = sardonyx::Options::new()
+    ///     .log_directory(&fast)
+    ///     .open_tables(&bank)?;
+    /// database.close()?;
+    /// assert!(!bank.join("log").exists() && fast.join("log").exists());
+    /// // Found again; and nothing else takes its place.
+    /// sardonyx::Tables::open(&bank)?.close()?;
+    /// std::fs::rename(&fast, machine.path().join("faster")).unwrap();
+    /// assert!(sardonyx::Tables::open(&bank).is_err());
+    /// # Ok::<_, sardonyx::Error>(())
+    /// ```
+    pub fn log_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.storage.directories.log = Some(directory.into());
+        self
+    }
+
+    /// Where the backup is to be; as [`Options::log_directory`].
+    pub fn backup_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.storage.directories.backup = vec![directory.into()];
+        self
+    }
+
+    /// Where the stripes of the backup are to be, each on a disk of its own; as [`Options::log_directory`].
+    /// A new database has as many stripes as directories; if [`Options::stripes`], called after this, says
+    /// more, stripe `k` is in directory `k` modulo their count.
+    pub fn stripe_directories(
+        mut self,
+        directories: impl IntoIterator<Item = impl Into<PathBuf>>,
+    ) -> Self {
+        self.storage.directories.backup = directories.into_iter().map(Into::into).collect();
+        self.storage.stripes = u32::try_from(self.storage.directories.backup.len())
+            .unwrap_or(u32::MAX)
+            .max(1);
+        self
+    }
+
     /// Bytes of a log segment (default 64 MiB). Fixed at creation.
     pub fn segment_bytes(mut self, bytes: u64) -> Self {
         self.storage.segment_bytes = bytes;
@@ -272,7 +315,6 @@ mod memory {
     use super::*;
     use crate::Memory;
     use crate::memory::{MechanismKind, SlowReader, StoppedProcess};
-    use std::path::PathBuf;
 
     impl Options {
         /// Which mechanism finds out what transactions touch.
@@ -397,7 +439,7 @@ mod memory {
 mod operations {
     use super::*;
     use crate::Operations;
-    use crate::operations::{PageLog, Recorded, Release, Strategy};
+    use crate::operations::{PageLog, Recorded, Release, RestartDelay, Strategy, VictimRule};
 
     impl Options {
         /// How transactions lock pages and write the log.
@@ -415,6 +457,20 @@ mod operations {
         /// When a committing transaction gives back its locks.
         pub fn release(mut self, release: Release) -> Self {
             self.operations.release = release;
+            self
+        }
+
+        /// Which transaction is aborted to end a deadlock. Only the default, the youngest, promises that
+        /// one that [`Operations::run`] runs again commits some day.
+        pub fn victims(mut self, rule: VictimRule) -> Self {
+            self.operations.victims = rule;
+            self
+        }
+
+        /// How long [`Operations::run`] waits before it runs a transaction again that was aborted to end
+        /// a deadlock. By default not at all.
+        pub fn restart_delay(mut self, delay: RestartDelay) -> Self {
+            self.operations.restart_delay = delay;
             self
         }
 

@@ -4,6 +4,8 @@
 use crate::token::Token;
 use sardonyx_storage::disk::DIRECT_ALIGNMENT;
 use sardonyx_storage::engine::{OpenError, StorageOptions};
+use sardonyx_storage::places::Directories;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How a standby works.
@@ -16,6 +18,7 @@ pub struct StandbyOptions {
     pub(crate) report_interval: Duration,
     pub(crate) wait_for_lock: Duration,
     pub(crate) token: Option<Token>,
+    pub(crate) directories: Directories,
     /// Whether the checkpoints have threads of their own. Only tests go without.
     pub(crate) threaded: bool,
 }
@@ -30,6 +33,7 @@ impl Default for StandbyOptions {
             report_interval: Duration::from_millis(100),
             wait_for_lock: Duration::ZERO,
             token: None,
+            directories: Directories::default(),
             threaded: true,
         }
     }
@@ -51,6 +55,7 @@ impl StandbyOptions {
             memory_bytes_max: self.memory_bytes_max,
             workers: self.workers,
             threaded: self.threaded,
+            directories: self.directories.clone(),
             ..StorageOptions::default()
         }
     }
@@ -73,7 +78,30 @@ impl StandbyOptions {
                 requirement: "at least 1 byte of log",
             });
         }
-        Ok(())
+        // How many stripes there are the primary says.
+        Ok(self.directories.check(u32::MAX)?)
+    }
+
+    /// Where the standby's log is to be, if not in its own directory, or where it was moved to; see
+    /// [`sardonyx_storage::places::Directories`].
+    pub fn log_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directories.log = Some(directory.into());
+        self
+    }
+
+    /// Where the standby's backup is to be, if not in its own directory, or where it was moved to.
+    pub fn backup_directory(self, directory: impl Into<PathBuf>) -> Self {
+        self.stripe_directories([directory])
+    }
+
+    /// Where the stripes of the standby's backup are to be, if not in its own directory, or where they were
+    /// moved to: stripe `k` in number `k` modulo their count, which is at most that of the primary's stripes.
+    pub fn stripe_directories(
+        mut self,
+        directories: impl IntoIterator<Item = impl Into<PathBuf>>,
+    ) -> Self {
+        self.directories.backup = directories.into_iter().map(Into::into).collect();
+        self
     }
 
     /// Only a primary that has this token is served; one that has a token is not served without (default

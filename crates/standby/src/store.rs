@@ -26,7 +26,7 @@ impl Store {
     ) -> Result<Store, StandbyError> {
         let manifest = hello.manifest().ok_or(Refusal::Manifest)?;
         check_limits(&manifest, options)?;
-        create_database(disk, &manifest, FIRST_BYTES)?;
+        create_database(disk, &manifest, &options.directories, FIRST_BYTES)?;
         Self::open(disk, options)
     }
 

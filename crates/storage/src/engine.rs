@@ -88,8 +88,11 @@ impl Engine {
             end,
             needed_from,
             report,
+            disk,
+            places,
             ..
         } = ready;
+        let lock = places.with(lock);
         let layout = manifest.log_layout();
         let background =
             Background::assemble(&disk, &manifest, &options, checkpointers, needed_from)?;

@@ -8,6 +8,7 @@ use crate::journal::JournalError;
 use crate::log::LogError;
 use crate::log::SharedLogError;
 use crate::manifest::ManifestError;
+use crate::places::PlacesError;
 use crate::recovery::RecoveryError;
 use crate::store::StoreError;
 use sardonyx_base::error::{CrateError, Error, Kind};
@@ -173,6 +174,32 @@ impl CrateError for CatalogueError {
     }
 }
 
+impl CrateError for PlacesError {
+    fn kind(&self) -> Kind {
+        match self {
+            PlacesError::Disk(error) => error.kind(),
+            PlacesError::Damaged { .. }
+            | PlacesError::Lost { .. }
+            | PlacesError::Absent { .. }
+            | PlacesError::Unowned { .. }
+            | PlacesError::Foreign { .. } => Error::Damaged,
+            PlacesError::UnknownVersion { .. }
+            | PlacesError::Occupied { .. }
+            | PlacesError::IsPart { .. }
+            | PlacesError::AtHome { .. }
+            | PlacesError::Count { .. }
+            | PlacesError::Path { .. } => Error::Refused,
+        }
+    }
+
+    fn into_error(self) -> Error {
+        match self {
+            PlacesError::Disk(error) => error.into(),
+            error => error.kind()(error.into()),
+        }
+    }
+}
+
 impl CrateError for OpenError {
     fn kind(&self) -> Kind {
         match self {
@@ -180,6 +207,7 @@ impl CrateError for OpenError {
             OpenError::Log(error) => error.kind(),
             OpenError::Manifest(error) => error.kind(),
             OpenError::Recovery(error) => error.kind(),
+            OpenError::Places(error) => error.kind(),
             OpenError::Standby { source, .. } => source.kind(),
             OpenError::Locked { .. } => Error::Locked,
             OpenError::ManifestLost { .. } => Error::Damaged,
@@ -196,6 +224,7 @@ impl CrateError for OpenError {
             OpenError::Log(error) => error.into(),
             OpenError::Manifest(error) => error.into(),
             OpenError::Recovery(error) => error.into(),
+            OpenError::Places(error) => error.into(),
             error => error.kind()(error.into()),
         }
     }

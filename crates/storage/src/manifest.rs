@@ -7,8 +7,9 @@
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use crate::disk::{Access, Create, Disk, DiskError};
+use crate::disk::{Disk, DiskError};
 use crate::journal::Retention;
+use crate::lines::{self, Lines, Misread, seal};
 use crate::log::{LogLayout, LogPosition, Lsn};
 use crate::page::PAGE_SIZE;
 use crate::reserve;
@@ -18,8 +19,11 @@ use std::fmt::Write;
 pub const MANIFEST_FILE: &str = "MANIFEST";
 const NEW_FILE: &str = "MANIFEST.new";
 
-/// The newest format that this version reads and the one that it writes.
-pub const FORMAT_VERSION: u32 = 3;
+/// The newest format that this version reads.
+pub const FORMAT_VERSION: u32 = 4;
+
+/// The format of a database that has nothing elsewhere, which older versions read, too.
+const WHOLE_VERSION: u32 = 3;
 
 /// The longest manifest that is read, in bytes.
 const BYTES_MAX: usize = 64 << 10;
@@ -36,7 +40,8 @@ const BYTES_MAX: usize = 64 << 10;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Manifest {
-    /// The version of the format in which it was read; it is written in the newest.
+    /// The version of the format in which it was read; it is written in the oldest that says all of it,
+    /// but not in one before the third.
     pub format_version: u32,
     /// The database's identity: random, given at creation. Every durable structure carries it.
     pub identity: u64,
@@ -57,6 +62,9 @@ pub struct Manifest {
     /// or closed in order. So it is noticed if its newest segment is lost or replaced by an older one.
     /// The log's start in databases of format version 1.
     pub log_end: LogPosition,
+    /// The mark of the directories elsewhere that have the log or the backup, if there are any: see
+    /// [`crate::places`].
+    pub places: Option<u64>,
 }
 
 /// Why there is no manifest to go by.
@@ -113,12 +121,31 @@ pub enum ManifestError {
     },
 }
 
+impl From<Misread> for ManifestError {
+    fn from(misread: Misread) -> Self {
+        let Misread {
+            file,
+            line,
+            offset,
+            expected,
+            found,
+        } = misread;
+        ManifestError::Damaged {
+            file,
+            line,
+            offset,
+            expected,
+            found,
+        }
+    }
+}
+
 impl Manifest {
     /// A manifest with this identity and the defaults: segments of 64 MiB, blocks of 1 MiB, one
     /// stripe, all of the journals kept, not opened yet.
     pub fn new(identity: u64) -> Self {
         Manifest {
-            format_version: FORMAT_VERSION,
+            format_version: WHOLE_VERSION,
             identity,
             page_bytes: PAGE_SIZE as u32,
             segment_bytes: 64 << 20,
@@ -127,6 +154,16 @@ impl Manifest {
             incarnation: 0,
             journal: Retention::All,
             log_end: LogPosition::START,
+            places: None,
+        }
+    }
+
+    /// This one, of a database with directories elsewhere that have this mark.
+    pub(crate) fn with_places(self, mark: u64) -> Manifest {
+        Manifest {
+            format_version: FORMAT_VERSION,
+            places: Some(mark),
+            ..self
         }
     }
 
@@ -181,7 +218,10 @@ impl Manifest {
 
     /// The manifest's text.
     pub fn encode(&self) -> String {
-        self.encode_in(FORMAT_VERSION)
+        self.encode_in(match self.places {
+            None => WHOLE_VERSION,
+            Some(_) => FORMAT_VERSION,
+        })
     }
 
     /// The text in one of the format's versions.
@@ -212,9 +252,10 @@ impl Manifest {
             )
             .expect("a string takes everything");
         }
-        let checksum = crc32c::crc32c(text.as_bytes());
-        writeln!(text, "checksum = {checksum:08x}").expect("a string takes everything");
-        text
+        if let Some(mark) = self.places {
+            writeln!(text, "places = {mark:016x}").expect("a string takes everything");
+        }
+        seal(text)
     }
 
     /// Reads a manifest's text; `file` is its name for error messages.
@@ -243,11 +284,12 @@ impl Manifest {
                 0 | 1 => LogPosition::START,
                 _ => lines.value("log_end", parse_position)?,
             },
+            places: match version >= 4 && lines.has("places") {
+                true => Some(lines.value("places", |text| u64::from_str_radix(text, 16).ok())?),
+                false => None,
+            },
         };
-        let expected = manifest.encode_in(version);
-        if expected.as_bytes() != bytes {
-            return Err(lines.first_difference(&expected));
-        }
+        lines.check_is(&manifest.encode_in(version))?;
         manifest.check()?;
         Ok(manifest)
     }
@@ -258,11 +300,7 @@ impl Manifest {
         if !disk.list("")?.iter().any(|found| found == MANIFEST_FILE) {
             return Err(ManifestError::Absent { file: name });
         }
-        let file = disk.open(MANIFEST_FILE, Access::Buffered, Create::No)?;
-        let length = usize::try_from(file.len()?).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; length.min(BYTES_MAX)];
-        let read = file.read_at(0, &mut bytes)?;
-        bytes.truncate(read);
+        let bytes = lines::read(disk, MANIFEST_FILE, BYTES_MAX)?;
         Manifest::decode(&name, &bytes)
     }
 
@@ -279,15 +317,7 @@ impl Manifest {
     }
 
     fn replace(&self, disk: &dyn Disk) -> Result<(), DiskError> {
-        if disk.list("")?.iter().any(|found| found == NEW_FILE) {
-            disk.remove(NEW_FILE)?;
-        }
-        let file = disk.open(NEW_FILE, Access::Buffered, Create::New)?;
-        file.write_at(0, self.encode().as_bytes())?;
-        file.sync()?;
-        drop(file);
-        disk.rename(NEW_FILE, MANIFEST_FILE)?;
-        disk.sync_directory("")
+        lines::replace(disk, MANIFEST_FILE, NEW_FILE, &self.encode())
     }
 }
 
@@ -301,111 +331,6 @@ fn parse_position(text: &str) -> Option<LogPosition> {
         incarnation: number()?.try_into().ok()?,
     };
     words.next().is_none().then_some(position)
-}
-
-/// The lines of a manifest, with where they are.
-struct Lines<'a> {
-    file: &'a str,
-    text: &'a str,
-    line: usize,
-    offset: usize,
-}
-
-impl<'a> Lines<'a> {
-    fn new(file: &'a str, bytes: &'a [u8]) -> Result<Self, ManifestError> {
-        let text = match std::str::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => {
-                let at = error.valid_up_to();
-                let (valid, rest) = bytes.split_at(at);
-                let line = valid.iter().filter(|&&byte| byte == b'\n').count() + 1;
-                let found = format!("byte {:#04x}", rest.first().copied().unwrap_or_default());
-                let (expected, offset) = ("UTF-8 text".into(), at as u64);
-                return Err(ManifestError::Damaged {
-                    file: file.into(),
-                    line,
-                    offset,
-                    expected,
-                    found,
-                });
-            }
-        };
-        Ok(Lines {
-            file,
-            text,
-            line: 1,
-            offset: 0,
-        })
-    }
-
-    fn damaged(&self, expected: impl Into<String>, found: impl Into<String>) -> ManifestError {
-        ManifestError::Damaged {
-            file: self.file.into(),
-            line: self.line,
-            offset: self.offset as u64,
-            expected: expected.into(),
-            found: found.into(),
-        }
-    }
-
-    /// The line here, without its end, and its length with it.
-    fn peek(&self) -> (&'a str, usize) {
-        let rest = self.text.get(self.offset..).unwrap_or_default();
-        match rest.split_once('\n') {
-            Some((line, _)) => (line, line.len() + 1),
-            None => (rest, rest.len()),
-        }
-    }
-
-    fn check_checksum(&self) -> Result<(), ManifestError> {
-        const KEY: &str = "checksum = ";
-        let start = self.text.rfind(KEY).unwrap_or(self.text.len());
-        let (before, found) = self.text.split_at(start);
-        let lines = before.matches('\n').count();
-        let here = Lines {
-            file: self.file,
-            text: self.text,
-            line: lines + 1,
-            offset: start,
-        };
-        let expected = format!("{KEY}{:08x}", crc32c::crc32c(before.as_bytes()));
-        let found = found.strip_suffix('\n').unwrap_or(found);
-        if found == expected {
-            Ok(())
-        } else {
-            Err(here.damaged(expected, format!("{found:?}")))
-        }
-    }
-
-    fn value<T>(
-        &mut self,
-        key: &str,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<T, ManifestError> {
-        let (line, length) = self.peek();
-        let value = line.split_once(" = ").filter(|(found, _)| *found == key);
-        let Some(value) = value.and_then(|(_, value)| parse(value)) else {
-            return Err(self.damaged(format!("`{key} = <value>`"), format!("{line:?}")));
-        };
-        self.line += 1;
-        self.offset += length;
-        Ok(value)
-    }
-
-    /// The error of a text that says the right things in the wrong bytes.
-    fn first_difference(mut self, expected: &str) -> ManifestError {
-        (self.line, self.offset) = (1, 0);
-        for line in expected.lines() {
-            let (found, length) = self.peek();
-            if found != line {
-                return self.damaged(format!("{line:?}"), format!("{found:?}"));
-            }
-            self.line += 1;
-            self.offset += length;
-        }
-        let rest = self.text.get(self.offset..).unwrap_or_default();
-        self.damaged("the end, after a line feed", format!("{rest:?}"))
-    }
 }
 
 #[cfg(test)]

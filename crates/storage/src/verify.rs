@@ -12,6 +12,7 @@ use crate::inspect;
 use crate::journal::archive::{ArchiveReader, Stop};
 use crate::journal::{JournalError, Retention, journal_file};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
+use crate::places::{self, PLACES_FILE, PlacesError};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport, recover};
 use crate::store::PageStore;
 use std::sync::Arc;
@@ -101,6 +102,15 @@ pub fn verify_with(
         Err(ManifestError::Disk(error)) => return Err(error),
         Err(error) => {
             verification.damage(disk.display_name(MANIFEST_FILE), None, error.to_string());
+            return Ok(verification);
+        }
+    };
+    let disk = &match places::find_for_reading(disk, &manifest) {
+        Ok(disk) => disk,
+        Err(PlacesError::Disk(error)) => return Err(error),
+        Err(error) => {
+            verification.damage(disk.display_name(PLACES_FILE), None, error.to_string());
+            verification.manifest = Some(manifest);
             return Ok(verification);
         }
     };

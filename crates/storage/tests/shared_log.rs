@@ -93,7 +93,7 @@ impl Process {
     fn joining(disk: &Arc<dyn Disk>, memory: &Arc<Memory>) -> Arc<Process> {
         let _opening = lock_opening(disk).unwrap();
         assert!(open_first(disk, &options()).unwrap().is_none(), "shared");
-        let (manifest, lock) = join(disk).unwrap();
+        let (manifest, lock, _) = join(disk).unwrap();
         assert_eq!(manifest.incarnation, memory.state.incarnation());
         Self::new(memory.clone(), disk, manifest, lock)
     }

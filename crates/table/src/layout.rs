@@ -81,6 +81,21 @@ impl PageLayout {
         self.slots(page, 0)
     }
 
+    /// The first slot of a page from `from` on that has a record, given the page's bytes.
+    #[inline]
+    pub fn occupied_from(&self, page: &[u8], from: usize) -> Option<usize> {
+        let mut skipped = from % 64;
+        for first in (from - skipped..self.records).step_by(64) {
+            let used = u64::MAX >> (64 - (self.records - first).min(64));
+            let word = word_at(page, self.bitmap_offset + first / 8) & used & (u64::MAX << skipped);
+            if word != 0 {
+                return Some(first + word.trailing_zeros() as usize);
+            }
+            skipped = 0;
+        }
+        None
+    }
+
     /// The slots of a page that have none.
     #[inline]
     pub fn vacant<'a>(&self, page: &'a [u8]) -> impl Iterator<Item = usize> + use<'a> {
@@ -171,7 +186,11 @@ mod tests {
                 page[word.0 as usize..][..8].copy_from_slice(&cleared.to_le_bytes());
             }
             let occupied = (0..layout.records).filter(|slot| slot % 3 != 0);
-            assert!(layout.occupied(&page).eq(occupied), "{size}");
+            assert!(layout.occupied(&page).eq(occupied.clone()), "{size}");
+            for from in 0..=layout.records {
+                let first = occupied.clone().find(|slot| *slot >= from);
+                assert_eq!(layout.occupied_from(&page, from), first, "{size} {from}");
+            }
             let vacant = (0..layout.records).step_by(3);
             assert!(layout.vacant(&page).eq(vacant), "{size}");
         }

@@ -42,4 +42,4 @@ pub use hash::KeyHash;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};
-pub use transaction::Transaction;
+pub use transaction::{RecordMut, Transaction, Walk};

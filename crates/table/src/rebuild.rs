@@ -7,7 +7,7 @@ use crate::build::{SecondRecord, build_index};
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::layout::{PageLayout, word_at};
-use crate::table::{Fresh, TableState, page_bytes};
+use crate::table::{Slot, TableState, page_bytes};
 use sardonyx_storage::catalogue::{Catalogue, Definition};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
@@ -141,7 +141,7 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
                 None if word_at(bytes, word.0 as usize) == 0 => {
                     check_empty(content, id, layout.bitmap_offset)?;
                     if fresh.is_none() {
-                        fresh = Some(Fresh {
+                        fresh = Some(Slot {
                             extent: at,
                             page,
                             slot: 0,
@@ -168,7 +168,7 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
     }
     // Lower addresses are used first.
     state.free.reverse();
-    state.fresh = fresh.unwrap_or(Fresh {
+    state.fresh = fresh.unwrap_or(Slot {
         extent: state.extents.len(),
         page: 0,
         slot: 0,

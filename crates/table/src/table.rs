@@ -10,9 +10,9 @@ use sardonyx_storage::prefetch::prefetch;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// Where the next fresh place is: an extent, a page in it, a slot in that.
+/// A slot of a table: the number of its extent, its page in that, its number in the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Fresh {
+pub(crate) struct Slot {
     pub extent: usize,
     pub page: u64,
     pub slot: usize,
@@ -30,7 +30,7 @@ pub(crate) struct TableState {
     pub extents: Vec<Extent>,
     /// Places of deleted records, used again from the end.
     pub free: Vec<Address>,
-    pub fresh: Fresh,
+    pub fresh: Slot,
     pub index: HashIndex,
 }
 
@@ -95,7 +95,7 @@ impl TableState {
             layout: PageLayout::new(&definition.name, definition.record_bytes)?,
             extents: Vec::new(),
             free: Vec::new(),
-            fresh: Fresh::default(),
+            fresh: Slot::default(),
             index: HashIndex::new(),
         }))
     }
@@ -163,7 +163,7 @@ impl TableState {
             self.fresh.slot = 0;
             self.fresh.page += 1;
             if self.fresh.page == self.extents[self.fresh.extent].pages {
-                self.fresh = Fresh {
+                self.fresh = Slot {
                     extent: self.fresh.extent + 1,
                     page: 0,
                     slot: 0,
@@ -192,6 +192,34 @@ impl TableState {
                 };
                 extent.first_page.0..extent.first_page.0 + used
             })
+    }
+
+    /// The first record at a slot or behind it, in the order of the addresses, and the slot behind that.
+    pub fn record_from(&self, bytes: &[u8], from: Slot) -> Option<(Address, Slot)> {
+        let mut at = from;
+        while let Some(in_use) = self.extents.get(at.extent) {
+            if at.page == in_use.pages {
+                at = Slot {
+                    extent: at.extent + 1,
+                    ..Slot::default()
+                };
+                continue;
+            }
+            let Slot { extent, page, slot } = self.fresh;
+            if (at.extent, at.page, 0) >= (extent, page, slot) {
+                // Never used, nor is any behind it.
+                return None;
+            }
+            let page = PageId(in_use.first_page.0 + at.page);
+            let content = page_bytes(bytes, page);
+            if let Some(slot) = self.layout.occupied_from(content, at.slot) {
+                at.slot = slot + 1;
+                return Some((self.layout.record(page, slot), at));
+            }
+            at.page += 1;
+            at.slot = 0;
+        }
+        None
     }
 
     /// The records that are there, in the order of their addresses.

@@ -21,6 +21,10 @@ use sardonyx_storage::page::Address;
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+mod verbs;
+
+pub use verbs::{RecordMut, Walk};
+
 /// Redo bytes kept in reserve for the catalogue's and the page's own changes by one operation.
 const OVERHEAD_BYTES: usize = 512;
 
@@ -120,22 +124,47 @@ impl<'a> Transaction<'a> {
         key: &R::Key,
         change: impl FnOnce(&mut R),
     ) -> Result<bool, Error> {
+        let change = |record: &mut R| {
+            change(record);
+            Ok::<_, Error>(())
+        };
+        Ok(self.try_update(table, key, change)?.is_some())
+    }
+
+    /// As [`Transaction::update`], with a change that may fail, and a value to return: `None` if there is
+    /// no such record.
+    ///
+    /// # Errors
+    /// What `change` returns, and those of [`Transaction::update`]. The record is then as before.
+    pub fn try_update<R: Record, T, E: From<Error>>(
+        &mut self,
+        table: Table<R>,
+        key: &R::Key,
+        change: impl FnOnce(&mut R) -> Result<T, E>,
+    ) -> Result<Option<T>, E> {
         let Some(row) = self.find(table, key) else {
-            self.check_handle(table)?;
-            return Ok(false);
+            self.check_handle(table).map_err(Error::from)?;
+            return Ok(None);
         };
         // All of it may differ, in as many runs as there are pairs of words.
-        self.check_room(2 * size_of::<R>() + OVERHEAD_BYTES)?;
+        self.check_room(2 * size_of::<R>() + OVERHEAD_BYTES)
+            .map_err(Error::from)?;
         // Changed in a copy: the closure may panic half-way, and the caller may catch that and go
         // on; no change may then stand in the pages that is not in the log.
         let mut changed = *record_at::<R>(self.space.store.bytes(), row.address);
-        change(&mut changed);
+        let value = change(&mut changed)?;
+        self.store_changed(row, &changed)?;
+        Ok(Some(value))
+    }
+
+    /// Stores a changed copy of a row's record. There is room for it.
+    fn store_changed<R: Record>(&mut self, row: Row<R>, changed: &R) -> Result<(), Error> {
         let after = changed.as_bytes();
-        if after[R::KEY_OFFSET..][..size_of::<R::Key>()] != *key.as_bytes() {
+        if after[R::KEY_OFFSET..][..size_of::<R::Key>()] != *row.key.as_bytes() {
             return Err(key_changed(R::NAME));
         }
         self.write_differences(row.address, after);
-        Ok(true)
+        Ok(())
     }
 
     /// Inserts a record.
@@ -202,8 +231,13 @@ impl<'a> Transaction<'a> {
             self.check_handle(table)?;
             return Ok(false);
         };
+        self.delete_at(row.table, row.address)?;
+        Ok(true)
+    }
+
+    /// Deletes the record at an address, at which there is one.
+    fn delete_at(&mut self, number: u16, address: Address) -> Result<(), TableError> {
         self.check_room(OVERHEAD_BYTES)?;
-        let (number, address) = (table.number(), row.address);
         self.set_occupied(number, address, false);
         let (bytes, state) = self.parts(number);
         remove_from_index(state, bytes, address);
@@ -213,7 +247,7 @@ impl<'a> Transaction<'a> {
             table: number,
             address,
         });
-        Ok(true)
+        Ok(())
     }
 
     /// Appends a row to a journal.

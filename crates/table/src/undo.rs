@@ -6,7 +6,7 @@
 //! Source: TPK paper, Figure 2 ("copy all records to be modified, for use in case of abort").
 
 use crate::space::TableSpace;
-use crate::table::{Fresh, TableState, insert_into_index, remove_from_index};
+use crate::table::{Slot, TableState, insert_into_index, remove_from_index};
 use sardonyx_storage::page::Address;
 
 /// One step to undo.
@@ -19,7 +19,7 @@ pub(crate) enum Step {
         table: u16,
         address: Address,
         freed: bool,
-        fresh_before: Fresh,
+        fresh_before: Slot,
     },
     /// A record was removed, and its place put into the free list.
     Deleted { table: u16, address: Address },

@@ -6,8 +6,9 @@
 mod support;
 
 use proptest::prelude::*;
-use sardonyx_table::{Table, TableError, Transaction};
-use std::collections::BTreeMap;
+use sardonyx_base::error::Error;
+use sardonyx_table::{Table, TableError, Transaction, Walk};
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use support::{Account, Large, Model, Order, Sample, Small, Tables, World, in_detail};
 
@@ -24,6 +25,20 @@ enum What {
     Delete { key: u32 },
     DeleteRange { first: u32, count: u32 },
     Scan,
+    Put { key: u32, value: u32 },
+    Remove { key: u32 },
+    TryUpdate { key: u32, value: u32, fails: bool },
+    TakeOut { key: u32, value: u32, then: Then },
+    Walk { one_in: u32 },
+    Retain { one_in: u32 },
+}
+
+/// What becomes of a record that was taken out to be changed.
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    Save,
+    Forget,
+    ChangeKey,
 }
 
 /// How a transaction ends.
@@ -43,6 +58,7 @@ enum Happening {
 
 fn what() -> impl Strategy<Value = What> {
     let key = 0u32..60;
+    let then = prop_oneof![Just(Then::Save), Just(Then::Forget), Just(Then::ChangeKey)];
     prop_oneof![
         6 => (key.clone(), any::<u32>()).prop_map(|(key, value)| What::Insert { key, value }),
         1 => (0u32..400, 1u32..120).prop_map(|(first, count)| What::Fill { first, count }),
@@ -51,9 +67,16 @@ fn what() -> impl Strategy<Value = What> {
         3 => (key.clone(), any::<u32>()).prop_map(|(key, value)| What::Update { key, value }),
         1 => key.clone().prop_map(|key| What::ChangeKey { key }),
         1 => key.clone().prop_map(|key| What::PanicInUpdate { key }),
-        3 => key.prop_map(|key| What::Delete { key }),
+        3 => key.clone().prop_map(|key| What::Delete { key }),
         1 => (0u32..400, 1u32..200).prop_map(|(first, count)| What::DeleteRange { first, count }),
         1 => Just(What::Scan),
+        3 => (key.clone(), any::<u32>()).prop_map(|(key, value)| What::Put { key, value }),
+        2 => key.clone().prop_map(|key| What::Remove { key }),
+        2 => (key.clone(), any::<u32>(), any::<bool>())
+            .prop_map(|(key, value, fails)| What::TryUpdate { key, value, fails }),
+        2 => (key, any::<u32>(), then).prop_map(|(key, value, then)| What::TakeOut { key, value, then }),
+        1 => (1u32..6).prop_map(|one_in| What::Walk { one_in }),
+        1 => (1u32..6).prop_map(|one_in| What::Retain { one_in }),
     ]
 }
 
@@ -132,7 +155,107 @@ fn step<R: Sample>(
             assert!(keys.iter().eq(model.keys()));
             assert_eq!(tx.count(table), keys.len() as u64);
         }
+        What::Put { key, value } => {
+            let record = R::sample(key, value);
+            assert_eq!(
+                tx.put(table, &record).expect("put"),
+                model.insert(key, record)
+            );
+        }
+        What::Remove { key } => {
+            let removed = tx.remove(table, &R::sample_key(key)).expect("remove");
+            assert_eq!(removed, model.remove(&key));
+        }
+        What::TryUpdate { key, value, fails } => {
+            let result = tx.try_update(table, &R::sample_key(key), |record| {
+                record.scribble(value);
+                if fails {
+                    Err(Error::other("no"))
+                } else {
+                    Ok(value)
+                }
+            });
+            match (result, model.get_mut(&key)) {
+                (Ok(returned), record) => {
+                    assert_eq!(returned, record.is_some().then_some(value));
+                    record.into_iter().for_each(|record| record.scribble(value));
+                }
+                (Err(_), record) => assert!(fails && record.is_some()),
+            }
+        }
+        What::TakeOut { key, value, then } => take_out(tx, table, model, (key, value), then),
+        What::Walk { one_in } => walk(tx, table, model, one_in),
+        What::Retain { one_in } => {
+            let deleted = tx.retain(table, |record| record.number() % one_in != 0);
+            let before = model.len();
+            model.retain(|number, _| number % one_in != 0);
+            assert_eq!(deleted.expect("retain"), (before - model.len()) as u64);
+        }
     }
+}
+
+/// Takes a record out, changes it, and saves it, or forgets it, or gives it another key.
+fn take_out<R: Sample>(
+    tx: &mut Transaction<'_>,
+    table: Table<R>,
+    model: &mut BTreeMap<u32, R>,
+    (key, value): (u32, u32),
+    then: Then,
+) {
+    let taken = tx.get_mut(table, &R::sample_key(key)).expect("get_mut");
+    assert_eq!(taken.as_deref(), model.get(&key));
+    let Some(mut taken) = taken else { return };
+    taken.scribble(value);
+    match then {
+        Then::Forget => (),
+        Then::Save => {
+            taken.save().expect("save");
+            model.entry(key).and_modify(|record| record.scribble(value));
+        }
+        Then::ChangeKey => {
+            *taken = R::sample(key + 1, value);
+            assert!(matches!(
+                in_detail(taken.save()),
+                Err(TableError::KeyChanged { .. })
+            ));
+        }
+    }
+}
+
+/// Walks over a table and deletes, changes or leaves what it meets. Each record is met once.
+fn walk<R: Sample>(
+    tx: &mut Transaction<'_>,
+    table: Table<R>,
+    model: &mut BTreeMap<u32, R>,
+    one_in: u32,
+) {
+    let mut met = BTreeSet::new();
+    let mut walk = Walk::over(table);
+    while let Some(row) = tx.next(&mut walk) {
+        let number = tx.record(row).expect("just met").number();
+        assert_eq!(tx.record(row).ok(), model.get(&number));
+        assert!(met.insert(number), "{number} twice");
+        match number % one_in {
+            0 => {
+                tx.delete_row(row).expect("delete");
+                model.remove(&number);
+                assert!(matches!(
+                    in_detail(tx.delete_row(row)),
+                    Err(TableError::StaleRow { .. })
+                ));
+            }
+            1 => {
+                let mut record = tx.record_mut(row).expect("just met");
+                record.scribble(one_in);
+                record.save().expect("save");
+                model
+                    .entry(number)
+                    .and_modify(|record| record.scribble(one_in));
+            }
+            _ => (),
+        }
+    }
+    assert!(model.keys().all(|number| met.contains(number)));
 }
 
 fn insert<R: Sample>(

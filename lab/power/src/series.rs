@@ -7,10 +7,11 @@ use crate::drive::{CutDrive, SECTOR};
 use crate::file_system::FileSystem;
 use crate::image::Image;
 use crate::loss::{Kept, Loss};
-use crate::stack::{Stack, Workplace};
+use crate::stack::{Stack, Workplace, remove};
 use crate::way::{Acknowledged, Place, Way};
 use crate::witness::{Cut, End, Stand, Victim, watch};
-use anyhow::{Context, bail};
+use anyhow::Context;
+use rustix::io::Errno;
 use sardonyx_workload::random::Random;
 use serde::Serialize;
 use std::fs::{self, File};
@@ -134,7 +135,14 @@ impl<'a> Series<'a> {
     pub fn cut(&mut self, tally: &mut Tally) -> anyhow::Result<Outcome> {
         if self.way.begins_anew() {
             self.acknowledged = self.way.nothing();
-            remove(&self.place.directory)?;
+            if let Err(error) = remove(&self.place.directory) {
+                if !self.way.ignores_flushes || !says_that_it_is_damaged(&error) {
+                    return Err(error);
+                }
+                // Such a drive loses what the file system relies on, too, which may show only now.
+                tally.lost_file_systems += 1;
+                return Ok(Outcome::FileSystemLost);
+            }
             // What is removed is no part of the cut.
             rustix::fs::syncfs(File::open(self.stack.directory())?)?;
         }
@@ -326,13 +334,14 @@ enum Recovery {
     Failed(String),
 }
 
-fn remove(directory: &Path) -> anyhow::Result<()> {
-    match fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            bail!("removing {}: {error}", directory.display())
-        }
-        _ => Ok(()),
-    }
+/// Whether an error comes of a file system that found itself damaged: `ext4` and `xfs` say `EUCLEAN`, or
+/// `EBADMSG` of a wrong checksum; `btrfs` says `EIO` of one, and writes nothing from then on.
+fn says_that_it_is_damaged(error: &anyhow::Error) -> bool {
+    let cause = error.downcast_ref::<std::io::Error>();
+    let cause = cause.and_then(Errno::from_io_error);
+    cause.is_some_and(|cause| {
+        [Errno::UCLEAN, Errno::BADMSG, Errno::IO, Errno::ROFS].contains(&cause)
+    })
 }
 
 /// Whether everything is there that is needed for anything at all: what is missing, as sentences.

@@ -171,7 +171,8 @@ fn backing_file(block: &Path) -> Option<PathBuf> {
     Some(file.trim_end().into())
 }
 
-fn remove(directory: &Path) -> anyhow::Result<()> {
+/// Removes a directory with everything in it, if it is there.
+pub(crate) fn remove(directory: &Path) -> anyhow::Result<()> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("removing {}", directory.display()))

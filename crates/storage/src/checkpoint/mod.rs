@@ -53,6 +53,11 @@ pub(crate) use install::{InstallError, Whole, install};
 /// The directory of the backup's stripe files.
 pub const BACKUP_DIRECTORY: &str = "backup";
 
+/// The stripe of a file in [`BACKUP_DIRECTORY`]; `None` if it is none of a stripe's.
+pub fn stripe_of_file(name: &str) -> Option<u32> {
+    name.strip_prefix("stripe-")?.parse().ok()
+}
+
 /// Which blocks of the page store a stripe has, and how they are laid out in its file.
 ///
 /// Block `b` of the page store (its bytes `b * block_bytes..(b + 1) * block_bytes`) is block

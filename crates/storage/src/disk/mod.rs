@@ -27,6 +27,8 @@ pub use error::DiskError;
 pub use real::RealDisk;
 pub use simulated::{Faults, SimulatedDisk};
 
+use std::sync::Arc;
+
 /// Alignment of offsets, lengths and buffers for files opened with [`Access::Direct`], in bytes.
 pub const DIRECT_ALIGNMENT: usize = 4096;
 
@@ -108,6 +110,15 @@ pub trait Disk: Send + Sync + std::fmt::Debug {
     }
     /// The name of a file as a person would find it, for error messages.
     fn display_name(&self, name: &str) -> String;
+    /// Another directory of the same machine as a disk of the same kind, opened as this one is; `path` is
+    /// absolute. If it is absent it is an error, or made, with its parents, durably.
+    ///
+    /// # Errors
+    /// The disk's; a disk that has nothing beside it says so, which is the default.
+    fn elsewhere(&self, path: &str, make: bool) -> Result<Arc<dyn Disk>, DiskError> {
+        let _ = make;
+        Err(unsupported("open a directory elsewhere", path.into()))
+    }
 }
 
 fn unsupported(operation: &'static str, file: String) -> DiskError {

@@ -23,6 +23,7 @@ use rustix::io::Errno;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A directory of the operating system's file system, and all below it.
 ///
@@ -281,5 +282,16 @@ impl Disk for RealDisk {
             return self.root.display().to_string();
         }
         self.root.join(name).display().to_string()
+    }
+
+    fn elsewhere(&self, path: &str, make: bool) -> Result<Arc<dyn Disk>, DiskError> {
+        if self.for_reading {
+            return Ok(Arc::new(RealDisk::open_for_reading(path)?));
+        }
+        if !make {
+            // Only to see that it is there.
+            RealDisk::open_for_reading(path)?;
+        }
+        Ok(Arc::new(RealDisk::open(path)?))
     }
 }

@@ -4,6 +4,7 @@ use crate::checkpoint::RemoteError;
 use crate::disk::DiskError;
 use crate::log::LogError;
 use crate::manifest::ManifestError;
+use crate::places::PlacesError;
 use crate::recovery::RecoveryError;
 
 /// Why a database cannot be opened.
@@ -43,6 +44,9 @@ pub enum OpenError {
         /// The processes that hold it, as far as the system tells.
         holders: Vec<u32>,
     },
+    /// The parts that are elsewhere cannot be used, or not be made there.
+    #[error(transparent)]
+    Places(#[from] PlacesError),
     /// There is a log but no manifest.
     #[error(
         "{file} is missing, but {evidence} holds data: this is a database whose manifest was lost; \

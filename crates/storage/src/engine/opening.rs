@@ -15,8 +15,9 @@ use crate::disk::{Disk, DiskError, DiskLock};
 use crate::log::LogPosition;
 use crate::log::group::GroupHeader;
 use crate::log::reader::group_before;
-use crate::log::segment::{LOG_DIRECTORY, Segments, segment_file};
+use crate::log::segment::{LOG_DIRECTORY, Segments};
 use crate::manifest::{MANIFEST_FILE, Manifest, ManifestError};
+use crate::places::{self, Directories, Hold, PlaceLocks};
 use crate::recovery::{Recovered, recover, recover_from_image, recover_locally};
 use crate::recovery::{RecoveryError, RecoveryOptions, RecoveryReport};
 use crate::store::PageStore;
@@ -53,19 +54,25 @@ pub(super) struct Ready {
     /// From where the log is needed.
     pub needed_from: LogPosition,
     pub report: RecoveryReport,
+    /// All of the database, wherever its parts are.
+    pub disk: Arc<dyn Disk>,
+    /// The locks of the directories elsewhere.
+    pub places: PlaceLocks,
 }
 
-/// Opens the database on a disk, or makes it. The caller holds the lock, exclusively.
+/// Opens the database on a disk, its own directory, or makes it. The caller holds the lock, exclusively.
 pub(super) fn open(
-    disk: &Arc<dyn Disk>,
+    home: &Arc<dyn Disk>,
     options: &StorageOptions,
     writers: Writers,
 ) -> Result<Ready, OpenError> {
     let (mut manifest, is_new) = match writers {
-        Writers::Alone | Writers::Shared => read_or_create(disk, options)?,
+        Writers::Alone | Writers::Shared => read_or_create(home, options)?,
         // Made only for a primary that has come: by `create_database`.
-        Writers::Primary => (Manifest::read(&**disk)?, false),
+        Writers::Primary => (Manifest::read(&**home)?, false),
     };
+    let (disk, places) = places::find(home, &manifest, &options.directories, Hold::Alone)?;
+    let disk = &disk;
     let recovery = RecoveryOptions {
         // Of what is mapped, much may never have been touched.
         sparse: writers == Writers::Shared,
@@ -97,6 +104,8 @@ pub(super) fn open(
         last,
         needed_from,
         report: recovered.report,
+        disk: disk.clone(),
+        places,
     })
 }
 
@@ -228,33 +237,35 @@ pub fn new_manifest(options: &StorageOptions) -> Result<Manifest, OpenError> {
         ..Manifest::new(identity)
     };
     manifest.check()?;
+    options.directories.check(manifest.stripes)?;
     check_limits(options, manifest.segment_bytes)?;
     Ok(manifest)
 }
 
 fn create(disk: &Arc<dyn Disk>, options: &StorageOptions) -> Result<Manifest, OpenError> {
     let manifest = new_manifest(options)?;
-    create_database(disk, &manifest, options.log_bytes_first)?;
-    Ok(manifest)
+    create_database(
+        disk,
+        &manifest,
+        &options.directories,
+        options.log_bytes_first,
+    )
 }
 
-/// Makes a new database of this manifest: the log's first segment, of so many bytes or whole, then the
-/// manifest. The caller holds the lock.
+/// Makes a new database of this manifest, with its parts in these directories: the log's first segment, of so
+/// many bytes or whole, then the manifest, which is returned as it is now. The caller holds the lock.
 ///
 /// # Errors
-/// [`OpenError::ManifestLost`] if there are data on the disk.
+/// [`OpenError::ManifestLost`] if there are data on the disk; [`OpenError::Places`] if a directory cannot be
+/// the database's.
 pub fn create_database(
     disk: &Arc<dyn Disk>,
     manifest: &Manifest,
+    directories: &Directories,
     log_bytes_first: u64,
-) -> Result<(), OpenError> {
+) -> Result<Manifest, OpenError> {
     manifest.check()?;
-    if let Some(evidence) = evidence_of_data(disk)? {
-        return Err(OpenError::ManifestLost {
-            file: disk.display_name(MANIFEST_FILE),
-            evidence,
-        });
-    }
+    let (manifest, disk) = places::make(disk, manifest, directories)?;
     // What an interrupted creation left may have another length.
     for name in disk.list(LOG_DIRECTORY)? {
         disk.remove(&format!("{LOG_DIRECTORY}/{name}"))?;
@@ -266,33 +277,8 @@ pub fn create_database(
     if !segments.grows(start) {
         segments.prepare_next()?;
     }
-    manifest.write(&**disk)?;
-    Ok(())
-}
-
-/// Whether there was a database here: a backup, or a first log segment with a group in it.
-fn evidence_of_data(disk: &Arc<dyn Disk>) -> Result<Option<String>, DiskError> {
-    use crate::checkpoint::BACKUP_DIRECTORY;
-    use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT};
-    if let Some(name) = disk.list(BACKUP_DIRECTORY)?.first() {
-        return Ok(Some(
-            disk.display_name(&format!("{BACKUP_DIRECTORY}/{name}")),
-        ));
-    }
-    for name in disk
-        .list(LOG_DIRECTORY)?
-        .iter()
-        .filter(|name| name.ends_with(".log"))
-    {
-        let name = format!("{LOG_DIRECTORY}/{name}");
-        let file = disk.open(&name, Access::Direct, Create::No)?;
-        let mut start = AlignedBuffer::zeroed(DIRECT_ALIGNMENT);
-        file.read_at(0, &mut start)?;
-        if GroupHeader::decode(&start).is_some() || name > segment_file(1) {
-            return Ok(Some(disk.display_name(&name)));
-        }
-    }
-    Ok(None)
+    manifest.write(&*disk)?;
+    Ok(manifest)
 }
 
 /// Whether there is a database on this disk.

@@ -7,6 +7,7 @@ use crate::journal::Retention;
 use crate::log::LogLayout;
 use crate::log::policy::{GroupLimits, GroupPolicy, TIME_PER_GROUP_MAX};
 use crate::log::segment::FIRST_BYTES;
+use crate::places::Directories;
 use crate::recovery::RecoveryOptions;
 use std::time::Duration;
 
@@ -56,6 +57,9 @@ pub struct StorageOptions {
     pub checkpoint: CheckpointPlace,
     /// For how long an opening waits while others have the database open; zero for not at all.
     pub wait_for_lock: Duration,
+    /// Where the log and the backup are, if not in the database's own directory, or where their
+    /// directories were moved to.
+    pub directories: Directories,
 }
 
 impl Default for StorageOptions {
@@ -79,6 +83,7 @@ impl Default for StorageOptions {
             workers: std::thread::available_parallelism().map_or(1, usize::from),
             checkpoint: CheckpointPlace::Local,
             wait_for_lock: Duration::ZERO,
+            directories: Directories::default(),
         }
     }
 }

@@ -32,7 +32,7 @@
 //! drop(opening);
 //!
 //! // Another one joins, and writes for all.
-//! let (joined, _other_lock) = join(&disk)?;
+//! let (joined, _other_lock, disk) = join(&disk)?;
 //! assert_eq!(joined.incarnation, state.incarnation());
 //! let mut leader = LogLeader::new(disk.clone(), &joined, joined.incarnation);
 //! let mut records = GroupBuilder::with_capacity(4096);
@@ -67,6 +67,7 @@ use crate::checkpoint::CheckpointPlace;
 use crate::disk::{Disk, DiskError, DiskLock};
 use crate::log::{LogPosition, LogState};
 use crate::manifest::{Manifest, ManifestError};
+use crate::places::{self, Directories, Hold};
 use crate::recovery::RecoveryReport;
 use crate::store::PageStore;
 use std::sync::Arc;
@@ -108,6 +109,8 @@ pub struct FirstOpening {
     pub end: LogPosition,
     /// What recovery did.
     pub report: RecoveryReport,
+    /// All of the database, wherever its parts are.
+    pub disk: Arc<dyn Disk>,
     /// What works behind the log, for this process's [`super::Election`].
     pub driver: Driver,
     /// The lock; [`FirstLock::share`] lets the others in.
@@ -177,12 +180,14 @@ pub fn open_first(
         checkpointers,
         end,
         report,
+        disk,
+        places,
         ..
     } = ready;
-    let driver = Driver::new(disk, &manifest, options, checkpointers, end)?;
+    let driver = Driver::new(&disk, &manifest, options, checkpointers, end)?;
     driver.prepare(options.segments_prepared(manifest.log_layout()))?;
     let lock = FirstLock {
-        lock,
+        lock: places.with(lock),
         disk: disk.clone(),
         incarnation: manifest.incarnation,
     };
@@ -191,6 +196,7 @@ pub fn open_first(
         store,
         end,
         report,
+        disk,
         driver,
         lock,
     }))
@@ -200,19 +206,24 @@ pub fn open_first(
 /// manifest's incarnation with [`LogState::incarnation`] of the shared memory that it finds: if
 /// they differ, the others went and somebody opened the database alone meanwhile. Then it drops the
 /// lock and begins again with [`open_first`]. If they are the same, it may go on even if the others
-/// went just now.
+/// went just now. The disk is all of the database, wherever its parts are.
 ///
 /// # Errors
 /// [`OpenError::Locked`] if somebody has it open alone; [`OpenError::Absent`] if there is none.
-pub fn join(disk: &Arc<dyn Disk>) -> Result<(Manifest, SharedLock), OpenError> {
-    let lock = disk
+pub fn join(home: &Arc<dyn Disk>) -> Result<(Manifest, SharedLock, Arc<dyn Disk>), OpenError> {
+    let lock = home
         .lock_shared(LOCK_FILE)?
-        .ok_or_else(|| opening::locked(&**disk))?;
-    match Manifest::read(&**disk) {
-        Ok(manifest) => Ok((manifest, SharedLock { _lock: lock })),
-        Err(ManifestError::Absent { file }) => Err(OpenError::Absent { file }),
-        Err(error) => Err(error.into()),
-    }
+        .ok_or_else(|| opening::locked(&**home))?;
+    let manifest = match Manifest::read(&**home) {
+        Ok(manifest) => manifest,
+        Err(ManifestError::Absent { file }) => return Err(OpenError::Absent { file }),
+        Err(error) => return Err(error.into()),
+    };
+    let (disk, places) = places::find(home, &manifest, &Directories::default(), Hold::Shared)?;
+    let lock = SharedLock {
+        _lock: places.with(lock),
+    };
+    Ok((manifest, lock, disk))
 }
 
 /// Records the durable log's end in the manifest, so that the next opening notices if log before it is

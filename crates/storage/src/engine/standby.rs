@@ -23,6 +23,7 @@ use crate::log::segment::LogPin;
 use crate::log::supply::Admission;
 use crate::log::{LogError, LogPosition, LogState, Lsn, SharedEnd};
 use crate::manifest::Manifest;
+use crate::places::PlaceLocks;
 use crate::supervisor::{Supervisor, Threads};
 use sardonyx_base::sync::Mutex;
 use std::collections::BTreeSet;
@@ -46,6 +47,8 @@ pub struct StandbyEngine {
     state: LogState,
     poisoned: Arc<OnceLock<Arc<str>>>,
     threads: Mutex<Threads>,
+    /// The locks of the directories elsewhere.
+    _places: PlaceLocks,
 }
 
 /// What whoever appends holds.
@@ -112,20 +115,22 @@ impl StandbyEngine {
     /// # Errors
     /// What opening a database may give.
     pub fn open(
-        disk: &Arc<dyn Disk>,
+        home: &Arc<dyn Disk>,
         options: &StorageOptions,
     ) -> Result<StandbyEngine, OpenError> {
-        let ready = opening::open(disk, options, Writers::Primary)?;
+        let ready = opening::open(home, options, Writers::Primary)?;
         let Ready {
             manifest,
             checkpointers,
             end,
             last,
             needed_from,
+            disk,
+            places,
             ..
         } = ready;
         let background =
-            Background::assemble(disk, &manifest, options, checkpointers, needed_from)?;
+            Background::assemble(&disk, &manifest, options, checkpointers, needed_from)?;
         background.supply.prepare_for_opening(end, 0)?;
         // Only the last group: a checkpoint must be able to free the rest of a log that is full.
         let pinned = last.map_or(needed_from.lsn, |last| last.lsn);
@@ -151,7 +156,8 @@ impl StandbyEngine {
         let mut threads = Threads::new(supervisor);
         background.start(&mut threads);
         Ok(StandbyEngine {
-            disk: disk.clone(),
+            disk,
+            _places: places,
             recorded: Mutex::new(end),
             manifest,
             background,

@@ -195,7 +195,7 @@ impl World {
     pub(super) fn join(&mut self, life: &mut Life) -> Result<(), Over> {
         let mortal = self.mortal();
         let disk: Arc<dyn Disk> = Arc::new(mortal);
-        let (manifest, lock) = match join(&disk) {
+        let (manifest, lock, disk) = match join(&disk) {
             Ok(joined) => joined,
             Err(error) => {
                 return Err(self.over(&error));

@@ -66,8 +66,11 @@ impl View {
     fn map_zeroes(&self, page: u64, rights: ProtFlags) -> std::io::Result<()> {
         let flags = MapFlags::PRIVATE | MapFlags::FIXED | MapFlags::NORESERVE;
         let place = self.page(page).cast();
-        // SAFETY: the page is in our reservation. What is replaced held nothing, so that whoever has a
-        // reference into it finds the zeroes that it may find there.
+        // SAFETY: the page is in our reservation, and stays readable, and writable if it was: no reference into
+        // it becomes invalid. What is replaced held nothing but zeroes: the file has no memory for the page, so
+        // that nothing was committed to it. Only if memory was given back since that was looked at can another
+        // thread have got to the file's page meanwhile, and it only read: a thread that writes in a view is
+        // alone in it.
         unsafe { rustix::mm::mmap_anonymous(place, PAGE_SIZE, rights, flags) }?;
         Ok(())
     }

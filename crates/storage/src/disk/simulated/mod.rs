@@ -9,6 +9,10 @@
 //! promises no more than [`super::Disk`] does, so a program that holds only by luck of a real file
 //! system fails here.
 //!
+//! Directories elsewhere ([`Disk::elsewhere`]) are other directories of the same machine: what is synced in
+//! one says nothing of another, a power cut hits all at once, and each may be full by itself
+//! ([`Faults::full_below`]).
+//!
 //! - [`content`]: one file's bytes, live and durable;
 //! - [`names`]: the directory tree, live and durable;
 //! - [`state`]: the disk as a whole, its counters and its faults.
@@ -54,6 +58,9 @@ pub struct Faults {
     /// create a file or a directory, or lengthen a file, fails for want of space and does nothing.
     /// Attempts are steps, too, so whoever goes on trying comes to the end of it.
     pub full_steps: Option<(u64, u64)>,
+    /// Only what is below this directory (by its whole name, such as `/fast`) is full then: it is a disk by
+    /// itself.
+    pub full_below: Option<&'static str>,
 }
 
 /// A disk in memory that can crash and fail. Clones are the same disk.
@@ -76,6 +83,9 @@ pub struct Faults {
 #[derive(Clone)]
 pub struct SimulatedDisk {
     state: Arc<Mutex<State>>,
+    /// Where on the machine this is, with a `/` at the end; nothing for its root. Names in [`Disk`]'s
+    /// operations are below it; those of the methods here are whole.
+    root: String,
 }
 
 impl fmt::Debug for SimulatedDisk {
@@ -94,6 +104,7 @@ impl SimulatedDisk {
     fn with_state(state: State) -> Self {
         SimulatedDisk {
             state: Arc::new(Mutex::new(state)),
+            root: String::new(),
         }
     }
 
@@ -119,7 +130,7 @@ impl SimulatedDisk {
     pub fn restart(&self, faults: Faults) -> SimulatedDisk {
         let mut state = self.state.lock();
         state.crash();
-        Self::with_state(state.after_crash(faults))
+        self.at_root(state.after_crash(faults))
     }
 
     /// Kills the process, if it still runs, and gives the disk to the next one while the machine goes
@@ -139,7 +150,7 @@ impl SimulatedDisk {
     pub fn next_process(&self, faults: Faults) -> SimulatedDisk {
         let mut state = self.state.lock();
         state.crash();
-        Self::with_state(state.after_kill(faults))
+        self.at_root(state.after_kill(faults))
     }
 
     /// Makes a directory, if it is absent, as [`Disk::create_directory`] does before it makes that
@@ -222,15 +233,65 @@ impl SimulatedDisk {
 }
 
 impl SimulatedDisk {
+    /// The same place of the machine in another state.
+    fn at_root(&self, state: State) -> SimulatedDisk {
+        SimulatedDisk {
+            root: self.root.clone(),
+            ..Self::with_state(state)
+        }
+    }
+
+    /// The whole name of a file here.
+    fn file(&self, name: &str) -> io::Result<String> {
+        check::file_name(name).map(|()| format!("{}{name}", self.root))
+    }
+
+    /// The whole name of a directory here.
+    fn directory(&self, name: &str) -> io::Result<String> {
+        check::directory_name(name)?;
+        let whole = format!("{}{name}", self.root);
+        Ok(whole.strip_suffix('/').map(str::to_owned).unwrap_or(whole))
+    }
+
+    fn shown(&self, name: &str) -> String {
+        shown(&format!("{}{name}", self.root))
+    }
+
+    fn error(&self, operation: &'static str, name: &str, source: io::Error) -> DiskError {
+        DiskError::new(operation, self.shown(name), 0, source)
+    }
+
+    /// A directory of the machine, by its absolute path, as [`Disk::elsewhere`] gives it.
+    ///
+    /// # Errors
+    /// If it is not there and not to be made, or the path is not one.
+    pub fn below(&self, path: &str, make: bool) -> Result<SimulatedDisk, DiskError> {
+        let failed = |source| DiskError::new("open", format!("simulated:{path}"), 0, source);
+        let name = path.strip_prefix('/').unwrap_or(path);
+        check::file_name(name).map_err(failed)?;
+        let mut state = self.state.lock();
+        match make {
+            true => state.create_directory(name),
+            false => state.check_directory(name),
+        }
+        .map_err(failed)?;
+        drop(state);
+        Ok(SimulatedDisk {
+            state: Arc::clone(&self.state),
+            root: format!("{name}/"),
+        })
+    }
+
     fn try_lock(
         &self,
         operation: &'static str,
         name: &str,
         how: Holders,
     ) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
-        let taken = check::file_name(name)
-            .and_then(|()| self.state.lock().take_lock(name, how))
-            .map_err(|source| error(operation, name, 0, source))?;
+        let taken = self
+            .file(name)
+            .and_then(|name| self.state.lock().take_lock(&name, how))
+            .map_err(|source| self.error(operation, name, source))?;
         Ok(taken.then(|| self.held(name)))
     }
 
@@ -239,7 +300,7 @@ impl SimulatedDisk {
         Box::new(SimulatedLock {
             process: Process::current(),
             state: Arc::clone(&self.state),
-            name: name.to_owned(),
+            name: format!("{}{name}", self.root),
             held: true,
         })
     }
@@ -260,54 +321,52 @@ impl Disk for SimulatedDisk {
         access: Access,
         create: Create,
     ) -> Result<Box<dyn DiskFile>, DiskError> {
-        let number = check::file_name(name)
-            .and_then(|()| self.state.lock().open(name, create))
-            .map_err(|source| error("open", name, 0, source))?;
+        let (number, name) = self
+            .file(name)
+            .and_then(|name| Ok((self.state.lock().open(&name, create)?, name)))
+            .map_err(|source| self.error("open", name, source))?;
         let state = Arc::clone(&self.state);
         Ok(Box::new(SimulatedFile {
             state,
             number,
-            name: name.to_owned(),
+            name,
             access,
         }))
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), DiskError> {
-        check::file_name(from)
-            .and_then(|()| check::file_name(to))
-            .and_then(|()| self.state.lock().rename(from, to))
-            .map_err(|source| {
-                DiskError::new(
-                    "rename",
-                    format!("{} to {}", shown(from), shown(to)),
-                    0,
-                    source,
-                )
-            })
+        let rename = || {
+            let (from, to) = (self.file(from)?, self.file(to)?);
+            self.state.lock().rename(&from, &to)
+        };
+        rename().map_err(|source| {
+            let both = format!("{} to {}", self.shown(from), self.shown(to));
+            DiskError::new("rename", both, 0, source)
+        })
     }
 
     fn remove(&self, name: &str) -> Result<(), DiskError> {
-        check::file_name(name)
-            .and_then(|()| self.state.lock().remove(name))
-            .map_err(|source| error("remove", name, 0, source))
+        self.file(name)
+            .and_then(|name| self.state.lock().remove(&name))
+            .map_err(|source| self.error("remove", name, source))
     }
 
     fn list(&self, directory: &str) -> Result<Vec<String>, DiskError> {
-        check::directory_name(directory)
-            .and_then(|()| self.state.lock().list(directory))
-            .map_err(|source| error("list", directory, 0, source))
+        self.directory(directory)
+            .and_then(|directory| self.state.lock().list(&directory))
+            .map_err(|source| self.error("list", directory, source))
     }
 
     fn create_directory(&self, directory: &str) -> Result<(), DiskError> {
-        check::directory_name(directory)
-            .and_then(|()| self.state.lock().create_directory(directory))
-            .map_err(|source| error("create directory", directory, 0, source))
+        self.directory(directory)
+            .and_then(|directory| self.state.lock().create_directory(&directory))
+            .map_err(|source| self.error("create directory", directory, source))
     }
 
     fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
-        check::directory_name(directory)
-            .and_then(|()| self.state.lock().sync_directory(directory))
-            .map_err(|source| error("sync directory", directory, 0, source))
+        self.directory(directory)
+            .and_then(|directory| self.state.lock().sync_directory(&directory))
+            .map_err(|source| self.error("sync directory", directory, source))
     }
 
     fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
@@ -319,12 +378,14 @@ impl Disk for SimulatedDisk {
     }
 
     fn lock_waiting(&self, name: &str) -> Result<Box<dyn DiskLock>, DiskError> {
-        let operation = "wait for the lock";
-        let failed = |source| error(operation, name, 0, source);
-        check::file_name(name).map_err(failed)?;
+        let failed = |source| self.error("wait for the lock", name, source);
+        let whole = self.file(name).map_err(failed)?;
         let mut state = self.state.lock();
         let released = Arc::clone(&state.released);
-        while !state.take_lock(name, Holders::Exclusive).map_err(failed)? {
+        while !state
+            .take_lock(&whole, Holders::Exclusive)
+            .map_err(failed)?
+        {
             released.wait(&mut state);
         }
         drop(state);
@@ -332,7 +393,11 @@ impl Disk for SimulatedDisk {
     }
 
     fn display_name(&self, name: &str) -> String {
-        shown(name)
+        self.shown(name)
+    }
+
+    fn elsewhere(&self, path: &str, make: bool) -> Result<Arc<dyn Disk>, DiskError> {
+        Ok(Arc::new(self.below(path, make)?))
     }
 }
 

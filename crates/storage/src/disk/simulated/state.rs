@@ -232,7 +232,7 @@ impl State {
             .ok_or_else(|| Errno::NOENT.into())
     }
 
-    fn check_directory(&self, directory: &str) -> io::Result<()> {
+    pub(super) fn check_directory(&self, directory: &str) -> io::Result<()> {
         if self.names.has_directory(directory) {
             Ok(())
         } else {
@@ -261,15 +261,31 @@ impl State {
         Ok(number)
     }
 
-    /// Whether there is no room for anything in this step.
-    fn is_full(&self) -> bool {
+    /// Whether there is no room for anything in this step, for a file or directory of this name.
+    fn is_full(&self, name: &str) -> bool {
         let full = self.faults.full_steps;
         full.is_some_and(|(from, until)| (from..until).contains(&self.steps))
+            && self.faults.full_below.is_none_or(|full| {
+                let below = full
+                    .strip_prefix('/')
+                    .and_then(|full| name.strip_prefix(full));
+                below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            })
+    }
+
+    /// Whether there is no room in this step for more of a file, which has a name or had one.
+    fn is_full_for(&self, number: FileNumber) -> bool {
+        let name = self
+            .names
+            .live()
+            .iter()
+            .find(|(_, other)| **other == number);
+        self.is_full(name.map_or("", |(name, _)| name))
     }
 
     fn create(&mut self, name: &str) -> io::Result<FileNumber> {
         let fate = self.step()?;
-        room(self.is_full())?;
+        room(self.is_full(name))?;
         let number = self.next_file;
         self.next_file += 1;
         self.files.insert(number, File::default());
@@ -346,7 +362,7 @@ impl State {
             return Ok(());
         }
         let fate = self.step()?;
-        room(self.is_full())?;
+        room(self.is_full(directory))?;
         self.names.make_directory(directory);
         fate.result()
     }
@@ -423,7 +439,7 @@ impl State {
         if end <= length {
             return end;
         }
-        if self.is_full() {
+        if self.faults.full_steps.is_some() && self.is_full_for(number) {
             return length;
         }
         let Some(capacity) = self.faults.capacity_bytes else {

@@ -153,6 +153,8 @@ impl LogWriter {
         self.check()?;
         group.finish(self.durable_below.load(Ordering::Acquire) - 1);
         let header = group.header();
+        // Before the write, so that it travels to the standby meanwhile: a copy, since this buffer goes back to
+        // its pool. Only while a standby is there.
         if let Some(recent) = self.recent.get() {
             recent.put(header, group.bytes());
         }

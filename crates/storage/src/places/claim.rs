@@ -1,0 +1,160 @@
+//! Claiming directories elsewhere for a database that is made now, and giving back what an interrupted
+//! creation had claimed.
+
+use super::owner::Owner;
+use super::record::Places;
+use super::{Directories, OWNER_FILE, PLACES_FILE, PlacedDisk, PlacesError};
+use crate::checkpoint::BACKUP_DIRECTORY;
+use crate::disk::{Access, AlignedBuffer, Create, DIRECT_ALIGNMENT, Disk, DiskError};
+use crate::engine::{LOCK_FILE, OpenError, locked};
+use crate::log::group::GroupHeader;
+use crate::log::segment::{LOG_DIRECTORY, segment_file};
+use crate::manifest::{MANIFEST_FILE, Manifest};
+use sardonyx_base::random::system_random;
+use std::sync::Arc;
+
+/// Claims the directories for a database of this manifest that is to be made at home here. Returns the
+/// manifest that says so, and the disk with all parts. The caller holds the lock at home; there is no
+/// manifest.
+///
+/// # Errors
+/// [`OpenError::ManifestLost`] if there are data; [`PlacesError`] if this is a part of a database, or a
+/// directory cannot be one; [`OpenError::Locked`].
+pub(crate) fn make(
+    home: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    directories: &Directories,
+) -> Result<(Manifest, Arc<dyn Disk>), OpenError> {
+    check_not_a_part(&**home)?;
+    refuse_data(home, &**home)?;
+    give_back(home)?;
+    if directories.is_empty() {
+        return Ok((manifest.clone(), home.clone()));
+    }
+    directories.check(manifest.stripes)?;
+    let places = Places::of(directories, manifest.identity, system_random())?;
+    let mut roots = Vec::new();
+    let mut locks = Vec::new();
+    for (path, _) in places.roots() {
+        let root = home.elsewhere(path, true)?;
+        // Before its lock is taken, too: who has it must not be kept from it.
+        check_empty(&**home, &*root)?;
+        locks.push(root.lock(LOCK_FILE)?.ok_or_else(|| locked(&*root))?);
+        check_empty(&**home, &*root)?;
+        roots.push(root);
+    }
+    places.write(&**home)?;
+    for ((_, parts), root) in places.roots().into_iter().zip(&roots) {
+        Owner::of(&places, parts, &**home).write(&**root)?;
+    }
+    let disk = PlacedDisk::new(home.clone(), &places, roots);
+    Ok((manifest.clone().with_places(places.mark), Arc::new(disk)))
+}
+
+/// Refuses a directory that has a part of another database.
+fn check_not_a_part(home: &dyn Disk) -> Result<(), PlacesError> {
+    match Owner::read(home) {
+        Ok(Some(owner)) => Err(PlacesError::IsPart {
+            directory: home.display_name(""),
+            owner: owner.to_string(),
+        }),
+        // Half a claim is none.
+        Ok(None) | Err(PlacesError::Damaged { .. }) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Refuses a directory that has anything in it but what a claim leaves that was interrupted.
+fn check_empty(home: &dyn Disk, root: &dyn Disk) -> Result<(), PlacesError> {
+    let occupied = |found: String| PlacesError::Occupied {
+        directory: root.display_name(""),
+        found,
+    };
+    if root.display_name("") == home.display_name("") {
+        return Err(occupied("it is the database's own directory".into()));
+    }
+    match Owner::read(root) {
+        Ok(Some(owner)) => return Err(occupied(format!("it has the {owner}"))),
+        Ok(None) | Err(PlacesError::Damaged { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    for directory in ["", LOG_DIRECTORY, BACKUP_DIRECTORY] {
+        let names = root.list(directory)?;
+        let other = |name: &&String| {
+            !(directory.is_empty() && [LOCK_FILE, OWNER_FILE].contains(&name.as_str()))
+        };
+        if let Some(name) = names.iter().find(other) {
+            let separator = if directory.is_empty() { "" } else { "/" };
+            return Err(occupied(format!(
+                "it has the file {directory}{separator}{name}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Gives back the directories that a creation had claimed that was interrupted.
+fn give_back(home: &Arc<dyn Disk>) -> Result<(), OpenError> {
+    let Some(places) = Places::read(&**home)? else {
+        return Ok(());
+    };
+    let mut own = Vec::new();
+    for (path, parts) in places.roots() {
+        // What is not there, or not claimed, need not be given back.
+        let Ok(root) = home.elsewhere(path, false) else {
+            continue;
+        };
+        if matches!(Owner::read(&*root), Ok(Some(owner)) if owner.has(&places, &parts)) {
+            refuse_data(home, &*root)?;
+            own.push(root);
+        }
+    }
+    for root in own {
+        let names = root.list(LOG_DIRECTORY)?;
+        for name in &names {
+            root.remove(&format!("{LOG_DIRECTORY}/{name}"))?;
+        }
+        if !names.is_empty() {
+            root.sync_directory(LOG_DIRECTORY)?;
+        }
+        // Last: as long as anything is there, it is known whose it is.
+        root.remove(OWNER_FILE)?;
+        root.sync_directory("")?;
+    }
+    home.remove(PLACES_FILE)?;
+    Ok(home.sync_directory("")?)
+}
+
+/// Refuses to make a database where data of one are.
+fn refuse_data(home: &Arc<dyn Disk>, disk: &dyn Disk) -> Result<(), OpenError> {
+    match evidence_of_data(disk)? {
+        None => Ok(()),
+        Some(evidence) => Err(OpenError::ManifestLost {
+            file: home.display_name(MANIFEST_FILE),
+            evidence,
+        }),
+    }
+}
+
+/// What shows that there was a database here: a backup, or a first log segment with a group in it.
+fn evidence_of_data(disk: &dyn Disk) -> Result<Option<String>, DiskError> {
+    if let Some(name) = disk.list(BACKUP_DIRECTORY)?.first() {
+        return Ok(Some(
+            disk.display_name(&format!("{BACKUP_DIRECTORY}/{name}")),
+        ));
+    }
+    for name in disk
+        .list(LOG_DIRECTORY)?
+        .iter()
+        .filter(|name| name.ends_with(".log"))
+    {
+        let name = format!("{LOG_DIRECTORY}/{name}");
+        let file = disk.open(&name, Access::Direct, Create::No)?;
+        let mut start = AlignedBuffer::zeroed(DIRECT_ALIGNMENT);
+        file.read_at(0, &mut start)?;
+        if GroupHeader::decode(&start).is_some() || name > segment_file(1) {
+            return Ok(Some(disk.display_name(&name)));
+        }
+    }
+    Ok(None)
+}

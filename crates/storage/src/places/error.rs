@@ -1,0 +1,119 @@
+//! What is wrong with the directories elsewhere.
+
+use crate::disk::DiskError;
+use std::path::PathBuf;
+
+/// Why the parts of a database that are elsewhere cannot be used, or cannot be made there.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlacesError {
+    /// The disk failed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The bytes of `PLACES` or `OWNER` are not what was written.
+    #[error("{what}")]
+    Damaged {
+        /// The file.
+        file: String,
+        /// What is wrong with it, and where.
+        what: String,
+    },
+    /// A newer version wrote it.
+    #[error("{file} has format version {found}: open the database with the version that wrote it")]
+    UnknownVersion {
+        /// The file.
+        file: String,
+        /// Its version.
+        found: u32,
+    },
+    /// The manifest says that parts are elsewhere, and nothing says where.
+    #[error(
+        "{file} is missing, or is another database's: the manifest says that the log or the backup is \
+         elsewhere, and only this file says where; restore it"
+    )]
+    Lost {
+        /// The file.
+        file: String,
+    },
+    /// A directory is not there.
+    #[error(
+        "{directory} is not there, and has the {parts} of this database ({source}): mount its disk, or \
+         say at opening where it was moved to (log_directory, backup_directory, stripe_directories)"
+    )]
+    Absent {
+        /// The directory.
+        directory: String,
+        /// What it should have.
+        parts: String,
+        /// What the system said.
+        source: DiskError,
+    },
+    /// A directory is there and belongs to nobody.
+    #[error(
+        "{directory} should have the {parts} of this database, but has no file OWNER: it is not that \
+         directory, or its disk is not mounted; nothing was made there"
+    )]
+    Unowned {
+        /// The directory.
+        directory: String,
+        /// What it should have.
+        parts: String,
+    },
+    /// A directory is another database's, or has another part.
+    #[error(
+        "{directory} should have the {parts} of the database {identity:016x}, but has the {owner}"
+    )]
+    Foreign {
+        /// The directory.
+        directory: String,
+        /// What it should have.
+        parts: String,
+        /// The database's identity.
+        identity: u64,
+        /// Whose it is.
+        owner: String,
+    },
+    /// A directory for a new database is not empty.
+    #[error(
+        "{directory} cannot be a new database's: {found}; name a directory that is empty or not there"
+    )]
+    Occupied {
+        /// The directory.
+        directory: String,
+        /// What is there.
+        found: String,
+    },
+    /// What should be opened is a part of a database.
+    #[error("{directory} is no database, but has the {owner}: open that directory")]
+    IsPart {
+        /// The directory.
+        directory: String,
+        /// Whose it is.
+        owner: String,
+    },
+    /// A directory was named for what is in the database's own directory.
+    #[error(
+        "a directory was named for the {part}, which this database has had in its own directory since it \
+         was made: leave the option out"
+    )]
+    AtHome {
+        /// The part.
+        part: &'static str,
+    },
+    /// Not so many directories as there must be.
+    #[error("{found} directories were named for the backup: name {expected}")]
+    Count {
+        /// How many were named.
+        found: usize,
+        /// How many there may be.
+        expected: String,
+    },
+    /// A path that cannot be recorded.
+    #[error("{path:?} cannot be the directory of a part of a database: {why}")]
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// Why not.
+        why: &'static str,
+    },
+}

@@ -1,0 +1,89 @@
+//! Where the parts of a database are: the log and the backup may be in directories elsewhere, on disks of
+//! their own; each stripe of the backup, too.
+//!
+//! The database's own directory says where they are, in the file `PLACES`, so that whoever opens or reads it
+//! finds all of it; and its manifest says that there is such a file. Each directory elsewhere says, in its
+//! file `OWNER`, to which database it belongs and which part it has. Both carry the same random **mark**,
+//! made when the database was made: a copy of the database, its standby, and what was made again under the same
+//! identity have others.
+//!
+//! ```text
+//! bank.sdx/   MANIFEST  PLACES  LOCK  journal/…
+//! /fast/      OWNER  LOCK  log/0000000000000000.log …
+//! /disk1/     OWNER  LOCK  backup/stripe-000
+//! /disk2/     OWNER  LOCK  backup/stripe-001
+//! ```
+//!
+//! A directory elsewhere has its files under the names that they would have at home, so one directory can
+//! have several parts, and a part can be moved by moving its directory. [`PlacedDisk`] finds for each name
+//! the disk that it is on; nothing above knows of it.
+//!
+//! Invariants:
+//! - a directory is taken for a part only if its `OWNER` says so. One that is absent, empty or another's is
+//!   an error that names it ([`PlacesError`]), and never a new log or an empty backup;
+//! - a directory belongs to one database. It is claimed only if it is empty, and while its `LOCK` is held;
+//! - `PLACES` is stable before the first `OWNER`, every `OWNER` before the first file of its part, and all
+//!   of them before the manifest. So what an interrupted creation claimed is known to the next one, which
+//!   gives it back;
+//! - whoever has the database open holds the `LOCK` of each of its directories, in the same way as its own:
+//!   a copy of the home directory alone cannot be opened beside it.
+//!
+//! Source: TPK paper, section 4: the log and the checkpoint are on disks of their own.
+
+mod claim;
+mod error;
+mod find;
+mod lock;
+mod owner;
+mod placed;
+mod record;
+
+pub use error::PlacesError;
+pub use find::{Place, find_for_reading, listed};
+pub use placed::PlacedDisk;
+
+pub(crate) use claim::make;
+pub(crate) use find::{Hold, find};
+pub(crate) use lock::PlaceLocks;
+
+use record::Places;
+use std::path::PathBuf;
+
+/// The file that says where the parts are, in the database's own directory.
+pub const PLACES_FILE: &str = "PLACES";
+
+/// The file that says to which database a directory elsewhere belongs.
+pub const OWNER_FILE: &str = "OWNER";
+
+/// Where the log and the backup of a database are to be, if not in its own directory.
+///
+/// For a database that is made now these directories are made, or must be empty. For one that is there they
+/// say where its directories were moved to; without them they are where they were.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Directories {
+    /// The log's.
+    pub log: Option<PathBuf>,
+    /// The backup's: stripe `k` is in number `k` modulo their count. At most as many as there are stripes.
+    pub backup: Vec<PathBuf>,
+}
+
+impl Directories {
+    /// Whether all is in the database's own directory.
+    pub fn is_empty(&self) -> bool {
+        self.log.is_none() && self.backup.is_empty()
+    }
+
+    /// Whether a database with so many stripes can have these.
+    ///
+    /// # Errors
+    /// [`PlacesError::Count`], [`PlacesError::Path`].
+    pub fn check(&self, stripes: u32) -> Result<(), PlacesError> {
+        if self.backup.len() > stripes as usize {
+            return Err(PlacesError::Count {
+                found: self.backup.len(),
+                expected: format!("at most one for each of the {stripes} stripes"),
+            });
+        }
+        Places::of(self, 0, 0).map(|_| ())
+    }
+}
