@@ -33,7 +33,7 @@ pub struct Responses {
 }
 
 /// The figures of a [`Responses`] that a report shows. All times are in microseconds.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize)]
 pub struct Summary {
     /// How many transactions were recorded.
     pub count: u64,

@@ -14,7 +14,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx::GroupLimits;
 use sardonyx_lab::complex_objects::workload::{Generator, Mix, References, Scale, Transaction};
-use sardonyx_lab::complex_objects::{ComplexObjects, Setting};
+use sardonyx_lab::complex_objects::{ComplexObjects, Handling, Setting};
 use sardonyx_multilevel::{PageLog, Strategy};
 use sardonyx_storage::engine::StorageOptions;
 use sardonyx_workload::random::Random;
@@ -109,6 +109,7 @@ fn setting(life: u64) -> Setting {
             0 => PageLog::ByteRanges,
             _ => PageLog::AfterImages,
         },
+        handling: Handling::default(),
         storage,
         seed: 0,
     }

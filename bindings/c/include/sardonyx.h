@@ -38,6 +38,11 @@
  * touch the memory at any time: in the middle of a call for the same session they find it as outside
  * of a transaction. They may not call the library. Its own threads take no signals.
  *
+ * Conflicts. Two transactions conflict if one changes a page of 4096 bytes that the other one uses, be it
+ * other bytes of it. Rows that different threads or processes change all the time should stand on
+ * different pages: one row on a page (`struct row { _Alignas(4096) ... }`), or each process' rows on
+ * pages of their own. sdx_conflicts says on which pages there were many.
+ *
  * System calls. The kernel does not fault as programs do. Calls that read from the memory (write, send)
  * always work in snapshots and in transactions that only read; else announce the range by sdx_touch
  * (SDX_READ), or open the segment with SDX_OPEN_SYSTEM_CALLS: without, they fail with EFAULT on pages
@@ -310,11 +315,12 @@ typedef struct sdx_options {
   uint32_t flags;
   /**
    * Bytes of memory for versions that are older than the last commit, and for what is to be
-   * logged. A transaction may take a quarter. 0: 64 MiB, or what `transaction_bytes` needs.
+   * logged. The changes of a larger transaction take memory of their own. 0: 64 MiB.
    */
   uint64_t versions_bytes;
   /**
-   * The most bytes that the segment can have; address space only. 0: 256 GiB.
+   * The most bytes that the segment can have; address space only. 0: 96 GiB, so that
+   * a process can have all 1,024 sessions, or twice what the database has already.
    */
   uint64_t address_space_bytes;
   /**
@@ -336,9 +342,9 @@ typedef struct sdx_options {
    */
   void *slow_reader_user;
   /**
-   * How many bytes of changes a transaction may have at least, and 8 for each range of bytes that it
-   * changes; at most 255 MiB. 0: 16 MiB. It counts when the shared memory is made, and for the log when
-   * the database is; a transaction is never larger than half a segment of the log that there is.
+   * The most bytes of changes that a transaction of this process may have, and 8 for each range of bytes
+   * that it changes; at most 4 GiB less a page. 0: what there is memory for, and the log can take: 2 GiB
+   * less two segments of 64 MiB. A larger bound makes the log larger.
    */
   uint64_t transaction_bytes;
 } sdx_options;
@@ -393,6 +399,20 @@ typedef struct sdx_statistics {
    */
   uint64_t slowest_reader_milliseconds;
 } sdx_statistics;
+
+/**
+ * On which page transactions conflicted, and how often.
+ */
+typedef struct sdx_page_conflicts {
+  /**
+   * The page's number: its offset in the segment by 4096.
+   */
+  uint64_t page;
+  /**
+   * How many there were.
+   */
+  uint64_t conflicts;
+} sdx_page_conflicts;
 
 #ifdef __cplusplus
 extern "C" {
@@ -455,6 +475,17 @@ sdx_status sdx_checkpoint(struct sdx_segment *segment);
  */
 sdx_status sdx_segment_statistics(struct sdx_segment *segment,
                                   struct sdx_statistics *statistics);
+
+/**
+ * On which pages this process' transactions conflicted with others since it opened the segment, the
+ * page with the most conflicts first: fills in at most `capacity` and says in `count` how many pages
+ * there are. (Some thousand are told apart; what is on others is not in the list.) Transactions conflict
+ * by page: keep what different threads or processes change on different ones.
+ */
+sdx_status sdx_conflicts(struct sdx_segment *segment,
+                         struct sdx_page_conflicts *pages,
+                         size_t capacity,
+                         size_t *count);
 
 /**
  * Opens a session. Each takes address space for the whole segment; keep it for many transactions.

@@ -45,9 +45,10 @@ pub struct sdx_options {
     /// `SDX_OPEN_...`, or 0.
     pub flags: u32,
     /// Bytes of memory for versions that are older than the last commit, and for what is to be
-    /// logged. A transaction may take a quarter. 0: 64 MiB, or what `transaction_bytes` needs.
+    /// logged. The changes of a larger transaction take memory of their own. 0: 64 MiB.
     pub versions_bytes: u64,
-    /// The most bytes that the segment can have; address space only. 0: 256 GiB.
+    /// The most bytes that the segment can have; address space only. 0: 96 GiB, so that
+    /// a process can have all 1,024 sessions, or twice what the database has already.
     pub address_space_bytes: u64,
     /// Directory in a memory file system for the file of the shared memory. Null: `/dev/shm`.
     pub shared_memory: *const c_char,
@@ -60,9 +61,9 @@ pub struct sdx_options {
         Option<unsafe extern "C" fn(user: *mut c_void, reader: *const sdx_slow_reader)>,
     /// Passed to `slow_reader`, in whatever thread calls it.
     pub slow_reader_user: *mut c_void,
-    /// How many bytes of changes a transaction may have at least, and 8 for each range of bytes that it
-    /// changes; at most 255 MiB. 0: 16 MiB. It counts when the shared memory is made, and for the log when
-    /// the database is; a transaction is never larger than half a segment of the log that there is.
+    /// The most bytes of changes that a transaction of this process may have, and 8 for each range of bytes
+    /// that it changes; at most 4 GiB less a page. 0: what there is memory for, and the log can take: 2 GiB
+    /// less two segments of 64 MiB. A larger bound makes the log larger.
     pub transaction_bytes: u64,
 }
 

@@ -38,6 +38,11 @@
  * touch the memory at any time: in the middle of a call for the same session they find it as outside
  * of a transaction. They may not call the library. Its own threads take no signals.
  *
+ * Conflicts. Two transactions conflict if one changes a page of 4096 bytes that the other one uses, be it
+ * other bytes of it. Rows that different threads or processes change all the time should stand on
+ * different pages: one row on a page (`struct row { _Alignas(4096) ... }`), or each process' rows on
+ * pages of their own. sdx_conflicts says on which pages there were many.
+ *
  * System calls. The kernel does not fault as programs do. Calls that read from the memory (write, send)
  * always work in snapshots and in transactions that only read; else announce the range by sdx_touch
  * (SDX_READ), or open the segment with SDX_OPEN_SYSTEM_CALLS: without, they fail with EFAULT on pages

@@ -74,6 +74,16 @@ pub struct sdx_statistics {
     pub slowest_reader_milliseconds: u64,
 }
 
+/// On which page transactions conflicted, and how often.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sdx_page_conflicts {
+    /// The page's number: its offset in the segment by 4096.
+    pub page: u64,
+    /// How many there were.
+    pub conflicts: u64,
+}
+
 /// Opens the database in a directory as a segment, or makes one. Several processes can have it open
 /// at once. What is committed there survives crashes.
 ///
@@ -215,6 +225,40 @@ pub unsafe extern "C" fn sdx_segment_statistics(
         // SAFETY: so many bytes are there, says the size.
         unsafe { statistics.write(found) };
         Ok(())
+    })
+}
+
+/// On which pages this process' transactions conflicted with others since it opened the segment, the
+/// page with the most conflicts first: fills in at most `capacity` and says in `count` how many pages
+/// there are. (Some thousand are told apart; what is on others is not in the list.) Transactions conflict
+/// by page: keep what different threads or processes change on different ones.
+///
+/// # Safety
+/// As for `sdx_open`; `pages` has room for `capacity`, and may be null if that is 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_conflicts(
+    segment: *mut sdx_segment,
+    pages: *mut sdx_page_conflicts,
+    capacity: usize,
+    count: *mut usize,
+) -> sdx_status {
+    call(|| {
+        check_place("the count", count)?;
+        if capacity > 0 {
+            check_place("the pages", pages)?;
+        }
+        // SAFETY: the header's promise.
+        let found = unsafe { state(segment)? }.segment.conflicts().pages;
+        for (n, one) in found.iter().take(capacity).enumerate() {
+            let one = sdx_page_conflicts {
+                page: one.page,
+                conflicts: one.conflicts,
+            };
+            // SAFETY: aligned and not null, and `n` is below the capacity.
+            unsafe { pages.add(n).write(one) };
+        }
+        // SAFETY: the header's promise.
+        unsafe { store("the count", count, found.len()) }
     })
 }
 

@@ -43,6 +43,14 @@ pub enum Failure {
     /// The handle was closed.
     #[error("this segment was closed; open it again")]
     Closed,
+    /// Another transaction changed what this one used.
+    #[error("{}", conflict(*page, array.as_deref()))]
+    Conflict {
+        /// The page.
+        page: u64,
+        /// The array, if it is one's elements.
+        array: Option<String>,
+    },
     /// The snapshot was closed.
     #[error("this snapshot is over; take another")]
     SnapshotOver,
@@ -54,8 +62,16 @@ pub enum Failure {
 impl Failure {
     /// Whether the transaction is to be run again.
     pub fn is_conflict(&self) -> bool {
-        matches!(self, Failure::Segment(SegmentError::Conflict { .. }))
+        matches!(
+            self,
+            Failure::Conflict { .. } | Failure::Segment(SegmentError::Conflict { .. })
+        )
     }
+}
+
+fn conflict(page: u64, array: Option<&str>) -> String {
+    let of = array.map_or(String::new(), |name| format!(" of the array {name:?}"));
+    format!("another transaction changed page {page}{of}, which this one used; run it again")
 }
 
 impl From<Failure> for PyErr {
@@ -74,6 +90,7 @@ impl From<Failure> for PyErr {
                 }
                 ArrayError::Damaged { .. } => python::Damaged::new_err(message),
             },
+            Failure::Conflict { page, array } => python::Conflict::new_err((message, page, array)),
             Failure::Closed => python::Error::new_err(message),
             Failure::SnapshotOver => python::NoTransaction::new_err(message),
             Failure::OtherThread => python::Error::new_err(message),

@@ -41,6 +41,13 @@ pub struct Array {
 }
 
 impl Array {
+    /// Whether its elements are on this page. Every array begins on a page of its own.
+    pub fn is_on(&self, page: u64) -> bool {
+        let bytes = page.saturating_mul(4096)..page.saturating_add(1).saturating_mul(4096);
+        let end = self.data.saturating_add(self.data_bytes);
+        bytes.start < end && self.data < bytes.end
+    }
+
     /// Bytes of the record.
     pub fn record_bytes(&self) -> u64 {
         (size_of::<ArrayRecord>() + self.description.len()) as u64

@@ -103,6 +103,37 @@ impl Segment {
     }
 }
 
+/// The conflicts on each array's pages, the most first, and all others.
+fn conflicts_by_array(
+    segment: &sardonyx_mapped::Segment,
+) -> Result<(Vec<(String, u64)>, u64), Failure> {
+    let conflicts = segment.conflicts();
+    let mut elsewhere = conflicts.elsewhere;
+    let mut counts: Vec<(String, u64)> = Vec::new();
+    if conflicts.pages.is_empty() {
+        return Ok((counts, elsewhere));
+    }
+    let snapshot = segment.snapshot()?;
+    let mut arrays = Vec::new();
+    for name in directory::names(&snapshot)? {
+        arrays.extend(directory::find(&snapshot, &name)?.map(|array| (name, array)));
+    }
+    drop(snapshot);
+    for on_page in conflicts.pages {
+        let found = arrays.iter().find(|(_, array)| array.is_on(on_page.page));
+        let Some((name, _)) = found else {
+            elsewhere += on_page.conflicts;
+            continue;
+        };
+        match counts.iter_mut().find(|(known, _)| known == name) {
+            Some((_, count)) => *count += on_page.conflicts,
+            None => counts.push((name.clone(), on_page.conflicts)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    Ok((counts, elsewhere))
+}
+
 /// A coroutine would do its work when the transaction is over.
 fn refuse_coroutine(result: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     match result.hasattr("__await__")? {
@@ -272,6 +303,23 @@ impl Segment {
         let access = if write { Access::Write } else { Access::Read };
         self.session(py)?.get().touch(bounds.extract()?, access)?;
         Ok(array)
+    }
+
+    /// How often this process' transactions conflicted with others, since it opened the segment: a
+    /// dictionary from the names of arrays to numbers, the largest first. Under ``None`` stands what was
+    /// no array's elements: arrays that were made or removed, or too many different pages. Two
+    /// transactions conflict if they use one page of 4096 bytes that one of them changes: see ``spread``.
+    fn conflicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let segment = self.segment()?;
+        let (counts, elsewhere) = py.detach(|| conflicts_by_array(&segment))?;
+        let by_name = PyDict::new(py);
+        for (name, count) in counts {
+            by_name.set_item(name, count)?;
+        }
+        if elsewhere > 0 {
+            by_name.set_item(py.None(), elsewhere)?;
+        }
+        Ok(by_name)
     }
 
     /// Takes a checkpoint, so that less is to be redone when the segment is opened after a crash.

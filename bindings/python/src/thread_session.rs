@@ -155,7 +155,7 @@ impl ThreadSession {
         }
         let committed = py.detach(|| self.lent.with(|session| session.commit()));
         handed.ended(committed.is_ok());
-        Ok(committed?)
+        committed.map_err(|error| handed.failure(error))
     }
 
     fn check_runner(&self, handed: &Handed) -> Result<(), Failure> {
@@ -319,6 +319,20 @@ impl ThreadSession {
 }
 
 impl Handed {
+    /// An error of the engine; a conflict with the name of the array.
+    fn failure(&self, error: SegmentError) -> Failure {
+        // Page 0 is the heap's: there it says that the snapshot was in the way for too long.
+        let SegmentError::Conflict { page: page @ 1.. } = error else {
+            return error.into();
+        };
+        let mut arrays = self.arrays.iter().filter(|handed| handed.valid);
+        let found = arrays.find(|handed| handed.array.is_on(page));
+        Failure::Conflict {
+            page,
+            array: found.map(|handed| handed.name.clone()),
+        }
+    }
+
     /// The transaction is over.
     fn ended(&mut self, committed: bool) {
         self.runner = None;

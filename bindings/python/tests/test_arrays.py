@@ -236,7 +236,7 @@ def test_a_large_array_is_made_without_touching_it(segment):
 
 
 def test_a_transaction_that_is_too_large_is_refused_and_undone(mechanism):
-    options = {"versions_bytes": 2 << 20, "address_space_bytes": 1 << 30}
+    options = {"transaction_bytes": 512 << 10, "address_space_bytes": 1 << 30}
     with sardonyx.private(mechanism=mechanism, **options) as segment:
         large = segment.array("large", shape=(1 << 20,))
         with pytest.raises(sardonyx.TransactionTooLarge, match="split it"):
@@ -299,7 +299,7 @@ def test_data_is_not_taken_for_a_shape(segment):
 
 def test_the_bound_on_a_transaction_can_be_chosen(mechanism):
     options = {"mechanism": mechanism, "address_space_bytes": 1 << 30}
-    for bound, is_large in [(None, False), (24 << 20, True)]:
+    for bound, is_large in [(None, True), (19 << 20, False)]:
         with sardonyx.private(transaction_bytes=bound, **options) as segment:
             values = segment.array("values", shape=20 << 17)
             if is_large:

@@ -344,3 +344,61 @@ def test_a_thread_goes_on_seeing_what_it_committed(segment):
             with segment.transaction():
                 prices[3] = n
             assert prices[3] == n
+
+
+def test_conflicts_are_told_by_array(segment):
+    """Who conflicts is told on which array, and the segment counts them."""
+    quiet = segment.array("quiet", shape=(600,))
+    busy = segment.array("busy", shape=(600,))
+    assert segment.conflicts() == {}
+
+    def change(array, index):
+        with segment.transaction():
+            segment[array][index] += 1
+
+    for _ in range(3):
+        with pytest.raises(sardonyx.Conflict, match="busy") as raised:
+            with segment.transaction():
+                quiet[0] = busy[1]
+                in_thread(lambda: change("busy", 2))
+        assert raised.value.array == "busy"
+        assert raised.value.page > 0
+    with pytest.raises(sardonyx.Conflict) as raised:
+        with segment.transaction():
+            busy[599] = quiet[0]
+            in_thread(lambda: change("quiet", 5))
+    assert raised.value.array == "quiet"
+    assert list(segment.conflicts().items()) == [("busy", 3), ("quiet", 1)]
+    # What is on other pages does not conflict.
+    with segment.transaction():
+        quiet[0] = busy[1]
+        in_thread(lambda: change("busy", 599))
+    segment.remove("busy")
+    assert segment.conflicts() == {"quiet": 1, None: 3}
+
+
+def test_spread_rows_do_not_conflict(segment):
+    """With one row on a page, transactions that use different rows do not conflict."""
+    row = np.dtype([("owner", "S32"), ("balance", "i8")])
+    rows = segment.array("rows", 10, sardonyx.spread(row))
+    assert rows.strides == (4096,) and rows.dtype.itemsize == 4096
+    numbers = segment.array("numbers", 10, sardonyx.spread("f8", per_page=3))
+    assert numbers.strides == (2048,)
+
+    def change():
+        with segment.transaction():
+            segment["rows"][3] = (b"other", 7)
+            segment["numbers"]["value"][9] = 2.5
+
+    with segment.transaction():
+        rows["balance"][2] = 5
+        rows["owner"][2] = b"this"
+        in_thread(change)
+    assert segment.conflicts() == {}
+    with segment.snapshot() as now:
+        assert now["rows"]["balance"].tolist() == [0, 0, 5, 7] + [0] * 6
+        assert now["rows"]["owner"][2:4].tolist() == [b"this", b"other"]
+        assert now["numbers"]["value"][9] == 2.5
+    for wrong in (0, 103):
+        with pytest.raises(ValueError, match="1 to 102"):
+            sardonyx.spread(row, per_page=wrong)

@@ -94,6 +94,31 @@ fn figures_are_the_papers_and_people_get_tables() {
     assert!(printed.contains("compared with what was committed: all right"));
 }
 
+/// Never one rule for deadlocks alone: all of them, beside the paper's number.
+#[test]
+fn the_rules_for_deadlocks_are_shown_side_by_side() {
+    let directory = tempfile::tempdir().unwrap();
+    let (place, csv, svg) = (
+        path(directory.path(), "objects.sdx"),
+        path(directory.path(), "runs.csv"),
+        path(directory.path(), "runs.svg"),
+    );
+    let files = ["--directory", &place, "--csv", &csv, "--svg", &svg];
+    let victims = ["--victims", "--restart-delays", "1ms,2ms"];
+    let (printed, _) = run(0, &[&QUICK[..], &victims, &files].concat());
+    assert!(printed.contains("c=12 o=0 f=10 u=20%"), "{printed}");
+    assert!(printed.contains("16 x the throughput"), "{printed}");
+    let csv = std::fs::read_to_string(csv).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 4 * 2 * 2);
+    for rule in ["youngest", "oldest", "random", "requester"] {
+        let lines = |text: &str| text.lines().filter(|line| line.contains(rule)).count();
+        assert_eq!((lines(&printed), lines(&csv)), (4, 4), "{printed}");
+    }
+    let svg = std::fs::read_to_string(svg).unwrap();
+    assert!(svg.contains("DASDBS paper, rule not named"));
+    run(2, &[&QUICK[..], &["--restart-delays", "1ms"]].concat());
+}
+
 #[test]
 fn what_cannot_work_is_wrong_usage() {
     let directory = tempfile::tempdir().unwrap();

@@ -97,7 +97,7 @@ pub enum SegmentError {
     /// A transaction changed more than fits.
     #[error(
         "the transaction changed {bytes} bytes with their addresses, and the limit is {limit}: \
-         split it into several"
+         split it into several, or raise the option `transaction_bytes` or the log's `log_bytes_max`"
     )]
     TransactionTooLarge {
         /// Bytes of redo records.

@@ -1,6 +1,7 @@
-//! Crash exploration of growths: a segment on the simulated disk, whose transactions grow it, write
-//! somewhere, or give up; the machine crashes at each step of the disk; and recovery must find at
-//! least the length that was acknowledged or relied on, and none that nobody committed.
+//! Crash exploration of growths and of large transactions: a segment on the simulated disk, whose
+//! transactions grow it, write somewhere, write more than fits into the ring and into a segment of the log, or
+//! give up; the machine crashes at each step of the disk; and recovery must find at least the length that was
+//! acknowledged or relied on, and none that nobody committed, and a large transaction whole or not at all.
 
 use crate::group::SharedLog;
 use crate::mechanism::MechanismKind;
@@ -11,8 +12,8 @@ use sardonyx_base::random::Random;
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::engine::StorageOptions;
 use sardonyx_storage::engine::{Driver, lock_opening, open_first};
-use sardonyx_storage::log::LogLeader;
 use sardonyx_storage::log::policy::GroupLimits;
+use sardonyx_storage::log::{LogLayout, LogLeader};
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::ticket::DurableLog;
 use std::sync::Arc;
@@ -24,6 +25,9 @@ const STEP_BYTES: u64 = 2 << 20;
 /// Where the counter of transactions stands.
 const COUNTER_AT: u64 = 64;
 
+/// The bytes that a large transaction fills: with their records more than its part of the ring.
+const LARGE: std::ops::Range<usize> = 10 * PAGE_SIZE..140 * PAGE_SIZE;
+
 fn options(stripes: u32) -> StorageOptions {
     let page = PAGE_SIZE as u64;
     StorageOptions {
@@ -31,7 +35,7 @@ fn options(stripes: u32) -> StorageOptions {
         block_bytes: 512 << 10,
         stripes,
         identity: Some(5),
-        log_bytes_max: 5 * 8 * page,
+        log_bytes_max: 24 * 8 * page,
         log_bytes_prepared: 0,
         memory_bytes_max: 1 << 26,
         limits: GroupLimits {
@@ -48,10 +52,10 @@ fn options(stripes: u32) -> StorageOptions {
 /// What recovery must find.
 #[derive(Clone, Copy, Default, Debug)]
 struct Model {
-    /// The length and the counter of what was acknowledged.
-    acknowledged: (u64, u64),
+    /// The length, the counter, and what the last large transaction wrote, of what was acknowledged.
+    acknowledged: (u64, u64, u8),
     /// Of everything that was submitted and may be there.
-    submitted: (u64, u64),
+    submitted: (u64, u64, u8),
 }
 
 struct World {
@@ -90,9 +94,20 @@ impl World {
             "{counter}: {:?}",
             self.model
         );
+        let large = first.store.bytes().get(LARGE);
+        let value = large.map_or(0, |bytes| bytes[0]);
+        assert!(
+            large.is_none_or(|bytes| bytes.iter().all(|byte| *byte == value)),
+            "a large transaction is there in part"
+        );
+        let expected = match counter == submitted.1 {
+            true => submitted.2,
+            false => acknowledged.2,
+        };
+        assert_eq!(value, expected, "{:?}", self.model);
         // What recovery found is there to stay.
-        self.model.acknowledged = (recovered, counter);
-        self.model.submitted = (recovered, counter);
+        self.model.acknowledged = (recovered, counter, value);
+        self.model.submitted = (recovered, counter, value);
 
         let size = RegionSize {
             ring_bytes: 2 << 20,
@@ -106,9 +121,10 @@ impl World {
         }
         first.initialise(&region.control().log);
         let leader = LogLeader::new(disk.clone(), &first.manifest, first.incarnation());
-        let log = SharedLog::new(leader);
+        let log = SharedLog::new(leader, self.options.log_bytes_max);
         let policies = Policies {
             lock_in_memory: false,
+            transaction_bytes: u64::MAX,
             slow_reader_wait: Duration::from_secs(1),
             slow_reader: None,
             stopped_process_wait: Duration::from_secs(10),
@@ -121,7 +137,7 @@ impl World {
             Session::new(shared.clone(), MechanismKind::Explicit, false).expect("a session")
         });
         for _ in 0..transactions {
-            self.transact(&shared, &mut sessions)?;
+            self.transact(&shared, &mut sessions, &mut driver)?;
             self.tend(&mut driver, &region)?;
         }
         Ok(())
@@ -132,10 +148,12 @@ impl World {
         &mut self,
         shared: &ProcessState,
         sessions: &mut [Session; 2],
+        driver: &mut Driver,
     ) -> Result<(), Crashed> {
-        let session = &mut sessions[self.random.below(2) as usize];
+        let n = self.random.below(2) as usize;
+        let session = &mut sessions[n];
         session.begin(Begin::default()).expect("it begins");
-        let (length, counter) = self.model.submitted;
+        let (length, counter, mut large) = self.model.submitted;
         let asked = match self.random.chance(30, 100) {
             true => session.length() + 1 + self.random.below(2 * STEP_BYTES),
             false => 0,
@@ -152,14 +170,28 @@ impl World {
             // SAFETY: within the view, which is this thread's and writable.
             unsafe { place.cast::<u64>().write(counter + 1) };
         }
+        let is_large = writes && self.random.chance(15, 100);
+        if is_large {
+            large = large % 255 + 1;
+            let bytes = LARGE.end - LARGE.start;
+            let place = session.address().wrapping_add(LARGE.start);
+            session.note_write(LARGE.start as u64, bytes);
+            // SAFETY: as above: a segment has 2 MiB at least.
+            unsafe { place.write_bytes(large, bytes) };
+        }
         if self.random.chance(20, 100) {
             session.abort().expect("it aborts");
             return Ok(());
         }
         let grows = asked > length;
         if writes || grows {
-            self.model.submitted = (length.max(session.length()), counter + u64::from(writes));
+            let counter = counter + u64::from(writes);
+            self.model.submitted = (length.max(session.length()), counter, large);
         }
+        if is_large {
+            self.make_room(shared, driver)?;
+        }
+        let session = &mut sessions[n];
         let position = match session.commit() {
             Ok(position) => position,
             Err(_) if self.disk.has_crashed() => return Err(Crashed),
@@ -173,6 +205,27 @@ impl World {
             self.model.acknowledged = self.model.submitted;
         }
         Ok(())
+    }
+
+    /// What a large transaction would wait for, with nobody there who does it.
+    fn make_room(&mut self, shared: &ProcessState, driver: &mut Driver) -> Result<(), Crashed> {
+        let log = &shared.region.control().log;
+        let layout = LogLayout {
+            identity: 5,
+            segment_bytes: self.options.segment_bytes,
+        };
+        let records = 2 * 4104 + (LARGE.end - LARGE.start) as u64 / 4096 * 4104;
+        for _ in 0..1000 {
+            if log.admits_alone(layout, records) {
+                return Ok(());
+            }
+            log.want_room_alone(layout, records);
+            self.tend(driver, &shared.region)?;
+            if self.disk.has_crashed() {
+                return Err(Crashed);
+            }
+        }
+        panic!("there is never room: {:?}", log.refusal());
     }
 
     /// What the driver does.

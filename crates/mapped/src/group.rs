@@ -15,6 +15,7 @@ use crate::process_state::RingLog;
 use crate::shared::control::{Control, SLOTS};
 use crate::shared::region::Region;
 use crate::shared::ring::Frames;
+use crate::shared::spill;
 use crate::shared::stopped::{ASK_EVERY, StoppedProcess, Waiting};
 use rustix::thread::futex;
 use sardonyx_base::sync::futex::Mutex;
@@ -38,6 +39,9 @@ const LOOK: Duration = Duration::from_micros(10);
 /// A parked thread looks after the leader so often: it may have died.
 const LOOK_AFTER: Duration = Duration::from_millis(5);
 
+/// Whoever wants much room believes a refusal after so many looks: it may be of before.
+const TIMES_ASKED: u32 = 10;
+
 /// What a leader holds.
 const WRITER_LOCK: &str = "the log's writer lock";
 
@@ -49,14 +53,18 @@ const DRIVING: &str = "the background work of the log, without which it has no m
 pub(crate) struct SharedLog {
     leader: Mutex<LogLeader>,
     layout: LogLayout,
+    /// More bytes of records than this are written as a group of one transaction.
+    group_bytes_max: u64,
     transaction_bytes_max: u64,
 }
 
 impl SharedLog {
-    pub(crate) fn new(leader: LogLeader) -> Self {
+    /// The log that this leader writes, which may have so many bytes on disk.
+    pub(crate) fn new(leader: LogLeader, log_bytes_max: u64) -> Self {
         SharedLog {
             layout: leader.layout(),
-            transaction_bytes_max: leader.transaction_bytes_max() as u64 / 2,
+            group_bytes_max: leader.group_bytes_max() as u64 / 2,
+            transaction_bytes_max: leader.transaction_bytes_max(log_bytes_max),
             leader: Mutex::new(leader),
         }
     }
@@ -76,7 +84,7 @@ impl SharedLog {
         // SAFETY: the ring is kept from the durable end on.
         for frame in unsafe { Frames::new(region, from, to) } {
             bytes += frame.records.len() as u64;
-            if bytes > self.transaction_bytes_max && !records.is_empty() {
+            if bytes > self.group_bytes_max && !records.is_empty() {
                 break;
             }
             records.push(frame.records);
@@ -94,6 +102,7 @@ impl SharedLog {
         for (word, writers) in control.last_writers.iter().zip(writers) {
             word.store(writers, Ordering::Relaxed);
         }
+        spill::try_tidy(region);
         Ok(())
     }
 
@@ -101,7 +110,11 @@ impl SharedLog {
     pub(crate) fn flush(&self, region: &Region) -> Result<(), SharedLogError> {
         let control = region.control();
         let all = control.tail.load(Ordering::SeqCst);
-        if control.durable.load(Ordering::SeqCst) >= all || control.writer.try_lock().is_none() {
+        if control.durable.load(Ordering::SeqCst) >= all {
+            spill::try_tidy(region);
+            return Ok(());
+        }
+        if control.writer.try_lock().is_none() {
             return Ok(());
         }
         let led = self.lead(region);
@@ -200,25 +213,43 @@ impl RingLog for SharedLog {
     fn admit(&self, region: &Region, records: usize) -> Result<(), SegmentError> {
         let control = region.control();
         let mut stopped = Waiting::new(region.patience(), DRIVING);
+        let mut asked = 0;
         loop {
             control.log.check().map_err(log_error)?;
+            let records = records as u64;
             let tail = control.tail.load(Ordering::SeqCst);
             let waiting = tail - control.durable.load(Ordering::SeqCst);
-            if waiting + records as u64 > self.layout.segment_bytes / 2 {
+            let waiting = waiting + spill::pending_bytes(region);
+            let alone = records > self.group_bytes_max;
+            if waiting > 0 && (alone || waiting + records > self.layout.segment_bytes / 2) {
                 self.wait(region, tail)?;
                 continue;
             }
-            let pending = waiting + records as u64;
-            if control.log.admits(self.layout, pending) {
+            let log = &control.log;
+            let pending = waiting + records;
+            let admitted = match alone {
+                true => log.admits_alone(self.layout, records),
+                false => log.admits(self.layout, pending),
+            };
+            if admitted {
                 return Ok(());
             }
-            let log = &control.log;
-            if let Some(refusal) = log.refusal().or_else(|| log.failure()) {
+            // What was refused before may have been less, or more.
+            if let Some(refusal) = log.refusal().or_else(|| log.failure())
+                && (!alone || asked > TIMES_ASKED)
+            {
+                if alone {
+                    log.give_up_room();
+                }
                 return Err(log_error(refusal));
             }
-            let seen = control.log.changes();
-            control.log.want_room(self.layout, pending);
-            control.log.wait(seen + 1, LOOK_AFTER);
+            asked += 1;
+            let seen = log.changes();
+            match alone {
+                true => log.want_room_alone(self.layout, records),
+                false => log.want_room(self.layout, pending),
+            }
+            log.wait(seen + 1, LOOK_AFTER);
             stopped
                 .look(|| control.log.driver())
                 .map_err(StoppedProcess::error)?;
@@ -336,7 +367,7 @@ mod tests {
             .expect("nobody else is there");
         first.initialise(&region.control().log);
         let leader = LogLeader::new(disk.clone(), &first.manifest, first.incarnation());
-        let log = SharedLog::new(leader);
+        let log = SharedLog::new(leader, options().log_bytes_max);
         drop(opening);
 
         let durable = commit(&region, 1);

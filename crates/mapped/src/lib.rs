@@ -20,6 +20,7 @@
 extern crate self as sardonyx_mapped;
 
 mod awaiting;
+mod conflicts;
 mod difference;
 mod error;
 #[cfg(test)]
@@ -42,11 +43,13 @@ pub mod resident;
 mod segment;
 mod session;
 mod shared;
+pub mod spread;
 mod ticket;
 mod transaction;
 mod version_keeper;
 mod view;
 
+pub use conflicts::{Conflicts, PageConflicts};
 pub use error::SegmentError;
 pub use heap::Heap;
 pub use mechanism::{Access, MechanismKind};
@@ -58,5 +61,6 @@ pub use segment::{RunError, Segment, Statistics};
 pub use session::{Begin, Savepoint, Session};
 pub use shared::stopped::StoppedProcess;
 pub use shared::versions::SlowReader;
+pub use spread::Spread;
 pub use ticket::Ticket;
 pub use transaction::{Snapshot, Transaction};

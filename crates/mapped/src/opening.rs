@@ -8,6 +8,7 @@
 use crate::error::SegmentError;
 use crate::group::SharedLog;
 use crate::leftovers;
+use crate::options::ADDRESS_SPACE_BYTES_MAX;
 use crate::process_state::{Policies, ProcessState, RingLog};
 use crate::shared::region::{Region, RegionSize};
 use sardonyx_base::process::Process;
@@ -37,6 +38,8 @@ pub(crate) struct Opening<'a> {
     pub directory: &'a Path,
     pub storage: &'a StorageOptions,
     pub size: RegionSize,
+    /// Whether a database that has more, or soon would, gets more.
+    pub makes_room: bool,
     pub shared_memory: &'a Path,
     pub policies: Policies,
 }
@@ -167,7 +170,12 @@ impl Opening<'_> {
         })?;
         let path = self.path(directory, &first.manifest)?;
         leftovers::remove_durable(self.shared_memory);
-        let region = Arc::new(Region::create(Some(&path), self.size, true)?);
+        let mut size = self.size;
+        if self.makes_room {
+            let most = self.storage.memory_bytes_max.min(ADDRESS_SPACE_BYTES_MAX);
+            size = size.with_room_for(first.store.pages()).at_most(most);
+        }
+        let region = Arc::new(Region::create(Some(&path), size, true)?);
         region.grow(first.store.pages())?;
         region.note_logged_pages(first.store.pages());
         fill(&region, &first.store)?;
@@ -278,7 +286,7 @@ impl Durable {
         lock: SharedLock,
     ) -> Self {
         let leader = LogLeader::new(disk.clone(), manifest, manifest.incarnation);
-        let log = Arc::new(SharedLog::new(leader));
+        let log = Arc::new(SharedLog::new(leader, options.log_bytes_max));
         let shared = Arc::new(Published {
             region: region.clone(),
             log: log.clone(),

@@ -3,12 +3,14 @@
 use crate::error::SegmentError;
 use crate::mechanism::MechanismKind;
 use crate::opening::{Opening, once};
-use crate::process_state::{Policies, ProcessState, RING_PART, SlowReaderCallback};
+use crate::process_state::{Policies, ProcessState, SlowReaderCallback};
 use crate::segment::Segment;
+use crate::shared::control::SLOTS;
 use crate::shared::region::{Region, RegionSize};
 use crate::shared::stopped::{Patience, StoppedCallback, StoppedProcess};
 use crate::shared::versions::SlowReader;
 use sardonyx_storage::engine::{OpenError, StorageOptions};
+use sardonyx_storage::log::group::PAYLOAD_BYTES_MAX;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,20 +22,22 @@ const RING_BYTES_MIN: u64 = 2 << 20;
 /// The largest ring. A power of two.
 const RING_BYTES_MAX: u64 = 1 << 40;
 
-/// The largest bound on a transaction's redo records that can be chosen: with it, a log of the usual size has
-/// room for the four segments that it must have.
-const TRANSACTION_BYTES_MAX: u64 = 255 << 20;
-
-/// A log's segment has so much more than twice what a transaction may have, and is a multiple of it.
-const SEGMENT_SLACK_BYTES: u64 = 1 << 20;
+/// Segments that a log has beside those of a transaction that was asked for: one that is half full, and
+/// those before and after it.
+const SEGMENTS_BESIDE: u64 = 4;
 
 /// The most that a segment can have.
-const ADDRESS_SPACE_BYTES_MAX: u64 = 64 << 40;
+pub(crate) const ADDRESS_SPACE_BYTES_MAX: u64 = ADDRESSABLE_BYTES / 2;
+
+/// What a process can address, with page tables of four levels.
+const ADDRESSABLE_BYTES: u64 = 128 << 40;
 
 /// The most that a segment can have unless chosen: every view, the shared memory and the checkpoints'
-/// copies each take as much of what the process may have.
+/// copies each take as much of what the process may have. So little that all sessions that a segment may
+/// have fit into the 128 TiB that a process can address, with a quarter of it left for everything else.
 fn usual_address_space() -> u64 {
-    const USUAL: u64 = 256 << 30;
+    const USUAL: u64 = 96 << 30;
+    const _: () = assert!(USUAL * SLOTS as u64 <= ADDRESSABLE_BYTES / 4 * 3);
     let limit = rustix::process::getrlimit(rustix::process::Resource::As).current;
     limit.map_or(USUAL, |bytes| USUAL.min(bytes / 16))
 }
@@ -45,7 +49,7 @@ pub struct Options {
     ready_for_system_calls: bool,
     versions_bytes: u64,
     transaction_bytes: u64,
-    address_space_bytes: u64,
+    address_space_bytes: Option<u64>,
     lock_in_memory: bool,
     shared_memory: PathBuf,
     slow_reader_wait: Duration,
@@ -62,7 +66,7 @@ impl Default for Options {
             ready_for_system_calls: false,
             versions_bytes: 64 << 20,
             transaction_bytes: 0,
-            address_space_bytes: usual_address_space(),
+            address_space_bytes: None,
             lock_in_memory: false,
             shared_memory: "/dev/shm".into(),
             slow_reader_wait: Duration::from_secs(10),
@@ -88,7 +92,7 @@ impl std::fmt::Debug for Options {
 }
 
 impl Options {
-    /// The defaults: the best mechanism, 64 MiB of versions, 256 GiB of address space.
+    /// The defaults: the best mechanism, 64 MiB of versions, 96 GiB of address space.
     pub fn new() -> Self {
         Self::default()
     }
@@ -115,31 +119,34 @@ impl Options {
     }
 
     /// Bytes of redo records kept in memory: for snapshots that are older than what was committed
-    /// last, and for the log. A transaction's records may take a quarter. Rounded up to a power of
+    /// last, and for the log. A transaction whose records would take more than a quarter has memory of its
+    /// own for them, until they are durable and every snapshot has them. Rounded up to a power of
     /// two; at most 1 TiB. It counts when the shared memory is made.
     pub fn versions_bytes(mut self, bytes: u64) -> Self {
         self.versions_bytes = bytes;
         self
     }
 
-    /// How many bytes of redo records a transaction may have at least: what it changes, and 8 bytes for each
-    /// range of consecutive bytes that it changes. 16 MiB unless chosen, by the defaults of what it depends
-    /// on; at most 255 MiB.
+    /// The most bytes of redo records that a transaction of this process may have: what it changes, and 8
+    /// bytes for each range of consecutive bytes that it changes. Unless chosen, as much as there is memory
+    /// for, and the log can take: its largest size (the storage's `log_bytes_max`, 2 GiB unless chosen) but
+    /// for two segments. At most 4 GiB less a page.
     ///
-    /// It raises [`Options::versions_bytes`] to four times as much, when the shared memory is made; and in
-    /// a database, when that is made, the log's segments to somewhat more than twice as much. A database
-    /// that has smaller ones keeps them, and its transactions may have half of one at most.
+    /// Where a chosen bound is larger than the log can take, it raises `log_bytes_max` for this opening.
+    /// While such a transaction commits, its records are in memory beside the pages, once in shared memory
+    /// and, for a moment, where the checkpoints are taken; others that commit wait for it.
     pub fn transaction_bytes(mut self, bytes: u64) -> Self {
         self.transaction_bytes = bytes;
         self
     }
 
     /// The most bytes that the segment can have. Address space only: every view reserves as much; at
-    /// most 64 TiB. 256 GiB unless chosen, or a sixteenth of what the process may have (`ulimit -v`). It
-    /// counts when the shared memory is made. A database has no more than its storage's
+    /// most 64 TiB. Unless chosen: 96 GiB, so that one process can have all 1,024 sessions; twice what a
+    /// database has already, if that is more; or a sixteenth of what the process may have (`ulimit -v`), if
+    /// that is less. It counts when the shared memory is made. A database has no more than its storage's
     /// `memory_bytes_max` either: what the checkpoints could not take in is refused when growing.
     pub fn address_space_bytes(mut self, bytes: u64) -> Self {
-        self.address_space_bytes = bytes;
+        self.address_space_bytes = Some(bytes);
         self
     }
 
@@ -215,17 +222,16 @@ impl Options {
         )?;
         let bytes = check(
             "address_space_bytes",
-            self.address_space_bytes,
+            self.address_space_bytes.unwrap_or_else(usual_address_space),
             ADDRESS_SPACE_BYTES_MAX,
             "at most 64 TiB, half of what a process can address",
         )?;
-        let transaction_bytes = check(
+        check(
             "transaction_bytes",
             self.transaction_bytes,
-            TRANSACTION_BYTES_MAX,
-            "at most 255 MiB",
+            PAYLOAD_BYTES_MAX,
+            "at most 4 GiB less a page",
         )?;
-        let versions_bytes = versions_bytes.max(RING_PART * transaction_bytes);
         Ok(RegionSize {
             ring_bytes: versions_bytes.max(RING_BYTES_MIN).next_power_of_two(),
             pages_max: bytes.div_ceil(PAGE_SIZE as u64).max(1),
@@ -235,10 +241,10 @@ impl Options {
     /// The storage's options, with what transactions of the size that was asked for need of the log.
     fn storage_options(&self) -> StorageOptions {
         let mut storage = self.storage.clone();
-        let segment_bytes = 2 * self.transaction_bytes + SEGMENT_SLACK_BYTES;
-        if self.transaction_bytes > 0 && storage.segment_bytes < segment_bytes {
-            storage.segment_bytes = segment_bytes.next_multiple_of(SEGMENT_SLACK_BYTES);
-            storage.log_bytes_max = storage.log_bytes_max.max(4 * storage.segment_bytes);
+        if self.transaction_bytes > 0 {
+            let beside = SEGMENTS_BESIDE.saturating_mul(storage.segment_bytes);
+            let needed = self.transaction_bytes.saturating_add(beside);
+            storage.log_bytes_max = storage.log_bytes_max.max(needed);
         }
         storage
     }
@@ -246,6 +252,10 @@ impl Options {
     fn policies(&self) -> Policies {
         Policies {
             lock_in_memory: self.lock_in_memory,
+            transaction_bytes: match self.transaction_bytes {
+                0 => u64::MAX,
+                chosen => chosen,
+            },
             slow_reader_wait: self.slow_reader_wait,
             slow_reader: self.slow_reader.clone(),
             stopped_process_wait: self.stopped_process_wait,
@@ -289,6 +299,7 @@ impl Options {
             directory: directory.as_ref(),
             storage: &self.storage_options(),
             size: self.size()?.at_most(self.storage.memory_bytes_max),
+            makes_room: self.address_space_bytes.is_none(),
             shared_memory: &self.shared_memory,
             policies: self.policies(),
         };

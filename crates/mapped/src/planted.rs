@@ -34,6 +34,12 @@ steps! {
     CommitLocked,
     /// The frame is in the ring, and nothing points to it.
     FrameWritten,
+    /// A large transaction: the spill area is taken, and has no memory yet.
+    SpillNoted,
+    /// Some of its records are in the spill area, and nothing points to them.
+    SpillHalfCopied,
+    /// The spill area's memory was given back, which is not noted.
+    SpillFreed,
     /// Some sequence numbers are raised.
     SequencesHalfStored,
     /// All are raised; the tail is not.

@@ -2,6 +2,7 @@
 //! by its sessions.
 
 use crate::awaiting::Awaiting;
+use crate::conflicts::ConflictCounts;
 use crate::error::SegmentError;
 use crate::opening::Here;
 use crate::planted::{self, Step};
@@ -19,13 +20,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
-
-/// What a transaction's records may take of the ring, at most: so that there is always room for one
-/// while another is being logged.
-pub(crate) const RING_PART: u64 = 4;
-
-/// The most bytes of records that a frame of the ring can have.
-const FRAME_RECORDS_BYTES_MAX: u64 = u32::MAX as u64 & !7;
 
 /// How often a writer that waits for room looks again.
 const LOOK_AGAIN: Duration = Duration::from_micros(200);
@@ -69,6 +63,8 @@ pub(crate) trait RingLog: Send + Sync + fmt::Debug {
 pub(crate) struct Policies {
     /// Whether all pages are kept in memory.
     pub lock_in_memory: bool,
+    /// The most bytes of redo records that a transaction of this process may have.
+    pub transaction_bytes: u64,
     /// How long a writer waits for a slow reader.
     pub slow_reader_wait: Duration,
     /// Who is told of one.
@@ -90,6 +86,8 @@ pub struct ProcessState {
     pub(crate) keeper: VersionKeeper,
     /// Waits for durability on behalf of tasks.
     awaiting: Arc<Awaiting>,
+    /// Where its transactions conflicted.
+    pub(crate) conflicts: ConflictCounts,
     /// If it is one of those that are opened once in a process. Dropped last.
     pub(crate) here: Option<Here>,
 }
@@ -128,6 +126,7 @@ impl ProcessState {
             region,
             policies,
             awaiting: Arc::default(),
+            conflicts: ConflictCounts::default(),
             here: None,
         }
     }
@@ -189,11 +188,11 @@ impl ProcessState {
 
     /// The most bytes of redo records of one transaction.
     pub(crate) fn transaction_bytes_max(&self) -> u64 {
-        // A frame says its length in 32 bits.
-        let ring = (self.region.ring_bytes() / RING_PART).min(FRAME_RECORDS_BYTES_MAX);
+        let most = self.region.spill_bytes_max();
+        let most = most.min(self.policies.transaction_bytes);
         self.log
             .as_ref()
-            .map_or(ring, |log| ring.min(log.transaction_bytes_max()))
+            .map_or(most, |log| most.min(log.transaction_bytes_max()))
     }
 
     /// Returns when a transaction with so many bytes of records probably need not wait for the log: what can

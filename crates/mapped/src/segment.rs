@@ -1,5 +1,6 @@
 //! The segment: what a program opens.
 
+use crate::conflicts::Conflicts;
 use crate::error::SegmentError;
 use crate::mechanism::MechanismKind;
 use crate::options::Options;
@@ -299,6 +300,14 @@ impl Segment {
     /// The reader that keeps most old versions, if one does.
     pub fn slowest_reader(&self) -> Option<SlowReader> {
         self.state().ok()?.slowest_reader()
+    }
+
+    /// On which pages this process' transactions conflicted with others, since it opened the segment, with
+    /// whatever handle; nothing, if it is closed. Transactions conflict by page: what different threads
+    /// or processes change should be on different ones ([`Spread`](crate::Spread)).
+    pub fn conflicts(&self) -> Conflicts {
+        self.state()
+            .map_or_else(|_| Conflicts::default(), |state| state.conflicts.read())
     }
 
     /// What this handle's transactions did.

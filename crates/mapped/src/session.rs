@@ -24,6 +24,7 @@ use crate::planted::{self, Step};
 use crate::process_state::ProcessState;
 use crate::shared::control::{IDLE, Slot};
 use crate::shared::ring::{Frames, changes};
+use crate::shared::spill;
 use crate::shared::versions;
 use crate::view::{View, ViewKind};
 use sardonyx_base::process::Process;
@@ -448,6 +449,8 @@ impl Session {
         if begin.exclusive {
             self.shared.unlock_commit();
         }
+        // Only this snapshot may have kept a large transaction's records.
+        spill::try_tidy(&self.shared.region);
         self.running = None;
         self.written.clear();
         if self.conflicts >= CONFLICTS_BEFORE_EXACT {

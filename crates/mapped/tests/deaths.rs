@@ -8,7 +8,7 @@ use common::{
     Fallible, MECHANISMS, PAGE, Shared, mechanism_of, options, role, say, spawn, sum, unique, word,
 };
 use sardonyx_mapped::planted::{self, Step};
-use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Segment, SegmentError, Transaction};
+use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, P, Segment, SegmentError, Transaction};
 use sardonyx_workload::random::Random;
 use std::process::Child;
 use std::sync::Arc;
@@ -23,6 +23,8 @@ const MONEY: u64 = 24_000;
 /// Pages of counters follow.
 const COUNTERS: u64 = 600;
 const PAGES: u64 = 1024;
+/// Pages that one transaction of many writes whole: more than its part of the ring.
+const LARGE: std::ops::Range<u64> = 700..850;
 
 /// The other process.
 #[test]
@@ -78,6 +80,12 @@ fn transfer(segment: &Segment, number: u64, random: &mut Random) -> Fallible {
         for index in 0..512 {
             tx.write(word(COUNTERS + number, index), count)?;
         }
+        if number == 0 && count % 8 == 4 {
+            let value = (count / 8 % 255 + 1) * 0x0101_0101_0101_0101;
+            for page in LARGE {
+                tx.write(P::<[u64; 512]>::from_offset(page * PAGE), [value; 512])?;
+            }
+        }
         Ok(())
     })?;
     Ok(())
@@ -113,6 +121,15 @@ fn check(segment: &Segment, number: u64, said: u64) {
         "a transaction is there in part"
     );
     let done = counts[0];
+    if number == 0 {
+        let large = &snapshot.bytes()[(LARGE.start * PAGE) as usize..(LARGE.end * PAGE) as usize];
+        let times = (done + 4) / 8;
+        let value = times.checked_sub(1).map_or(0, |last| last % 255 + 1);
+        assert!(
+            large.iter().all(|byte| u64::from(*byte) == value),
+            "a large transaction is there in part: {done} transactions, {value}"
+        );
+    }
     assert!(
         done == said || done == said + 1,
         "process {number} said {said} transactions, and {done} are there"

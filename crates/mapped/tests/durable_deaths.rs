@@ -7,7 +7,7 @@ use common::{
     Fallible, MECHANISMS, PAGE, mechanism_of, options, role, runs, say, spawn, sum, word,
 };
 use sardonyx_mapped::planted::{self, Step};
-use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, Segment};
+use sardonyx_mapped::{MechanismKind, Memory, MemoryAccess, P, Segment};
 use sardonyx_workload::random::Random;
 use std::path::Path;
 
@@ -15,6 +15,8 @@ const ACCOUNTS: std::ops::Range<u64> = 500..516;
 const MONEY: u64 = 16_000;
 const COUNTERS: u64 = 600;
 const PAGES: u64 = 1024;
+/// Pages that one transaction of many writes whole: more than its part of the ring.
+const LARGE: std::ops::Range<u64> = 700..850;
 
 #[test]
 fn child() {
@@ -45,8 +47,21 @@ fn transfer(segment: &Segment, worker: u64, random: &mut Random) -> Fallible<u64
         for index in 0..last {
             tx.write(word(page, index), count)?;
         }
+        if worker == 0 && count % 4 == 2 {
+            for page in LARGE {
+                let value = large_value(count);
+                tx.write(P::<[u64; 512]>::from_offset(page * PAGE), [value; 512])?;
+            }
+        }
         Ok(count)
     })?)
+}
+
+/// What the large transactions up to this count of the first worker have left.
+fn large_value(count: u64) -> u64 {
+    let times = (count + 2) / 4;
+    let last = times.checked_sub(1);
+    last.map_or(0, |last| (last % 255 + 1) * 0x0101_0101_0101_0101)
 }
 
 fn open(mechanism: MechanismKind, directory: &Path) -> Segment {
@@ -79,6 +94,16 @@ fn check(segment: &Segment, said: &[u64]) {
         let page = COUNTERS + worker as u64;
         let [count, second] = [0, 1].map(|n| snapshot.read(word(page, n)).unwrap());
         assert_eq!(count, second, "a transaction is there in part");
+        if worker == 0 {
+            let large = LARGE.map(|page| P::<[u64; 512]>::from_offset(page * PAGE));
+            for page in large {
+                let page = snapshot.read(page).unwrap();
+                assert!(
+                    page.iter().all(|word| *word == large_value(count)),
+                    "{count}"
+                );
+            }
+        }
         assert!(
             count == *said || count == said + 1,
             "worker {worker} was told {said}, and {count} are there"

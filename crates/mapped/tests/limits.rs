@@ -19,7 +19,9 @@ fn goes_on(segment: &sardonyx_mapped::Segment) {
 #[test]
 fn a_transaction_that_is_too_large_has_no_effect() {
     for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {
-        let segment = private(mechanism, 1024);
+        let bounded = options(mechanism).transaction_bytes(512 << 10);
+        let segment = bounded.open_private().unwrap();
+        segment.run(|tx| tx.grow_to(1024 * PAGE)).unwrap();
         let refused = segment.run(|tx| {
             (1..1000).try_for_each(|page| tx.write(word(page, 1), page))?;
             let all = sardonyx_mapped::P::<[[u64; 512]; 200]>::from_offset(PAGE);
@@ -43,42 +45,78 @@ fn a_transaction_that_is_too_large_has_no_effect() {
 }
 
 #[test]
-fn the_bound_on_a_transaction_can_be_chosen_and_what_is_below_it_is_durable() {
+fn the_bound_on_a_transaction_can_be_chosen_and_else_is_what_the_log_can_take() {
     const MIB: u64 = 1 << 20;
     let fill = |segment: &sardonyx_mapped::Segment, bytes: u64, value: u8| {
         segment.run(|tx| {
-            tx.grow_to(64 * MIB)?;
+            tx.grow_to(160 * MIB)?;
             tx.touch(0..bytes, Access::Write).unwrap();
             tx.bytes_mut()[..bytes as usize].fill(value);
             Ok::<_, GrowError>(())
         })
     };
-    let directory = tempfile::tempdir().unwrap();
-    let usual = Options::new().open_private().unwrap();
-    let refused = fill(&usual, 18 * MIB, 1);
-    let limit = match refused {
+    let limit_of = |refused| match refused {
         Err(RunError::Segment(SegmentError::TransactionTooLarge { limit, .. })) => limit,
         other => panic!("{other:?}"),
     };
-    assert_eq!(limit, 16 * MIB);
-    let options = Options::new().transaction_bytes(40 * MIB);
-    let segment = options.open(directory.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let bounded = Options::new().transaction_bytes(40 * MIB);
+    let segment = bounded.open(directory.path()).unwrap();
     // With heads of 8 bytes for each page.
     fill(&segment, 39 * MIB, 2).unwrap();
-    let refused = fill(&segment, 64 * MIB, 3);
-    assert!(matches!(
-        refused,
-        Err(RunError::Segment(SegmentError::TransactionTooLarge { limit, .. })) if limit >= 40 * MIB
-    ));
+    assert_eq!(limit_of(fill(&segment, 64 * MIB, 3)), 40 * MIB);
     drop(segment);
-    // The log has the segments that it was made with.
+    // More than a segment of the log, and more than the ring.
     let segment = Options::new().open(directory.path()).unwrap();
+    fill(&segment, 100 * MIB, 4).unwrap();
+    drop(segment);
+    let small = sardonyx_storage::engine::StorageOptions {
+        log_bytes_max: 256 * MIB,
+        ..Default::default()
+    };
+    let segment = Options::new()
+        .storage(small)
+        .open(directory.path())
+        .unwrap();
     let snapshot = segment.snapshot().unwrap();
-    let (changed, rest) = snapshot.bytes().split_at(39 << 20);
-    assert!(changed.iter().all(|byte| *byte == 2) && rest.iter().all(|byte| *byte == 0));
+    let (changed, rest) = snapshot.bytes().split_at(100 << 20);
+    assert!(changed.iter().all(|byte| *byte == 4) && rest.iter().all(|byte| *byte == 0));
     drop(snapshot);
-    let too_much = Options::new().transaction_bytes(256 * MIB).open_private();
+    let refused = fill(&segment, 130 * MIB, 5);
+    let message = refused.as_ref().unwrap_err().to_string();
+    assert!(message.contains("log_bytes_max"), "{message}");
+    assert_eq!(limit_of(refused), 128 * MIB - 64);
+    fill(&segment, 110 * MIB, 6).unwrap();
+    let too_much = Options::new().transaction_bytes(4096 * MIB).open_private();
     assert!(matches!(too_much, Err(SegmentError::Open(_))));
+}
+
+/// With the default options a process has address space for the views of all of them.
+#[test]
+fn one_process_can_have_all_sessions_of_a_segment() {
+    const SESSIONS: usize = 1024;
+    let segment = Options::new().open_private().unwrap();
+    segment.run(|tx| tx.grow_to(2 * PAGE)).unwrap();
+    let sessions: Vec<_> = (0..SESSIONS)
+        .map(|number| {
+            segment
+                .session()
+                .unwrap_or_else(|error| panic!("session {number}: {error}"))
+        })
+        .collect();
+    let refused = segment.session().map(|_| ()).unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            SegmentError::TooMany {
+                limit: SESSIONS,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    drop(sessions);
+    goes_on(&segment);
 }
 
 #[test]

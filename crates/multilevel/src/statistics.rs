@@ -84,7 +84,8 @@ pub struct Statistics {
     /// Units appended to the log.
     pub units: u64,
     /// How often somebody waited for the log to be forced, at the end of a subtransaction or a
-    /// transaction: the DASDBS paper's log I/Os. With group commit several share one write.
+    /// transaction. These are waits, not writes: with group commit several share one write, and some
+    /// writes nobody waits for. The DASDBS paper's log I/Os are `groups` of [`Statistics::log`].
     pub forced: u64,
     /// Of the units, those that somebody waited for.
     pub forced_units: u64,

@@ -16,8 +16,8 @@ pub use sardonyx_mapped::mechanism::{Access, MechanismKind};
 pub use sardonyx_mapped::memory::PlainMemory;
 pub use sardonyx_mapped::place::{P, Slice};
 pub use sardonyx_mapped::{
-    Begin, MemoryAccess, Savepoint, Session, SlowReader, Snapshot, Statistics as MemoryStatistics,
-    StoppedProcess, Transaction,
+    Begin, Conflicts, MemoryAccess, PageConflicts, Savepoint, Session, SlowReader, Snapshot,
+    Spread, Statistics as MemoryStatistics, StoppedProcess, Transaction,
 };
 
 /// Where the derive finds the trait.
@@ -204,6 +204,12 @@ impl Memory {
     /// Whether it outlives its processes.
     pub fn is_durable(&self) -> bool {
         self.segment.is_durable()
+    }
+
+    /// On which pages this process' transactions conflicted with others: what different threads or
+    /// processes change should be on different pages ([`Spread`]).
+    pub fn conflicts(&self) -> Conflicts {
+        self.segment.conflicts()
     }
 
     /// The reader that keeps most old versions, if one does.

@@ -8,6 +8,7 @@ use sardonyx_storage::engine::{self, OpenError, StorageOptions};
 use sardonyx_storage::journal::Retention;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::manifest::MANIFEST_FILE;
+use sardonyx_storage::places::Directories;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -178,6 +179,12 @@ impl Options {
         self
     }
 
+    /// Where the log and the backup are to be, all at once; as [`Options::log_directory`].
+    pub fn directories(mut self, directories: Directories) -> Self {
+        self.storage.directories = directories;
+        self
+    }
+
     /// Where the backup is to be; as [`Options::log_directory`].
     pub fn backup_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.storage.directories.backup = vec![directory.into()];
@@ -333,17 +340,18 @@ mod memory {
         }
 
         /// Bytes of redo records kept in memory: for snapshots that are older than what was committed
-        /// last, and for the log. A transaction's records may take a quarter. Rounded up to a power of
-        /// two; at most 1 TiB. It counts when the shared memory is made.
+        /// last, and for the log. A transaction whose records would take more than a quarter has memory of
+        /// its own for them. Rounded up to a power of two; at most 1 TiB. It counts when the shared memory is
+        /// made.
         pub fn versions_bytes(mut self, bytes: u64) -> Self {
             self.memory = self.memory.versions_bytes(bytes);
             self
         }
 
-        /// How many bytes of redo records a transaction on memory may have at least: what it changes, and 8
-        /// bytes for each range of consecutive bytes. 16 MiB unless chosen; at most 255 MiB. It counts when
-        /// the shared memory is made, and for the log's segments, of which it may have half, when the database
-        /// is.
+        /// The most bytes of redo records that a transaction on memory may have: what it changes, and 8
+        /// bytes for each range of consecutive bytes. Unless chosen, as much as there is memory for, and the
+        /// log can take: its largest size but for two segments. At most 4 GiB less a page. A larger bound
+        /// than the log can take raises the log's largest size for this opening.
         pub fn transaction_bytes(mut self, bytes: u64) -> Self {
             self.memory = self.memory.transaction_bytes(bytes);
             self

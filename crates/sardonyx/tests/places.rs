@@ -126,7 +126,7 @@ fn a_database_that_is_all_in_one_directory_has_no_word_of_places() {
     let opened = Opened::on_real(&machine.path("bank.sdx"), options(Shape::Threadless)).unwrap();
     opened.database.close().unwrap();
     let manifest = text_of(machine.path("bank.sdx/MANIFEST"));
-    assert!(manifest.starts_with("format_version = 3\n") && !manifest.contains("places"));
+    assert!(manifest.starts_with("format_version = 4\n") && !manifest.contains("places"));
     assert!(!machine.path("bank.sdx").join(PLACES_FILE).exists());
     // And it stays so: what is at home cannot be said to be elsewhere.
     let error = places_error(machine.open(machine.options()).unwrap_err());

@@ -43,6 +43,7 @@ impl CrateError for LogError {
             | LogError::Inconsistent { .. } => Error::Damaged,
             LogError::Poisoned { .. } | LogError::ThreadDied { .. } => Error::Poisoned,
             LogError::Full { .. } => Error::Full,
+            LogError::NotShipped { .. } => Error::Limit,
             LogError::Nested => Error::Nested,
             LogError::Closed => Error::Closed,
             LogError::Forked => Error::Forked,

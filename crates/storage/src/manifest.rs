@@ -19,11 +19,10 @@ use std::fmt::Write;
 pub const MANIFEST_FILE: &str = "MANIFEST";
 const NEW_FILE: &str = "MANIFEST.new";
 
-/// The newest format that this version reads.
+/// The newest format that this version reads and the one that it writes. Since 4 there may be spanning
+/// groups in the log ([`crate::log::group`]), which an older version would take for its end, and directories
+/// elsewhere ([`crate::places`]).
 pub const FORMAT_VERSION: u32 = 4;
-
-/// The format of a database that has nothing elsewhere, which older versions read, too.
-const WHOLE_VERSION: u32 = 3;
 
 /// The longest manifest that is read, in bytes.
 const BYTES_MAX: usize = 64 << 10;
@@ -35,13 +34,12 @@ const BYTES_MAX: usize = 64 << 10;
 ///
 /// let manifest = Manifest::new(0x5eed);
 /// let text = manifest.encode();
-/// assert!(text.starts_with("format_version = 3\nidentity = 0000000000005eed\n"));
+/// assert!(text.starts_with("format_version = 4\nidentity = 0000000000005eed\n"));
 /// assert_eq!(Manifest::decode("MANIFEST", text.as_bytes()).unwrap(), manifest);
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Manifest {
-    /// The version of the format in which it was read; it is written in the oldest that says all of it,
-    /// but not in one before the third.
+    /// The version of the format in which it was read; it is written in the newest.
     pub format_version: u32,
     /// The database's identity: random, given at creation. Every durable structure carries it.
     pub identity: u64,
@@ -145,7 +143,7 @@ impl Manifest {
     /// stripe, all of the journals kept, not opened yet.
     pub fn new(identity: u64) -> Self {
         Manifest {
-            format_version: WHOLE_VERSION,
+            format_version: FORMAT_VERSION,
             identity,
             page_bytes: PAGE_SIZE as u32,
             segment_bytes: 64 << 20,
@@ -161,7 +159,6 @@ impl Manifest {
     /// This one, of a database with directories elsewhere that have this mark.
     pub(crate) fn with_places(self, mark: u64) -> Manifest {
         Manifest {
-            format_version: FORMAT_VERSION,
             places: Some(mark),
             ..self
         }
@@ -218,10 +215,7 @@ impl Manifest {
 
     /// The manifest's text.
     pub fn encode(&self) -> String {
-        self.encode_in(match self.places {
-            None => WHOLE_VERSION,
-            Some(_) => FORMAT_VERSION,
-        })
+        self.encode_in(FORMAT_VERSION)
     }
 
     /// The text in one of the format's versions.
@@ -371,7 +365,16 @@ mod tests {
 
     #[test]
     fn damage_of_any_byte_is_noticed_and_its_place_is_named() {
-        let text = manifest(7).encode().into_bytes();
+        damage_is_noticed(&manifest(7));
+        let elsewhere = manifest(7).with_places(0xfedc_ba98_7654_3210);
+        assert!(elsewhere.encode().starts_with("format_version = 4\n"));
+        let read = Manifest::decode("MANIFEST", elsewhere.encode().as_bytes());
+        assert_eq!(read.unwrap(), elsewhere);
+        damage_is_noticed(&elsewhere);
+    }
+
+    fn damage_is_noticed(manifest: &Manifest) {
+        let text = manifest.encode().into_bytes();
         for at in 0..text.len() {
             for flip in 1..=255u8 {
                 let mut damaged = text.clone();
@@ -407,15 +410,15 @@ mod tests {
 
     #[test]
     fn a_newer_version_is_named_and_not_taken_for_damage() {
-        let mut text = String::from("format_version = 4\nsomething = new\n");
+        let mut text = String::from("format_version = 5\nsomething = new\n");
         let checksum = crc32c::crc32c(text.as_bytes());
         text.push_str(&format!("checksum = {checksum:08x}\n"));
         let found = Manifest::decode("MANIFEST", text.as_bytes());
         let expected = matches!(
             found,
             Err(ManifestError::UnknownVersion {
-                found: 4,
-                known: 3,
+                found: 5,
+                known: 4,
                 ..
             })
         );

@@ -39,16 +39,27 @@ fn position() -> impl Strategy<Value = LogPosition> {
 
 fn group_header() -> impl Strategy<Value = GroupHeader> {
     let words = (any::<[u64; 5]>(), any::<[u32; 4]>());
-    words.prop_map(|(long, short)| GroupHeader {
-        identity: long[0],
-        number: long[1],
-        lsn: Lsn(long[2]),
-        durable_number: long[3],
-        first_transaction: long[4],
-        payload_bytes: short[0],
-        transactions: short[1],
-        incarnation: short[2],
-        payload_checksum: short[3],
+    words.prop_map(|(long, short)| {
+        let header = GroupHeader {
+            identity: long[0],
+            number: long[1],
+            lsn: Lsn(long[2]),
+            durable_number: long[3],
+            first_transaction: long[4],
+            payload_bytes: short[0],
+            transactions: short[1],
+            incarnation: short[2],
+            payload_checksum: short[3],
+            spanned_bytes: 0,
+        };
+        match short[1] % 2 {
+            0 => header,
+            _ => GroupHeader {
+                transactions: 1,
+                spanned_bytes: (header.bytes_on_disk() as u64).next_multiple_of(1 << 26),
+                ..header
+            },
+        }
     })
 }
 

@@ -137,7 +137,7 @@ impl Process {
         let state = &self.memory.state;
         let from = state.durable_tail();
         let mut leader = self.leader.lock();
-        let mut room = leader.transaction_bytes_max();
+        let mut room = leader.group_bytes_max();
         let ring = self.memory.ring.lock();
         let fits = |bytes: &&Vec<u8>| {
             room = room.saturating_sub(bytes.len());

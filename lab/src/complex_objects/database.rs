@@ -5,6 +5,7 @@ use super::engine::{Counters, Engine, EngineFailure, LockCounters};
 use super::operation::{Surroundings, TakeBack, Visit, VisitError};
 use super::plan::Point;
 use super::processors::Processors;
+use super::victims::Handling;
 use super::window::Until;
 use super::worker::{self, Found, Load, LoadFailure};
 use super::{Difference, Expected};
@@ -36,6 +37,8 @@ pub struct Setting {
     pub semantic: bool,
     /// What of a changed page goes to the log.
     pub page_log: PageLog,
+    /// What is done about deadlocks.
+    pub handling: Handling,
     /// How the storage is opened.
     pub storage: StorageOptions,
     /// Decides the foreign references and which transactions are run.
@@ -51,6 +54,7 @@ impl Default for Setting {
             access_time: Duration::from_micros(500),
             semantic: false,
             page_log: PageLog::AfterImages,
+            handling: Handling::default(),
             storage: StorageOptions::default(),
             seed: 1,
         }
@@ -118,6 +122,8 @@ impl<'a> ComplexObjects<'a> {
             let database = Options::new()
                 .strategy(strategy)
                 .page_log(setting.page_log)
+                .victims(setting.handling.rule(setting.seed))
+                .restart_delay(setting.handling.delay(setting.seed))
                 .storage(setting.storage.clone())
                 .register::<TakeBack>()
                 .open(directory)?;
@@ -154,10 +160,8 @@ impl<'a> ComplexObjects<'a> {
             request,
         };
         let visits: Vec<_> = transaction.operations.iter().map(visit).collect();
-        let begins = Engine::transact(&self.database, &visits);
-        begins
-            .map(|_| ())
-            .map_err(|error| failed("running a transaction", error))
+        let ended = Engine::transact(&self.database, &visits, &|| true);
+        ended.map_err(|error| failed("running a transaction", error))
     }
 
     /// Runs one transaction, or as much of it as a deadlock lets it, and aborts it.
@@ -192,6 +196,7 @@ impl<'a> ComplexObjects<'a> {
             threads: point.multiprogramming as usize,
             mix: point.mix,
             until,
+            patience: patience(&point, self.surroundings.access_time),
             seed: self.seed,
         };
         let engine = &self.database;
@@ -251,22 +256,35 @@ impl<'a> ComplexObjects<'a> {
     }
 }
 
+/// How long a run goes on in which no transaction ends: a hundred times what one takes alone.
+fn patience(point: &Point, access_time: Duration) -> Duration {
+    let mix = point.mix;
+    let accesses = mix.operations.saturating_mul(mix.accesses());
+    let alone = access_time.saturating_mul(accesses);
+    alone.saturating_mul(100).max(Duration::from_secs(10))
+}
+
 fn failed(doing: &'static str, source: impl Into<Failure>) -> ExperimentError {
     let source = source.into();
     ExperimentError::Database { doing, source }
 }
 
 impl Engine for Database {
-    fn transact(&self, operations: &[Visit<'_>]) -> Result<u64, EngineFailure> {
-        let mut begins = 0;
+    fn transact(
+        &self,
+        operations: &[Visit<'_>],
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(), EngineFailure> {
+        let mut again = false;
         self.run(|transaction| {
-            begins += 1;
+            if std::mem::replace(&mut again, true) && !go_on() {
+                return Err(EngineFailure::GivenUp);
+            }
             for operation in operations {
                 std::hint::black_box(transaction.call(operation)?);
             }
-            Ok::<(), EngineFailure>(())
-        })?;
-        Ok(begins)
+            Ok(())
+        })
     }
 
     fn counters(&self) -> Counters {
@@ -280,6 +298,7 @@ impl Engine for Database {
             pages: of(statistics.locks.pages),
             objects: of(statistics.locks.objects),
             restarts: statistics.restarts,
+            deadlocks: statistics.deadlocks,
             forces: statistics.forced,
             log_writes: statistics.log.groups,
             log_bytes: statistics.log.disk_bytes,

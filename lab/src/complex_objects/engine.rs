@@ -7,8 +7,13 @@ use std::time::Duration;
 /// Runs transactions, from many threads.
 pub(super) trait Engine: Sync {
     /// Runs the operations one after the other as one transaction and commits it durably; after a
-    /// deadlock all of it again, until it commits. Returns how often it was begun.
-    fn transact(&self, operations: &[Visit<'_>]) -> Result<u64, EngineFailure>;
+    /// deadlock all of it again, until it commits, or `go_on` says that it is not worth it
+    /// ([`EngineFailure::GivenUp`]).
+    fn transact(
+        &self,
+        operations: &[Visit<'_>],
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(), EngineFailure>;
 
     /// What was counted until now.
     fn counters(&self) -> Counters;
@@ -23,6 +28,9 @@ pub(super) enum EngineFailure {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] Failure),
+    /// It ended in a deadlock and was not run again: it has no effect.
+    #[error("the transaction ended in a deadlock, and the run is over")]
+    GivenUp,
 }
 
 /// Counts that only grow. Those of a part of a run are a difference.
@@ -34,6 +42,8 @@ pub(super) struct Counters {
     pub objects: LockCounters,
     /// Subtransactions undone and executed again.
     pub restarts: u64,
+    /// Transactions undone to end a deadlock.
+    pub deadlocks: u64,
     /// Times that somebody waited for the log to be on stable storage.
     pub forces: u64,
     /// Writes of the log: one may serve several forces.
@@ -66,6 +76,7 @@ impl Counters {
             pages: self.pages.since(&before.pages),
             objects: self.objects.since(&before.objects),
             restarts: self.restarts.saturating_sub(before.restarts),
+            deadlocks: self.deadlocks.saturating_sub(before.deadlocks),
             forces: self.forces.saturating_sub(before.forces),
             log_writes: self.log_writes.saturating_sub(before.log_writes),
             log_bytes: self.log_bytes.saturating_sub(before.log_bytes),

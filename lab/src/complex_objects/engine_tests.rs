@@ -36,6 +36,7 @@ fn options(directory: &std::path::Path, semantic: bool, page_log: PageLog) -> Pl
             access_time: Duration::ZERO,
             semantic,
             page_log,
+            handling: Handling::default(),
             storage: StorageOptions {
                 segment_bytes: 4 << 20,
                 log_bytes_max: 64 << 20,
@@ -49,6 +50,7 @@ fn options(directory: &std::path::Path, semantic: bool, page_log: PageLog) -> Pl
             },
             seed: 5,
         },
+        handlings: vec![Handling::default()],
         strategies: STRATEGIES.to_vec(),
         sweeps: vec![Sweep {
             over: Parameter::Multiprogramming,
@@ -103,6 +105,10 @@ fn alone_each_strategy_forces_the_log_as_often_as_the_paper_says() {
     let forces: Vec<f64> = report.figures.rows.iter().map(|row| row.forces).collect();
     // Once at the end of the transaction; S2 also at the end of each of its four operations.
     assert_eq!(forces, [1.0, 5.0, 1.0, 1.0]);
+    // Alone, nobody shares a write.
+    for row in &report.figures.rows {
+        assert!((row.log_writes - row.forces).abs() < 0.1, "{row:?}");
+    }
     let [single, forced, spheres, ordered] = &report.figures.rows[..] else {
         panic!("four strategies");
     };
@@ -111,6 +117,36 @@ fn alone_each_strategy_forces_the_log_as_often_as_the_paper_says() {
     assert_eq!(single.pages_per_force, spheres.pages_per_force);
     assert!(forced.pages_per_force < single.pages_per_force);
     assert!(ordered.sphere_pages < single.sphere_pages);
+}
+
+/// Whatever the rule and the delay, all values are what was committed.
+#[test]
+fn every_rule_for_deadlocks_keeps_every_value() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut plan = options(directory.path(), false, PageLog::ByteRanges);
+    plan.strategies = vec![Strategy::SingleLevel, Strategy::SPHERES];
+    plan.sweeps[0].values = vec![5];
+    plan.handlings = Handling::all(&[100, 200].map(Duration::from_micros));
+    let report = run(&plan, |_| ()).unwrap();
+    let rows: Vec<(&str, &str, f64)> = report
+        .figures
+        .rows
+        .iter()
+        .map(|row| {
+            let handling = row.handling;
+            (row.strategy, handling.name(), handling.delay_microseconds())
+        })
+        .collect();
+    assert_eq!(rows.len(), 4 * 2 * 2);
+    assert_eq!(rows[0], ("S1", "youngest", 100.0));
+    assert_eq!(rows[1], ("S2/PS", "youngest", 100.0));
+    assert_eq!(rows[2], ("S1", "youngest", 200.0));
+    assert_eq!(rows[15], ("S2/PS", "requester", 200.0));
+    assert_eq!(report.figures.values_verified, (2 * 16 + 1) * 12 * 40);
+    let text = super::show::findings(&report, "victims").unwrap();
+    for name in ["youngest", "oldest", "random", "requester"] {
+        assert!(text.text().contains(name), "{}", text.text());
+    }
 }
 
 #[test]
@@ -187,6 +223,7 @@ fn what_cannot_be_run_is_refused() {
         (&|o| o.sweeps[0].base.mix.operations = 13, "operations"),
         (&|o| o.sweeps.clear(), "nothing to run"),
         (&|o| o.strategies.clear(), "nothing to run"),
+        (&|o| o.handlings.clear(), "nothing to run"),
     ] {
         let error = refused(change);
         assert!(error.contains(said), "{said}: {error}");

@@ -1,5 +1,6 @@
 //! A whole experiment: every point under every strategy, with the conditions of the run.
 
+use super::victims::Handling;
 use super::{ComplexObjects, Expected, Parameter, Row, Setting, Sweep, Until, database};
 use crate::ExperimentError;
 use crate::complex_objects::workload::{References, Scale};
@@ -18,8 +19,10 @@ pub struct Plan {
     pub directory: PathBuf,
     /// How large the database is.
     pub scale: Scale,
-    /// How the engine is opened, but for the strategy.
+    /// How the engine is opened, but for the strategy and what is done about deadlocks.
     pub setting: Setting,
+    /// What is done about deadlocks: each point is run with each.
+    pub handlings: Vec<Handling>,
     /// Under which strategies each point is run, in turns.
     pub strategies: Vec<Strategy>,
     /// What is run.
@@ -63,6 +66,8 @@ pub struct Progress {
     pub strategy: Strategy,
     /// What is varied, and its value now.
     pub at: (Parameter, u32),
+    /// What is done about deadlocks.
+    pub handling: Handling,
 }
 
 /// Makes the database, runs every point under every strategy, and says before each run how far it is.
@@ -92,23 +97,30 @@ pub fn run(
                 .points()
                 .map(move |(value, point)| (over, value, point))
         });
-        let runs: Vec<_> = points
+        let handled = points.flat_map(|at| plan.handlings.iter().map(move |&how| (at, how)));
+        let runs: Vec<_> = handled
             .flat_map(|at| plan.strategies.iter().map(move |&strategy| (at, strategy)))
             .collect();
         let mut rows = Vec::with_capacity(runs.len());
         let mut values_verified = 0;
-        for (done, &((over, value, point), strategy)) in runs.iter().enumerate() {
+        for (done, &(((over, value, point), handling), strategy)) in runs.iter().enumerate() {
             tell(Progress {
                 done: done as u64,
                 all: runs.len() as u64,
                 strategy,
                 at: (over, value),
+                handling,
             });
+            let setting = &Setting {
+                handling,
+                ..setting.clone()
+            };
             let objects = ComplexObjects::open(&plan.directory, &references, setting, strategy)?;
             // What was committed by the runs before is durable.
             values_verified += objects.verify(&expected)?;
             let found = objects.run(point, plan.until, &expected)?;
-            rows.push(Row::new(strategy.name(), (over, value), point, &found));
+            let at = (over, value);
+            rows.push(Row::new(strategy.name(), at, point, handling, &found));
             values_verified += objects.verify(&expected)?;
             objects.close()?;
         }
@@ -151,7 +163,7 @@ fn check(plan: &Plan) -> Result<(), ExperimentError> {
         point.mix.check(&plan.scale)?;
         count += 1;
     }
-    if count == 0 || plan.strategies.is_empty() {
+    if count == 0 || plan.strategies.is_empty() || plan.handlings.is_empty() {
         return Err(ExperimentError::Nothing);
     }
     let measured = match plan.until {

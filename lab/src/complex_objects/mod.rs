@@ -7,7 +7,8 @@
 //! - [`operation`]: the operation on a complex object, its locks and its inverse;
 //! - [`database`]: the database of complex objects in the engine, and the comparison of every value
 //!   with what was committed;
-//! - [`report`]: the measures of one run.
+//! - [`report`]: the measures of one run;
+//! - [`victims`]: which transaction a deadlock ends and when it is run again, all rules side by side.
 //!
 //! What differs from the DASDBS paper: pages are of 4 KiB and not of 2 KByte, ten to a complex object as
 //! there; work is sleeping; compensation does no timed work; what a committing transaction waits for
@@ -26,6 +27,7 @@ pub mod plan;
 pub mod processors;
 pub mod report;
 mod show;
+pub mod victims;
 mod window;
 mod worker;
 pub mod workload;
@@ -36,6 +38,7 @@ pub use experiment::{Figures, Plan, Progress, THREADS_MAX, run};
 pub use options::Options;
 pub use plan::{Figure, Parameter, Point, Sweep};
 pub use report::Row;
+pub use victims::Handling;
 pub use window::Until;
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! experiment as a whole.
 
 use super::plan::{Figure, Parameter, Point, Sweep};
+use super::victims::{self, Handling};
 use super::workload::{Mix, Scale};
 use super::{Plan, Setting, Until, run, show};
 use crate::experiment::{About, Conditions, Experiment, Paper};
@@ -34,6 +35,7 @@ use std::time::Duration;
 ///   sardonyx complex-objects --figure 9 --seconds 10 --svg figure-9.svg
 ///   sardonyx complex-objects --dmp 12 --foreign 5 --own 5 --strategies s1,s2-ps --json
 ///   sardonyx complex-objects --dmp 1,12,20 --semantic --page-log byte-ranges --csv runs.csv
+///   sardonyx complex-objects --victims --seconds 4 --svg victims.svg
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Options {
@@ -66,6 +68,16 @@ pub struct Options {
     /// u: how many of a hundred accesses change the subobject [default: 20]
     #[arg(long, value_name = "PERCENT")]
     updates: Option<u32>,
+    /// Run every rule by which the victim of a deadlock is chosen, with every delay before it is run
+    /// again, and show all of them side by side: the DASDBS paper does not name its rule, and its figure 9
+    /// depends on it. Without --figure that figure; without --dmp at 12; without --strategies S1 and S2/PS.
+    /// A run in which transactions end one another for ever is given up and says so
+    #[arg(long)]
+    victims: bool,
+    /// The longest delays of --victims before a victim is run again, each drawn evenly from none
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', value_parser = parse_time)]
+    #[arg(requires = "victims", default_values = ["0us", "50ms", "100ms", "200ms"])]
+    restart_delays: Vec<Duration>,
     /// Changes are additions that commute at the level of objects: beyond the DASDBS paper, where they lock
     /// exclusively
     #[arg(long)]
@@ -154,9 +166,10 @@ impl Experiment for Options {
             bar.set_length(progress.all);
             bar.set_position(progress.done);
             bar.set_message(format!(
-                "{} {}={value}",
+                "{} {}={value}, {}",
                 progress.strategy.name(),
-                over.name()
+                over.name(),
+                progress.handling
             ));
         });
         bar.finish_and_clear();
@@ -188,6 +201,10 @@ impl Options {
                 seed: self.seed,
                 ..Setting::default()
             },
+            handlings: match self.victims {
+                true => Handling::all(&self.restart_delays),
+                false => vec![Handling::default()],
+            },
             strategies: self.strategies(),
             sweeps: self.sweeps()?,
             until: self.until()?,
@@ -197,18 +214,28 @@ impl Options {
 
     /// What the picture shows.
     fn title(&self) -> String {
-        match self.figure {
-            Some(number) => format!("Complex objects: figure {number} of the DASDBS paper"),
+        let of_deadlocks = match self.victims {
+            true => ", by the rule for deadlocks",
+            false => "",
+        };
+        match self.figure() {
+            Some(n) => format!("Complex objects: figure {n} of the DASDBS paper{of_deadlocks}"),
             None => "Complex objects".into(),
         }
+    }
+
+    /// The figure whose runs these are.
+    fn figure(&self) -> Option<u32> {
+        self.figure.or(self.victims.then_some(victims::FIGURE))
     }
 
     fn strategies(&self) -> Vec<Strategy> {
         let considered = |strategy: &Strategy| {
             // "Strategy S2 is no longer considered here since it was always outperformed by S2/PS."
-            !matches!(self.figure, Some(9 | 10)) || *strategy != Strategy::ForcedSubtransactions
+            !matches!(self.figure(), Some(9 | 10)) || *strategy != Strategy::ForcedSubtransactions
         };
         let chosen = match self.strategies.is_empty() {
+            true if self.victims => vec![Strategy::SingleLevel, Strategy::SPHERES],
             true => strategy::ALL.into_iter().filter(considered).collect(),
             false => self.strategies.clone(),
         };
@@ -222,20 +249,23 @@ impl Options {
     }
 
     fn sweeps(&self) -> anyhow::Result<Vec<Sweep>> {
-        let mut sweeps = match self.figure {
+        let mut sweeps = match self.figure() {
             Some(number) => Figure::numbered(number)?.sweeps(),
             None => Figure::Seven.sweeps(),
         };
         for sweep in &mut sweeps {
             self.change(&mut sweep.base.mix);
             match (sweep.over, &self.dmp[..]) {
+                (Parameter::Multiprogramming, []) if self.victims => {
+                    sweep.values = vec![sweep.base.multiprogramming];
+                }
                 (_, []) => {}
                 (Parameter::Multiprogramming, all) => sweep.values = all.to_vec(),
                 (_, &[one]) => sweep.base = with_dmp(sweep.base, one),
                 (over, _) => {
                     let message = format!(
                         "figure {} varies {}, so it takes one --dmp",
-                        self.figure.unwrap_or_default(),
+                        self.figure().unwrap_or_default(),
                         over.name()
                     );
                     return Err(ExperimentError::Usage(message).into());

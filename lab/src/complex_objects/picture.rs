@@ -1,7 +1,7 @@
 //! The measures as a picture like the DASDBS paper's figures: a chart a measure.
 
 use super::show::{of_sweep, parameters};
-use super::{Figures, Parameter, Row};
+use super::{Figures, Parameter, Row, victims};
 use sardonyx_results::Estimate;
 use sardonyx_results::chart::{Axis, Chart, Mark, Panel, Series, Sheet};
 
@@ -20,7 +20,9 @@ const MEASURES: [(&str, &str, Measure); 5] = [
     ("Conflicts", "percent of lock requests", |row| {
         row.conflict_rate * 100.0
     }),
-    ("Log I/O", "forces a second", |row| row.forces_per_second),
+    ("Log I/O", "synced writes a second", |row| {
+        row.log_writes_per_second
+    }),
 ];
 
 /// The name of the strategy that has persistence spheres.
@@ -28,6 +30,10 @@ const SPHERES: &str = "S2/PS";
 
 /// The picture: for each sweep a chart of each measure.
 pub fn picture(report: &Figures, title: &str) -> Sheet {
+    let rows: Vec<&Row> = report.rows.iter().collect();
+    if victims::are_compared(&rows) {
+        return victims::picture(&rows, title);
+    }
     let charts = parameters(report).into_iter().flat_map(|over| {
         let measures = MEASURES.iter().map(move |&(title, unit, measure)| {
             let series = strategies(report, over)
@@ -57,7 +63,7 @@ fn chart(over: Parameter, title: &str, unit: &str, series: Vec<Series>) -> Chart
     }
 }
 
-/// Pages of a log write, and the largest sphere.
+/// Pages that a force takes to the log, and the largest sphere.
 fn spheres(report: &Figures, over: Parameter) -> Chart {
     let mut series = Vec::new();
     for strategy in strategies(report, over) {
@@ -71,7 +77,7 @@ fn spheres(report: &Figures, over: Parameter) -> Chart {
             }));
         }
     }
-    chart(over, "Pages of a log write", "pages", series)
+    chart(over, "Pages of a force of the log", "pages", series)
 }
 
 fn strategies(report: &Figures, over: Parameter) -> Vec<&'static str> {

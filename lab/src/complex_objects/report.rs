@@ -1,6 +1,7 @@
 //! The measures of one run, as the DASDBS paper's figures show them.
 
 use super::plan::{Parameter, Point};
+use super::victims::Handling;
 use super::window::Seen;
 use super::worker::Found;
 use crate::responses::Summary;
@@ -17,6 +18,9 @@ pub struct Row {
     /// All parameters.
     #[serde(flatten)]
     pub point: Point,
+    /// What was done about deadlocks.
+    #[serde(flatten)]
+    pub handling: Handling,
     /// Transactions that ended within the window.
     pub transactions: u64,
     /// How long the window was open.
@@ -24,7 +28,7 @@ pub struct Row {
     /// Throughput: transactions a second.
     pub per_second: f64,
     /// From the first begin of a transaction until its commit is acknowledged as durable, with all
-    /// that was done again.
+    /// that was done again. Zeros if none ended.
     pub response: Summary,
     /// How long an average transaction waited for locks, in microseconds.
     pub lock_wait_microseconds: f64,
@@ -42,12 +46,17 @@ pub struct Row {
     pub aborts: u64,
     /// How often an average transaction waited for the log to be on stable storage.
     pub forces: f64,
-    /// The same in a second: the DASDBS paper's log I/O rate.
+    /// The same in a second.
     pub forces_per_second: f64,
-    /// Writes of the log in a second; one may serve several who wait.
+    /// Synced writes of the log for an average transaction: the DASDBS paper's log I/Os. With group
+    /// commit one may serve several who wait.
+    pub log_writes: f64,
+    /// The same in a second: the DASDBS paper's log I/O rate.
     pub log_writes_per_second: f64,
-    /// Pages of an average force: the DASDBS paper's pages per log I/O.
+    /// Pages of an average force: without group commit, the DASDBS paper's pages per log I/O.
     pub pages_per_force: f64,
+    /// Pages of an average write of the log.
+    pub pages_per_write: f64,
     /// Pages of an average unit that was written atomically: for S2/PS, of a persistence sphere.
     pub sphere_pages: f64,
     /// The most pages of one.
@@ -64,6 +73,7 @@ impl Row {
         strategy: &'static str,
         (over, value): (Parameter, u32),
         point: Point,
+        handling: Handling,
         found: &Found,
     ) -> Row {
         let Seen {
@@ -85,6 +95,7 @@ impl Row {
             over,
             value,
             point,
+            handling,
             transactions,
             seconds,
             per_second: ratio(transactions as f64, seconds),
@@ -95,11 +106,13 @@ impl Row {
             lock_requests: each(requests),
             conflict_rate: ratio((pages.waits + objects.waits) as f64, requests),
             restarts: counted.restarts,
-            aborts: found.aborts,
+            aborts: counted.deadlocks,
             forces: each(counted.forces as f64),
             forces_per_second: ratio(counted.forces as f64, seconds),
+            log_writes: each(counted.log_writes as f64),
             log_writes_per_second: ratio(counted.log_writes as f64, seconds),
             pages_per_force: ratio(counted.pages_logged as f64, counted.forces as f64),
+            pages_per_write: ratio(counted.pages_logged as f64, counted.log_writes as f64),
             sphere_pages: ratio(counted.pages_logged as f64, counted.units as f64),
             sphere_pages_max: counted.unit_pages_max,
             log_bytes: each(counted.log_bytes as f64),

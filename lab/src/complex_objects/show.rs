@@ -1,6 +1,6 @@
 //! The measures for people, with how the strategies compare with S1, and as CSV.
 
-use super::{Figures, Parameter, Row, picture};
+use super::{Figures, Parameter, Row, picture, victims};
 use crate::experiment::Report;
 use sardonyx_results::Findings;
 use sardonyx_results::grid::{Grid, Unit};
@@ -13,7 +13,7 @@ pub const CSV: &str = "complex-objects.csv";
 pub const SVG: &str = "complex-objects.svg";
 
 /// The strategy that others are compared with.
-const SINGLE_LEVEL: &str = "S1";
+pub(super) const SINGLE_LEVEL: &str = "S1";
 
 /// What was found; `title` is the picture's.
 ///
@@ -44,10 +44,15 @@ pub fn findings(report: &Report<Figures>, title: &str) -> serde_json::Result<Fin
         .note(report.sync_line());
     for over in parameters(figures) {
         let rows: Vec<&Row> = of_sweep(figures, over).collect();
-        findings = findings
-            .gap()
-            .note(heading(over, &rows))
-            .note(measures(over, &rows).table());
+        findings = findings.gap().note(heading(over, &rows));
+        if victims::are_compared(&rows) {
+            for line in victims::notes(&rows) {
+                findings = findings.note(line);
+            }
+            findings = findings.note(victims::table(over, &rows).table());
+            continue;
+        }
+        findings = findings.note(measures(over, &rows).table());
         if rows.iter().any(|row| row.strategy == SINGLE_LEVEL) {
             findings = findings
                 .gap()
@@ -113,7 +118,10 @@ fn measures<'a>(over: Parameter, rows: &[&'a Row]) -> Grid<&'a Row> {
         .count("restarts", "", |row| row.restarts)
         .count("aborts", "", |row| row.aborts)
         .number("forces/tx", "", Unit::Decimals(2), |row| row.forces)
-        .number("log I/O", "", Unit::PerSecond, |row| row.forces_per_second)
+        .number("writes/tx", "", Unit::Decimals(2), |row| row.log_writes)
+        .number("writes/s", "", Unit::PerSecond, |row| {
+            row.log_writes_per_second
+        })
         .number("pages/force", "", Unit::Decimals(1), |row| {
             row.pages_per_force
         })
@@ -151,6 +159,12 @@ fn compared<'a>(over: Parameter, rows: &[&'a Row]) -> Grid<(&'a Row, &'a Row)> {
         .maybe("forces/tx", "", Unit::Times, |(row, single)| {
             times(row.forces, single.forces)
         })
+        .maybe("writes/tx", "", Unit::Times, |(row, single)| {
+            times(row.log_writes, single.log_writes)
+        })
+        .maybe("writes/s", "", Unit::Times, |(row, single)| {
+            times(row.log_writes_per_second, single.log_writes_per_second)
+        })
         .maybe("pages/force", "", Unit::Times, |(row, single)| {
             times(row.pages_per_force, single.pages_per_force)
         })
@@ -169,6 +183,10 @@ fn all_measures(rows: &[Row]) -> Grid<&Row> {
         .count("", "o", |row| row.point.mix.own_accesses.into())
         .count("", "f", |row| row.point.mix.foreign_accesses.into())
         .count("", "u_percent", |row| row.point.mix.update_percent.into())
+        .text("", "victim", |row| row.handling.name())
+        .number("", "restart_delay_max_us", us, |row| {
+            row.handling.delay_microseconds()
+        })
         .count("", "transactions", |row| row.transactions)
         .number("", "seconds", number, |row| row.seconds)
         .number("", "tx_per_s", Unit::PerSecond, |row| row.per_second)
@@ -199,10 +217,12 @@ fn all_measures(rows: &[Row]) -> Grid<&Row> {
         .number("", "forces_per_s", Unit::PerSecond, |row| {
             row.forces_per_second
         })
+        .number("", "log_writes", number, |row| row.log_writes)
         .number("", "log_writes_per_s", Unit::PerSecond, |row| {
             row.log_writes_per_second
         })
         .number("", "pages_per_force", number, |row| row.pages_per_force)
+        .number("", "pages_per_write", number, |row| row.pages_per_write)
         .number("", "sphere_pages", number, |row| row.sphere_pages)
         .count("", "sphere_pages_max", |row| row.sphere_pages_max)
         .number("", "log_bytes", Unit::Bytes, |row| row.log_bytes)

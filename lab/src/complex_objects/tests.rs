@@ -7,7 +7,7 @@ use super::operation::{Surroundings, Visit};
 use super::plan::{Figure, Parameter};
 use super::processors::Processors;
 use super::worker::{self, Load, LoadFailure};
-use super::{Expected, Row, Until};
+use super::{Expected, Handling, Row, Until};
 use crate::complex_objects::workload::{Mix, References, Scale};
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_multilevel::{Operation, PlainPages};
@@ -20,11 +20,14 @@ const MIX: Mix = Mix {
     update_percent: 50,
 };
 
-/// One transaction at a time; every tenth is begun again after its first operation, once.
+/// One transaction at a time; every tenth is counted as if it had been begun again, once, and two share
+/// a write of the log.
 struct OneAtATime {
     state: Mutex<(PlainPages, Counters)>,
     /// Loses an operation of that transaction.
     loses: Option<u64>,
+    /// After so many transactions, all others end in deadlocks for ever.
+    commits: u64,
 }
 
 struct World {
@@ -57,6 +60,7 @@ fn world(loses: Option<u64>) -> World {
         engine: OneAtATime {
             state: Mutex::new((pages, Counters::default())),
             loses,
+            commits: u64::MAX,
         },
         surroundings,
         references,
@@ -65,9 +69,21 @@ fn world(loses: Option<u64>) -> World {
 }
 
 impl Engine for OneAtATime {
-    fn transact(&self, operations: &[Visit<'_>]) -> Result<u64, EngineFailure> {
+    fn transact(
+        &self,
+        operations: &[Visit<'_>],
+        go_on: &dyn Fn() -> bool,
+    ) -> Result<(), EngineFailure> {
+        if self.state.lock().1.forces >= self.commits {
+            while go_on() {
+                self.state.lock().1.deadlocks += 1;
+                std::thread::yield_now();
+            }
+            return Err(EngineFailure::GivenUp);
+        }
         let (pages, counters) = &mut *self.state.lock();
         counters.forces += 1;
+        counters.log_writes += counters.forces % 2;
         counters.units += 1;
         counters.log_bytes += 100;
         counters.pages_logged += 5;
@@ -82,11 +98,8 @@ impl Engine for OneAtATime {
             counters.pages.wait_time += Duration::from_micros(10);
             counters.objects.wait_time += Duration::from_micros(5);
         }
-        Ok(if counters.forces.is_multiple_of(10) {
-            2
-        } else {
-            1
-        })
+        counters.deadlocks += u64::from(counters.forces.is_multiple_of(10));
+        Ok(())
     }
 
     fn counters(&self) -> Counters {
@@ -100,6 +113,10 @@ impl World {
             threads,
             mix: MIX,
             until,
+            patience: match self.engine.commits {
+                u64::MAX => Duration::MAX,
+                _ => Duration::from_millis(1),
+            },
             seed: 3,
         };
         let (engine, expected) = (&self.engine, &self.expected);
@@ -145,6 +162,24 @@ fn threads_run_until_enough_is_measured_and_all_of_it_is_expected() {
     }
 }
 
+/// Where transactions end one another for ever the run ends, and says how little was done.
+#[test]
+fn a_run_in_which_nothing_ends_any_more_is_given_up() {
+    for commits in [0, 30] {
+        let mut world = world(None);
+        world.engine.commits = commits;
+        let found = world.run(1, HUNDRED).unwrap();
+        let ended = commits.saturating_sub(20);
+        assert_eq!(found.response.count, ended);
+        assert_eq!(world.differences(), 0);
+        let point = Figure::Nine.sweeps()[0].base;
+        let at = (Parameter::Multiprogramming, 12);
+        let row = Row::new("S1", at, point, Handling::default(), &found);
+        assert_eq!(row.transactions, ended);
+        assert_eq!(row.per_second > 0.0, ended > 0);
+    }
+}
+
 #[test]
 fn an_operation_that_is_lost_is_noticed() {
     let world = world(Some(7));
@@ -158,7 +193,7 @@ fn the_measures_are_those_of_the_window() {
     let found = world.run(1, HUNDRED).unwrap();
     let point = Figure::Seven.sweeps()[0].base;
     let at = (Parameter::Multiprogramming, 12);
-    let row = Row::new("S1", at, point, &found);
+    let row = Row::new("S1", at, point, Handling::default(), &found);
     assert_eq!((row.strategy, row.value, row.transactions), ("S1", 12, 100));
     assert!((row.per_second - 100.0 / row.seconds).abs() < 1e-6);
     // A transaction has 3 operations.
@@ -169,6 +204,9 @@ fn the_measures_are_those_of_the_window() {
     assert!((row.object_lock_wait_microseconds - 15.0).abs() < 1e-6);
     assert_eq!((row.forces, row.log_bytes), (1.0, 100.0));
     assert_eq!((row.pages_per_force, row.sphere_pages), (5.0, 5.0));
+    // Who waits and what is written are different counts.
+    assert_eq!((row.log_writes, row.pages_per_write), (0.5, 10.0));
+    assert!((row.log_writes_per_second - 50.0 / row.seconds).abs() < 1e-6);
     assert_eq!(
         (row.aborts, row.restarts, row.sphere_pages_max),
         (10, 0, 120)

@@ -3,7 +3,9 @@
 //! The window opens when the first transaction ends after the warm-up, and closes with the one that
 //! ends first when it has been open for long enough: its ends are ends of transactions, so that a
 //! system that completes few is not measured as slower or faster than it is. What the engine counted
-//! is looked at in the same instants.
+//! is looked at in the same instants. A system in which no transaction ends any more, since they end one
+//! another in deadlocks, is not waited for: the window is closed when nothing has ended for long enough
+//! ([`Window::is_over`]), and what it shows is how little was done.
 
 use sardonyx_base::sync::futex::Mutex;
 use std::time::{Duration, Instant};
@@ -51,31 +53,40 @@ pub(super) struct Seen<C> {
 #[derive(Debug)]
 pub(super) struct Window<C> {
     until: Until,
+    /// Nothing ends any more if nothing has ended for so long.
+    patience: Duration,
     began: Instant,
+    /// What was looked at then.
+    first: C,
     state: Mutex<State<C>>,
 }
 
 #[derive(Debug)]
 struct State<C> {
     completed: u64,
+    /// When a transaction ended last; the beginning, if none has.
+    progress: Instant,
     opened: Option<(Instant, C)>,
     seen: Option<Seen<C>>,
 }
 
 impl<C: Clone> Window<C> {
     /// A run that begins now; without a warm-up, the window opens now.
-    pub(super) fn new(until: Until, look: impl FnOnce() -> C) -> Self {
-        let began = Instant::now();
+    pub(super) fn new(until: Until, patience: Duration, look: impl FnOnce() -> C) -> Self {
+        let (began, first) = (Instant::now(), look());
         let at_once = match until {
             Until::Transactions { warm_up, .. } => warm_up == 0,
             Until::Time { warm_up, .. } => warm_up.is_zero(),
         };
         Window {
             until,
+            patience,
             began,
+            first: first.clone(),
             state: Mutex::new(State {
                 completed: 0,
-                opened: at_once.then(|| (began, look())),
+                progress: began,
+                opened: at_once.then_some((began, first)),
                 seen: None,
             }),
         }
@@ -89,6 +100,7 @@ impl<C: Clone> Window<C> {
         }
         state.completed += 1;
         let now = Instant::now();
+        state.progress = now;
         let Some((opened, before)) = state.opened.clone() else {
             let warm = match self.until {
                 Until::Transactions { warm_up, .. } => state.completed >= warm_up,
@@ -116,6 +128,24 @@ impl<C: Clone> Window<C> {
         Phase::Within
     }
 
+    /// Whether it is closed; it is now, if no transaction has ended for too long. If it was never
+    /// opened, what was seen is all there was.
+    pub(super) fn is_over(&self, look: impl FnOnce() -> C) -> bool {
+        let mut state = self.state.lock();
+        let now = Instant::now();
+        if state.seen.is_none() && now - state.progress >= self.patience {
+            let all = || (self.began, self.first.clone());
+            let (opened, before) = state.opened.clone().unwrap_or_else(all);
+            state.seen = Some(Seen {
+                opened,
+                closed: now,
+                before,
+                after: look(),
+            });
+        }
+        state.seen.is_some()
+    }
+
     /// Whether it is closed.
     pub(super) fn is_closed(&self) -> bool {
         self.state.lock().seen.is_some()
@@ -132,7 +162,7 @@ mod tests {
     use super::*;
 
     fn phases(until: Until, completions: u64) -> (Vec<Phase>, Option<Seen<u64>>) {
-        let window = Window::new(until, || 0);
+        let window = Window::new(until, Duration::MAX, || 0);
         let phases = (1..=completions).map(|n| window.completed(|| n)).collect();
         (phases, window.seen())
     }
@@ -176,13 +206,33 @@ mod tests {
     }
 
     #[test]
+    fn a_window_in_which_nothing_ends_is_closed_and_shows_what_was_counted() {
+        for warm_up in [0, 5] {
+            let until = Until::Transactions {
+                warm_up,
+                measured: 5,
+            };
+            let patient = Window::new(until, Duration::MAX, || 0);
+            assert!(!patient.is_over(|| 1) && !patient.is_closed());
+            let window = Window::new(until, Duration::ZERO, || 0);
+            window.completed(|| 1);
+            assert!(window.is_over(|| 2) && window.is_closed());
+            // A second look changes nothing.
+            assert!(window.is_over(|| 3));
+            assert_eq!(window.completed(|| 4), Phase::After);
+            let seen = window.seen().unwrap();
+            assert_eq!((seen.before, seen.after), (0, 2));
+        }
+    }
+
+    #[test]
     fn a_time_is_measured_from_one_end_of_a_transaction_to_another() {
         let time = Duration::from_millis(3);
         let until = Until::Time {
             warm_up: time,
             measured: time,
         };
-        let window = Window::new(until, || ());
+        let window = Window::new(until, Duration::MAX, || ());
         let (mut before, mut within) = (0, 0);
         loop {
             match window.completed(|| ()) {

@@ -8,7 +8,7 @@ use super::window::{Phase, Seen, Until, Window};
 use crate::complex_objects::workload::{ComplexObjectError, Generator, Mix, References};
 use crate::responses::{Responses, Summary};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,8 @@ pub(super) struct Load {
     pub(super) threads: usize,
     pub(super) mix: Mix,
     pub(super) until: Until,
+    /// If no transaction ends for so long although all that do not are run again, the run is over.
+    pub(super) patience: Duration,
     /// Each thread draws its transactions from a stream of its own.
     pub(super) seed: u64,
 }
@@ -26,9 +28,8 @@ pub(super) struct Found {
     pub(super) seen: Seen<(Counters, (u64, u64))>,
     /// From the first begin of a transaction until its commit is acknowledged, with all that was
     /// done again.
+    /// Zeros if none ended.
     pub(super) response: Summary,
-    /// Begins of transactions that ended in a deadlock.
-    pub(super) aborts: u64,
 }
 
 /// Why there is nothing found.
@@ -57,13 +58,13 @@ pub(super) fn run(
     expected: &Expected,
 ) -> Result<Found, LoadFailure> {
     let look = || (engine.counters(), surroundings.processors.worked());
-    let window = Window::new(load.until, look);
+    let window = Window::new(load.until, load.patience, look);
     let failed = AtomicBool::new(false);
-    let work = |thread| -> Result<(Responses, u64), LoadFailure> {
+    let work = |thread| -> Result<Responses, LoadFailure> {
         wake_promptly();
         let seed = seed_of_thread(load.seed, thread);
         let mut generator = Generator::new(references, load.mix, seed)?;
-        let (mut responses, mut aborts) = (Responses::new(), 0);
+        let mut responses = Responses::new();
         while !failed.load(Ordering::Relaxed) && !window.is_closed() {
             let transaction = generator.transaction();
             let visit = |request| Visit {
@@ -72,15 +73,19 @@ pub(super) fn run(
             };
             let visits: Vec<_> = transaction.operations.iter().map(visit).collect();
             let began = Instant::now();
-            let begins = engine.transact(&visits)?;
+            // What ends in deadlocks when nothing is measured any more need not be run again.
+            let go_on = || !failed.load(Ordering::Relaxed) && !window.is_over(look);
+            match engine.transact(&visits, &go_on) {
+                Err(EngineFailure::GivenUp) => break,
+                outcome => outcome?,
+            }
             let took = began.elapsed();
             expected.add(&transaction);
             if window.completed(look) == Phase::Within {
                 responses.record_n(took, 1);
-                aborts += begins - 1;
             }
         }
-        Ok((responses, aborts))
+        Ok(responses)
     };
     let outcomes: Vec<_> = std::thread::scope(|scope| {
         let start = |thread| {
@@ -99,15 +104,12 @@ pub(super) fn run(
         };
         threads.into_iter().map(join).collect()
     });
-    let (mut responses, mut aborts) = (Responses::new(), 0);
+    let mut responses = Responses::new();
     for outcome in outcomes {
-        let (of_thread, aborts_of_thread) = outcome?;
-        responses.merge(&of_thread);
-        aborts += aborts_of_thread;
+        responses.merge(&outcome?);
     }
     Ok(Found {
         seen: window.seen().ok_or(LoadFailure::Nothing)?,
-        response: responses.summary().ok_or(LoadFailure::Nothing)?,
-        aborts,
+        response: responses.summary().unwrap_or_default(),
     })
 }

@@ -3,7 +3,8 @@
 //! The segment is the tree's area, from its first page on. An insert is a transaction: the tree is
 //! opened on the bytes of the view and changed by ordinary stores, and the commit waits until it is on
 //! stable storage. If the area is full, the segment grows and the insert is repeated in the same
-//! transaction. Nothing in the trees knows of any of this.
+//! transaction. Nothing in the trees knows of any of this. The options are the defaults, also for the
+//! cache-oblivious tree, which is rewritten in one transaction when it doubles.
 
 use super::engine::{Session, Sharing, TreePeer, value};
 use super::shape::{B_PLUS, CACHE_OBLIVIOUS, Shape};
@@ -17,13 +18,6 @@ const PAGES_FIRST: usize = 256;
 
 /// How many entries share a transaction while the tree is filled.
 const LOAD_BATCH: usize = 1_000;
-
-/// The most bytes of a tree.
-const ADDRESS_SPACE_BYTES: u64 = 64 << 30;
-
-/// A cache-oblivious tree that doubles rewrites itself, in one transaction: so many bytes of redo
-/// records are allowed.
-const REWRITE_BYTES: u64 = 240 << 20;
 
 /// The B+-tree in a segment.
 pub struct BPlus(Segment);
@@ -45,8 +39,7 @@ impl TreePeer for BPlus {
     }
 
     fn open(directory: &Path, _: Sharing) -> Result<Self, Failure> {
-        let options = Options::new().address_space_bytes(ADDRESS_SPACE_BYTES);
-        Ok(BPlus(durable(options.open(directory)?)?))
+        Ok(BPlus(durable(Options::new().open(directory)?)?))
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>, Failure> {
@@ -60,7 +53,7 @@ impl TreePeer for CacheOblivious {
     }
 
     fn settings() -> &'static str {
-        "as the B+-tree, but transactions of up to 240 MiB, for it to double"
+        "as the B+-tree; when it doubles, it is rewritten in one transaction"
     }
 
     fn processes() -> bool {
@@ -68,10 +61,7 @@ impl TreePeer for CacheOblivious {
     }
 
     fn open(directory: &Path, _: Sharing) -> Result<Self, Failure> {
-        let options = Options::new()
-            .address_space_bytes(ADDRESS_SPACE_BYTES)
-            .transaction_bytes(REWRITE_BYTES);
-        Ok(CacheOblivious(durable(options.open(directory)?)?))
+        Ok(CacheOblivious(durable(Options::new().open(directory)?)?))
     }
 
     fn session(&self) -> Result<Box<dyn Session + '_>, Failure> {

@@ -212,6 +212,16 @@ static void statistics(void)
     OK(sdx_checkpoint(segment));
     found.size = 8;
     STATUS(SDX_INVALID_ARGUMENT, sdx_segment_statistics(segment, &found));
+
+    sdx_page_conflicts pages[2] = { { 0, 0 }, { 0, 0 } };
+    size_t count = 9;
+    OK(sdx_conflicts(segment, NULL, 0, &count));
+    CHECK(count == 1);
+    OK(sdx_conflicts(segment, pages, 2, &count));
+    CHECK(count == 1 && pages[0].conflicts == 1 && pages[1].conflicts == 0);
+    CHECK(pages[0].page < length / PAGE);
+    STATUS(SDX_INVALID_ARGUMENT, sdx_conflicts(segment, NULL, 1, &count));
+    STATUS(SDX_INVALID_ARGUMENT, sdx_conflicts(segment, pages, 1, NULL));
 }
 
 /* The bound on a transaction is the program's to choose. */
@@ -227,7 +237,7 @@ static void large(void)
         void *memory;
         uint64_t length;
         uint32_t doomed = 7;
-        options.transaction_bytes = chosen ? 25 << 20 : 0;
+        options.transaction_bytes = chosen ? 23 << 20 : 0;
         OK(sdx_open_private(&options, &large));
         OK(sdx_session_open(large, &session));
         OK(sdx_begin(session, 0));
@@ -237,7 +247,7 @@ static void large(void)
         OK(sdx_session_address(session, &memory));
         OK(sdx_touch(session, 0, bytes, SDX_READ_WRITE));
         memset(memory, 1, bytes);
-        STATUS(chosen ? SDX_OK : SDX_TOO_LARGE, sdx_commit(session, SDX_COMMIT_WAIT, NULL));
+        STATUS(chosen ? SDX_TOO_LARGE : SDX_OK, sdx_commit(session, SDX_COMMIT_WAIT, NULL));
         OK(sdx_session_close(session));
         OK(sdx_session_open(large, &session));
         OK(sdx_session_length(session, &length));
@@ -245,7 +255,7 @@ static void large(void)
         OK(sdx_session_close(session));
         OK(sdx_close(large));
     }
-    options.transaction_bytes = (uint64_t) 256 << 20;
+    options.transaction_bytes = (uint64_t) 4 << 30;
     STATUS(SDX_CANNOT_OPEN, sdx_open_private(&options, &segment));
 }
 

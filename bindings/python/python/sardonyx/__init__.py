@@ -25,6 +25,7 @@ from ._exceptions import (
     WrittenOutside,
 )
 from ._native import Nested, Segment, Snapshot, Ticket, Transaction, open, private, volatile
+from ._types import spread
 
 __all__ = [
     "Conflict",
@@ -47,5 +48,6 @@ __all__ = [
     "WrittenOutside",
     "open",
     "private",
+    "spread",
     "volatile",
 ]

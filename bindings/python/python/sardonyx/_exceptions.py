@@ -6,7 +6,16 @@ class Error(Exception):
 
 
 class Conflict(Error):
-    """Another transaction changed what this one used. It has no effect: run it again."""
+    """Another transaction changed what this one used. It has no effect: run it again.
+
+    ``array`` is the name of the array that both used, or ``None`` if it was no array's elements or
+    is not known; ``page`` is where in the segment, in pages of 4096 bytes, or ``None``.
+    """
+
+    def __init__(self, message="", page=None, array=None):
+        super().__init__(message)
+        self.page = page
+        self.array = array
 
 
 class WrittenOutside(Error):

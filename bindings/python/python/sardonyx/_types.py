@@ -8,6 +8,50 @@ from numpy.lib.format import descr_to_dtype, dtype_to_descr
 from ._exceptions import Damaged
 
 
+PAGE_BYTES = 4096
+
+
+def spread(dtype, per_page=1):
+    """The element type with so much room behind each element that at most ``per_page`` stand on a page.
+
+    Transactions conflict by page of 4096 bytes: with one row on a page, only those that use the same
+    row do. A structured type keeps its fields; any other becomes the field ``"value"``.
+
+    >>> import numpy, sardonyx
+    >>> row = numpy.dtype([("owner", "S32"), ("balance", "i8")])
+    >>> segment = sardonyx.private()
+    >>> accounts = segment.array("accounts", 1000, sardonyx.spread(row))
+    >>> accounts.strides
+    (4096,)
+    >>> accounts["balance"].sum()
+    0
+    >>> sardonyx.spread("f8", per_page=8).itemsize
+    512
+    """
+    dtype = numpy.dtype(dtype)
+    fitting = PAGE_BYTES // max(dtype.itemsize, 1)
+    if not 1 <= per_page <= fitting:
+        raise ValueError(
+            f"{per_page} elements of {dtype.itemsize} bytes cannot be spread over a page of "
+            f"{PAGE_BYTES} bytes each: choose 1 to {fitting}"
+        )
+    if dtype.names is None:
+        dtype = numpy.dtype([("value", dtype)])
+    # A part of a page, or else an element would stand on two.
+    room = PAGE_BYTES
+    while room // 2 >= dtype.itemsize and PAGE_BYTES // (room // 2) <= per_page:
+        room //= 2
+    fields = [dtype.fields[name] for name in dtype.names]
+    return numpy.dtype(
+        {
+            "names": list(dtype.names),
+            "formats": [field[0] for field in fields],
+            "offsets": [field[1] for field in fields],
+            "itemsize": room,
+        }
+    )
+
+
 def describe(dtype):
     """The element type and its description.
 

@@ -9,6 +9,7 @@ use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use crate::shared::control::IDLE;
 use crate::shared::ring::{self, Frames, changes};
+use crate::shared::spill;
 use crate::shared::versions;
 use sardonyx_storage::log::record::{RECORD_HEAD_BYTES, append_write, mark_end};
 use sardonyx_storage::page::{Address, PAGE_SIZE};
@@ -96,7 +97,14 @@ impl Session {
         if self.logs_length {
             self.redo[RECORD_HEAD_BYTES] = ring::committed_byte(&shared.region, self.last_byte());
         }
-        let end = ring::publish(&shared.region, self.writer, &self.redo);
+        let bytes = self.redo.len();
+        let end = match spill::spills(&shared.region, bytes) {
+            false => ring::publish(&shared.region, self.writer, &self.redo),
+            true => {
+                spill::take(&shared.region, &mut self.redo);
+                ring::publish_spilled(&shared.region, self.writer, bytes)
+            }
+        };
         if self.logs_length {
             shared.region.note_logged_pages(self.view.mapped());
         }
@@ -108,9 +116,10 @@ impl Session {
         self.view.leave();
         self.slot().snapshot.store(IDLE, Ordering::SeqCst);
         planted::step(Step::SlotFree);
-        let published = ring::frame_bytes(self.redo.len());
+        let published = ring::room_bytes(&shared.region, bytes);
         let bytes = ring::fold_bytes(published);
         ring::fold(&shared.region, Some(self.writer), bytes);
+        ring::tidy(&shared.region);
         self.asked_the_old = versions::ask_the_old(&shared.region, self.slot, published);
         Ok(end)
     }
@@ -144,6 +153,7 @@ impl Session {
                 }
                 last = Some(change.page);
                 if self.was_used(change.page)? {
+                    self.shared.conflicts.count(change.page);
                     return Err(SegmentError::Conflict { page: change.page });
                 }
             }

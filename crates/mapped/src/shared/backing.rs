@@ -170,6 +170,12 @@ pub(super) fn allocate(
     }
 }
 
+/// Gives memory back that nobody needs what it holds.
+pub(super) fn give_back(file: &OwnedFd, at: u64, bytes: u64) -> rustix::io::Result<()> {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, flags, at, bytes))
+}
+
 pub(super) fn map_shared(file: &OwnedFd, at: u64, bytes: u64) -> Result<NonNull<u8>, SegmentError> {
     let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
     let bytes = bytes as usize;

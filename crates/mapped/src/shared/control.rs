@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 pub const MAGIC_OF_ALL: &[u8] = b"SdxShm";
 
 /// Marks a shared memory of this layout.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"SdxShm04");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"SdxShm05");
 
 /// Sessions at once, of all processes.
 pub const SLOTS: usize = 1024;
@@ -72,6 +72,11 @@ pub struct Control {
     pub reclaim_limit: AtomicU64,
     /// The ring may be used again up to here.
     pub reclaimed: AtomicU64,
+    /// Bytes of the spill area that have memory; 0 if no transaction's records are there.
+    pub spill_bytes: AtomicU64,
+    /// The end of the frame whose records are in the spill area: it has happened if the tail is not before
+    /// that.
+    pub spill_end: CacheLine<AtomicU64>,
     /// The records before it are on stable storage.
     pub durable: CacheLine<AtomicU64>,
     /// Counts the attempts to write a group: whoever waits for one waits for it to change.
@@ -141,6 +146,6 @@ pub fn layout_mark() -> u64 {
 
 const _: () = assert!(
     std::mem::offset_of!(Control, tail) % 64 == 0
-        && std::mem::offset_of!(Control, reclaimed) / 64
+        && std::mem::offset_of!(Control, spill_bytes) / 64
             == std::mem::offset_of!(Control, tail) / 64
 );

@@ -1,7 +1,7 @@
 //! The shared memory of a segment: one file in a memory file system, mapped by every process.
 //!
 //! ```text
-//! control | hot ring | deep ring | sequence numbers of the pages | base pages …
+//! control | hot ring | deep ring | sequence numbers of the pages | base pages … | spill area
 //! ```
 //!
 //! The file is sparse: what nobody touched takes no memory. What is written here is allocated before, so
@@ -15,6 +15,8 @@
 //! comes back when nobody needs much of it. At most two stretches of the stream are alive at a time, one
 //! in each ([`Control::lap`]).
 //!
+//! The records of a transaction that is too large for the ring are in the spill area ([`super::spill`]).
+//!
 //! Each ring is mapped twice, one after the other, so that a transaction's records are contiguous also
 //! where they cross its end.
 //!
@@ -24,13 +26,15 @@
 mod attaching;
 mod processes;
 
-use super::backing::{Backing, allocate, map_shared, map_twice};
+use super::backing::{Backing, allocate, give_back, map_shared, map_twice};
 use super::control::{CONTROL_BYTES, Control, PROCESSES};
 use super::stopped::Patience;
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use rustix::fs::SeekFrom;
 use sardonyx_base::process::Process as ProcessMark;
+use sardonyx_storage::log::group::PAYLOAD_BYTES_MAX;
+use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::PAGE_SIZE;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
@@ -64,6 +68,14 @@ impl RegionSize {
         }
     }
 
+    /// The same, or more: what has so many pages can double.
+    pub fn with_room_for(self, pages: u64) -> Self {
+        RegionSize {
+            pages_max: self.pages_max.max(pages.saturating_mul(2)),
+            ..self
+        }
+    }
+
     fn hot_at(self) -> u64 {
         (CONTROL_BYTES as u64).next_multiple_of(GROW_BYTES)
     }
@@ -79,6 +91,24 @@ impl RegionSize {
     fn base_at(self) -> u64 {
         (self.sequence_at() + self.pages_max * 8).next_multiple_of(GROW_BYTES)
     }
+
+    fn spill_at(self) -> u64 {
+        (self.base_at() + self.pages_max * PAGE_SIZE as u64).next_multiple_of(GROW_BYTES)
+    }
+
+    /// Bytes of the spill area: what a transaction's records take that has written all pages, and no more
+    /// than a commit group can have.
+    fn spill_bytes(self) -> u64 {
+        let pages = self
+            .pages_max
+            .saturating_mul(encoded_bytes(PAGE_SIZE) as u64);
+        pages.min(PAYLOAD_BYTES_MAX).next_multiple_of(GROW_BYTES)
+    }
+
+    /// The file's length.
+    fn whole(self) -> u64 {
+        self.spill_at() + self.spill_bytes()
+    }
 }
 
 /// A mapped shared memory, and this process' place in it.
@@ -91,6 +121,7 @@ pub struct Region {
     ring: NonNull<u8>,
     sequence: NonNull<AtomicU64>,
     base: NonNull<u8>,
+    spill: NonNull<u8>,
     /// Its place among the processes; [`PROCESSES`] if it has none.
     process: usize,
     /// The process that mapped it.
@@ -121,6 +152,7 @@ impl Region {
         let ring = map_twice(&file, size.ring_at(), size.ring_bytes)?;
         let sequence = map(size.sequence_at(), (size.pages_max * 8).max(8))?.cast();
         let base = map(size.base_at(), (size.pages_max * PAGE_SIZE as u64).max(1))?;
+        let spill = map(size.spill_at(), size.spill_bytes())?;
         Ok(Region {
             file,
             path,
@@ -130,6 +162,7 @@ impl Region {
             ring,
             sequence,
             base,
+            spill,
             process: PROCESSES,
             mapped_by: ProcessMark::current(),
             kept: AtomicU64::new(0),
@@ -200,6 +233,32 @@ impl Region {
         // SAFETY: each ring is mapped twice, so that `length` bytes from any place in the first mapping
         // are mapped.
         unsafe { ring.as_ptr().add(at) }
+    }
+
+    /// The most bytes of records that a transaction may have.
+    pub fn spill_bytes_max(&self) -> u64 {
+        self.size.spill_bytes().min(PAYLOAD_BYTES_MAX)
+    }
+
+    /// Bytes of the spill area, as memory.
+    #[inline]
+    pub fn spill(&self, at: u64, length: usize) -> *mut u8 {
+        let bytes = self.size.spill_bytes();
+        assert!(at <= bytes && length as u64 <= bytes - at);
+        // SAFETY: within the mapping.
+        unsafe { self.spill.as_ptr().add(at as usize) }
+    }
+
+    /// Sees to it that the first bytes of the spill area have memory.
+    pub(super) fn allocate_spill(&self, bytes: u64) -> Result<(), SegmentError> {
+        self.allocate(self.size.spill_at(), bytes)
+    }
+
+    /// Gives the memory of the spill area back. What stood there is zero.
+    pub(super) fn free_spill(&self, bytes: u64) {
+        if let Err(error) = give_back(&self.file, self.size.spill_at(), bytes) {
+            tracing::warn!(%error, "the memory of a large transaction's records stays in use");
+        }
     }
 
     /// A base page, as memory.
@@ -403,6 +462,7 @@ impl Drop for Region {
                 (self.size.pages_max as usize * 8).max(8),
             ),
             (self.base, (self.size.pages_max as usize * PAGE_SIZE).max(1)),
+            (self.spill, self.size.spill_bytes() as usize),
         ];
         for (start, bytes) in parts {
             let start: NonNull<u8> = start;

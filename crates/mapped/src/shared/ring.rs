@@ -2,10 +2,12 @@
 //! views, the input of the log, and the source from which base pages are brought up to date.
 //!
 //! A transaction is one frame: a head that says whose it is, then its records as they stand in the
-//! log. Frames are written behind the tail and published by storing the tail.
+//! log; or, if they are too large for the ring, how many bytes of them there are in the
+//! [spill area](super::spill). Frames are written behind the tail and published by storing the tail.
 
 use super::control::IDLE;
 use super::region::{HOT_BYTES, Region};
+use super::spill;
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use sardonyx_storage::log::record::{Body, Records};
@@ -13,8 +15,12 @@ use sardonyx_storage::page::{Address, PAGE_SIZE};
 use std::ops::Range;
 use std::sync::atomic::{Ordering, fence};
 
-/// Bytes of a frame's head.
+/// Bytes of a frame's head: how many bytes follow it, the writer's slot and generation, and whether the
+/// records are in the spill area.
 pub const FRAME_HEAD_BYTES: usize = 16;
+
+/// What follows the head of a frame whose records are in the spill area: how many bytes they are.
+const SPILLED_BYTES: usize = 8;
 
 /// One committed transaction in the ring.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +31,47 @@ pub struct Frame<'a> {
     pub writer: (u32, u32),
     /// Its redo records.
     pub records: &'a [u8],
+    /// Whether they are in the spill area.
+    pub is_spilled: bool,
+}
+
+/// Where in a frame's redo records something is, for [`records_at`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// In the ring: where it starts, or, if the records are in the spill area, where the frame's rest starts.
+    pub at: u64,
+    /// In the spill area: how many words of 8 bytes are before it, plus one. Else 0.
+    pub spilled: u32,
+}
+
+impl Frame<'_> {
+    /// The place of what starts so many bytes behind the first record.
+    pub fn place(&self, offset: usize) -> Place {
+        match self.is_spilled {
+            false => Place {
+                at: self.end - self.records.len() as u64 + offset as u64,
+                spilled: 0,
+            },
+            true => Place {
+                at: self.end - SPILLED_BYTES as u64,
+                spilled: (offset / 8) as u32 + 1,
+            },
+        }
+    }
+}
+
+/// Records of a published frame.
+///
+/// # Safety
+/// The caller's session pins the ring from the frame on for as long as they are used, and so many bytes of
+/// records are there.
+pub unsafe fn records_at(region: &Region, place: Place, bytes: usize) -> &[u8] {
+    let start = match place.spilled {
+        0 => region.ring(place.at, bytes),
+        words => region.spill(u64::from(words - 1) * 8, bytes),
+    };
+    // SAFETY: mapped, published and pinned, as the caller says.
+    unsafe { std::slice::from_raw_parts(start, bytes) }
 }
 
 /// Iterates over the frames between two positions.
@@ -131,22 +178,46 @@ impl<'a> Iterator for Frames<'a> {
                 .read();
             let bytes = head[0] as usize;
             let start = self.region.ring(self.at, FRAME_HEAD_BYTES + bytes);
-            (
-                head,
-                std::slice::from_raw_parts(start.add(FRAME_HEAD_BYTES), bytes),
-            )
+            let rest = std::slice::from_raw_parts(start.add(FRAME_HEAD_BYTES), bytes);
+            (head, rest)
         };
         self.at += (FRAME_HEAD_BYTES + records.len()) as u64;
+        let is_spilled = head[3] != 0;
+        let records = match is_spilled {
+            false => records,
+            true => self.spilled(records),
+        };
         planted::look(records.len());
         Some(Frame {
             end: self.at,
             writer: (head[1], head[2]),
             records,
+            is_spilled,
         })
     }
 }
 
+impl<'a> Frames<'a> {
+    /// The records of a frame in which this is said of them.
+    #[cold]
+    fn spilled(&self, said: &[u8]) -> &'a [u8] {
+        let said = said.first_chunk().expect("a spilled frame's rest");
+        let bytes = u64::from_ne_bytes(*said) as usize;
+        // SAFETY: the spill area is kept for as long as the frame is, which whoever made the iterator
+        // promised.
+        unsafe { std::slice::from_raw_parts(self.region.spill(0, bytes), bytes) }
+    }
+}
+
 /// Bytes that a transaction with so many bytes of records takes in the ring.
+pub fn room_bytes(region: &Region, records: usize) -> u64 {
+    match spill::spills(region, records) {
+        false => frame_bytes(records),
+        true => frame_bytes(SPILLED_BYTES),
+    }
+}
+
+/// Bytes of a frame with so many bytes of records in it.
 pub fn frame_bytes(records: usize) -> u64 {
     (FRAME_HEAD_BYTES + records) as u64
 }
@@ -155,16 +226,39 @@ pub fn frame_bytes(records: usize) -> u64 {
 /// sure that there is room.
 pub fn publish(region: &Region, writer: (u32, u32), records: &[u8]) -> u64 {
     debug_assert!(records.len().is_multiple_of(8));
+    publish_frame(region, writer, records, records, false)
+}
+
+/// As [`publish`], of so many bytes of records that are in the spill area.
+pub fn publish_spilled(region: &Region, writer: (u32, u32), bytes: usize) -> u64 {
+    let control = region.control();
+    let end = control.tail.load(Ordering::Relaxed) + frame_bytes(SPILLED_BYTES);
+    // If this thread dies before the tail is stored, the tail is before this, or goes beyond it by another
+    // frame: then the area is in use until that one is not needed any more.
+    control.spill_end.store(end, Ordering::SeqCst);
+    // SAFETY: the caller holds the commit lock and has put them there.
+    let records = unsafe { std::slice::from_raw_parts(region.spill(0, bytes), bytes) };
+    let said = (bytes as u64).to_ne_bytes();
+    publish_frame(region, writer, &said, records, true)
+}
+
+fn publish_frame(
+    region: &Region,
+    writer: (u32, u32),
+    rest: &[u8],
+    records: &[u8],
+    is_spilled: bool,
+) -> u64 {
     let control = region.control();
     let at = control.tail.load(Ordering::Relaxed);
-    let end = at + frame_bytes(records.len());
-    let place = region.ring(at, FRAME_HEAD_BYTES + records.len());
-    let head = [records.len() as u32, writer.0, writer.1, 0];
+    let end = at + frame_bytes(rest.len());
+    let place = region.ring(at, FRAME_HEAD_BYTES + rest.len());
+    let head = [rest.len() as u32, writer.0, writer.1, u32::from(is_spilled)];
     // SAFETY: the place is within the ring, and not in use: it lies behind the tail, where only the
     // holder of the commit lock writes, and before `reclaimed` plus the ring's length.
     unsafe {
         place.cast::<[u32; 4]>().write(head);
-        std::ptr::copy_nonoverlapping(records.as_ptr(), place.add(FRAME_HEAD_BYTES), records.len());
+        std::ptr::copy_nonoverlapping(rest.as_ptr(), place.add(FRAME_HEAD_BYTES), rest.len());
     }
     planted::step(Step::FrameWritten);
     // Before the tail: who sees a record finds the page's number high enough to look for it. If this
@@ -255,7 +349,8 @@ pub fn fold(region: &Region, own: Option<(u32, u32)>, bytes: u64) -> bool {
     to = from;
     for frame in frames {
         let others = own.is_some_and(|own| own != frame.writer);
-        let large = frame.records.len() >= LARGE_BYTES;
+        // The spill area is needed by all.
+        let large = frame.records.len() >= LARGE_BYTES && !frame.is_spilled;
         let enough = to - from >= bytes;
         if enough || others && large && limit - to <= LEFT_TO_OTHERS_BYTES {
             break;
@@ -299,6 +394,16 @@ pub fn reclaim(region: &Region) {
     }
     control.reclaimed.fetch_max(to, Ordering::SeqCst);
     planted::step(Step::Reclaimed);
+    spill::is_free(region);
+}
+
+/// Gives the spill area's memory back as soon as nobody needs it. The caller holds the commit lock.
+#[inline]
+pub fn tidy(region: &Region) {
+    if region.control().spill_bytes.load(Ordering::Relaxed) > 0 {
+        fold(region, None, fold_bytes(0));
+        reclaim(region);
+    }
 }
 
 /// The stream comes back to the hot ring when so little of it is needed.
@@ -307,8 +412,20 @@ const LITTLE_BYTES: u64 = 64 << 10;
 /// Whether a transaction with so many bytes of records has room; changes the ring if that makes some. The
 /// caller holds the commit lock.
 pub fn has_room(region: &Region, records: usize) -> Result<bool, SegmentError> {
+    if !spill::spills(region, records) {
+        return has_room_for(region, frame_bytes(records));
+    }
+    tidy(region);
+    if !spill::is_free(region) || !has_room_for(region, frame_bytes(SPILLED_BYTES))? {
+        return Ok(false);
+    }
+    spill::allocate(region, records)?;
+    Ok(true)
+}
+
+/// Whether a frame of so many bytes has room in the ring.
+fn has_room_for(region: &Region, need: u64) -> Result<bool, SegmentError> {
     let control = region.control();
-    let need = frame_bytes(records);
     let tail = control.tail.load(Ordering::Relaxed);
     let (start, deep) = region.lap();
     let fits = |bytes: u64| {

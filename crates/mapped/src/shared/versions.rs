@@ -2,6 +2,7 @@
 
 use super::control::IDLE;
 use super::region::Region;
+use super::spill;
 use rustix::thread::futex;
 use std::sync::atomic::Ordering;
 
@@ -49,7 +50,8 @@ pub fn slowest(region: &Region, but: usize) -> Option<SlowReader> {
         process: region.process_of(slot),
         slot,
         milliseconds: now_milliseconds().saturating_sub(began),
-        bytes: control.tail.load(Ordering::SeqCst).saturating_sub(from),
+        bytes: control.tail.load(Ordering::SeqCst).saturating_sub(from)
+            + spill::kept_bytes(region, from),
     })
 }
 
@@ -72,20 +74,24 @@ pub fn ask_the_old(region: &Region, but: usize, published: u64) -> bool {
         region.ring_bytes() / READERS_PART,
         region.ring_bytes() / WRITERS_PART,
     );
-    // Not by every commit: when another part of that size is full.
-    if kept < early || kept % early >= published {
+    // Not by every commit: when another part of that size is full, or when a large transaction is there.
+    let spilled = spill::kept_bytes(region, folded) > 0;
+    if !spilled && (kept < early || kept % early >= published) {
         return false;
     }
     let used = control.slots_used.load(Ordering::SeqCst) as usize;
     let mut asked = false;
     for (n, slot) in control.slots[..used].iter().enumerate() {
         let snapshot = slot.snapshot.load(Ordering::SeqCst);
-        let bound = match slot.read_only.load(Ordering::Relaxed) {
-            0 => late,
-            _ => early,
-        };
         let keeps = snapshot.max(slot.immune.load(Ordering::SeqCst));
-        if n != but && snapshot != IDLE && keeps.saturating_add(bound) <= tail {
+        let kept = tail.saturating_sub(keeps);
+        // Who may write would have to run again: only if the ring is getting full, or the next large
+        // transaction needs the memory.
+        let (kept, bound) = match slot.read_only.load(Ordering::Relaxed) {
+            0 => (kept, late),
+            _ => (kept + spill::kept_bytes(region, keeps), early),
+        };
+        if n != but && snapshot != IDLE && kept >= bound {
             slot.copy_until.fetch_max(tail, Ordering::SeqCst);
             asked = true;
         }

@@ -22,7 +22,7 @@
 use crate::error::SegmentError;
 use crate::planted;
 use crate::shared::region::Region;
-use crate::shared::ring::{Change, Frames, changes, runs};
+use crate::shared::ring::{Change, Frames, Place, changes, records_at, runs};
 use rustix::mm::{Advice, MapFlags, ProtFlags};
 use sardonyx_storage::page::PAGE_SIZE;
 use std::collections::VecDeque;
@@ -48,12 +48,14 @@ pub(crate) fn copies_max(ring_bytes: u64) -> u64 {
 /// Consecutive records on one page.
 #[derive(Clone, Copy)]
 struct Note {
-    /// Where they are in the ring.
+    /// Where they are in the ring, or the frame is whose records are in the spill area.
     at: u64,
     /// The page; above it, how many words of 8 bytes they take.
     what: u64,
     /// The number, modulo 2³², of the next note on the page; of its first one, if this is the last.
     next: u32,
+    /// Where they are in the spill area ([`Place::spilled`]).
+    spilled: u32,
 }
 
 impl Note {
@@ -63,6 +65,13 @@ impl Note {
 
     fn bytes(self) -> usize {
         (self.what >> PAGE_BITS) as usize * 8
+    }
+
+    fn place(self) -> Place {
+        Place {
+            at: self.at,
+            spilled: self.spilled,
+        }
     }
 }
 
@@ -150,16 +159,15 @@ impl Lagging {
         }
         // SAFETY: the caller's session pins the ring from `folded` on, and registered at `snapshot`.
         for frame in unsafe { Frames::new(region, self.until, snapshot) } {
-            let start = frame.end - frame.records.len() as u64;
             for (page, run) in runs(frame.records, RUN_WORDS_MAX * 8) {
-                let at = start + run.start as u64;
+                let place_of_run = frame.place(run.start);
                 match self.entry(page) {
                     Entry::Copied(place) => {
                         let copy = self.copies.page(place);
                         changes(&frame.records[run]).for_each(|change| apply(copy, change));
-                        self.copies.changed(place, at);
+                        self.copies.changed(place, place_of_run.at);
                     }
-                    entry => self.note(page, entry, at, run.len()),
+                    entry => self.note(page, entry, place_of_run, run.len()),
                 }
             }
         }
@@ -167,7 +175,7 @@ impl Lagging {
         self.tidy();
     }
 
-    fn note(&mut self, page: u64, entry: Entry, at: u64, bytes: usize) {
+    fn note(&mut self, page: u64, entry: Entry, place: Place, bytes: usize) {
         let number = self.first + self.notes.len() as u64;
         let next = match entry {
             Entry::Noted(last) => {
@@ -180,9 +188,10 @@ impl Lagging {
             }
         };
         self.notes.push_back(Note {
-            at,
+            at: place.at,
             what: page | (bytes as u64 / 8) << PAGE_BITS,
             next,
+            spilled: place.spilled,
         });
         self.set(page, Entry::Noted(number));
     }
@@ -292,9 +301,7 @@ impl Lagging {
             planted::look(note.bytes());
             // SAFETY: the session's slot pins the ring from where notes are on, and these bytes were
             // published.
-            let run = unsafe {
-                std::slice::from_raw_parts(region.ring(note.at, note.bytes()), note.bytes())
-            };
+            let run = unsafe { records_at(region, note.place(), note.bytes()) };
             changes(run).for_each(|change| apply(made, change));
             if index == self.index(last as u32) {
                 if let Some(place) = place {

@@ -260,7 +260,7 @@ impl ShippedLog {
     /// before `durable`.
     ///
     /// # Errors
-    /// As [`Follower::next_group`].
+    /// As [`Follower::next_group`]; [`LogError::NotShipped`] for a spanning group, which is no message.
     pub fn next_group(
         &self,
         follower: &mut Follower,
@@ -274,6 +274,14 @@ impl ShippedLog {
             }));
         }
         let read = follower.next_group(durable)?;
+        if let Some((header, _)) = &read
+            && header.is_spanning()
+        {
+            return Err(LogError::NotShipped {
+                number: header.number,
+                bytes: header.bytes_on_disk() as u64,
+            });
+        }
         Ok(read.map(|(_, bytes)| ShippedGroup {
             bytes: bytes.into(),
             was_read_back: true,

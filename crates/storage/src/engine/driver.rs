@@ -267,12 +267,19 @@ impl Driver {
     /// Gives the checkpointers the log up to the published end.
     fn follow(&mut self, durable: LogPosition) -> Result<bool, LogError> {
         let before = self.fed();
-        while let Some((_, bytes)) = self.follower.next_group(durable)? {
+        while let Some((header, bytes)) = self.follower.next_group(durable)? {
             let mut buffer = self.pool.take();
-            buffer.extend_from_slice(bytes);
+            match header.is_spanning() {
+                false => buffer.extend_from_slice(bytes),
+                true => buffer = self.follower.take_spanning(&header),
+            }
             let group = SealedGroup::from_bytes(buffer).expect("the reader checked it");
             self.background.feed(group, &self.pool);
             self.background.step();
+            if header.is_spanning() && self.background.drive().has_threads() {
+                // It may be as large as memory allows: the next one is read when it is applied.
+                self.pool.wait_for_all();
+            }
         }
         Ok(self.fed() != before)
     }

@@ -28,14 +28,19 @@ fn a_group_that_finds_no_room_or_is_too_large_or_of_elsewhere_writes_nothing() {
     let steps = world.simulated.steps();
     let end = life.state.end();
     let leader = &mut life.processes[0].leader;
+    // Of one transaction it would have segments for itself.
     let too_large = pages(8);
-    let error = leader.write_group(&life.state, 1, &[&too_large], 1);
-    let bytes_max = leader.transaction_bytes_max();
+    let (first, second) = (&pages(7)[..], &pages(1)[..]);
+    assert_eq!(first.len() + second.len(), too_large.len());
+    let error = leader.write_group(&life.state, 2, &[first, second], 2);
+    let bytes_max = leader.group_bytes_max();
     assert!(matches!(
         error,
         Err(SharedLogError::TooLarge { bytes, bytes_max: max })
             if bytes == too_large.len() && max == bytes_max
     ));
+    let error = leader.write_group(&life.state, 1, &[&too_large], 1);
+    assert!(matches!(error, Err(SharedLogError::NoRoom)), "{error:?}");
     let mut stranger = LogLeader::new(life.processes[1].disk.clone(), &life.manifest, 77);
     let error = stranger.write_group(&life.state, 1, &[&pages(1)], 1);
     assert!(matches!(

@@ -126,6 +126,70 @@ fn i1_i9_a_kill_and_then_a_crash_keep_every_acknowledged_group() {
     assert!(both > 60, "{both} times both only");
 }
 
+/// A life in which a transaction larger than a segment is the only thing that happens, and whoever writes it
+/// is killed at an operation, or the machine crashes; the others write it again, and go on.
+fn explore_spanning(seed: u64, fate: Fate) -> Came {
+    let mut world = World::new(seed, format!("spanning, seed {seed}, {fate:?}"));
+    let mut life = world.open_safely().unwrap();
+    world.run(&mut life, 10).unwrap();
+    drop(life);
+    world.restart(Faults {
+        crash_at_step: fate.crash_at,
+        ..Faults::default()
+    });
+    let mortal = Mortal::new(&world.simulated, fate.killed_at, fate.death);
+    let witness = mortal.clone();
+    let opened = world.open(mortal).unwrap_or_else(|| world.open_safely());
+    if let Ok(mut life) = opened {
+        for _ in 0..2 {
+            world.submit_large();
+            let _ = world.lead(&mut life, 0, usize::MAX);
+        }
+    }
+    let came = Came {
+        killed: witness.is_dead(),
+        crashed: world.simulated.has_crashed(),
+    };
+    if !came.crashed {
+        world.check();
+    }
+    world.restart(Faults::default());
+    world.check();
+    let mut life = world.open_safely().unwrap();
+    world.run(&mut life, 5).unwrap();
+    drop(life);
+    world.check();
+    came
+}
+
+#[test]
+fn i4_i9_a_death_or_a_crash_at_any_step_of_a_spanning_group_leaves_it_whole_or_absent() {
+    for seed in 70..72 {
+        for death in Death::ALL {
+            let mut killed_at = 1;
+            let at = |killed_at| Fate {
+                killed_at: Some(killed_at),
+                death,
+                crash_at: None,
+            };
+            while explore_spanning(seed, at(killed_at)).killed {
+                killed_at += 1;
+            }
+            assert!(killed_at > 30, "seed {seed}: {killed_at} operations only");
+        }
+        let mut crash_at = 1;
+        let at = |crash_at| Fate {
+            killed_at: None,
+            death: Death::Before,
+            crash_at: Some(crash_at),
+        };
+        while explore_spanning(seed, at(crash_at)).crashed {
+            crash_at += 1;
+        }
+        assert!(crash_at > 30, "seed {seed}: {crash_at} steps only");
+    }
+}
+
 #[test]
 fn open_alone_and_shared_exclude_each_other() {
     let mut world = World::new(3, "alone or shared".into());
@@ -253,6 +317,8 @@ fn i7_a_failed_write_or_sync_poisons_for_all_and_reopening_keeps_what_was_acknow
                     let is_told = matches!(
                         &error,
                         SharedLogError::Poisoned { reason } if reason.contains("durable write failed")
+                            // Of a spanning group.
+                            || reason.contains("sync failed")
                     );
                     assert!(is_told, "{}: {error}", world.what);
                 }

@@ -68,6 +68,8 @@ pub(super) struct World {
     pub mortal_within: Option<u64>,
     /// Processes that were killed after they joined.
     pub killed: u32,
+    /// Transactions larger than a segment that were submitted.
+    pub large: u32,
 }
 
 /// One of the processes.
@@ -119,6 +121,7 @@ impl World {
             failed_drivers: 0,
             mortal_within: None,
             killed: 0,
+            large: 0,
         }
     }
 
@@ -275,8 +278,36 @@ impl World {
         assert!(rows == expected, "{}: other journal rows", self.what);
     }
 
-    /// A transaction commits: it is in the ring.
+    /// A transaction commits: it is in the ring. Some are larger than a segment of the log.
     pub(super) fn submit(&mut self) {
+        match self.random.chance(1, 16) {
+            true => self.submit_large(),
+            false => self.submit_small(),
+        }
+    }
+
+    /// One whose group has several segments for itself: at most as many as the log has room for.
+    pub(super) fn submit_large(&mut self) {
+        let segments = self.options.log_bytes_max / self.options.segment_bytes;
+        let spanned = 2 + self.random.below(segments - 3);
+        let (page, record) = (PAGE_SIZE as u64, PAGE_SIZE as u64 + 8);
+        let fewest = ((spanned - 1) * self.options.segment_bytes).div_ceil(record);
+        let most = (spanned * self.options.segment_bytes - 128) / record;
+        let mut change = Change::default();
+        for _ in 0..fewest + self.random.below(most - fewest + 1) {
+            let address = Address(self.random.below(self.pages) * page);
+            let value = self.random.next().to_le_bytes();
+            let bytes = value.iter().copied().cycle().take(PAGE_SIZE).collect();
+            change.writes.push((address, bytes));
+        }
+        if self.random.chance(3, 4) {
+            change.row = vec![self.random.next() as u8; 1 + self.random.below(40) as usize];
+        }
+        self.large += 1;
+        self.changes.push(change);
+    }
+
+    fn submit_small(&mut self) {
         let random = &mut self.random;
         if random.chance(1, 8) && self.pages < 12 {
             self.pages += 1 + random.below(3);
@@ -319,13 +350,14 @@ impl World {
             );
             let from = end.position.transactions as usize;
             let mut records: Vec<Vec<u8>> = Vec::new();
-            let mut room = life.processes[process].leader.transaction_bytes_max();
+            let bytes_max = life.processes[process].leader.group_bytes_max();
+            let mut room = bytes_max;
             for change in self.changes[from..].iter().take(limit) {
                 let encoded = change.encode();
-                if encoded.len() > room {
+                if encoded.len() > room && !records.is_empty() {
                     break;
                 }
-                room -= encoded.len();
+                room = room.saturating_sub(encoded.len());
                 records.push(encoded);
             }
             if records.is_empty() {
@@ -342,10 +374,18 @@ impl World {
             self.acknowledged = life.state.end().position.transactions as usize;
             match outcome {
                 None | Some(Ok(_)) => return Ok(()),
-                Some(Err(SharedLogError::NoRoom)) if life.state.driving_has_ended() => {
+                Some(Err(SharedLogError::NoRoom | SharedLogError::Full { .. }))
+                    if life.state.driving_has_ended() =>
+                {
                     return Err(Over);
                 }
-                Some(Err(SharedLogError::NoRoom)) => self.keep(life)?,
+                Some(Err(SharedLogError::NoRoom)) => {
+                    let layout = life.manifest.log_layout();
+                    if pieces[0].len() > bytes_max {
+                        life.state.want_room_alone(layout, pieces[0].len() as u64);
+                    }
+                    self.keep(life)?;
+                }
                 Some(Err(SharedLogError::Full { .. })) if self.faulty => self.keep(life)?,
                 Some(Err(error)) => return Err(self.over(&error)),
             }
@@ -449,7 +489,7 @@ impl World {
         for _ in 0..groups {
             let mut held = pen.take().unwrap();
             held.appending().admit(Admission::Whole).unwrap();
-            self.submit();
+            self.submit_small();
             let change = self.changes.last().expect("submitted");
             let mut appending = held.appending();
             change.push_to(appending.builder());

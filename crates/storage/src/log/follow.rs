@@ -19,7 +19,7 @@ use super::group::GroupHeader;
 use super::pool::DurableGroup;
 use super::reader::LogReader;
 use super::{LogError, LogLayout, LogPosition};
-use crate::disk::Disk;
+use crate::disk::{AlignedBuffer, Disk};
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -175,6 +175,16 @@ impl Follower {
         self.position = reader.position();
         let reader = self.reader.insert(reader);
         Ok(header.map(|header| (header, reader.last_group_bytes(&header))))
+    }
+
+    /// The spanning group that [`Follower::next_group`] returned just now, as a buffer of its own: it may be
+    /// as large as memory allows, and then there is none for a copy.
+    ///
+    /// # Panics
+    /// If it returned none.
+    pub fn take_spanning(&mut self, header: &GroupHeader) -> AlignedBuffer {
+        let reader = self.reader.as_mut().expect("it has just read");
+        reader.take_spanning(header)
     }
 
     /// The caller had the next group from elsewhere.

@@ -1,8 +1,14 @@
 //! The commit group: the unit in which the log is written, checked and believed.
 //!
-//! On disk a group is a 64-byte header, the records, and zeroes up to the next multiple of 4096. It
-//! never crosses a segment's end. The header binds it to its place: database identity, group number
-//! (consecutive), LSN, length; so a recycled segment's old groups are never taken for log (I5).
+//! On disk a group is a 64-byte header, the records, and zeroes up to the next multiple of 4096. The
+//! header binds it to its place: database identity, group number (consecutive), LSN, length; so a
+//! recycled segment's old groups are never taken for log (I5).
+//!
+//! A group that fits into a segment never crosses a segment's end. One that does not is a *spanning
+//! group*: a single transaction, which begins a segment and has that one and the following ones for
+//! itself, to the last one's end. It has one header and one checksum like any other, so it is valid
+//! whole or not at all; and the next group begins a segment, where it is found if it must testify that
+//! this one was durable (I4).
 //!
 //! Several groups may be in flight at once, so after a crash a later group may be whole while an
 //! earlier one is torn. That is the log's end, not corruption, as long as nobody was told of the
@@ -26,6 +32,10 @@ pub const GROUP_HEADER_BYTES: usize = 64;
 pub const GROUP_ALIGNMENT: usize = DIRECT_ALIGNMENT;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"SdxG");
+const MAGIC_OF_SPANNING: u32 = u32::from_le_bytes(*b"SdxL");
+
+/// The most bytes of records of one group: their length has 32 bits.
+pub const PAYLOAD_BYTES_MAX: u64 = (u32::MAX as u64) - GROUP_ALIGNMENT as u64 + 1;
 
 /// A commit group's header. Little-endian on disk; the layout is in `docs/format.md`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +58,9 @@ pub struct GroupHeader {
     pub incarnation: u32,
     /// CRC-32C of the records.
     pub payload_checksum: u32,
+    /// Of a spanning group, which has one transaction: the bytes of the segments that it has for itself.
+    /// 0 in all others.
+    pub spanned_bytes: u64,
 }
 
 /// Bytes that a group with so many bytes of records takes on disk.
@@ -62,9 +75,19 @@ impl GroupHeader {
         group_bytes_on_disk(self.payload_bytes as usize)
     }
 
-    /// Where the group ends: the LSN of the next one, unless that did not fit into the segment.
+    /// Whether the group has whole segments for itself.
+    #[inline]
+    pub fn is_spanning(&self) -> bool {
+        self.spanned_bytes > 0
+    }
+
+    /// Where the group ends: the LSN of the next one, unless that did not fit into the segment. Of a
+    /// spanning group the end of its last segment.
     pub fn end(&self) -> Lsn {
-        Lsn(self.lsn.0 + self.bytes_on_disk() as u64)
+        match self.is_spanning() {
+            true => Lsn(self.lsn.0 + self.spanned_bytes),
+            false => Lsn(self.lsn.0 + self.bytes_on_disk() as u64),
+        }
     }
 
     /// The place after this group.
@@ -102,7 +125,13 @@ impl GroupHeader {
 
     /// Writes the header, with its own checksum, into the group's first bytes.
     pub fn encode(&self, into: &mut [u8; GROUP_HEADER_BYTES]) {
-        into[0..4].copy_from_slice(&MAGIC.to_le_bytes());
+        let blocks = self.spanned_bytes / GROUP_ALIGNMENT as u64;
+        let (magic, transactions) = match self.is_spanning() {
+            true => (MAGIC_OF_SPANNING, blocks as u32),
+            false => (MAGIC, self.transactions),
+        };
+        debug_assert!(!self.is_spanning() || self.transactions == 1);
+        into[0..4].copy_from_slice(&magic.to_le_bytes());
         into[4..8].fill(0);
         into[8..16].copy_from_slice(&self.identity.to_le_bytes());
         into[16..24].copy_from_slice(&self.number.to_le_bytes());
@@ -110,7 +139,7 @@ impl GroupHeader {
         into[32..40].copy_from_slice(&self.durable_number.to_le_bytes());
         into[40..48].copy_from_slice(&self.first_transaction.to_le_bytes());
         into[48..52].copy_from_slice(&self.payload_bytes.to_le_bytes());
-        into[52..56].copy_from_slice(&self.transactions.to_le_bytes());
+        into[52..56].copy_from_slice(&transactions.to_le_bytes());
         into[56..60].copy_from_slice(&self.incarnation.to_le_bytes());
         into[60..64].copy_from_slice(&self.payload_checksum.to_le_bytes());
         let checksum = crc32c::crc32c(into);
@@ -120,25 +149,35 @@ impl GroupHeader {
     /// Reads a header. `None` unless the magic and the header's checksum are right.
     pub fn decode(bytes: &[u8]) -> Option<GroupHeader> {
         let bytes: &[u8; GROUP_HEADER_BYTES] = bytes.first_chunk()?;
-        if u32_at::<0, _>(bytes) != MAGIC {
-            return None;
-        }
+        let is_spanning = match u32_at::<0, _>(bytes) {
+            MAGIC => false,
+            MAGIC_OF_SPANNING => true,
+            _ => return None,
+        };
         let mut unsigned = *bytes;
         unsigned[4..8].fill(0);
         if crc32c::crc32c(&unsigned) != u32_at::<4, _>(bytes) {
             return None;
         }
-        Some(GroupHeader {
+        let word = u32_at::<52, _>(bytes);
+        let (transactions, spanned_bytes) = match is_spanning {
+            true => (1, u64::from(word) * GROUP_ALIGNMENT as u64),
+            false => (word, 0),
+        };
+        let header = GroupHeader {
             identity: u64_at::<8, _>(bytes),
             number: u64_at::<16, _>(bytes),
             lsn: Lsn(u64_at::<24, _>(bytes)),
             durable_number: u64_at::<32, _>(bytes),
             first_transaction: u64_at::<40, _>(bytes),
             payload_bytes: u32_at::<48, _>(bytes),
-            transactions: u32_at::<52, _>(bytes),
+            transactions,
             incarnation: u32_at::<56, _>(bytes),
             payload_checksum: u32_at::<60, _>(bytes),
-        })
+            spanned_bytes,
+        };
+        let fits = !is_spanning || spanned_bytes >= header.bytes_on_disk() as u64;
+        fits.then_some(header)
     }
 
     /// Whether these are the group's records.
@@ -164,15 +203,26 @@ mod tests {
             transactions: 3,
             incarnation: 7,
             payload_checksum: 99,
+            spanned_bytes: 0,
         };
-        let mut bytes = [0u8; GROUP_HEADER_BYTES];
-        header.encode(&mut bytes);
-        assert_eq!(GroupHeader::decode(&bytes), Some(header));
-        for bit in 0..GROUP_HEADER_BYTES * 8 {
-            let mut broken = bytes;
-            broken[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(GroupHeader::decode(&broken), None, "bit {bit}");
+        let spanning = GroupHeader {
+            payload_bytes: 3 << 20,
+            transactions: 1,
+            spanned_bytes: 4 << 20,
+            ..header
+        };
+        for header in [header, spanning] {
+            let mut bytes = [0u8; GROUP_HEADER_BYTES];
+            header.encode(&mut bytes);
+            assert_eq!(GroupHeader::decode(&bytes), Some(header));
+            for bit in 0..GROUP_HEADER_BYTES * 8 {
+                let mut broken = bytes;
+                broken[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(GroupHeader::decode(&broken), None, "bit {bit}");
+            }
         }
+        assert_eq!(header.end(), Lsn(8192 + 4096));
+        assert_eq!(spanning.end(), Lsn(8192 + (4 << 20)));
     }
 
     #[test]
@@ -187,6 +237,7 @@ mod tests {
             transactions: 3,
             incarnation: 7,
             payload_checksum: 99,
+            spanned_bytes: 0,
         };
         let elsewhere = GroupHeader {
             durable_number: 41,

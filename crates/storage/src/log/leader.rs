@@ -16,16 +16,21 @@
 //! A group says that the one before is durable, always: it is begun after that one's end was
 //! published.
 //!
+//! A transaction that does not fit into a segment is written alone, as a spanning group
+//! ([`crate::log::group`]), from where its records are.
+//!
 //! Invariants: I1, I4 (one place for a number), I5 (a file is only written to under the segment's
 //! number for which it was opened, and only while the log's end is in it), I7.
 
 use super::SharedLogError;
 use super::state::{LogState, SharedEnd};
 use crate::disk::{Access, AlignedBuffer, Create, Disk, DiskFile};
-use crate::log::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, group_bytes_on_disk};
+use crate::log::group::{
+    GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader, PAYLOAD_BYTES_MAX, group_bytes_on_disk,
+};
 use crate::log::seal::{GroupBuilder, SealedGroup, Sequencer};
 use crate::log::segment::{segment_file, usable_bytes};
-use crate::log::{LogError, LogLayout, LogPosition, Lsn};
+use crate::log::{LogError, LogLayout, LogPosition, Lsn, spanning};
 use crate::manifest::Manifest;
 use sardonyx_base::process::Process;
 use std::sync::Arc;
@@ -67,18 +72,28 @@ impl LogLeader {
         self.layout
     }
 
-    /// The most bytes of records that one group can have, and so the most that one transaction may
-    /// have: a little less than a segment, so that a group never fills one. The published but not yet
-    /// durable records must also stay below this, or an admitted transaction might find no room
-    /// ([`LogState::admits`]).
-    pub fn transaction_bytes_max(&self) -> usize {
+    /// The most bytes of records that a group of several transactions can have: a little less than a
+    /// segment, so that a group never fills one. The published but not yet durable records must also stay
+    /// below this, or an admitted transaction might find no room ([`LogState::admits`]); unless they are one
+    /// transaction's, which may be larger ([`LogState::admits_alone`]).
+    pub fn group_bytes_max(&self) -> usize {
         let segment = usize::try_from(self.layout.segment_bytes).unwrap_or(usize::MAX);
         segment.min(u32::MAX as usize) - GROUP_ALIGNMENT - GROUP_HEADER_BYTES
     }
 
+    /// The most bytes of records that one transaction may have if the log has so many bytes at most: beside
+    /// it there is the segment in which the log ends before it, and the one in which it ends after it.
+    pub fn transaction_bytes_max(&self, log_bytes_max: u64) -> u64 {
+        let segments = log_bytes_max / self.layout.segment_bytes;
+        let spanned = segments.saturating_sub(2) * self.layout.segment_bytes;
+        let fits = spanned.saturating_sub(GROUP_HEADER_BYTES as u64) & !7;
+        fits.min(PAYLOAD_BYTES_MAX)
+            .max(self.group_bytes_max() as u64)
+    }
+
     /// Writes one commit group durably at the log's end, and moves the end. `records`: encoded redo
     /// records, whole when put together ([`crate::log::seal::GroupBuilder`] encodes them);
-    /// `transactions` of them are marked as the last of theirs. `tail`: the caller's position after
+    /// `transactions` of them are marked as the last of theirs; one, if they do not fit into a segment. `tail`: the caller's position after
     /// these records, published together with the log's end.
     ///
     /// The caller holds the writer lock, and `records` is what follows [`SharedEnd::tail`] of
@@ -100,14 +115,22 @@ impl LogLeader {
         state.check()?;
         self.check_incarnation(state)?;
         let payload_bytes = records.iter().map(|piece| piece.len()).sum();
-        self.check_length(payload_bytes)?;
+        self.check_length(payload_bytes, transactions)?;
         let next = state.end().position;
         // The segment of the log's end is always there, also when the group ends with its own:
         // recovery looks for it.
         let on_disk = group_bytes_on_disk(payload_bytes) as u64;
         let lsn = self.layout.place(next.lsn, on_disk);
-        if state.prepared_end().0 <= lsn.0 + on_disk {
+        let spanned_bytes = self.layout.spanned_bytes(on_disk);
+        if state.prepared_end().0 <= lsn.0 + spanned_bytes.max(on_disk) {
             return Err(state.refusal().unwrap_or(SharedLogError::NoRoom));
+        }
+        if spanned_bytes > 0 {
+            let header = spanning::header(self.layout, self.incarnation, next, records);
+            self.write_spanning(state, &header, records)?;
+            let position = header.next_position();
+            state.publish(SharedEnd { position, tail });
+            return Ok(position);
         }
         let buffer = self.buffer.take();
         let buffer = buffer.unwrap_or_else(|| AlignedBuffer::with_capacity(BUFFER_BYTES));
@@ -149,8 +172,11 @@ impl LogLeader {
         Err(SharedLogError::OtherIncarnation { expected, found })
     }
 
-    fn check_length(&self, payload_bytes: usize) -> Result<(), SharedLogError> {
-        let bytes_max = self.transaction_bytes_max();
+    fn check_length(&self, payload_bytes: usize, transactions: u32) -> Result<(), SharedLogError> {
+        let bytes_max = match transactions {
+            1 => PAYLOAD_BYTES_MAX as usize,
+            _ => self.group_bytes_max(),
+        };
         if payload_bytes <= bytes_max {
             return Ok(());
         }
@@ -163,13 +189,49 @@ impl LogLeader {
     /// Writes a group to its place, and sees to it that it stands nowhere else.
     fn write(&mut self, state: &LogState, group: &SealedGroup) -> Result<(), SharedLogError> {
         let (number, lsn) = (group.header().number, group.header().lsn);
+        self.erase_elsewhere(state, number, lsn)?;
+        self.open(self.layout.segment_of(lsn))?;
+        state.place(number, lsn);
+        self.poison_on_error(state, |leader| leader.write_durable(lsn, group.bytes()))
+    }
+
+    /// As [`LogLeader::write`], from where the records are.
+    fn write_spanning(
+        &mut self,
+        state: &LogState,
+        header: &GroupHeader,
+        records: &[&[u8]],
+    ) -> Result<(), SharedLogError> {
+        self.erase_elsewhere(state, header.number, header.lsn)?;
+        let mut files = Vec::new();
+        let parts = self.layout.parts(header.lsn, header.bytes_on_disk() as u64);
+        for (segment, ..) in parts {
+            self.open(segment)?;
+            files.extend(self.file.take().map(|(_, file)| file.into()));
+        }
+        state.place(header.number, header.lsn);
+        self.poison_on_error(state, |leader| {
+            Ok(spanning::write_durable(
+                leader.layout,
+                &files,
+                header,
+                records,
+            )?)
+        })
+    }
+
+    /// A leader that died may have written the group to another place.
+    fn erase_elsewhere(
+        &mut self,
+        state: &LogState,
+        number: u64,
+        lsn: Lsn,
+    ) -> Result<(), SharedLogError> {
         if let Some(elsewhere) = state.placed(number).filter(|placed| *placed != lsn) {
             self.open(self.layout.segment_of(elsewhere))?;
             self.poison_on_error(state, |leader| leader.erase(elsewhere))?;
         }
-        self.open(self.layout.segment_of(lsn))?;
-        state.place(number, lsn);
-        self.poison_on_error(state, |leader| leader.write_durable(lsn, group.bytes()))
+        Ok(())
     }
 
     /// Opens a segment's file unless it is the one that is open.

@@ -3,6 +3,7 @@
 //! - [`record`]: after-images of byte ranges and journal rows, and how they are encoded;
 //! - [`group`]: the commit group, the unit that is valid whole or not at all (I4);
 //! - [`segment`]: the files;
+//! - `spanning`: writing a group that has several segments for itself;
 //! - [`seal`]: a group in memory, and where the next one goes;
 //! - `open_group`: the group that is being filled, and when it is closed;
 //! - [`policy`]: by what rule it is closed, and the bounds;
@@ -36,6 +37,8 @@ pub mod room;
 pub mod seal;
 pub mod segment;
 mod shared_error;
+mod spanning;
+pub(crate) mod split;
 mod state;
 pub mod statistics;
 pub mod supply;
@@ -112,13 +115,40 @@ impl LogLayout {
     }
 
     /// Where a group of so many bytes on disk goes, if the log before it ends at `end`: there, or to the
-    /// next segment's start if it does not fit. The caller sees to it that it fits into a segment.
+    /// next segment's start if it does not fit.
     #[inline]
     pub fn place(&self, end: Lsn, on_disk: u64) -> Lsn {
-        if self.offset_in_segment(end) + on_disk <= self.segment_bytes {
+        let offset = self.offset_in_segment(end);
+        if offset + on_disk <= self.segment_bytes || offset == 0 {
             end
         } else {
             self.segment_start(self.segment_of(end) + 1)
         }
+    }
+
+    /// The bytes of the segments that a group of so many bytes on disk has for itself
+    /// ([`group::GroupHeader::spanned_bytes`]); 0 if it fits into one.
+    #[inline]
+    pub fn spanned_bytes(&self, on_disk: u64) -> u64 {
+        match on_disk <= self.segment_bytes {
+            true => 0,
+            false => on_disk.next_multiple_of(self.segment_bytes),
+        }
+    }
+
+    /// The parts of so many bytes from `lsn` on, in order: the segment, the offset in it, and how many bytes
+    /// of it.
+    pub fn parts(&self, lsn: Lsn, bytes: u64) -> impl Iterator<Item = (u64, u64, u64)> + use<> {
+        let (layout, end) = (*self, lsn.0 + bytes);
+        let mut at = lsn.0;
+        std::iter::from_fn(move || {
+            let (segment, offset) = (
+                layout.segment_of(Lsn(at)),
+                layout.offset_in_segment(Lsn(at)),
+            );
+            let part = (layout.segment_bytes - offset).min(end - at);
+            at += part;
+            (part > 0).then_some((segment, offset, part))
+        })
     }
 }

@@ -2,7 +2,9 @@
 //! checkpointer lags, whoever needs a buffer for the next group waits here, and that slows the
 //! writers down to what the slowest stage can do.
 
+use super::record::RecordError;
 use super::seal::SealedGroup;
+use super::split::{LazySplit, Split, Stripes};
 use crate::disk::AlignedBuffer;
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
@@ -85,6 +87,14 @@ impl BufferPool {
         Some(self.take_from(state))
     }
 
+    /// Waits until all buffers are back, or it is known that some may never come back.
+    pub fn wait_for_all(&self) {
+        let mut state = self.state.lock();
+        while state.out > 0 && !state.unbounded {
+            self.returned.wait(&mut state);
+        }
+    }
+
     /// How often [`BufferPool::try_take`] found none.
     #[inline]
     pub fn misses(&self) -> u64 {
@@ -137,6 +147,7 @@ impl std::fmt::Debug for BufferPool {
 #[derive(Debug)]
 pub struct DurableGroup {
     group: Option<SealedGroup>,
+    split: LazySplit,
     pool: Arc<BufferPool>,
 }
 
@@ -145,8 +156,17 @@ impl DurableGroup {
     pub fn new(group: SealedGroup, pool: Arc<BufferPool>) -> Self {
         DurableGroup {
             group: Some(group),
+            split: LazySplit::default(),
             pool,
         }
+    }
+
+    /// Its records by stripe, which all consumers share. All ask for the same stripes.
+    ///
+    /// # Errors
+    /// If the payload is not one of records.
+    pub(crate) fn split(&self, stripes: Stripes) -> Result<Arc<Split>, RecordError> {
+        self.split.get(self.payload(), stripes)
     }
 }
 

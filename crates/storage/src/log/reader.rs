@@ -11,6 +11,10 @@
 //! with no later group to tell. A clean close appends an empty group for that reason. How far the log
 //! has been at least is known from elsewhere, too, and compared by recovery.
 
+mod before;
+
+pub use before::group_before;
+
 use super::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, GroupHeader};
 use super::segment::{LOG_DIRECTORY, segment_file, segment_of_file, usable_bytes};
 use super::{LogError, LogLayout, LogPosition, Lsn};
@@ -20,6 +24,12 @@ use std::time::{Duration, Instant};
 
 /// Bytes read from the disk at once, unless a group is longer.
 const READ_BYTES: usize = 4 << 20;
+
+/// What is wrong with a group whose header is right and whose records are not.
+const TORN: &str = "a torn group";
+
+/// Where something is wrong, and what.
+type Broken = (Lsn, &'static str);
 
 /// Reads a log's groups in order, from a position to the log's end.
 #[derive(Debug)]
@@ -36,7 +46,7 @@ pub struct LogReader {
     beside_writer: bool,
     /// The open segment.
     file: Option<OpenSegment>,
-    /// The bytes of the log from `window_start` on, all within one segment.
+    /// The bytes of the log from `window_start` on: of one segment, or of a spanning group.
     window: AlignedBuffer,
     window_start: Lsn,
     end_check_time: Duration,
@@ -139,6 +149,17 @@ impl LogReader {
         &self.window[start..start + header.bytes_on_disk()]
     }
 
+    /// The same, of a spanning group that [`LogReader::next_group`] read just now, for whoever keeps it:
+    /// it may be as large as memory allows, and then there is none for a copy.
+    pub(super) fn take_spanning(&mut self, header: &GroupHeader) -> AlignedBuffer {
+        debug_assert!(header.is_spanning() && self.window_start == header.lsn);
+        self.window.truncate(header.bytes_on_disk());
+        std::mem::replace(
+            &mut self.window,
+            AlignedBuffer::with_capacity(GROUP_ALIGNMENT),
+        )
+    }
+
     /// The place after the last group that was read.
     pub fn position(&self) -> LogPosition {
         self.position
@@ -174,12 +195,12 @@ impl LogReader {
 
     /// Finds the group that is next in number; if it is not there, makes sure that the log may end here.
     fn find_next(&mut self) -> Result<Option<GroupHeader>, LogError> {
-        let reason = match self.look_for_next()? {
+        let broken = match self.look_for_next()? {
             Ok(header) => return Ok(Some(header)),
-            Err(reason) => reason,
+            Err(broken) => broken,
         };
         let started = Instant::now();
-        let checked = self.check_nothing_durable_follows(self.position.lsn, reason);
+        let checked = self.check_nothing_durable_follows(self.position.lsn, broken);
         self.end_check_time += started.elapsed();
         if self.beside_writer && matches!(checked, Err(LogError::Corrupt { .. })) {
             self.window.clear();
@@ -190,10 +211,11 @@ impl LogReader {
         checked.map(|()| None)
     }
 
-    /// The group that is next in number, here or at the next segment's start, or what is wrong here.
-    fn look_for_next(&mut self) -> Result<Result<GroupHeader, &'static str>, LogError> {
+    /// The group that is next in number, here or at the next segment's start, or what is wrong where.
+    fn look_for_next(&mut self) -> Result<Result<GroupHeader, Broken>, LogError> {
         let here = self.position.lsn;
-        let reason = match self.group_at(here)? {
+        let mut broken = (here, "");
+        broken.1 = match self.group_at(here)? {
             Ok(header) if header.number == self.position.group => return Ok(Ok(header)),
             Ok(_) => "a group of another number",
             Err(reason) => reason,
@@ -202,15 +224,21 @@ impl LogReader {
         if offset != 0 {
             // It may not have fitted into this segment.
             let next = self.layout.segment_start(self.layout.segment_of(here) + 1);
-            if self.segment_exists(self.layout.segment_of(next))?
-                && let Ok(header) = self.group_at(next)?
-                && header.number == self.position.group
-                && self.layout.place(here, header.bytes_on_disk() as u64) == next
-            {
-                return Ok(Ok(header));
+            if self.segment_exists(self.layout.segment_of(next))? {
+                match self.group_at(next)? {
+                    Ok(header)
+                        if header.number == self.position.group
+                            && self.layout.place(here, header.bytes_on_disk() as u64) == next =>
+                    {
+                        return Ok(Ok(header));
+                    }
+                    // A group that spans segments may be broken far from here.
+                    Err(TORN) if broken.1 != TORN => broken = (next, TORN),
+                    _ => {}
+                }
             }
         }
-        Ok(Err(reason))
+        Ok(Err(broken))
     }
 
     /// The valid group at an LSN, or what is wrong there.
@@ -229,14 +257,19 @@ impl LogReader {
         if header.incarnation < self.last_incarnation {
             return Ok(Err("a leftover of an earlier incarnation"));
         }
-        let room = self.layout.segment_bytes - self.layout.offset_in_segment(lsn);
-        if header.bytes_on_disk() as u64 > room {
+        let on_disk = header.bytes_on_disk() as u64;
+        let offset = self.layout.offset_in_segment(lsn);
+        let fits = match header.is_spanning() {
+            false => on_disk <= self.layout.segment_bytes - offset,
+            true => offset == 0 && header.spanned_bytes == self.layout.spanned_bytes(on_disk),
+        };
+        if !fits {
             return Ok(Err("a group longer than its segment"));
         }
         self.load(lsn, header.bytes_on_disk())?;
         let start = (lsn.0 - self.window_start.0) as usize + GROUP_HEADER_BYTES;
         if !header.payload_is_valid(&self.window[start..start + header.payload_bytes as usize]) {
-            return Ok(Err("a torn group"));
+            return Ok(Err(TORN));
         }
         Ok(Ok(header))
     }
@@ -244,11 +277,12 @@ impl LogReader {
     /// I4: the log may only end here if no later group knew this one to be durable. Such a group
     /// stands in the rest of the segment; or, if the damaged one was its last, at the next one's
     /// start. That one is read whole, too; and of all others the start, where every segment that
-    /// was ever written to has a group: so a long log that is prepared costs little to open.
+    /// was ever written to has a group, unless it belongs to a spanning group, behind which there is one
+    /// at a segment's start again: so a long log that is prepared costs little to open.
     fn check_nothing_durable_follows(
         &mut self,
         end: Lsn,
-        reason: &'static str,
+        (place, reason): Broken,
     ) -> Result<(), LogError> {
         let number = self.position.group;
         let last = self.segment_numbers()?.into_iter().max();
@@ -266,9 +300,9 @@ impl LogReader {
                 && later.number > number
                 && later.durable_number >= number
             {
-                let offset = self.layout.offset_in_segment(end);
+                let offset = self.layout.offset_in_segment(place);
                 return Err(LogError::Corrupt {
-                    file: self.display_name(end),
+                    file: self.display_name(place),
                     offset,
                     reason,
                     number,
@@ -384,17 +418,23 @@ impl LogReader {
         Ok(end <= self.file.insert(open).usable_bytes)
     }
 
-    /// Makes `bytes` bytes from `lsn` on stand in the window. They lie within one segment.
+    /// Makes `bytes` bytes from `lsn` on stand in the window. They lie within one segment, or begin one.
     ///
     /// # Errors
     /// [`LogError::SegmentCut`] if the file ends before: what the log needs next is always prepared.
     fn load(&mut self, lsn: Lsn, bytes: usize) -> Result<(), LogError> {
         let window_end = self.window_start.0 + self.window.len() as u64;
-        let same_segment = self.layout.segment_of(lsn) == self.layout.segment_of(self.window_start);
-        if same_segment && lsn >= self.window_start && lsn.0 + bytes as u64 <= window_end {
+        if lsn >= self.window_start && lsn.0 + bytes as u64 <= window_end {
             return Ok(());
         }
         let offset = self.layout.offset_in_segment(lsn);
+        if offset + bytes as u64 > self.layout.segment_bytes {
+            return self.load_spanning(lsn, bytes);
+        }
+        if self.window.capacity() > 2 * READ_BYTES.max(self.layout.segment_bytes as usize) {
+            // A spanning group made it as large as itself.
+            self.window = AlignedBuffer::with_capacity(GROUP_ALIGNMENT);
+        }
         let usable = self.is_usable(lsn, bytes)?;
         let open = self.file.as_ref().expect("opened above");
         if !usable {
@@ -417,56 +457,36 @@ impl LogReader {
         self.window[read..].fill(0);
         Ok(())
     }
-}
 
-/// The whole group that ends at a position, or `None` if there is none: the log was never written
-/// so far, went another way, or no longer reaches back to it. Two logs of one database that have
-/// the same group there have the same past.
-pub fn group_before(
-    disk: &dyn Disk,
-    layout: LogLayout,
-    position: LogPosition,
-) -> Result<Option<GroupHeader>, LogError> {
-    let Some(last_byte) = position.lsn.0.checked_sub(1) else {
-        return Ok(None);
-    };
-    let segment = layout.segment_of(Lsn(last_byte));
-    let names = disk.list(LOG_DIRECTORY)?;
-    if !names
-        .iter()
-        .any(|name| segment_of_file(name) == Some(segment))
-    {
-        return Ok(None);
-    }
-    let file = disk.open(&segment_file(segment), Access::Direct, Create::No)?;
-    let start = layout.segment_start(segment);
-    let mut end = (position.lsn.0 - start.0) as usize;
-    let mut group = AlignedBuffer::with_capacity(GROUP_ALIGNMENT);
-    // Backwards, piece by piece: the group is rarely long.
-    while end > 0 {
-        let from = end.saturating_sub(READ_BYTES);
-        let mut piece = AlignedBuffer::zeroed(end - from);
-        let read = file.read_at(from as u64, &mut piece)?;
-        piece[read..].fill(0);
-        for at in (0..piece.len()).step_by(GROUP_ALIGNMENT).rev() {
-            let Some(header) = GroupHeader::decode(&piece[at..]) else {
-                continue;
-            };
-            let is_it = header.identity == layout.identity
-                && header.lsn.0 == start.0 + (from + at) as u64
-                && header.next_position() == position;
-            if !is_it {
-                continue;
+    /// As [`LogReader::load`], of bytes that are in several segments: they alone.
+    fn load_spanning(&mut self, lsn: Lsn, bytes: usize) -> Result<(), LogError> {
+        // Freed before it is made again: it may be as large as memory allows.
+        self.window = AlignedBuffer::with_capacity(GROUP_ALIGNMENT);
+        for (segment, offset, part) in self.layout.parts(lsn, bytes as u64) {
+            self.open_segment(segment, lsn)?;
+            if !self.is_usable(
+                Lsn(self.layout.segment_start(segment).0 + offset),
+                part as usize,
+            )? {
+                let open = self.file.as_ref().expect("opened above");
+                return Err(LogError::SegmentCut {
+                    file: open.file.display_name(),
+                    found_bytes: open.usable_bytes,
+                    needed_bytes: offset + part,
+                });
             }
-            group.clear();
-            group.extend_zeroed(header.bytes_on_disk());
-            let read = file.read_at((from + at) as u64, &mut group)?;
-            let end = GROUP_HEADER_BYTES + header.payload_bytes as usize;
-            let whole =
-                read == group.len() && header.payload_is_valid(&group[GROUP_HEADER_BYTES..end]);
-            return Ok(whole.then_some(header));
         }
-        end = from;
+        let mut window = AlignedBuffer::zeroed(bytes);
+        let mut done = 0;
+        for (segment, offset, part) in self.layout.parts(lsn, bytes as u64) {
+            let into = &mut window[done..done + part as usize];
+            // What a file cut since then lacks stays zero, and is noticed as a broken group.
+            self.open_segment(segment, lsn)?
+                .file
+                .read_at(offset, into)?;
+            done += part as usize;
+        }
+        (self.window, self.window_start) = (window, lsn);
+        Ok(())
     }
-    Ok(None)
 }

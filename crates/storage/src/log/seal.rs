@@ -263,6 +263,7 @@ impl Sequencer {
             transactions: builder.transactions,
             incarnation: self.incarnation,
             payload_checksum: 0,
+            spanned_bytes: 0,
         };
         self.next = header.next_position();
         let mut buffer = builder.buffer;

@@ -15,7 +15,7 @@
 //! Source: ours; the LIBXAC thesis has no such storage.
 
 use super::SharedLogError;
-use super::group::GROUP_ALIGNMENT;
+use super::group::{GROUP_ALIGNMENT, group_bytes_on_disk};
 use super::segment::{FIRST_BYTES, MARGIN_BYTES};
 use super::text::SharedText;
 use super::{LogLayout, LogPosition, Lsn};
@@ -224,9 +224,37 @@ impl LogState {
 
     /// Asks for what [`LogState::admits`] lacks.
     pub fn want_room(&self, layout: LogLayout, pending: u64) {
-        let needed = self.needed_end(layout, pending).0;
-        self.wanted_end.fetch_max(needed, Ordering::AcqRel);
+        self.want_prepared(self.needed_end(layout, pending));
+    }
+
+    /// Whether a transaction with so many bytes of records may be admitted that is written as a group of
+    /// its own, whatever its size, after all that is published is durable; and nothing is published before
+    /// it is durable itself. What it needs is prepared then, and the rest of the segment in which the log
+    /// ends after it.
+    pub fn admits_alone(&self, layout: LogLayout, records: u64) -> bool {
+        self.prepared_end() >= self.needed_alone(layout, records)
+    }
+
+    /// Asks for what [`LogState::admits_alone`] lacks.
+    pub fn want_room_alone(&self, layout: LogLayout, records: u64) {
+        self.want_prepared(self.needed_alone(layout, records));
+    }
+
+    fn needed_alone(&self, layout: LogLayout, records: u64) -> Lsn {
+        let on_disk = group_bytes_on_disk(records as usize) as u64;
+        let start = layout.place(self.end().position.lsn, on_disk);
+        let end = Lsn(start.0 + layout.spanned_bytes(on_disk).max(on_disk));
+        layout.segment_start(layout.segment_of(end) + 1)
+    }
+
+    fn want_prepared(&self, end: Lsn) {
+        self.wanted_end.fetch_max(end.0, Ordering::AcqRel);
         self.notify();
+    }
+
+    /// Whoever asked for more than there can be goes away: the supply need not try for it any more.
+    pub fn give_up_room(&self) {
+        self.wanted_end.store(0, Ordering::Release);
     }
 
     /// Somebody waits for segments prepared up to here.

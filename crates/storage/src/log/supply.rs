@@ -280,10 +280,9 @@ impl SegmentSupply {
         prepared
     }
 
-    /// Somebody else waits for the log to be prepared up to here.
+    /// Others wait for the log to be prepared up to here, and no further.
     pub(crate) fn wait_for(&self, end: Lsn) {
-        let mut state = self.state.lock();
-        state.waited_for = state.waited_for.max(end);
+        self.state.lock().waited_for = end;
     }
 
     /// Says where the log is being written, so that preparing goes on ahead of it.

@@ -1,8 +1,9 @@
 //! Whether the files in the log's directory can be what this log left there: without a gap, and none
 //! of them put there by somebody else.
 //!
-//! Every segment that was ever written to begins with a group, which names its database and its LSN,
-//! and segments are only ever renamed to later ones. So what a segment begins with is its own group; or
+//! Every segment that was ever written to begins with a group, which names its database and its LSN, or
+//! belongs to the spanning group that begins an earlier one; and segments are only ever renamed to later
+//! ones. So what a segment begins with is its own group; or
 //! an older one, if it is prepared and the log has not got there; or none. A group of another database,
 //! a later one, or an older one where the log has been is no leftover of anything.
 
@@ -42,7 +43,12 @@ pub(super) fn check_starts(
     reached: LogPosition,
 ) -> Result<(), LogError> {
     let mut block = AlignedBuffer::zeroed(GROUP_ALIGNMENT);
+    // What stands at the start of a segment before this one is the program's, in a spanning group.
+    let mut spanned_until = Lsn(0);
     for segment in present(disk)? {
+        if layout.segment_start(segment) < spanned_until {
+            continue;
+        }
         let file = disk.open(&segment_file(segment), Access::Direct, Create::No)?;
         let read = file.read_at(0, &mut block)?;
         let Some(header) = GroupHeader::decode(&block[..read]) else {
@@ -60,6 +66,9 @@ pub(super) fn check_starts(
         } else if lsn < start && start < reached.lsn {
             format!("the older group {number} of LSN {lsn}, although the log has been here")
         } else {
+            if lsn == start && header.is_spanning() {
+                spanned_until = header.end();
+            }
             continue;
         };
         let file = file.display_name();

@@ -49,13 +49,16 @@ pub(super) fn write_tail_again(
     let mut reader = LogReader::open(disk, layout, first)?.until_group(end.group);
     let mut file = None;
     while let Some((header, _)) = reader.next_group()? {
-        let segment = layout.segment_of(header.lsn);
-        let file = match &mut file {
-            Some((number, file)) if *number == segment => file,
-            other => &mut other.insert((segment, open(segment)?)).1,
-        };
-        let offset = layout.offset_in_segment(header.lsn);
-        file.write_durable_at(offset, reader.last_group_bytes(&header))?;
+        let mut rest = reader.last_group_bytes(&header);
+        for (segment, offset, part) in layout.parts(header.lsn, rest.len() as u64) {
+            let file = match &mut file {
+                Some((number, file)) if *number == segment => file,
+                other => &mut other.insert((segment, open(segment)?)).1,
+            };
+            let (now, later) = rest.split_at(part as usize);
+            file.write_durable_at(offset, now)?;
+            rest = later;
+        }
     }
     let segment = layout.segment_of(end.lsn);
     let names = disk.list(LOG_DIRECTORY)?;

@@ -15,7 +15,6 @@ use crate::shared::control::{IDLE, MAGIC, layout_mark};
 use crate::shared::stopped::{StoppedProcess, Waiting};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
 use rustix::io::Errno;
-use sardonyx_storage::page::PAGE_SIZE;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -40,8 +39,7 @@ impl Region {
         };
         let file = Backing::new(file)?;
         let failed = SegmentError::system("set the length of the shared memory");
-        let whole = size.base_at() + size.pages_max * PAGE_SIZE as u64;
-        rustix::fs::ftruncate(&file, whole).map_err(failed)?;
+        rustix::fs::ftruncate(&file, size.whole()).map_err(failed)?;
         allocate(&file, path, 0, size.ring_at())?;
         let mut region = Self::map(file, path.map(Path::to_owned), size)?;
         let control = region.control();
@@ -168,9 +166,8 @@ impl Region {
         let length = rustix::fs::fstat(&file)
             .map_err(SegmentError::system("look at the shared memory"))?
             .st_size as u64;
-        let sound = size.ring_bytes.is_power_of_two()
-            && size.pages_max < 1 << 36
-            && length == size.base_at() + size.pages_max * PAGE_SIZE as u64;
+        let sound =
+            size.ring_bytes.is_power_of_two() && size.pages_max < 1 << 36 && length == size.whole();
         if !sound {
             return Err(incompatible(format!(
                 "its length of {length} bytes is wrong"
