@@ -32,6 +32,7 @@ pub mod complex_objects;
 pub mod concurrency;
 mod crew;
 pub mod debit_credit;
+pub mod directories;
 pub mod ending;
 mod error;
 pub mod experiment;

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub struct Place {
     path: PathBuf,
+    /// Directories elsewhere that have parts of it, and go with it.
+    elsewhere: Vec<PathBuf>,
     keep: bool,
 }
 
@@ -27,6 +29,20 @@ impl Place {
         Ok(Place::at(path.to_path_buf()))
     }
 
+    /// Claims a path where nothing is, and others, which go with it.
+    ///
+    /// # Errors
+    /// As [`Place::claim`].
+    pub fn claim_all(path: &Path, elsewhere: &[PathBuf]) -> Result<Place, ExperimentError> {
+        let mut place = Place::claim(path)?;
+        for other in elsewhere {
+            let mut claimed = Place::claim(other)?;
+            claimed.keep = true;
+            place.elsewhere.push(claimed.path.clone());
+        }
+        Ok(place)
+    }
+
     /// Makes a directory with a name of its own, which begins with `prefix`, in another one.
     ///
     /// # Errors
@@ -38,7 +54,11 @@ impl Place {
 
     fn at(path: PathBuf) -> Place {
         ending::goes_too(&path);
-        Place { path, keep: false }
+        Place {
+            path,
+            elsewhere: Vec::new(),
+            keep: false,
+        }
     }
 
     /// Claims a path where nothing is and makes a directory there, if a path is given.
@@ -62,18 +82,17 @@ impl Place {
         &self.path
     }
 
-    /// The directory that it is in, which is on the same disk.
-    pub fn beside(&self) -> PathBuf {
-        match self.path.parent() {
-            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
-            _ => PathBuf::from("."),
-        }
-    }
-
     /// Leaves the directory where it is.
     pub fn keep(&mut self) {
         self.keep = true;
-        ending::let_stay(&self.path);
+        for path in self.all() {
+            ending::let_stay(path);
+        }
+    }
+
+    /// The path and those elsewhere.
+    fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.path).chain(&self.elsewhere)
     }
 
     /// Removes it, and says if that fails.
@@ -82,14 +101,27 @@ impl Place {
     /// What the system says.
     pub fn close(mut self) -> io::Result<()> {
         self.keep = true;
-        ending::remove(&self.path)
+        self.remove()
+    }
+
+    /// Removes all of it; the first error, if there is one.
+    fn remove(&self) -> io::Result<()> {
+        (self.all().map(|path| ending::remove(path))).fold(Ok(()), io::Result::and)
+    }
+}
+
+/// The directory that a path is in, which is on the same disk.
+pub fn beside(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         if !self.keep
-            && let Err(error) = ending::remove(&self.path)
+            && let Err(error) = self.remove()
         {
             eprintln!(
                 "sardonyx: {} could not be removed: {error}",
@@ -121,5 +153,26 @@ mod tests {
         place.keep();
         drop(place);
         assert!(path.exists());
+    }
+
+    #[test]
+    fn what_is_elsewhere_goes_and_stays_with_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let others = [path("fast"), path("disk1")];
+        for keeps in [false, true] {
+            let mut place = Place::claim_all(&path("bank.sdx"), &others).unwrap();
+            let all = ["bank.sdx", "fast", "disk1"].map(path);
+            all.iter()
+                .for_each(|path| std::fs::create_dir(path).unwrap());
+            if keeps {
+                place.keep();
+            }
+            drop(place);
+            assert!(all.iter().all(|path| path.exists() == keeps));
+        }
+        std::fs::remove_dir(path("bank.sdx")).unwrap();
+        assert!(Place::claim_all(&path("bank.sdx"), &others).is_err());
+        assert!(path("fast").exists(), "it is not ours");
     }
 }

@@ -4,6 +4,7 @@
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::target::Target;
+use sardonyx_lab::directories::Directories;
 use sardonyx_results::recovery::RecoveryFigures;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
@@ -35,7 +36,7 @@ struct Report {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let database = self.target.database()?;
+        let database = self.target.database(&Directories::default())?;
         let recovery = RecoveryFigures::from(database.recovery());
         let before = database.statistics().checkpoint;
         let started = Instant::now();

@@ -20,6 +20,7 @@ use sardonyx_storage::engine::OpenError;
 use sardonyx_storage::journal::JournalError;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::manifest::ManifestError;
+use sardonyx_storage::places::PlacesError;
 use sardonyx_storage::recovery::RecoveryError;
 use sardonyx_table::TableError;
 use sardonyx_workload::trace::{Fault, TraceError};
@@ -123,6 +124,7 @@ macro_rules! of_crate {
     ($error:expr) => {
         ($error.downcast_ref().map(of_open))
             .or_else(|| $error.downcast_ref().map(of_manifest))
+            .or_else(|| $error.downcast_ref().map(of_places))
             .or_else(|| $error.downcast_ref().map(of_recovery))
             .or_else(|| $error.downcast_ref().map(of_journal))
             .or_else(|| $error.downcast_ref().map(of_log))
@@ -223,6 +225,7 @@ fn of_open(error: &OpenError) -> Exit {
         OpenError::Log(error) => of_log(error),
         OpenError::Manifest(error) => of_manifest(error),
         OpenError::Recovery(error) => of_recovery(error),
+        OpenError::Places(error) => of_places(error),
         OpenError::Locked { .. } => Exit::Locked,
         OpenError::ManifestLost { .. } => Exit::Found,
         OpenError::Option { .. } | OpenError::Absent { .. } => Exit::Usage,
@@ -249,6 +252,22 @@ fn of_manifest(error: &ManifestError) -> Exit {
     match error {
         ManifestError::Absent { .. } | ManifestError::Damaged { .. } => Exit::Found,
         ManifestError::Value { .. } => Exit::Usage,
+        _ => Exit::Failed,
+    }
+}
+
+fn of_places(error: &PlacesError) -> Exit {
+    match error {
+        PlacesError::Damaged { .. }
+        | PlacesError::Lost { .. }
+        | PlacesError::Absent { .. }
+        | PlacesError::Unowned { .. }
+        | PlacesError::Foreign { .. } => Exit::Found,
+        PlacesError::Occupied { .. }
+        | PlacesError::IsPart { .. }
+        | PlacesError::AtHome { .. }
+        | PlacesError::Count { .. }
+        | PlacesError::Path { .. } => Exit::Usage,
         _ => Exit::Failed,
     }
 }

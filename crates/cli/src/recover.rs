@@ -4,6 +4,7 @@ use crate::catalogue_figures::CatalogueFigures;
 use crate::exit::Exit;
 use crate::output::Output;
 use crate::target::Target;
+use sardonyx_lab::directories::Directories;
 use sardonyx_results::recovery::RecoveryFigures;
 use sardonyx_results::table::Sheet;
 use sardonyx_storage::manifest::Manifest;
@@ -21,14 +22,18 @@ use std::io::Write;
 /// Examples:
 ///   sardonyx recover bank.sdx
 ///   sardonyx recover bank.sdx --dry-run --json
+///   sardonyx recover bank.sdx --log-directory /new/place/of/its/log
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
     #[command(flatten)]
     target: Target,
     /// Recover in memory only, and change nothing on disk
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["log_directory", "backup_directory", "stripe_directory"])]
     dry_run: bool,
+    /// Where its parts were moved to
+    #[command(flatten)]
+    moved: Directories,
 }
 
 #[derive(Debug, Serialize)]
@@ -52,7 +57,7 @@ impl Arguments {
             };
             files.read(recover, |_| None)?
         } else {
-            let database = self.target.database()?;
+            let database = self.target.database(&self.moved)?;
             let recovery = RecoveryFigures::from(database.recovery());
             let catalogue =
                 database.read(|view| CatalogueFigures::of(view.pages(), view.catalogue()))?;

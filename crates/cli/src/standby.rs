@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx_base::signals::Ending;
+use sardonyx_lab::directories::Directories;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units::{self, parse_bytes, parse_time};
 use sardonyx_standby::{ListeningStandby, StandbyError, StandbyOptions, StandbyReport};
@@ -46,6 +47,8 @@ pub struct Arguments {
     /// Serve only a primary that has the token in this file: a secret text of 1 to 1024 bytes
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+    #[command(flatten)]
+    directories: Directories,
     /// If somebody has the directory open, wait so long for it, such as 30s [default: not at all]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     wait: Option<Duration>,
@@ -98,7 +101,9 @@ impl Arguments {
         if let Some(file) = &self.token_file {
             options = options.token(Token::of_file(file)?);
         }
-        options = options.wait_for_lock(self.wait.unwrap_or_default());
+        options = options
+            .wait_for_lock(self.wait.unwrap_or_default())
+            .directories(self.directories.places());
         // First, so that no directory is made where nobody can listen.
         let listener = TcpListener::bind(self.listen.as_str()).map_err(|source| {
             let address = self.listen.clone();

@@ -14,12 +14,14 @@ use crate::exit::{self, UsageError};
 use crate::output::Output;
 use anyhow::Context;
 use sardonyx::{GroupLimits, Options, Tables};
+use sardonyx_lab::directories::Directories;
 use sardonyx_results::units::parse_time;
 use sardonyx_storage::checkpoint::BACKUP_DIRECTORY;
 use sardonyx_storage::disk::{Disk, DiskLock, RealDisk};
 use sardonyx_storage::engine::{OpenError, take_lock};
 use sardonyx_storage::log::segment::LOG_DIRECTORY;
 use sardonyx_storage::manifest::{MANIFEST_FILE, Manifest};
+use sardonyx_storage::places::find_for_reading;
 use sardonyx_storage::recovery::RecoveryOptions;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -43,7 +45,8 @@ pub struct Target {
 /// A database's files, to be read.
 #[derive(Debug)]
 pub struct Files {
-    /// The directory, open for reading.
+    /// The database's own directory and, but for [`Target::own_files`], those that have parts of it, open
+    /// for reading.
     pub disk: Arc<dyn Disk>,
     /// Whether somebody has the database open, who may write to it.
     beside_writer: bool,
@@ -58,9 +61,19 @@ impl Target {
         Ok(Arc::new(RealDisk::open_for_reading(&self.path)?))
     }
 
-    /// The files, held so that nobody changes them meanwhile; or beside whoever has them open, which is
-    /// said through `output`.
+    /// The files, wherever they are, held so that nobody changes them meanwhile; or beside whoever has them
+    /// open, which is said through `output`.
     pub fn files(&self, output: &mut Output) -> anyhow::Result<Files> {
+        let mut files = self.own_files(output)?;
+        // Of a manifest that cannot be read the verb tells.
+        if let Ok(manifest) = Manifest::read(&*files.disk) {
+            files.disk = find_for_reading(&files.disk, &manifest)?;
+        }
+        Ok(files)
+    }
+
+    /// The files in the database's own directory, held likewise.
+    pub fn own_files(&self, output: &mut Output) -> anyhow::Result<Files> {
         let disk = self.disk()?;
         let (lock, beside_writer) = match take_lock(&disk, self.wait.unwrap_or_default()) {
             Ok(lock) => (Some(lock), false),
@@ -81,11 +94,12 @@ impl Target {
         })
     }
 
-    /// Opens the database.
-    pub fn database(&self) -> anyhow::Result<Tables> {
+    /// Opens the database, whose parts were moved to these directories.
+    pub fn database(&self, moved: &Directories) -> anyhow::Result<Tables> {
         let manifest = Manifest::read(&*self.disk()?)?;
         // As many segments as there are will do; nothing is going to be run.
         let options = Options::new()
+            .directories(moved.places())
             .create(false)
             .wait_for_lock(self.wait.unwrap_or_default())
             .group_limits(GroupLimits::for_segments(manifest.segment_bytes))

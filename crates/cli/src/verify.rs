@@ -97,7 +97,7 @@ struct Finding {
 impl Arguments {
     /// Runs the verb.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
-        let files = self.target.files(output)?;
+        let files = self.target.own_files(output)?;
         let report = files.read(|| self.check(&files), Report::damage)?;
         if output.is_json() {
             output.value(&report)?;

@@ -124,6 +124,7 @@ pub use sardonyx_serial::{
 pub use sardonyx_storage::checkpoint::Waiting as CheckpointWaiting;
 pub use sardonyx_storage::journal::Retention;
 pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
+pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_table::{
     Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordKey, RecordMut, Row, Table,

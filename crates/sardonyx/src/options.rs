@@ -8,6 +8,7 @@ use sardonyx_storage::engine::{self, OpenError, StorageOptions};
 use sardonyx_storage::journal::Retention;
 use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 use sardonyx_storage::manifest::MANIFEST_FILE;
+use sardonyx_storage::places::Directories;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,6 +176,12 @@ impl Options {
     /// ```
     pub fn log_directory(mut self, directory: impl Into<PathBuf>) -> Self {
         self.storage.directories.log = Some(directory.into());
+        self
+    }
+
+    /// Where the log and the backup are to be, all at once; as [`Options::log_directory`].
+    pub fn directories(mut self, directories: Directories) -> Self {
+        self.storage.directories = directories;
         self
     }
 

@@ -2,7 +2,7 @@
 //!
 //! [`protocol`] has the rules by which nodes share pages: locks over all nodes, and buffers in
 //! which nobody reads an old version. They are state machines; the simulation runs them in virtual
-//! time.
+//! time. [`page_cache`] has those of a page cache that the nodes share.
 
 #![cfg_attr(
     not(test),
@@ -20,4 +20,5 @@
 )]
 #![forbid(unsafe_code)]
 
+pub mod page_cache;
 pub mod protocol;

@@ -11,8 +11,9 @@
 
 mod world;
 
+use sardonyx_sharing::page_cache::PageCache;
 use sardonyx_sharing::protocol::{
-    GemOptions, LockMode, NodeId, Outcome, PageId, PrimaryCopyOptions, UpdateStrategy,
+    GemOptions, LockMode, NodeId, Outcome, PageId, PageTransfer, PrimaryCopyOptions, UpdateStrategy,
 };
 use world::random::Random;
 use world::{Machines, Progress, World};
@@ -25,6 +26,20 @@ enum Hazard {
     Failures,
     /// The network loses and repeats messages.
     BadNetwork,
+    /// Nothing, but there is a small page cache in GEM before the disks.
+    PageCache,
+    /// Nodes fail beside that page cache.
+    PageCacheAndFailures,
+}
+
+impl Hazard {
+    fn nodes_fail(self) -> bool {
+        matches!(self, Hazard::Failures | Hazard::PageCacheAndFailures)
+    }
+
+    fn has_page_cache(self) -> bool {
+        matches!(self, Hazard::PageCache | Hazard::PageCacheAndFailures)
+    }
 }
 
 /// What a run is like.
@@ -57,6 +72,10 @@ fn run(machines: Machines, hazard: Hazard, seed: u64, verbose: bool) -> World {
     let mut world = World::new(machines, mix.nodes);
     world.verbose = verbose;
     world.channels = (hazard == Hazard::BadNetwork).then(Default::default);
+    if hazard.has_page_cache() {
+        let capacity = 1 + random.below(3);
+        world.cache = Some((PageCache::new(capacity), Default::default()));
+    }
     let mut left = mix.transactions;
     // Often few events are under way, sometimes they heap up.
     let lazy = random.below(4) * 10;
@@ -71,7 +90,7 @@ fn run(machines: Machines, hazard: Hazard, seed: u64, verbose: bool) -> World {
 }
 
 fn one_step(world: &mut World, random: &mut Random, mix: Mix, lazy: usize, left: &mut usize) {
-    if mix.hazard == Hazard::Failures {
+    if mix.hazard.nodes_fail() {
         fail_or_recover(world, random, mix);
     }
     let dice = random.below(100);
@@ -223,7 +242,7 @@ fn explore_with(machines: Machines, hazard: Hazard, seeds: u64) {
         }
     }
     println!("{machines:?}: {seen:?}");
-    assert_eq!(seen.failed > 0, hazard == Hazard::Failures);
+    assert_eq!(seen.failed > 0, hazard.nodes_fail());
     assert!(
         seen.committed > seeds && seen.victims > 0 && seen.conflicts > 0,
         "{seen:?}"
@@ -269,6 +288,18 @@ fn gem(update: UpdateStrategy, read_authorisation: bool) -> Machines {
     Machines::Gem(GemOptions {
         update,
         read_authorisation,
+        page_transfer: PageTransfer::Message,
+        remembered_entries: false,
+    })
+}
+
+/// NOFORCE with remembered entries and pages as `page_transfer` says.
+fn remembering(page_transfer: PageTransfer, read_authorisation: bool) -> Machines {
+    Machines::Gem(GemOptions {
+        update: UpdateStrategy::NoForce,
+        read_authorisation,
+        page_transfer,
+        remembered_entries: true,
     })
 }
 
@@ -341,6 +372,61 @@ fn gem_noforce_authorised_with_failures() {
 #[test]
 fn gem_force_authorised_with_failures() {
     explore_with(gem(UpdateStrategy::Force, true), Hazard::Failures, SEEDS);
+}
+
+#[test]
+fn gem_noforce_with_remembered_entries() {
+    explore(remembering(PageTransfer::Message, false), SEEDS);
+    explore(remembering(PageTransfer::Message, true), SEEDS);
+}
+
+#[test]
+fn gem_noforce_with_remembered_entries_and_failures() {
+    let machines = remembering(PageTransfer::Message, true);
+    explore_with(machines, Hazard::Failures, SEEDS);
+}
+
+#[test]
+fn gem_noforce_across_gem() {
+    explore(remembering(PageTransfer::Gem, false), SEEDS);
+    explore(remembering(PageTransfer::Gem, true), SEEDS);
+}
+
+#[test]
+fn gem_noforce_across_gem_with_failures() {
+    for authorised in [false, true] {
+        let machines = remembering(PageTransfer::Gem, authorised);
+        explore_with(machines, Hazard::Failures, SEEDS);
+    }
+}
+
+#[test]
+fn gem_noforce_across_gem_over_a_bad_network() {
+    let machines = remembering(PageTransfer::Gem, true);
+    explore_with(machines, Hazard::BadNetwork, SEEDS);
+}
+
+#[test]
+fn gem_with_a_page_cache_in_gem() {
+    explore_with(
+        remembering(PageTransfer::Gem, false),
+        Hazard::PageCache,
+        SEEDS,
+    );
+    explore_with(gem(UpdateStrategy::Force, true), Hazard::PageCache, SEEDS);
+}
+
+#[test]
+fn gem_with_a_page_cache_in_gem_and_failures() {
+    let hazard = Hazard::PageCacheAndFailures;
+    explore_with(remembering(PageTransfer::Gem, false), hazard, SEEDS);
+    explore_with(gem(UpdateStrategy::Force, false), hazard, SEEDS);
+}
+
+#[test]
+fn primary_copy_with_a_page_cache_in_gem() {
+    let machines = primary_copy(UpdateStrategy::NoForce, true, false);
+    explore_with(machines, Hazard::PageCache, SEEDS);
 }
 
 #[test]

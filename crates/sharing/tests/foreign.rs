@@ -1,8 +1,8 @@
 //! A message of the other protocol is refused, and changes nothing.
 
 use sardonyx_sharing::protocol::{
-    ForeignMessage, GemLocking, GemOptions, Input, Message, NodeId, Output, PageId, PrimaryCopy,
-    PrimaryCopyOptions, Protocol, TransactionId, UpdateStrategy,
+    ForeignMessage, GemLocking, GemOptions, Input, Message, NodeId, Output, PageId, PageTransfer,
+    PrimaryCopy, PrimaryCopyOptions, Protocol, TransactionId, UpdateStrategy,
 };
 
 const SENDER: NodeId = NodeId(1);
@@ -24,6 +24,8 @@ fn gem_locking_refuses_messages_of_primary_copy_locking() {
     let options = GemOptions {
         update: UpdateStrategy::NoForce,
         read_authorisation: true,
+        page_transfer: PageTransfer::Message,
+        remembered_entries: true,
     };
     let mut machine = GemLocking::new(NodeId(0), options);
     let transaction = TransactionId::new(SENDER, 7);

@@ -7,8 +7,9 @@
 
 mod world;
 
+use sardonyx_sharing::page_cache::PageCache;
 use sardonyx_sharing::protocol::{
-    GemOptions, LockMode, NodeId, PageId, PrimaryCopyOptions, UpdateStrategy,
+    GemOptions, LockMode, NodeId, PageId, PageTransfer, PrimaryCopyOptions, UpdateStrategy,
 };
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -22,6 +23,8 @@ struct Case {
     machines: Machines,
     transactions: &'static [(u16, &'static [(u64, LockMode)])],
     evictions: &'static [(u16, u64)],
+    /// Pages in a cache in GEM before the disks, if there is one.
+    cache: Option<usize>,
 }
 
 /// A world, and the evictions still to come.
@@ -41,6 +44,8 @@ impl State {
             storage,
             truth,
             locks,
+            slots,
+            cache,
             ..
         } = &self.world;
         let mut nodes = format!("{nodes:?}");
@@ -53,7 +58,7 @@ impl State {
         let mut events: Vec<String> = events.iter().map(|event| format!("{event:?}")).collect();
         events.sort_unstable();
         events.hash(&mut hasher);
-        format!("{entries:?}{storage:?}{truth:?}{locks:?}").hash(&mut hasher);
+        format!("{entries:?}{storage:?}{truth:?}{locks:?}{slots:?}{cache:?}").hash(&mut hasher);
         self.evictions.hash(&mut hasher);
         hasher.finish()
     }
@@ -94,6 +99,9 @@ fn search(case: &Case) -> (usize, usize, u64) {
     for &(node, steps) in case.transactions {
         world.begin(node, steps);
     }
+    world.cache = case
+        .cache
+        .map(|capacity| (PageCache::new(capacity), Default::default()));
     let mut open = vec![State {
         world,
         evictions: case.evictions.to_vec(),
@@ -123,7 +131,17 @@ fn all_machines() -> Vec<Machines> {
             machines.push(Machines::Gem(GemOptions {
                 update,
                 read_authorisation: authorised,
+                page_transfer: PageTransfer::Message,
+                remembered_entries: false,
             }));
+            if update == UpdateStrategy::NoForce {
+                machines.push(Machines::Gem(GemOptions {
+                    update,
+                    read_authorisation: authorised,
+                    page_transfer: PageTransfer::Gem,
+                    remembered_entries: true,
+                }));
+            }
             machines.push(Machines::PrimaryCopy(PrimaryCopyOptions {
                 update,
                 read_optimisation: authorised,
@@ -145,6 +163,7 @@ fn search_all(
             machines,
             transactions,
             evictions,
+            cache: None,
         };
         let found = search(&case);
         println!("{machines:?}: {found:?}");
@@ -156,6 +175,19 @@ fn search_all(
 #[test]
 fn a_writer_and_a_reader_with_replacement() {
     search_all(&[(0, &[(1, WRITE)]), (1, &[(1, READ)])], &[(0, 1), (1, 1)]);
+}
+
+#[test]
+fn two_writers_with_replacement_through_a_page_cache_in_gem() {
+    for machines in all_machines() {
+        let case = Case {
+            machines,
+            transactions: &[(0, &[(1, WRITE)]), (1, &[(1, WRITE)])],
+            evictions: &[(0, 1), (1, 1)],
+            cache: Some(1),
+        };
+        println!("{machines:?}: {:?}", search(&case));
+    }
 }
 
 #[test]

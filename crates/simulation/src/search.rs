@@ -11,6 +11,7 @@
 //! error which names it.
 
 use crate::figures::Estimate;
+use crate::measurement::Measurement;
 use crate::outcome::Outcome;
 use crate::parameters::{Parameters, limits};
 
@@ -38,6 +39,21 @@ pub struct ThroughputAtCpu {
     pub runs: usize,
     /// The last of them, near the target.
     pub outcome: Outcome,
+    /// Utilisation per transaction a second and node, on the line through the target.
+    slope: f64,
+}
+
+impl ThroughputAtCpu {
+    /// The rate per node that each replication of the last point gives, on the line through its own
+    /// utilisation: their mean is [`ThroughputAtCpu::rate_per_node`].
+    pub fn rates_per_node(&self) -> Vec<f64> {
+        let rate = self.outcome.parameters.arrival.rate_per_node;
+        let replications = self.outcome.replications.iter();
+        let utilisations = replications.map(|one| utilisation_of(&self.outcome.parameters, one));
+        utilisations
+            .map(|utilisation| rate + (self.target - utilisation) / self.slope)
+            .collect()
+    }
 }
 
 /// Why no such rate was found.
@@ -292,6 +308,7 @@ impl Search {
             utilisation: last.utilisation,
             runs: self.tried.len(),
             outcome: last.outcome.clone(),
+            slope,
         }
     }
 
@@ -336,23 +353,25 @@ fn slope(below: &Tried, above: &Tried) -> f64 {
 /// multiplied by the rate. A saturated system does not complete what arrives: there it is the
 /// utilisation as measured.
 pub fn cpu_utilisation(outcome: &Outcome) -> Estimate {
-    let parameters = &outcome.parameters;
+    outcome.estimate(|replication| utilisation_of(&outcome.parameters, replication))
+}
+
+/// That of one replication.
+fn utilisation_of(parameters: &Parameters, replication: &Measurement) -> f64 {
     let offered = f64::from(parameters.nodes) * parameters.arrival.rate_per_node;
-    outcome.estimate(|replication| {
-        let mut servers = replication.servers.iter();
-        let cpu = servers.find(|station| station.name == "cpu");
-        let measured = cpu.map_or(0.0, |cpu| cpu.utilisation);
-        match replication.throughput > 0.0 && !replication.saturated {
-            true => measured * offered / replication.throughput,
-            false => measured,
-        }
-    })
+    let mut servers = replication.servers.iter();
+    let cpu = servers.find(|station| station.name == "cpu");
+    let measured = cpu.map_or(0.0, |cpu| cpu.utilisation);
+    match replication.throughput > 0.0 && !replication.saturated {
+        true => measured * offered / replication.throughput,
+        false => measured,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{Measurement, Station};
+    use crate::measurement::Station;
     use std::cell::Cell;
     use std::convert::Infallible;
 

@@ -82,6 +82,12 @@ impl StandbyOptions {
         Ok(self.directories.check(u32::MAX)?)
     }
 
+    /// Where the standby's log and backup are to be, all at once.
+    pub fn directories(mut self, directories: Directories) -> Self {
+        self.directories = directories;
+        self
+    }
+
     /// Where the standby's log is to be, if not in its own directory, or where it was moved to; see
     /// [`sardonyx_storage::places::Directories`].
     pub fn log_directory(mut self, directory: impl Into<PathBuf>) -> Self {

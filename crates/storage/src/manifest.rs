@@ -365,7 +365,16 @@ mod tests {
 
     #[test]
     fn damage_of_any_byte_is_noticed_and_its_place_is_named() {
-        let text = manifest(7).encode().into_bytes();
+        damage_is_noticed(&manifest(7));
+        let elsewhere = manifest(7).with_places(0xfedc_ba98_7654_3210);
+        assert!(elsewhere.encode().starts_with("format_version = 4\n"));
+        let read = Manifest::decode("MANIFEST", elsewhere.encode().as_bytes());
+        assert_eq!(read.unwrap(), elsewhere);
+        damage_is_noticed(&elsewhere);
+    }
+
+    fn damage_is_noticed(manifest: &Manifest) {
+        let text = manifest.encode().into_bytes();
         for at in 0..text.len() {
             for flip in 1..=255u8 {
                 let mut damaged = text.clone();

@@ -101,7 +101,10 @@ struct Base {
 }
 
 fn files_of(disk: &SimulatedDisk) -> Files {
-    let names = disk.files().into_iter().filter(|name| name != "LOCK");
+    let names = disk
+        .files()
+        .into_iter()
+        .filter(|name| !name.ends_with("LOCK"));
     let read = |name: String| {
         let bytes = disk.read_all(&name).unwrap_or_default();
         (name, bytes)
@@ -119,9 +122,13 @@ fn checksum(rows: &Model) -> u64 {
     })
 }
 
-/// The kind of a file: its directory, or the manifest.
+/// The kind of a file: its directory, or the manifest and what says where the parts are.
 fn kind(name: &str) -> &str {
-    name.split('/').next().unwrap_or(name)
+    let mut parts = name.rsplit('/');
+    match parts.next() {
+        Some("MANIFEST" | "PLACES" | "OWNER") => "MANIFEST",
+        file => parts.next().or(file).unwrap_or(name),
+    }
 }
 
 impl Base {

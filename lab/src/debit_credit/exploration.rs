@@ -11,6 +11,7 @@ use sardonyx::{
     Durability, Error, GroupLimits, Journal, JournalRow, Options, Shape, Table, Tables, record,
 };
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
+use sardonyx_storage::places::Directories;
 use sardonyx_workload::random::Random;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -128,8 +129,17 @@ pub(crate) fn open_on(disk: &SimulatedDisk, identity: u64, stripes: u32) -> Resu
         0 => (32 << 10, 32 << 10),
         _ => (128 << 10, 16 << 10),
     };
+    // Of every third one the parts are on disks of their own.
+    let directories = match (identity - 1) / 2 % 3 {
+        1 => Directories {
+            log: Some("/fast/log".into()),
+            backup: (0..stripes).map(|n| format!("/disk{n}").into()).collect(),
+        },
+        _ => Directories::default(),
+    };
     let database = Options::new()
         .shape(Shape::Threadless)
+        .directories(directories)
         .segment_bytes(segment_bytes)
         .log_bytes_first(first_bytes)
         .block_bytes(4096 * 4)

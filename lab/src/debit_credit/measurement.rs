@@ -23,10 +23,10 @@ use super::wire::server::Bank;
 use super::wire::{Address, Limits, Listener, ServeError, Stop, as_decoded, located, serve};
 use crate::ending;
 use crate::floor::{Spinner, bare_pipeline, sync_latency};
-use crate::place::Place;
+use crate::place::{Place, beside};
 use crate::progress;
 use anyhow::Context;
-use sardonyx::{Registered, Shape, Tables};
+use sardonyx::{Directories, Registered, Shape, Tables};
 use sardonyx_results::recovery::RecoveryFigures;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ const FLOOR_TIME: Duration = Duration::from_secs(2);
 /// Does what was planned.
 pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
     // Claimed first, so that nothing is measured in vain.
-    let mut place = Place::claim(&plan.directory)?;
+    let mut place = Place::claim_all(&plan.directory, &plan.elsewhere())?;
     let listen = |address: &Address| {
         address.listen().map_err(|source| ServeError::Listen {
             address: address.to_string(),
@@ -48,7 +48,8 @@ pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
         })
     };
     let mut listener = plan.listen.as_ref().map(listen).transpose()?;
-    let directory = place.beside();
+    // The disk that transactions wait for.
+    let directory = beside(plan.log_place());
     let _spinner = match plan.spinner {
         true => Some(Spinner::start().context("starting a thread of the lowest priority")?),
         false => None,
@@ -66,7 +67,7 @@ pub fn measure(plan: &Plan) -> anyhow::Result<Figures> {
         }
         if runs.len() < plan.configurations.len() {
             drop(place);
-            place = Place::claim(&plan.directory)?;
+            place = Place::claim_all(&plan.directory, &plan.elsewhere())?;
         }
     }
     let bare_pipeline = match plan.floor {
@@ -153,6 +154,8 @@ fn measure_run(
             let place = process.stop()?;
             let database = plan
                 .options(configuration)
+                // Where its parts are the standby's directory says.
+                .directories(Directories::default())
                 .create(false)
                 .open_tables(place.path())?;
             standby_place = Some(place);

@@ -5,6 +5,7 @@
 use super::plan::Plan;
 use super::wire::Address;
 use super::{measurement, show, terminals};
+use crate::directories::Directories;
 use crate::experiment::{About, Conditions, Experiment, Paper};
 use clap::ValueEnum;
 use sardonyx_results::Findings;
@@ -28,6 +29,7 @@ use std::time::Duration;
 ///   sardonyx debit-credit --one-at-a-time --clients 64
 ///   sardonyx debit-credit --transactions-per-group 200 --time-per-group 5ms
 ///   sardonyx debit-credit --preset paper
+///   sardonyx debit-credit --log-directory /fast/bank --stripe-directory /a/bank --stripe-directory /b/bank
 ///   sardonyx debit-credit --arrival-rate 100k,500k,1M
 ///   sardonyx debit-credit --curve --seconds 3 --output figures
 ///   sardonyx debit-credit --listen bank.sock --configuration b --input-threads 2
@@ -90,7 +92,7 @@ pub struct Options {
     /// The most bytes of log on disk [default: 2GiB]
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, help_heading = "Engine")]
     pub(super) log_bytes: Option<u64>,
-    /// Files of the backup, each with a checkpointing thread [default: 1]
+    /// Files of the backup, each with a checkpointing thread [default: one for each --stripe-directory, or 1]
     #[arg(long, value_name = "N", help_heading = "Engine")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=999))]
     pub(super) stripes: Option<u32>,
@@ -166,6 +168,10 @@ pub struct Options {
     /// Where to make the database [default: ./sardonyx-debit-credit.sdx]
     #[arg(long, value_name = "DIR", help_heading = "Place")]
     pub(super) directory: Option<PathBuf>,
+    /// Its parts elsewhere: directories that are not there yet, and are removed with it. In configuration C
+    /// the backup's are the standby's.
+    #[command(flatten)]
+    pub(super) directories: Directories,
     /// Keep the database at the end
     #[arg(long, help_heading = "Place")]
     pub(super) keep: bool,

@@ -8,7 +8,8 @@ use super::run::{Load, Mode, Outcome, Until};
 use super::wire::Address;
 use crate::ExperimentError;
 use sardonyx::{Durability, GroupLimits, GroupPolicy, Options as EngineOptions, Shape};
-use std::path::PathBuf;
+use sardonyx_storage::places::Directories;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The TPK paper's checkpoint thread "writes to disk after processing about 10,000 transactions".
@@ -110,6 +111,8 @@ pub struct Plan {
     pub stripes: u32,
     /// Where the database is made.
     pub directory: PathBuf,
+    /// Where its log and its backup are, if elsewhere.
+    pub places: Directories,
     /// Whether it is kept.
     pub keep: bool,
     /// Whether the bare pipeline is measured.
@@ -147,6 +150,9 @@ impl Plan {
         if options.checkpoint_interval == Some(0) {
             return refuse("--checkpoint-interval 0: at least 1 byte of log");
         }
+        let places = options.directories.places();
+        let stripes = options.stripes.unwrap_or(places.backup.len().max(1) as u32);
+        (places.check(stripes)).map_err(|error| ExperimentError::Usage(error.to_string()))?;
         if options.listen.is_some() && configurations.len() > 1 {
             return refuse("--listen serves one database: choose one --configuration");
         }
@@ -179,7 +185,8 @@ impl Plan {
             checkpoint_interval_bytes: options.checkpoint_interval,
             checkpoint_interval_transactions: (paper && options.checkpoint_interval.is_none())
                 .then_some(PAPER_CHECKPOINT_TRANSACTIONS),
-            stripes: options.stripes.unwrap_or(1),
+            stripes,
+            places,
             directory: options
                 .directory
                 .clone()
@@ -202,6 +209,18 @@ impl Plan {
             .log_bytes_max(self.log_bytes)
             .log_bytes_prepared((self.log_bytes / 4).min(PREPARED_BYTES_MAX))
             .stripes(self.stripes);
+        let options = match &self.places.log {
+            Some(directory) => options.log_directory(directory),
+            None => options,
+        };
+        let options = match configuration {
+            // It is the standby's.
+            Configuration::C => options,
+            _ if self.places.backup.is_empty() => options,
+            _ => options
+                .stripe_directories(&self.places.backup)
+                .stripes(self.stripes),
+        };
         let options = match self.checkpoint_interval_bytes {
             Some(bytes) => options.checkpoint_interval_bytes(bytes),
             None => options,
@@ -210,6 +229,22 @@ impl Plan {
             Some(transactions) => options.checkpoint_interval_transactions(transactions),
             None => options,
         }
+    }
+
+    /// The directory whose disk the log is on; it need not be there yet.
+    pub fn log_place(&self) -> &Path {
+        self.places.log.as_deref().unwrap_or(&self.directory)
+    }
+
+    /// The directories elsewhere.
+    pub fn elsewhere(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = (self.places.log.iter())
+            .chain(&self.places.backup)
+            .cloned()
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// How the stages are laid out on threads.

@@ -33,6 +33,9 @@ impl StandbyProcess {
         command.args(["standby", "--json", "--listen", "127.0.0.1:0"]);
         command.arg("--until-input-ends").arg(place.path());
         command.args(["--log-bytes", &plan.log_bytes.to_string()]);
+        for directory in &plan.places.backup {
+            command.arg("--stripe-directory").arg(directory);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().context("starting the standby")?;
         let companion = Companion::new(process.id()).context("starting the standby")?;

@@ -3,7 +3,9 @@
 use crate::output::Output;
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
+use sardonyx_storage::disk::Disk;
 use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::places::{self, Place, PlacesError};
 use serde::Serialize;
 use std::io::Write;
 
@@ -18,11 +20,22 @@ pub struct Listing {
     stripes: u32,
     incarnation: u32,
     journal: String,
+    /// The directories that have parts of the database.
+    elsewhere: Vec<Elsewhere>,
 }
 
-impl From<&Manifest> for Listing {
-    fn from(manifest: &Manifest) -> Self {
-        Listing {
+/// A directory elsewhere.
+#[derive(Debug, Serialize)]
+struct Elsewhere {
+    directory: String,
+    parts: String,
+}
+
+impl Listing {
+    /// Of a manifest, and what the directory that it is in says of others.
+    pub fn of(disk: &dyn Disk, manifest: &Manifest) -> Result<Self, PlacesError> {
+        let elsewhere = places::listed(disk, manifest)?.into_iter();
+        Ok(Listing {
             format_version: manifest.format_version,
             identity: format!("{:016x}", manifest.identity),
             page_bytes: manifest.page_bytes,
@@ -31,11 +44,12 @@ impl From<&Manifest> for Listing {
             stripes: manifest.stripes,
             incarnation: manifest.incarnation,
             journal: manifest.journal.to_string(),
-        }
+            elsewhere: elsewhere
+                .map(|Place { directory, parts }| Elsewhere { directory, parts })
+                .collect(),
+        })
     }
-}
 
-impl Listing {
     /// Adds it to a sheet.
     pub fn print(&self, sheet: &mut Sheet) {
         sheet.heading("Manifest");
@@ -51,12 +65,15 @@ impl Listing {
             "times opened for writing",
         );
         sheet.figure("journal rows kept", self.journal.clone());
+        for Elsewhere { directory, parts } in &self.elsewhere {
+            sheet.figure("elsewhere", format!("{directory}: {parts}"));
+        }
     }
 }
 
 /// Prints the manifest.
-pub fn print(manifest: &Manifest, output: &mut Output) -> anyhow::Result<()> {
-    let listing = Listing::from(manifest);
+pub fn print(disk: &dyn Disk, output: &mut Output) -> anyhow::Result<()> {
+    let listing = Listing::of(disk, &Manifest::read(disk)?)?;
     if output.is_json() {
         return output.value(&listing);
     }

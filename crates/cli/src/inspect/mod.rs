@@ -56,7 +56,7 @@ impl Arguments {
             return self.summarise(output);
         };
         if let Part::Manifest = part {
-            manifest::print(&Manifest::read(&*self.target.disk()?)?, output)?;
+            manifest::print(&*self.target.disk()?, output)?;
             return Ok(Exit::Done);
         }
         let files = self.target.files(output)?;
@@ -76,7 +76,7 @@ impl Arguments {
         let read = || {
             let manifest = Manifest::read(&*files.disk)?;
             Ok(Summary {
-                manifest: manifest::Listing::from(&manifest),
+                manifest: manifest::Listing::of(&*files.disk, &manifest)?,
                 log: log::Summary::of(&files, &manifest)?,
                 backup: backup::Summary::of(&files.disk, &manifest)?,
                 journal: journal::Summary::of(&files.disk, &manifest)?,

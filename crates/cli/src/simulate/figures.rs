@@ -10,7 +10,7 @@ use sardonyx_simulation::figures::{self, Curve, Figure, Needs, Study};
 use sardonyx_simulation::outcome::Outcome;
 use sardonyx_simulation::parameters::Parameters;
 use sardonyx_simulation::report;
-use sardonyx_simulation::statements::{self, Holds, Verdict};
+use sardonyx_simulation::statements::{self, Verdict};
 use serde::Serialize;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,18 +18,21 @@ use std::path::{Path, PathBuf};
 /// Options of figures.
 #[derive(Debug, Default, clap::Args)]
 pub struct FigureChoice {
-    /// Reproduce a figure of the GEM paper, 4.1 to 4.7, with these parameters; repeatable
+    /// Reproduce a figure of the GEM paper, 4.1 to 4.7, or gem-1 to gem-3 of GEM's other uses; repeatable
     #[arg(long, value_name = "NUMBER", help_heading = "Several points")]
     pub figure: Vec<String>,
-    /// Reproduce all figures, and judge every statement of the GEM paper's section 4
+    /// Reproduce all figures, and judge every statement of the GEM paper's sections 2, 4 and 6
     #[arg(long, conflicts_with = "figure", help_heading = "Several points")]
     pub all: bool,
+    /// Judge those statements only, without the figures: fewer points
+    #[arg(long, conflicts_with_all = ["figure", "all"], help_heading = "Several points")]
+    pub statements: bool,
 }
 
 impl FigureChoice {
     /// Whether figures are asked for.
     pub fn is_some(&self) -> bool {
-        self.all || !self.figure.is_empty()
+        self.all || self.statements || !self.figure.is_empty()
     }
 }
 
@@ -49,7 +52,7 @@ pub fn run(
             .map(|id| figures::find(id))
             .collect::<Result<_, _>>()?
     };
-    let statements = if choice.all {
+    let statements = if choice.all || choice.statements {
         statements::all()
     } else {
         Vec::new()
@@ -64,8 +67,8 @@ pub fn run(
     let simulate = |points: &[Parameters]| -> Result<Vec<Outcome>, SimulationError> {
         engine.simulate(points)
     };
-    let study = Study::run(base, &needs, &simulate)?;
-    let verdicts: Vec<Verdict> = statements.iter().map(|one| one.judge(&study)).collect();
+    let mut study = Study::run(base, &needs, &simulate)?;
+    let verdicts = statements::judge(&statements, &mut study, &simulate)?;
     let written = write_all(&figures, &study, &verdicts, directory)?;
     if output.is_json() {
         output.value(&Report::of(&figures, &study, &verdicts, &written))?;
@@ -133,13 +136,10 @@ fn print(
             let says = verdict.says.to_string();
             table.row([verdict.id.into(), verdict.holds.in_words().into(), says]);
         }
-        let holding = verdicts
-            .iter()
-            .filter(|one| one.holds == Holds::Holds)
-            .count();
+        let count = statements::count(verdicts);
         writeln!(
             output,
-            "{table}\n{holding} of {} statements hold.\n",
+            "{table}\nOf {} statements {count}.\n",
             verdicts.len()
         )?;
     }

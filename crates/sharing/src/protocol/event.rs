@@ -57,6 +57,15 @@ pub enum Input {
         /// The version that the buffer has (`None`: no copy).
         copy: Option<Psn>,
     },
+    /// [`Output::PutPage`] is done.
+    PagePut {
+        /// As asked.
+        page: PageId,
+        /// As asked.
+        psn: Psn,
+        /// As asked.
+        transaction: TransactionId,
+    },
     /// The buffer wants to write its modified copy to storage (NOFORCE). Answered, possibly later,
     /// by [`Output::WriteBack`] or [`Output::Discard`]. Not for a page that an active transaction
     /// has modified. The copy stays in the buffer until [`Input::WrittenBack`] or the discard.
@@ -180,6 +189,29 @@ pub enum Output {
         page: PageId,
         /// For whom, of this or another node.
         transaction: TransactionId,
+    },
+    /// GEM: write the buffer's copy, which is in this version, into GEM for a transaction of another
+    /// node, and answer by [`Input::PagePut`]; until then it stays in the buffer. The place in GEM is
+    /// this node's, this transaction's and this page's. It is freed when the transaction has read it
+    /// ([`PageSource::Gem`]), by [`Output::DropPage`], when the transaction's node has failed, or
+    /// when this one has failed before it sent [`Message::PageInGem`].
+    PutPage {
+        /// Which page.
+        page: PageId,
+        /// Which version.
+        psn: Psn,
+        /// For whom.
+        transaction: TransactionId,
+    },
+    /// GEM: nobody reads the page that this node has put into GEM for the transaction: free its
+    /// place.
+    DropPage {
+        /// Which page.
+        page: PageId,
+        /// For whom it was put there.
+        transaction: TransactionId,
+        /// Who put it there.
+        from: NodeId,
     },
     /// The buffer may write its copy to storage now: the committed version that it has, which is
     /// this or a newer one.

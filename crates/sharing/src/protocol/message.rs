@@ -17,7 +17,8 @@ pub type Versions = SmallVec<[(PageId, Psn); 2]>;
 #[non_exhaustive]
 pub enum Message {
     /// To the node that may have the newest version in its buffer only: send it, for a transaction
-    /// that holds a lock on it. Answered by [`Message::Page`] or [`Message::PageMissing`].
+    /// that holds a lock on it. Answered by [`Message::Page`], [`Message::PageInGem`] or
+    /// [`Message::PageMissing`].
     PageRequest {
         /// For whom.
         transaction: TransactionId,
@@ -31,6 +32,15 @@ pub enum Message {
         /// Which page.
         page: PageId,
         /// The version that is sent.
+        psn: Psn,
+    },
+    /// GEM: the sender has put the page asked for into GEM.
+    PageInGem {
+        /// For whom.
+        transaction: TransactionId,
+        /// Which page.
+        page: PageId,
+        /// The version that is there.
         psn: Psn,
     },
     /// The page asked for is not in the buffer any more, so it is on storage.

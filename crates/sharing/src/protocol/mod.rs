@@ -38,7 +38,7 @@ pub use event::{Input, Output};
 pub use gem::{GemLocking, GemOptions};
 pub use identity::{NodeId, PageId, Psn, TransactionId};
 pub use message::{Message, Versions};
-pub use mode::{LockMode, Outcome, PageSource, UpdateStrategy};
+pub use mode::{LockMode, Outcome, PageSource, PageTransfer, UpdateStrategy};
 pub use primary_copy::{PrimaryCopy, PrimaryCopyOptions};
 pub use probe::Probe;
 

@@ -1,5 +1,6 @@
 //! How pages are locked, updated and found.
 
+use super::NodeId;
 use sardonyx_lock::{Compatibility, EXCLUSIVE, Mode, Modes, SHARED};
 
 /// How a transaction uses a page.
@@ -57,4 +58,17 @@ pub enum PageSource {
     Storage,
     /// It came from another node with the message that led to this output.
     Message,
+    /// It is in GEM, where this node has put it for the transaction ([`super::Output::PutPage`]). Who
+    /// has read it from there frees its place.
+    Gem(NodeId),
+}
+
+/// How a page comes from its owner's buffer to the node that asks for it (GEM locking, NOFORCE; GEM
+/// paper, sections 2 and 6).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PageTransfer {
+    /// In a long message.
+    Message,
+    /// The owner writes it into GEM and says so by a short message; the other node reads it there.
+    Gem,
 }

@@ -1,5 +1,6 @@
 //! Small schedules with every message and every access to the global lock table counted by hand.
 
+mod across_gem;
 mod authorisation;
 mod cost;
 mod deadlock;
@@ -11,7 +12,8 @@ mod renewal;
 mod world;
 
 use sardonyx_sharing::protocol::{
-    GemOptions, LockMode, NodeId, PageId, PrimaryCopyOptions, TransactionId, UpdateStrategy,
+    GemOptions, LockMode, NodeId, PageId, PageTransfer, PrimaryCopyOptions, TransactionId,
+    UpdateStrategy,
 };
 use world::{Machines, Progress, World};
 
@@ -22,6 +24,19 @@ fn gem(update: UpdateStrategy, read_authorisation: bool) -> World {
     let options = GemOptions {
         update,
         read_authorisation,
+        page_transfer: PageTransfer::Message,
+        remembered_entries: false,
+    };
+    World::new(Machines::Gem(options), 3)
+}
+
+/// NOFORCE with pages across GEM, or with remembered entries.
+fn gem_with(page_transfer: PageTransfer, remembered_entries: bool) -> World {
+    let options = GemOptions {
+        update: UpdateStrategy::NoForce,
+        read_authorisation: false,
+        page_transfer,
+        remembered_entries,
     };
     World::new(Machines::Gem(options), 3)
 }
@@ -39,7 +54,10 @@ fn primary_copy(update: UpdateStrategy, read_optimisation: bool) -> World {
 
 /// Page 7 in version 1, owned by node 0.
 fn owned_by_node_0() -> World {
-    let mut world = gem(UpdateStrategy::NoForce, false);
+    owned_in(gem(UpdateStrategy::NoForce, false))
+}
+
+fn owned_in(mut world: World) -> World {
     let writer = run(&mut world, 0, &[(7, WRITE)]);
     world.advance(writer);
     world.settle();

@@ -28,7 +28,20 @@ pub enum Event {
     /// One that is done, and its node does not know.
     EntryDone(NodeId, Input),
     Supply(NodeId, PageId, TransactionId),
+    /// A node writes a page into GEM for another's transaction.
+    PutPage {
+        node: NodeId,
+        page: PageId,
+        transaction: TransactionId,
+        version: Version,
+    },
+    /// A transaction reads the page that this node has put into GEM for it.
+    ReadGem(TransactionId, PageId, NodeId),
     ReadStorage(TransactionId, PageId),
+    /// A page is not in the cache, and its disk has this version.
+    ReadDisk(TransactionId, PageId, Version),
+    /// A node brings a page from the cache to its disk.
+    Destage(NodeId, PageId, Version),
     WriteStorage(NodeId, PageId, Psn, Version),
     ForceStorage(TransactionId, PageId),
     /// A node brings a page of a failed one to storage.
@@ -45,11 +58,14 @@ impl Event {
             | Event::SwapEntry(node, ..)
             | Event::EntryDone(node, _)
             | Event::Supply(node, ..)
+            | Event::PutPage { node, .. }
+            | Event::Destage(node, ..)
             | Event::WriteStorage(node, ..)
             | Event::RecoverPage(node, ..) => node,
-            Event::ReadStorage(transaction, _) | Event::ForceStorage(transaction, _) => {
-                transaction.node()
-            }
+            Event::ReadStorage(transaction, _)
+            | Event::ReadGem(transaction, ..)
+            | Event::ReadDisk(transaction, ..)
+            | Event::ForceStorage(transaction, _) => transaction.node(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::random::Random;
 use super::{Event, World};
-use sardonyx_sharing::protocol::{Input, NodeId, PageId};
+use sardonyx_sharing::protocol::{Input, Message, NodeId, PageId, TransactionId};
 use std::collections::BTreeSet;
 
 /// The recovery of failed nodes by a survivor.
@@ -27,12 +27,15 @@ impl World {
             match event {
                 Event::Message { .. } if random.percent(50) => self.events.push(event),
                 Event::WriteStorage(_, page, _, version) if random.percent(50) => {
-                    self.write_storage(page, version);
+                    self.write_storage(node, page, version);
+                }
+                Event::Destage(_, page, version) if random.percent(50) => {
+                    self.storage.insert(page, version);
                 }
                 Event::ForceStorage(transaction, page) if random.percent(50) => {
                     let frame = &self.node(node).frames[&page];
                     let (_, version) = frame.working.expect("a changed page is at work");
-                    self.write_storage(page, version);
+                    self.write_storage(node, page, version);
                     self.forced.insert(page, transaction);
                 }
                 Event::SwapEntry(_, page, expected, entry) if random.percent(50) => {
@@ -44,9 +47,11 @@ impl World {
                 _ => {}
             }
         }
+        self.free_slots_of(node);
         self.node(node).frames.clear();
         self.node(node).transactions.clear();
         self.failed.insert(node, false);
+        self.take_destages_over(node);
         for other in self.alive() {
             self.tell(other, Input::NodeFailed { node });
         }
@@ -54,6 +59,41 @@ impl World {
             // It may have freed entries and died before it said so.
             self.locks
                 .retain(|&(page, holder), _| !recovery.left.contains(&(page, holder.node())));
+        }
+    }
+
+    /// What waits in GEM for a failed node, and what a failed node put there and told nobody of.
+    fn free_slots_of(&mut self, node: NodeId) {
+        let announced = |of: TransactionId, which: PageId| {
+            self.events.iter().any(|event| match event {
+                Event::Message {
+                    from,
+                    message:
+                        Message::PageInGem {
+                            transaction, page, ..
+                        },
+                    ..
+                } => (*from, *transaction, *page) == (node, of, which),
+                Event::ReadGem(transaction, page, from) => {
+                    (*from, *transaction, *page) == (node, of, which)
+                }
+                _ => false,
+            })
+        };
+        self.slots.retain(|&(from, transaction, page), _| {
+            let waits = transaction.node() != node;
+            waits && (from != node || announced(transaction, page))
+        });
+    }
+
+    /// The survivor with the least number goes on with the failed node's destages.
+    fn take_destages_over(&mut self, node: NodeId) {
+        let by = self.alive().first().copied();
+        let (Some((cache, pages)), Some(by)) = (&mut self.cache, by) else {
+            return;
+        };
+        for page in cache.node_failed(node, by) {
+            self.events.push(Event::Destage(by, page, pages[&page]));
         }
     }
 
@@ -90,11 +130,12 @@ impl World {
             .is_some_and(|transaction| transaction.node() == failed)
         {
             self.forced.remove(&page);
-            self.storage.insert(page, self.newest(page));
+            let newest = self.newest(page);
+            self.store(by, page, newest);
         }
         let logged = self.logs.get(&(failed, page)).copied().unwrap_or_default();
         if logged.psn > self.stored(page).psn {
-            self.write_storage(page, logged);
+            self.write_storage(by, page, logged);
         }
         let psn = logged.psn;
         let recovered = Input::PageRecovered {

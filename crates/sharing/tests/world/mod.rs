@@ -23,6 +23,7 @@ pub use failures::Recovery;
 pub use machine::{Machine, Machines};
 pub use state::{Node, Progress, Transaction, Version};
 
+use sardonyx_sharing::page_cache::PageCache;
 use sardonyx_sharing::protocol::channel::Channel;
 use sardonyx_sharing::protocol::{Counters, Entry, LockMode, NodeId, PageId, TransactionId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,10 @@ pub struct World {
     pub truth: BTreeMap<PageId, Version>,
     /// Every lock that a transaction has been told of.
     pub locks: BTreeMap<(PageId, TransactionId), LockMode>,
+    /// Pages in GEM on their way: by who put them there, for whom, and which.
+    pub slots: BTreeMap<(NodeId, TransactionId, PageId), Version>,
+    /// The page cache in GEM and what is in it, if there is one.
+    pub cache: Option<(PageCache, BTreeMap<PageId, Version>)>,
     /// By page: who has forced a change to storage that is not committed.
     forced: BTreeMap<PageId, TransactionId>,
     /// By node and page: the newest version that it has committed.
@@ -72,6 +77,8 @@ impl World {
             storage: BTreeMap::new(),
             truth: BTreeMap::new(),
             locks: BTreeMap::new(),
+            slots: BTreeMap::new(),
+            cache: None,
             forced: BTreeMap::new(),
             logs: BTreeMap::new(),
             failed: BTreeMap::new(),
@@ -97,7 +104,9 @@ impl World {
     }
 
     pub fn stored(&self, page: PageId) -> Version {
-        self.storage.get(&page).copied().unwrap_or_default()
+        let in_gem = self.cache.iter().find_map(|(_, pages)| pages.get(&page));
+        let stored = in_gem.or_else(|| self.storage.get(&page));
+        stored.copied().unwrap_or_default()
     }
 
     fn transaction(&mut self, transaction: TransactionId) -> Option<&mut Transaction> {
@@ -127,7 +136,14 @@ impl World {
         for (page, entry) in &self.entries {
             assert!(entry.is_idle(), "{page:?}: {entry:?}");
         }
+        if let Some((cache, pages)) = &self.cache {
+            assert!(cache.is_settled(), "{cache:?}");
+            for (page, version) in pages {
+                assert_eq!(self.storage.get(page), Some(version), "the disk's {page:?}");
+            }
+        }
         assert!(self.locks.is_empty());
+        assert!(self.slots.is_empty(), "left in GEM: {:?}", self.slots);
         let pinned = self.nodes.iter().flat_map(|node| node.frames.values());
         assert_eq!(pinned.map(|frame| frame.pins).sum::<u32>(), 0);
     }

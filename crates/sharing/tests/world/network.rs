@@ -8,6 +8,7 @@ impl World {
     pub(super) fn send(&mut self, from: NodeId, to: NodeId, message: Message) {
         assert_ne!(from, to, "a message to oneself");
         if self.failed.contains_key(&to) {
+            self.free_slot(from, &message);
             return;
         }
         let mut pages = Vec::new();
@@ -39,6 +40,16 @@ impl World {
             .send((message, pages));
         self.events
             .extend(packet.map(|packet| Event::Packet { from, to, packet }));
+    }
+
+    /// Nobody will hear of the page that the message announces.
+    fn free_slot(&mut self, from: NodeId, message: &Message) {
+        if let Message::PageInGem {
+            transaction, page, ..
+        } = *message
+        {
+            self.slots.remove(&(from, transaction, page));
+        }
     }
 
     pub(super) fn deliver(

@@ -45,9 +45,30 @@ impl World {
                 };
                 self.tell(node, supplied);
             }
+            Event::PutPage {
+                node,
+                page,
+                transaction,
+                version,
+            } => {
+                let before = self.slots.insert((node, transaction, page), version);
+                assert!(before.is_none(), "{page:?} is in GEM twice for one");
+                let psn = version.psn;
+                let put = Input::PagePut {
+                    page,
+                    psn,
+                    transaction,
+                };
+                self.tell(node, put);
+            }
+            Event::ReadGem(transaction, page, from) => self.read_gem(transaction, page, from),
+            Event::ReadDisk(transaction, page, version) => {
+                self.read_disk(transaction, page, version);
+            }
+            Event::Destage(node, page, version) => self.destage(node, page, version),
             Event::ReadStorage(transaction, page) => self.read_storage(transaction, page),
             Event::WriteStorage(node, page, psn, version) => {
-                self.write_storage(page, version);
+                self.write_storage(node, page, version);
                 if let Some(frame) = self.node(node).frames.get_mut(&page) {
                     frame.dirty &= frame.version.psn > version.psn;
                     frame.replacing = frame.replacing.filter(|&replacing| replacing != psn);
@@ -133,6 +154,29 @@ impl World {
                 }
                 Output::Supply { page, transaction } => {
                     self.events.push(Event::Supply(node, page, transaction));
+                }
+                Output::PutPage {
+                    page,
+                    psn,
+                    transaction,
+                } => {
+                    let frame = &self.node(node).frames[&page];
+                    assert_eq!(frame.version.psn, psn, "another version is put into GEM");
+                    let version = frame.version;
+                    self.events.push(Event::PutPage {
+                        node,
+                        page,
+                        transaction,
+                        version,
+                    });
+                }
+                Output::DropPage {
+                    page,
+                    transaction,
+                    from,
+                } => {
+                    let dropped = self.slots.remove(&(from, transaction, page));
+                    dropped.expect("what is dropped is there");
                 }
                 Output::WriteBack { page, psn } => self.write_back(node, page, psn),
                 Output::Discard { page, psn } => self.discard(node, page, psn),

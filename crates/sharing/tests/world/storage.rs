@@ -1,16 +1,47 @@
 //! Reads and writes of storage, and what leaves the buffers for it.
 
 use super::{Event, Progress, Version, World};
+use sardonyx_sharing::page_cache::Write;
 use sardonyx_sharing::protocol::{Input, NodeId, Outcome, PageId, Psn, TransactionId};
 
 impl World {
     pub(super) fn read_storage(&mut self, transaction: TransactionId, page: PageId) {
+        if let Some((cache, _)) = &mut self.cache
+            && !cache.read(page)
+        {
+            let version = self.stored(page);
+            return self
+                .events
+                .push(Event::ReadDisk(transaction, page, version));
+        }
         let version = self.stored(page);
-        let newest = self.newest(page);
-        let Some(state) = self.transaction(transaction) else {
+        self.arrived(transaction, page, version);
+    }
+
+    /// The disk's version has come. Of a transaction that has ended it is not kept: it may be old.
+    pub(super) fn read_disk(&mut self, transaction: TransactionId, page: PageId, version: Version) {
+        if !self.arrived(transaction, page, version) {
+            return;
+        }
+        let Some((cache, pages)) = &mut self.cache else {
             return;
         };
-        if state.progress == Progress::Reading(page) {
+        let (put, replaced) = cache.keep(page);
+        replaced.map(|replaced| pages.remove(&replaced));
+        if put {
+            pages.insert(page, version);
+            self.storage.entry(page).or_default();
+        }
+    }
+
+    /// A version has come from storage; returns whether its transaction still waits for it.
+    fn arrived(&mut self, transaction: TransactionId, page: PageId, version: Version) -> bool {
+        let newest = self.newest(page);
+        let Some(state) = self.transaction(transaction) else {
+            return false;
+        };
+        let waits = state.progress == Progress::Reading(page);
+        if waits {
             assert_eq!(
                 version, newest,
                 "{transaction:?} reads {page:?} from storage"
@@ -18,21 +49,65 @@ impl World {
             self.node(transaction.node()).install(page, version);
             self.work(transaction, page);
         }
+        waits
     }
 
-    pub(super) fn write_storage(&mut self, page: PageId, version: Version) {
+    /// Takes the page out of GEM.
+    pub(super) fn read_gem(&mut self, transaction: TransactionId, page: PageId, from: NodeId) {
+        let slot = self.slots.remove(&(from, transaction, page));
+        let version = slot.expect("the page is where the grant says");
+        let newest = self.newest(page);
+        let state = self.transaction(transaction).expect("who reads lives");
+        assert_eq!(state.progress, Progress::Reading(page));
+        assert_eq!(version, newest, "{transaction:?} reads {page:?} from GEM");
+        self.node(transaction.node()).install(page, version);
+        self.work(transaction, page);
+    }
+
+    pub(super) fn write_storage(&mut self, node: NodeId, page: PageId, version: Version) {
         let before = self.stored(page);
         assert!(
             before.psn <= version.psn,
             "storage goes back to {version:?} of {page:?}"
         );
+        self.store(node, page, version);
+    }
+
+    /// Puts a version on storage: into the page cache, if there is one and room in it.
+    pub(super) fn store(&mut self, node: NodeId, page: PageId, version: Version) {
+        let Some((cache, pages)) = &mut self.cache else {
+            self.storage.insert(page, version);
+            return;
+        };
+        match cache.write(page, node) {
+            Write::Refused => {
+                self.storage.insert(page, version);
+                return;
+            }
+            Write::Destage { replaced } => {
+                replaced.map(|replaced| pages.remove(&replaced));
+                self.events.push(Event::Destage(node, page, version));
+            }
+            Write::Taken => {}
+        }
+        pages.insert(page, version);
+    }
+
+    /// A destage, with the version that was in the cache when it began, reaches the disk.
+    pub(super) fn destage(&mut self, node: NodeId, page: PageId, version: Version) {
         self.storage.insert(page, version);
+        if let Some((cache, pages)) = &mut self.cache
+            && cache.destaged(page, node)
+        {
+            let newer = pages[&page];
+            self.events.push(Event::Destage(node, page, newer));
+        }
     }
 
     pub(super) fn force_storage(&mut self, transaction: TransactionId, page: PageId) {
         let frame = &self.node(transaction.node()).frames[&page];
         let (_, version) = frame.working.expect("a changed page is at work");
-        self.write_storage(page, version);
+        self.write_storage(transaction.node(), page, version);
         self.forced.insert(page, transaction);
         let Some(state) = self.transaction(transaction) else {
             return;

@@ -144,6 +144,9 @@ impl World {
         self.locks.insert((page, transaction), held);
         match source {
             PageSource::Storage => self.events.push(Event::ReadStorage(transaction, page)),
+            PageSource::Gem(from) => {
+                self.events.push(Event::ReadGem(transaction, page, from));
+            }
             PageSource::Copy => self.work(transaction, page),
             PageSource::Message => {
                 let version = carried(pages, page);

@@ -5,7 +5,10 @@
 //! [`Configuration`] is one setting of them; [`Configuration::parameters`] lays it over any
 //! parameters, so that the study can be repeated on other hardware than the GEM paper's.
 
-use crate::parameters::{Coupling, Parameters, Routing, Storage, Update, WorkloadKind, limits};
+use crate::parameters::{
+    Coupling, MessageMedium, PageTransfer, Parameters, Routing, Storage, Update, WorkloadKind,
+    limits,
+};
 
 /// The size of each node's database buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -58,6 +61,10 @@ pub struct Configuration {
     pub branch_teller: Storage,
     /// Where ACCOUNT and HISTORY are.
     pub other_files: Storage,
+    /// How a page comes from its owner to another node; of the base's parameters unless in GEM.
+    pub page_transfer: PageTransfer,
+    /// What carries messages; of the base's parameters unless GEM.
+    pub medium: MessageMedium,
     /// Of the trace with primary copy locking: whether read locks may be granted without authority.
     pub read_optimisation: bool,
 }
@@ -74,6 +81,8 @@ impl Configuration {
             buffer: Buffer::Small,
             branch_teller: Storage::Disk,
             other_files: Storage::Disk,
+            page_transfer: PageTransfer::Message,
+            medium: MessageMedium::Network,
             read_optimisation: true,
         }
     }
@@ -143,6 +152,22 @@ impl Configuration {
         }
     }
 
+    /// The same with pages that go from node to node across GEM.
+    pub const fn across_gem(self) -> Self {
+        Configuration {
+            page_transfer: PageTransfer::Gem,
+            ..self
+        }
+    }
+
+    /// The same with all messages through GEM.
+    pub const fn messages_through_gem(self) -> Self {
+        Configuration {
+            medium: MessageMedium::Gem,
+            ..self
+        }
+    }
+
     /// The same with read locks granted by the authority only.
     pub const fn without_read_optimisation(self) -> Self {
         Configuration {
@@ -167,6 +192,12 @@ impl Configuration {
             _ => self.routing,
         };
         parameters.node.buffer_pages = self.buffer.pages(base);
+        if self.page_transfer == PageTransfer::Gem {
+            parameters.locking.page_transfer = PageTransfer::Gem;
+        }
+        if self.medium == MessageMedium::Gem {
+            parameters.messages.medium = MessageMedium::Gem;
+        }
         match self.workload {
             WorkloadKind::DebitCredit => self.allocate_files(&mut parameters),
             WorkloadKind::Trace => self.take_trace(&mut parameters),

@@ -7,7 +7,7 @@ use crate::parameters::{Coupling, Routing, Storage, Update};
 const ALL_NODES: [u32; 10] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 
 /// Enough of them to draw a curve.
-const NODES: [u32; 8] = [1, 2, 3, 4, 5, 6, 8, 10];
+pub(super) const NODES: [u32; 8] = [1, 2, 3, 4, 5, 6, 8, 10];
 
 /// For searches, each of which takes several runs.
 const FEW_NODES: [u32; 6] = [1, 2, 4, 6, 8, 10];
@@ -44,17 +44,18 @@ fn buffer(buffer: Buffer) -> &'static str {
     }
 }
 
-fn storage(storage: Storage) -> &'static str {
+pub(super) fn storage(storage: Storage) -> &'static str {
     match storage {
         Storage::Disk => "disk",
         Storage::VolatileCache => "volatile cache",
         Storage::NonvolatileCache => "non-volatile cache",
         Storage::Gem => "GEM",
+        Storage::GemCache => "cache in GEM",
     }
 }
 
 /// A group of two curves: one for each routing.
-fn both_routings(
+pub(super) fn both_routings(
     name: &str,
     group: usize,
     nodes: &[u32],
@@ -69,7 +70,7 @@ fn both_routings(
     curves.collect()
 }
 
-fn single(curves: Vec<Curve>) -> Vec<Panel> {
+pub(super) fn single(curves: Vec<Curve>) -> Vec<Panel> {
     vec![Panel {
         title: String::new(),
         curves,

@@ -76,6 +76,46 @@ impl Study {
         })
     }
 
+    /// Simulates what `needs` names again, with `replications` of each point at least: those that it
+    /// has are among them, since a replication depends on its number alone.
+    ///
+    /// # Errors
+    /// That of `simulate`.
+    pub fn replicate<E>(
+        &mut self,
+        needs: &Needs,
+        replications: u32,
+        simulate: &Simulate<'_, E>,
+    ) -> Result<(), E> {
+        let mut base = self.base.clone();
+        let run = &mut base.run;
+        run.least_replications = replications.min(run.most_replications);
+        let mut longer = needs.clone();
+        let rate = |at: &Configuration| match self.throughputs.get(at) {
+            Some(Ok(found)) => Some(found.rate_per_node.mean),
+            _ => None,
+        };
+        longer.throughputs.retain(|at| rate(at).is_some());
+        let points = longer.outcomes.iter().map(|at| at.parameters(&base));
+        let mut points: Vec<Parameters> = points.collect();
+        let searched = longer.throughputs.iter().map(|at| {
+            let mut point = at.parameters(&base);
+            // Where the search ended: it needs one run then.
+            point.arrival.rate_per_node = rate(at).unwrap_or(point.arrival.rate_per_node);
+            point
+        });
+        let mut searches = Searches::new(&searched.collect::<Vec<_>>(), TARGET_CPU);
+        points.extend(searches.points());
+        let mut outcomes = simulate(&points)?;
+        searches.take(outcomes.split_off(longer.outcomes.len()));
+        searches.run(simulate)?;
+        self.outcomes
+            .extend(longer.outcomes.iter().copied().zip(outcomes));
+        let named = longer.throughputs.iter().copied();
+        self.throughputs.extend(named.zip(searches.results()));
+        Ok(())
+    }
+
     /// The parameters that the configurations are laid over.
     pub fn base(&self) -> &Parameters {
         &self.base

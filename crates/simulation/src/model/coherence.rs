@@ -4,11 +4,13 @@
 //! are made on the processor that the caller holds; messages and writes are processes of their own.
 
 use super::buffer::Replaced;
+use super::gem_cache::{self, GemCache};
 use super::system::{Elsewhere, Medium, Node, System, Work};
 use super::waiting::Answer;
-use crate::parameters::ReplacementWrites;
+use crate::parameters::{MessageMedium, ReplacementWrites};
 use crate::signal::Signal;
 use crate::time::Span;
+use sardonyx_sharing::page_cache::Write;
 use sardonyx_sharing::protocol::{
     Input, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId,
 };
@@ -93,6 +95,18 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
                 times.blocked.get_or_insert(system.kernel.now());
             }
         }
+        Output::PutPage {
+            page,
+            psn,
+            transaction,
+        } => {
+            gem_cache::page(system).await;
+            return Some(Input::PagePut {
+                page,
+                psn,
+                transaction,
+            });
+        }
         Output::Send { to, message } => send(system, node.id, to, message),
         Output::WriteBack { page, psn } => {
             let (system, number) = (Rc::clone(system), usize::from(node.id.0));
@@ -103,7 +117,10 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
         }
         Output::Discard { page, psn } => left(node, page.0, psn),
         // The model's nodes do not fail.
-        Output::Ended { .. } | Output::RecoverPage { .. } | Output::EntryRecovered { .. } => {}
+        Output::Ended { .. }
+        | Output::DropPage { .. }
+        | Output::RecoverPage { .. }
+        | Output::EntryRecovered { .. } => {}
     }
     None
 }
@@ -174,9 +191,44 @@ async fn write_page(system: &Rc<System>, node: &Node, page: u64) {
             node.cpu
                 .serve(system.instructions(system.parameters.disk.instructions))
                 .await;
-            disks.write(page).await;
+            disks.write(page, disks.access_time(None)).await;
+        }
+        Medium::GemCache(cache) => {
+            let permit = node.cpu.acquire().await;
+            let taken = write_to_cache(system, node, cache, page).await;
+            if taken {
+                return;
+            }
+            let instructions = system.parameters.disk.instructions;
+            system.tally.borrow_mut().behind_gem += 1;
+            system.kernel.wait(system.instructions(instructions)).await;
+            drop(permit);
+            let disks = &cache.disks;
+            disks.write(page, disks.access_time(None)).await;
         }
     }
+}
+
+/// Writes a page into the cache in GEM, if there is room, and begins its destage unless one is under
+/// way. The caller holds a processor.
+pub async fn write_to_cache(
+    system: &Rc<System>,
+    node: &Node,
+    cache: &Rc<GemCache>,
+    page: u64,
+) -> bool {
+    gem_cache::directory(system).await;
+    let write = cache.pages.borrow_mut().write(PageId(page), node.id);
+    if write == Write::Refused {
+        return false;
+    }
+    gem_cache::page(system).await;
+    if matches!(write, Write::Destage { .. }) {
+        let (shared, number) = (Rc::clone(system), usize::from(node.id.0));
+        let destage = gem_cache::destage(shared, number, Rc::clone(cache), page);
+        system.kernel.spawn(destage);
+    }
+    true
 }
 
 fn left(node: &Node, page: u64, psn: Psn) {
@@ -199,18 +251,42 @@ fn send(system: &Rc<System>, from: NodeId, to: NodeId, message: Message) {
     let (instructions, bytes) = system.message_cost(&message);
     system.tally.borrow_mut().message_instructions += 2.0 * instructions;
     let shared = Rc::clone(system);
+    let through_gem = system.parameters.messages.medium == MessageMedium::Gem;
     system.kernel.spawn(async move {
         let work = shared.instructions(instructions);
-        shared.nodes[usize::from(from.0)].cpu.serve(work).await;
+        let sender = &shared.nodes[usize::from(from.0)];
+        if through_gem {
+            let permit = sender.cpu.acquire().await;
+            shared.kernel.wait(work).await;
+            message_in_gem(&shared, &message).await;
+            drop(permit);
+            return receive(&shared, from, to, message, work).await;
+        }
+        sender.cpu.serve(work).await;
         shared.kernel.wait(shared.network_delay(bytes)).await;
         receive(&shared, from, to, message, work).await;
     });
+}
+
+/// Writes a message into GEM, or reads it there: its text and place in the receiver's queue are two
+/// entries, and each of its pages is a page. The caller holds a processor.
+async fn message_in_gem(system: &System, message: &Message) {
+    system.tally.borrow_mut().gem_entries += 2;
+    for _ in 0..2 {
+        system.gem.other_entry_access().await;
+    }
+    for _ in message.carried_pages() {
+        gem_cache::page(system).await;
+    }
 }
 
 async fn receive(system: &Rc<System>, from: NodeId, to: NodeId, message: Message, work: Span) {
     let node = &system.nodes[usize::from(to.0)];
     let permit = node.cpu.acquire().await;
     system.kernel.wait(work).await;
+    if system.parameters.messages.medium == MessageMedium::Gem {
+        message_in_gem(system, &message).await;
+    }
     if let Message::Request { transaction, .. } = message {
         let came = Elsewhere::Since(system.kernel.now());
         system.elsewhere.borrow_mut().insert(key(transaction), came);

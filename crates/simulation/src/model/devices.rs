@@ -48,7 +48,12 @@ impl Gem {
         self.server.serve(self.entry.draw()).await;
     }
 
-    /// Entry accesses since the start of measuring.
+    /// The same of an entry of something else than the global lock table.
+    pub async fn other_entry_access(&self) {
+        self.server.serve(self.entry.draw()).await;
+    }
+
+    /// Accesses to entries of the global lock table since the start of measuring.
     pub fn entry_accesses(&self) -> u64 {
         self.entry_accesses.get()
     }
@@ -124,8 +129,17 @@ impl Disks {
         })
     }
 
-    /// Reads `page`.
-    pub async fn read(&self, page: u64) {
+    /// The time that a disk takes for an access, from the stream of whom it is for; of no
+    /// transaction's, from the disks' own.
+    pub fn access_time(&self, random: Option<&mut Random>) -> Span {
+        match random {
+            Some(random) => self.access.draw_from(random),
+            None => self.access.draw(),
+        }
+    }
+
+    /// Reads `page`; its disk takes `access` if there is no cache or it has not got the page.
+    pub async fn read(&self, page: u64, access: Span) {
         self.controller(page).serve(self.controller).await;
         let hit = self
             .cache
@@ -136,7 +150,7 @@ impl Disks {
         if hit {
             self.read_hits.set(self.read_hits.get() + 1);
         } else {
-            self.disk(page).serve(self.access.draw()).await;
+            self.disk(page).serve(access).await;
             if let Some(cache) = &self.cache {
                 cache.pages.borrow_mut().keep(page);
             }
@@ -144,25 +158,27 @@ impl Disks {
         self.kernel.wait(self.transfer).await;
     }
 
-    /// Writes `page`; done when it is safe: on disk, or in a non-volatile cache.
-    pub async fn write(self: &Rc<Self>, page: u64) {
+    /// Writes `page`, for which its disk takes `access`; done when it is safe: on disk, or in a
+    /// non-volatile cache.
+    pub async fn write(self: &Rc<Self>, page: u64, access: Span) {
         self.kernel.wait(self.transfer).await;
         self.controller(page).serve(self.controller).await;
         if let Some(cache) = &self.cache {
             if cache.takes_writes && cache.pages.borrow_mut().take_write(page) {
                 let disks = Rc::clone(self);
-                self.kernel.spawn(async move { disks.destage(page).await });
+                self.kernel
+                    .spawn(async move { disks.destage(page, access).await });
                 return;
             }
-            self.disk(page).serve(self.access.draw()).await;
+            self.disk(page).serve(access).await;
             cache.pages.borrow_mut().keep(page);
         } else {
-            self.disk(page).serve(self.access.draw()).await;
+            self.disk(page).serve(access).await;
         }
     }
 
-    async fn destage(&self, page: u64) {
-        self.disk(page).serve(self.access.draw()).await;
+    async fn destage(&self, page: u64, access: Span) {
+        self.disk(page).serve(access).await;
         if let Some(cache) = &self.cache {
             cache.pages.borrow_mut().destaged(page);
         }

@@ -1,7 +1,8 @@
 //! A node's side of the protocol: the state machine of close or of loose coupling.
 
 use crate::load::Load;
-use crate::parameters::{Coupling, Parameters, Update};
+use crate::parameters::{Coupling, PageTransfer, Parameters, Update};
+use sardonyx_sharing::protocol as sharing;
 use sardonyx_sharing::protocol::primary_copy;
 use sardonyx_sharing::protocol::{
     Counters, GemLocking, GemOptions, Input, NodeId, Output, PageId, PrimaryCopy,
@@ -40,6 +41,11 @@ impl Machine {
                 let options = GemOptions {
                     update,
                     read_authorisation: locking.read_authorisation,
+                    page_transfer: match locking.page_transfer {
+                        PageTransfer::Message => sharing::PageTransfer::Message,
+                        PageTransfer::Gem => sharing::PageTransfer::Gem,
+                    },
+                    remembered_entries: locking.remembered_entries,
                 };
                 Machine::Close(Box::new(GemLocking::new(node, options)))
             }

@@ -4,7 +4,7 @@ use super::devices::{Disks, station};
 use super::system::{Medium, System};
 use super::tally::{PartitionTally, Tally};
 use crate::measurement::{Little, LockFigures, Measurement, PartitionFigures, Response, Station};
-use crate::parameters::{Coupling, Parameters};
+use crate::parameters::{Coupling, MessageMedium, Parameters};
 use sardonyx_sharing::protocol::Counters;
 
 /// Starts measuring: everything counts from now on. Returns what the protocol machines, which know no
@@ -16,9 +16,7 @@ pub fn reset(system: &System) -> Vec<Counters> {
         node.reset();
     }
     for partition in &system.partitions {
-        if let Medium::Disks(disks) = &partition.medium {
-            disks.reset();
-        }
+        partition.medium.reset();
     }
     system
         .nodes
@@ -88,6 +86,8 @@ fn cpu_by_arithmetic(system: &System, tally: &Tally, seconds: f64) -> f64 {
             * match medium {
                 Medium::Gem => gem_page,
                 Medium::Disks(_) => disk.instructions,
+                // Counted as they happen, as they depend on hits.
+                Medium::GemCache(_) => 0.0,
             };
     };
     for (partition, tally) in system.partitions.iter().zip(&tally.partitions) {
@@ -96,7 +96,10 @@ fn cpu_by_arithmetic(system: &System, tally: &Tally, seconds: f64) -> f64 {
     for node in &system.nodes {
         add(&node.log, node.log_pages.get());
     }
-    instructions += system.gem.entry_accesses() as f64 * gem.entry_microseconds * node.mips;
+    let entries = system.gem.entry_accesses() + tally.gem_entries;
+    instructions += entries as f64 * gem.entry_microseconds * node.mips;
+    instructions += tally.gem_pages as f64 * gem_page;
+    instructions += tally.behind_gem as f64 * disk.instructions;
     let capacity = f64::from(system.parameters.nodes * node.processors) * node.mips * 1e6;
     instructions / (capacity * seconds)
 }
@@ -114,8 +117,11 @@ fn stations(system: &System) -> Vec<Station> {
         || system
             .partitions
             .iter()
-            .any(|partition| matches!(partition.medium, Medium::Gem))
-        || nodes.iter().any(|node| matches!(node.log, Medium::Gem));
+            .any(|partition| !matches!(partition.medium, Medium::Disks(_)))
+        || nodes
+            .iter()
+            .any(|node| !matches!(node.log, Medium::Disks(_)))
+        || system.parameters.messages.medium == MessageMedium::Gem;
     if uses_gem {
         stations.push(system.gem.station());
     }
@@ -126,17 +132,11 @@ fn stations(system: &System) -> Vec<Station> {
         stations.push(station(&format!("controllers of {name}"), all));
     };
     for partition in &system.partitions {
-        if let Medium::Disks(of_partition) = &partition.medium {
+        if let Some(of_partition) = partition.medium.disks() {
             disks(&partition.name, &[of_partition]);
         }
     }
-    let logs: Vec<&Disks> = nodes
-        .iter()
-        .filter_map(|node| match &node.log {
-            Medium::Gem => None,
-            Medium::Disks(disks) => Some(&**disks),
-        })
-        .collect();
+    let logs: Vec<&Disks> = nodes.iter().filter_map(|node| node.log.disks()).collect();
     if !logs.is_empty() {
         disks("the log", &logs);
     }
@@ -157,6 +157,7 @@ fn partitions(
             let (reads, cache_hits) = match &partition.medium {
                 Medium::Gem => (0, 0),
                 Medium::Disks(disks) => disks.reads(),
+                Medium::GemCache(cache) => cache.reads(),
             };
             PartitionFigures {
                 name: partition.name.clone(),

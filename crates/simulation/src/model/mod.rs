@@ -2,10 +2,11 @@
 //!
 //! - `system`: what there is, and what it costs.
 //! - `source`: when transactions arrive, what they do, which node gets them.
-//! - `transaction`: the life of a transaction, as one process.
+//! - `transaction`: the life of a transaction, as one process; `page_access`: its reads and writes.
 //! - `coherence`: carrying out what the protocol machines ask for.
 //! - `buffer`, `disk_cache`, `lru`: which pages are where.
 //! - `devices`, `service`: disks, controllers, GEM, and their times.
+//! - `gem_cache`: a page cache in GEM before a file's disks.
 //! - `waiting`, `machine`: a node's waiting transactions, and its side of the protocol.
 //! - `accounts`, `tally`: what is measured.
 //!
@@ -18,9 +19,11 @@ mod buffer;
 mod coherence;
 mod devices;
 mod disk_cache;
+mod gem_cache;
 mod lru;
 mod machine;
 mod measure;
+mod page_access;
 mod pages;
 mod service;
 mod source;

@@ -24,12 +24,18 @@ impl Service {
         }
     }
 
-    /// The next time.
+    /// The next time of the service's own stream.
     pub fn draw(&self) -> Span {
+        self.draw_from(&mut self.random.borrow_mut())
+    }
+
+    /// A time by another stream: that of a transaction, to which the same happens then in every
+    /// configuration.
+    pub fn draw_from(&self, random: &mut Random) -> Span {
         if self.distribution == Distribution::Constant {
             return self.mean;
         }
-        let factor = factor(self.distribution, &mut self.random.borrow_mut());
+        let factor = factor(self.distribution, random);
         Span::from_seconds(self.mean.as_seconds() * factor)
     }
 }

@@ -36,15 +36,18 @@ pub fn start(system: &Rc<System>, streams: &Streams) {
 fn arrive(system: &Rc<System>, rate_per_node: f64, streams: &Streams, mut draws: Draws) {
     let shared = Rc::clone(system);
     let mut arrivals = arrivals(system, rate_per_node, streams);
+    let mut seeds = streams.of(Stream::Transactions);
     system.kernel.spawn(async move {
         loop {
             let interval = Span::from_seconds(arrivals.next_interval());
             shared.kernel.wait(interval).await;
             let (node, references) = draws.next(&shared);
+            let seed = seeds.next_u64();
             let job = Job {
                 arrival: shared.kernel.now(),
                 node,
                 references,
+                seed,
             };
             shared
                 .kernel

@@ -2,13 +2,14 @@
 
 use super::buffer::Buffer;
 use super::devices::{Disks, DisksPlan, Gem};
+use super::gem_cache::GemCache;
 use super::machine::Machine;
 use super::pages::PageMap;
 use super::tally::Tally;
 use super::waiting::Waiting;
 use crate::kernel::Kernel;
 use crate::load::Load;
-use crate::parameters::{Log, Parameters, Storage};
+use crate::parameters::{Log, MessageMedium, Parameters, Storage};
 use crate::server::Server;
 use crate::signal::Signal;
 use crate::time::{Span, Time};
@@ -82,8 +83,6 @@ pub struct Node {
     pub waiting: RefCell<Waiting>,
     /// Where its log is.
     pub log: Medium,
-    /// Random numbers for path lengths.
-    pub path_lengths: RefCell<Random>,
     /// Pages written to the log.
     pub log_pages: Cell<u64>,
     next_transaction: Cell<u64>,
@@ -107,10 +106,35 @@ pub enum Medium {
     Gem,
     /// Disks, perhaps with a cache.
     Disks(Rc<Disks>),
+    /// Disks behind a page cache in GEM.
+    GemCache(Rc<GemCache>),
+}
+
+impl Medium {
+    /// The disks, if there are any.
+    pub fn disks(&self) -> Option<&Disks> {
+        match self {
+            Medium::Gem => None,
+            Medium::Disks(disks) => Some(disks),
+            Medium::GemCache(cache) => Some(&cache.disks),
+        }
+    }
+
+    /// Starts measuring.
+    pub fn reset(&self) {
+        match self {
+            Medium::Gem => {}
+            Medium::Disks(disks) => disks.reset(),
+            Medium::GemCache(cache) => cache.reset(),
+        }
+    }
 }
 
 /// Streams of random numbers, one for each use, so that changing one part of a system leaves the
-/// other parts' numbers alone: curves of a figure differ by what they compare.
+/// other parts' numbers alone: curves of a figure differ by what they compare. What is drawn for a
+/// transaction comes from a stream of its own, so that the transaction that arrives as the n-th has
+/// the same path lengths and disk times in every configuration, whatever runs beside it (common
+/// random numbers).
 pub struct Streams {
     seed: u64,
 }
@@ -126,8 +150,8 @@ pub enum Stream {
     Routing,
     /// GEM's access times.
     Gem,
-    /// Path lengths on a node.
-    PathLengths(u32),
+    /// A seed for each transaction, for its path lengths and the disk accesses that it waits for.
+    Transactions,
     /// Access times of a node's log disks.
     Log(u32),
     /// Access times of a partition's disks.
@@ -158,7 +182,7 @@ impl Streams {
             Stream::Load => (2, 0),
             Stream::Routing => (3, 0),
             Stream::Gem => (4, 0),
-            Stream::PathLengths(node) => (5, node),
+            Stream::Transactions => (5, 0),
             Stream::Log(node) => (6, node),
             Stream::Partition(partition) => (7, partition),
         };
@@ -178,15 +202,7 @@ impl System {
         let partitions = partitions.collect();
         let nodes = (0..parameters.nodes).map(|number| {
             let log = streams.of(Stream::Log(number));
-            let path_lengths = streams.of(Stream::PathLengths(number));
-            Node::new(
-                &kernel,
-                parameters,
-                load,
-                NodeId(number as u16),
-                log,
-                path_lengths,
-            )
+            Node::new(&kernel, parameters, load, NodeId(number as u16), log)
         });
         let nodes = nodes.collect();
         let gem = Gem::new(&kernel, &parameters.gem, streams.of(Stream::Gem));
@@ -211,9 +227,13 @@ impl System {
     }
 
     /// What `message` costs: instructions at each end, and bytes on the network. Each page beyond
-    /// the first adds its bytes and what a long message costs more than a short one.
+    /// the first adds its bytes and what a long message costs more than a short one. Through GEM it
+    /// costs the accesses in addition, and no byte on the network.
     pub fn message_cost(&self, message: &Message) -> (f64, u64) {
         let messages = &self.parameters.messages;
+        if messages.medium == MessageMedium::Gem {
+            return (messages.gem_instructions, 0);
+        }
         match message.carried_pages().len() as u64 {
             0 => (messages.short_instructions, u64::from(messages.short_bytes)),
             pages => {
@@ -240,7 +260,6 @@ impl Node {
         load: &Arc<Load>,
         id: NodeId,
         log: Random,
-        path_lengths: Random,
     ) -> Self {
         Node {
             id,
@@ -252,7 +271,6 @@ impl Node {
             machine: RefCell::new(Machine::new(parameters, load, id)),
             waiting: RefCell::default(),
             log: log_medium(kernel, parameters, log),
-            path_lengths: RefCell::new(path_lengths),
             log_pages: Cell::new(0),
             next_transaction: Cell::new(0),
             history: RefCell::new(load.history_end(id.0)),
@@ -283,9 +301,7 @@ impl Node {
         self.cpu.reset();
         self.slots.reset();
         self.log_pages.set(0);
-        if let Medium::Disks(disks) = &self.log {
-            disks.reset();
-        }
+        self.log.reset();
     }
 }
 
@@ -301,7 +317,7 @@ fn partition(kernel: &Kernel, parameters: &Parameters, name: &str, random: Rando
                 cache_pages: plan.cache_pages_per_node as usize * parameters.nodes as usize,
                 access_milliseconds: parameters.disk.access_milliseconds,
             };
-            Medium::Disks(Disks::new(kernel, &plan, &parameters.disk, random))
+            on_disks(kernel, parameters, &plan, random)
         }
     };
     Partition {
@@ -328,5 +344,13 @@ fn log_medium(kernel: &Kernel, parameters: &Parameters, random: Random) -> Mediu
         cache_pages: parameters.log.cache_pages_per_node as usize,
         access_milliseconds,
     };
-    Medium::Disks(Disks::new(kernel, &plan, &parameters.disk, random))
+    on_disks(kernel, parameters, &plan, random)
+}
+
+fn on_disks(kernel: &Kernel, parameters: &Parameters, plan: &DisksPlan, random: Random) -> Medium {
+    let disks = Disks::new(kernel, plan, &parameters.disk, random);
+    match plan.storage {
+        Storage::GemCache => Medium::GemCache(GemCache::new(plan.cache_pages, disks)),
+        _ => Medium::Disks(disks),
+    }
 }

@@ -38,6 +38,12 @@ pub struct Tally {
     pub swap_failures: u64,
     /// Instructions at both ends of the messages sent.
     pub message_instructions: f64,
+    /// Accesses to pages in GEM beside those of files that are there: messages, transfers, caches.
+    pub gem_pages: u64,
+    /// Accesses to entries in GEM beside those of the global lock table: messages, caches.
+    pub gem_entries: u64,
+    /// I/Os of disks behind a cache in GEM.
+    pub behind_gem: u64,
     /// Transactions in the system.
     population: TimeWeighted,
     population_at_start: u64,
@@ -80,6 +86,9 @@ impl Tally {
             deadlocks: 0,
             swap_failures: 0,
             message_instructions: 0.0,
+            gem_pages: 0,
+            gem_entries: 0,
+            behind_gem: 0,
             population: TimeWeighted::new(Time::ZERO, 0),
             population_at_start: 0,
         }

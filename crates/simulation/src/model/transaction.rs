@@ -8,15 +8,16 @@
 use super::accounts::{Accounts, Part};
 use super::coherence;
 use super::service::factor;
-use super::system::{Medium, Node, System};
+use super::system::{Node, System};
 use super::waiting::Answer;
-use crate::parameters::{ForceWrites, Update};
+use crate::parameters::Update;
 use crate::server::Permit;
 use crate::signal::Signal;
 use crate::time::{Span, Time};
 use sardonyx_sharing::protocol::{
     Input, LockMode, Outcome, PageId, PageSource, Psn, TransactionId,
 };
+use sardonyx_workload::random::Random;
 use sardonyx_workload::reference::{Access, PageReference};
 use smallvec::SmallVec;
 use std::rc::Rc;
@@ -29,6 +30,21 @@ pub struct Job {
     pub node: usize,
     /// Its record accesses, in order.
     pub references: References,
+    /// Of its random numbers.
+    pub seed: u64,
+}
+
+/// What one of a transaction's streams of random numbers is for.
+#[derive(Clone, Copy)]
+pub(super) enum Draws {
+    /// Its path lengths.
+    PathLengths,
+    /// The log disk's access time.
+    Log,
+    /// The disk's access time to read the page of this access.
+    Read(u64),
+    /// The disk's access time to force the page that it modified as this one.
+    Force(u64),
 }
 
 /// The record accesses of a transaction: debit-credit's lie in place.
@@ -37,13 +53,17 @@ pub type References = SmallVec<[PageReference; 4]>;
 /// Why an attempt ended early.
 struct Deadlock;
 
-struct Running<'a> {
-    system: &'a Rc<System>,
-    node: &'a Node,
+pub(super) struct Running<'a> {
+    pub(super) system: &'a Rc<System>,
+    pub(super) node: &'a Node,
     id: TransactionId,
-    accounts: Accounts,
-    modified: SmallVec<[Modified; 4]>,
+    pub(super) accounts: Accounts,
+    pub(super) modified: SmallVec<[Modified; 4]>,
     latest: Option<u64>,
+    pub(super) seed: u64,
+    path_lengths: Random,
+    /// The number of the access that it is at.
+    pub(super) at: u64,
 }
 
 /// A page that is needed, once its lock is granted.
@@ -61,8 +81,8 @@ struct Fetch {
 
 /// A page that the transaction has modified; it is fixed in the buffer.
 #[derive(Clone, Copy)]
-struct Modified {
-    page: u64,
+pub(super) struct Modified {
+    pub(super) page: u64,
     psn: Psn,
 }
 
@@ -79,6 +99,9 @@ pub async fn run(system: Rc<System>, job: Job) {
         accounts: Accounts::default(),
         modified: SmallVec::new(),
         latest: None,
+        seed: job.seed,
+        path_lengths: stream(job.seed, Draws::PathLengths),
+        at: 0,
     };
     running
         .accounts
@@ -102,13 +125,25 @@ pub async fn run(system: Rc<System>, job: Job) {
         .completed(now, job.arrival, accesses, &running.accounts);
 }
 
+/// One of the streams of the transaction with this seed.
+pub(super) fn stream(seed: u64, draws: Draws) -> Random {
+    let (kind, number) = match draws {
+        Draws::PathLengths => (0, 0),
+        Draws::Log => (1, 0),
+        Draws::Read(number) => (2, number),
+        Draws::Force(number) => (3, number),
+    };
+    Random::new(seed ^ (number << 2 | kind))
+}
+
 impl Running<'_> {
     async fn attempt(&mut self, references: &[PageReference]) -> Result<(), Deadlock> {
         let node = &self.system.parameters.node;
         let permit = self.cpu().await;
         self.compute_about(node.begin_instructions).await;
         drop(permit);
-        for reference in references {
+        for (at, reference) in references.iter().enumerate() {
+            self.at = at as u64;
             self.access(reference).await?;
         }
         self.commit(node.end_instructions).await;
@@ -269,7 +304,8 @@ impl Running<'_> {
             tally.accesses += 1;
             tally.hits += u64::from(hit);
             tally.invalidations += u64::from(copy.is_some_and(|copy| copy < psn));
-            tally.from_nodes += u64::from(!hit && source == PageSource::Message);
+            let sent = matches!(source, PageSource::Message | PageSource::Gem(_));
+            tally.from_nodes += u64::from(!hit && sent);
         }
         if hit || copy == Some(psn) {
             let replaced = node.buffer.borrow_mut().reuse(page);
@@ -282,12 +318,16 @@ impl Running<'_> {
         }
         let replaced = node.buffer.borrow_mut().install(page, psn, false);
         let reads = match source {
-            PageSource::Message => false,
+            PageSource::Message | PageSource::Gem(_) => false,
             PageSource::Storage => !begins || system.parameters.node.new_page_reads,
             PageSource::Copy => unreachable!("a copy is kept from the grant on"),
         };
         if !reads {
-            return self.make_room(replaced, permit).await;
+            let permit = self.make_room(replaced, permit).await;
+            if matches!(source, PageSource::Gem(_)) {
+                self.page_of_gem().await;
+            }
+            return permit;
         }
         node.fetching.borrow_mut().insert(page, Vec::new());
         let permit = self.make_room(replaced, permit).await;
@@ -332,26 +372,6 @@ impl Running<'_> {
         self.cpu().await
     }
 
-    async fn read(&mut self, page: u64, permit: Permit) -> Permit {
-        let system = self.system;
-        let partition = (page >> 32) as usize;
-        system.tally.borrow_mut().partitions[partition].reads += 1;
-        match &system.partitions[partition].medium {
-            Medium::Gem => {
-                self.gem_page().await;
-                permit
-            }
-            Medium::Disks(disks) => {
-                self.compute(system.parameters.disk.instructions).await;
-                drop(permit);
-                let began = system.kernel.now();
-                disks.read(page).await;
-                self.accounts.book(Part::Io, system.kernel.now() - began);
-                self.cpu().await
-            }
-        }
-    }
-
     /// Commit: log and forced pages (phase 1), then locks (phase 2).
     async fn commit(&mut self, instructions: f64) {
         let system = self.system;
@@ -360,7 +380,9 @@ impl Running<'_> {
         if !self.modified.is_empty() {
             self.node.log_pages.set(self.node.log_pages.get() + 1);
             let log_page = self.node.log_pages.get();
-            permit = self.write(&self.node.log, log_page, permit).await;
+            permit = self
+                .write(&self.node.log, log_page, Draws::Log, permit)
+                .await;
             if system.parameters.update == Update::Force {
                 permit = self.force(permit).await;
             }
@@ -376,64 +398,6 @@ impl Running<'_> {
         }
         self.end(Outcome::Committed).await;
         drop(permit);
-    }
-
-    async fn force(&mut self, mut permit: Permit) -> Permit {
-        let system = self.system;
-        let pages = self.modified.clone();
-        for Modified { page, .. } in &pages {
-            system.tally.borrow_mut().partitions[(page >> 32) as usize].writes += 1;
-        }
-        if system.parameters.node.force_writes == ForceWrites::Sequential {
-            for Modified { page, .. } in pages {
-                let medium = &system.partitions[(page >> 32) as usize].medium;
-                permit = self.write(medium, page, permit).await;
-            }
-            return permit;
-        }
-        let mut writes: SmallVec<[Signal<()>; 4]> = SmallVec::new();
-        for Modified { page, .. } in pages {
-            match &system.partitions[(page >> 32) as usize].medium {
-                Medium::Gem => self.gem_page().await,
-                Medium::Disks(disks) => {
-                    self.compute(system.parameters.disk.instructions).await;
-                    let (disks, done) = (Rc::clone(disks), Signal::new(&system.kernel));
-                    writes.push(done.clone());
-                    system.kernel.spawn(async move {
-                        disks.write(page).await;
-                        done.fire(());
-                    });
-                }
-            }
-        }
-        if writes.is_empty() {
-            return permit;
-        }
-        drop(permit);
-        let began = system.kernel.now();
-        for write in writes {
-            write.wait().await;
-        }
-        self.accounts.book(Part::Io, system.kernel.now() - began);
-        self.cpu().await
-    }
-
-    async fn write(&mut self, medium: &Medium, page: u64, permit: Permit) -> Permit {
-        match medium {
-            Medium::Gem => {
-                self.gem_page().await;
-                permit
-            }
-            Medium::Disks(disks) => {
-                self.compute(self.system.parameters.disk.instructions).await;
-                drop(permit);
-                let began = self.system.kernel.now();
-                disks.write(page).await;
-                self.accounts
-                    .book(Part::Io, self.system.kernel.now() - began);
-                self.cpu().await
-            }
-        }
     }
 
     /// A deadlock's victim gives up what it has.
@@ -465,14 +429,14 @@ impl Running<'_> {
     }
 
     /// Waits for a processor.
-    async fn cpu(&mut self) -> Permit {
+    pub(super) async fn cpu(&mut self) -> Permit {
         let permit = self.node.cpu.acquire().await;
         self.accounts.book(Part::CpuWait, permit.waited());
         permit
     }
 
     /// So many instructions on the processor that is held.
-    async fn compute(&mut self, instructions: f64) {
+    pub(super) async fn compute(&mut self, instructions: f64) {
         let span = self.system.instructions(instructions);
         self.system.kernel.wait(span).await;
         self.accounts.book(Part::CpuService, span);
@@ -481,17 +445,7 @@ impl Running<'_> {
     /// So many instructions on average.
     async fn compute_about(&mut self, instructions: f64) {
         let distribution = self.system.parameters.node.path_lengths;
-        let factor = factor(distribution, &mut self.node.path_lengths.borrow_mut());
+        let factor = factor(distribution, &mut self.path_lengths);
         self.compute(instructions * factor).await;
-    }
-
-    /// A page access to GEM; the processor stays busy.
-    async fn gem_page(&mut self) {
-        self.compute(self.system.parameters.gem.page_instructions)
-            .await;
-        let began = self.system.kernel.now();
-        self.system.gem.page_access().await;
-        self.accounts
-            .book(Part::Gem, self.system.kernel.now() - began);
     }
 }

@@ -52,6 +52,7 @@ pub const LIMITS: &[Limit] = &[
     limit("messages.long_bytes", 1.0, 100_000_000.0),
     limit("messages.short_instructions", 0.0, 1e9),
     limit("messages.long_instructions", 0.0, 1e9),
+    limit("messages.gem_instructions", 0.0, 1e9),
     limit("gem.servers", 1.0, 4_096.0),
     limit("gem.page_microseconds", 0.0, 1_000_000.0),
     limit("gem.entry_microseconds", 0.0, 1_000_000.0),

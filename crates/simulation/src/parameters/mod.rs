@@ -237,6 +237,30 @@ pub struct Messages {
     pub short_instructions: f64,
     /// Instructions to send or to receive a long message.
     pub long_instructions: f64,
+    /// What carries them.
+    pub medium: MessageMedium,
+    /// Instructions to send or to receive a message through GEM, beside the accesses to it.
+    pub gem_instructions: f64,
+}
+
+/// What carries the messages between nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageMedium {
+    /// The network.
+    Network,
+    /// GEM: the sender writes a message there, the receiver reads it there, both synchronously.
+    Gem,
+}
+
+/// How a page comes from its owner to another node (GEM locking, NOFORCE).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PageTransfer {
+    /// In a long message.
+    Message,
+    /// Across GEM: the owner writes it there, the other node reads it there.
+    Gem,
 }
 
 /// Global Extended Memory.
@@ -327,6 +351,11 @@ pub struct Locking {
     pub authorised_without_copy: bool,
     /// Whether the primary copy's node answers a release.
     pub acknowledge_release: bool,
+    /// How a page comes from its owner to another node (GEM locking, NOFORCE).
+    pub page_transfer: PageTransfer,
+    /// Whether a node keeps the entries of pages that it owns, and writes these pages back without
+    /// reading their entries from GEM.
+    pub remembered_entries: bool,
 }
 
 /// What a file says of a partition: what is absent is as in `default`.
@@ -377,6 +406,9 @@ pub enum Storage {
     NonvolatileCache,
     /// Global Extended Memory, accessed synchronously.
     Gem,
+    /// Disks behind a page cache in GEM: saves reads, and writes wait for GEM only; accessed
+    /// synchronously. A node brings what was written from there to the disks later.
+    GemCache,
 }
 
 impl Parameters {

@@ -28,6 +28,11 @@ pub const PRESETS: &[Preset] = &[
         text: include_str!("../../presets/paper-trace.toml"),
     },
     Preset {
+        name: "paper-gem",
+        what: "the GEM paper's hardware with messages, page transfers and a page cache in GEM",
+        text: include_str!("../../presets/paper-gem.toml"),
+    },
+    Preset {
         name: "nvme-tcp",
         what: "64-core nodes, NVMe drives and messages by the kernel's TCP on 100 Gbit/s; loosely coupled",
         text: include_str!("../../presets/nvme-tcp.toml"),

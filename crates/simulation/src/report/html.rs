@@ -2,7 +2,7 @@
 
 use super::{chart, notes};
 use crate::figures::{Figure, Study};
-use crate::statements::{Holds, Verdict, in_words};
+use crate::statements::{Holds, VERDICTS, Verdict, in_words};
 use maud::{DOCTYPE, Markup, PreEscaped, html as page};
 
 const STYLE: &str = "\
@@ -67,19 +67,12 @@ pub fn html(figures: &[Figure], study: &Study, verdicts: &[Verdict]) -> String {
     body.into_string()
 }
 
-const VERDICTS: [Holds; 4] = [
-    Holds::Holds,
-    Holds::HoldsPartly,
-    Holds::DoesNotHold,
-    Holds::NotSimulated,
-];
-
 fn class(holds: Holds) -> &'static str {
     match holds {
         Holds::Holds => "holds",
-        Holds::HoldsPartly => "partly",
-        Holds::DoesNotHold => "not",
-        Holds::NotSimulated => "missing",
+        Holds::Fails => "not",
+        Holds::Undecided => "partly",
+        Holds::Arithmetic | Holds::NotSimulated => "missing",
     }
 }
 
@@ -91,20 +84,11 @@ fn summary(verdicts: &[Verdict]) -> Markup {
                 "Of the GEM paper's " (verdicts.len()) " statements checked: "
                 @for (at, holds) in VERDICTS.into_iter().enumerate() {
                     @if at > 0 { ", " }
-                    span class=(class(holds)) { (number(holds)) " " (in_plural(holds)) }
+                    span class=(class(holds)) { (number(holds)) " " (holds.of(number(holds))) }
                 }
                 "."
             }
         }
-    }
-}
-
-fn in_plural(holds: Holds) -> &'static str {
-    match holds {
-        Holds::Holds => "hold",
-        Holds::HoldsPartly => "hold partly",
-        Holds::DoesNotHold => "do not hold",
-        Holds::NotSimulated => "were not simulated",
     }
 }
 

@@ -40,8 +40,11 @@ fn the_page_has_every_figure_every_statement_and_the_parameters() {
     }
     assert!(page.contains("buffer_pages = 200"));
     assert_eq!(page.matches("<svg").count(), figures.len());
-    let all_hold = verdicts.iter().all(|verdict| verdict.holds == Holds::Holds);
-    assert!(all_hold && page.contains(&format!("{} hold<", verdicts.len())));
+    let number = |holds| verdicts.iter().filter(|one| one.holds == holds).count();
+    let (hold, arithmetic) = (number(Holds::Holds), number(Holds::Arithmetic));
+    assert_eq!(hold + arithmetic, verdicts.len());
+    assert!(page.contains(&format!("{hold} hold<")));
+    assert!(page.contains(&format!("{arithmetic} are arithmetic")));
     assert!(!page.contains("<script") && !page.contains("href=\"http"));
     assert_eq!(page, html(&figures, &study, &verdicts));
 }

@@ -1,16 +1,21 @@
 //! One checkable part of a statement: a quantity and where it must lie.
 //!
-//! A claim about an ordering is a difference above (or below) 0 and holds only if its whole 95%
-//! interval lies there: a difference that could be chance does not count. A claim about a number
-//! has a tolerance to both sides, far wider than the interval; there the mean decides.
+//! The whole 95% interval decides. If it lies within the bounds the claim is met; if it lies outside
+//! the claim is missed; if it reaches over a bound the claim is undecided, and more replications
+//! could tell. So a claim about an ordering, which is a difference above (or below) 0, does not
+//! count if it could be chance.
+//!
+//! A claim that no run can miss, since it follows from the parameters or from how the model is made,
+//! is *arithmetic*: it checks the parameters or the program, and says nothing of the systems.
 
 use super::quantity::{Quantity, Unknown};
-use crate::figures::{Estimate, Study};
+use crate::figures::{Estimate, Needs, Study};
+use serde::Serialize;
 
 /// Where a quantity must lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bounds {
-    /// The mean between these, both included.
+    /// The whole interval between these, both included.
     Within(f64, f64),
     /// The whole interval above.
     Above(f64),
@@ -29,6 +34,8 @@ pub struct Claim {
     pub bounds: Bounds,
     /// Its unit; empty for a plain number.
     pub unit: &'static str,
+    /// Whether no run can miss it.
+    pub arithmetic: bool,
 }
 
 /// What came of a claim.
@@ -41,15 +48,17 @@ pub struct Finding {
 }
 
 /// Whether a quantity lies where it must.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Met {
     /// It does.
     Yes,
-    /// Its interval lies on both sides of the bound: more replications could tell.
+    /// Its interval lies on both sides of a bound, or its search did not end: more replications
+    /// could tell.
     Undecided,
     /// It does not.
     No,
-    /// It has no value.
+    /// It was not simulated.
     Unknown,
 }
 
@@ -60,11 +69,14 @@ pub(super) fn claim(
     bounds: Bounds,
     unit: &'static str,
 ) -> Claim {
+    let mut needs = Needs::default();
+    quantity.needs(&mut needs);
     Claim {
         what: what.into(),
         quantity,
         bounds,
         unit,
+        arithmetic: needs.outcomes().is_empty() && needs.throughputs().is_empty(),
     }
 }
 
@@ -74,12 +86,11 @@ impl Bounds {
         if !value.mean.is_finite() || value.half_width.is_nan() {
             return Met::No;
         }
-        let Estimate { mean, .. } = value;
         let (inside, outside) = match self {
-            Bounds::Within(least, most) => {
-                let inside = least <= mean && mean <= most;
-                (inside, !inside)
-            }
+            Bounds::Within(least, most) => (
+                least <= value.low() && value.high() <= most,
+                value.high() < least || most < value.low(),
+            ),
             Bounds::Above(bound) => (value.low() > bound, value.high() <= bound),
             Bounds::Below(bound) => (value.high() < bound, value.low() >= bound),
         };
@@ -108,19 +119,31 @@ fn rounded(value: f64) -> f64 {
 }
 
 impl Claim {
+    /// The same as arithmetic: it is measured, but no run can miss it.
+    pub(super) fn as_arithmetic(self) -> Claim {
+        Claim {
+            arithmetic: true,
+            ..self
+        }
+    }
+
     /// What comes of it in `study`.
     pub fn judge(&self, study: &Study) -> Finding {
         let value = self.quantity.value(study);
         let met = match value {
             Ok(value) => self.bounds.met(value),
-            Err(_) => Met::Unknown,
+            Err(Unknown::NotSimulated) => Met::Unknown,
+            Err(Unknown::NotFound(_)) => Met::Undecided,
+            // What something else limits before the processors misses what is said of the rate.
+            Err(Unknown::OutOfReach(_)) => Met::No,
         };
         Finding { value, met }
     }
 
     /// How it is checked.
     pub fn check(&self) -> String {
-        format!("{}: {}", self.what, self.bounds.in_words(self.unit))
+        let kind = if self.arithmetic { " (arithmetic)" } else { "" };
+        format!("{}{kind}: {}", self.what, self.bounds.in_words(self.unit))
     }
 
     /// What was found, with the interval and the unit.
@@ -193,12 +216,18 @@ mod tests {
     }
 
     #[test]
-    fn a_number_needs_its_mean_within_the_tolerance() {
+    fn a_number_needs_its_whole_interval_within_the_tolerance() {
         let within = Bounds::Within(10.0, 16.0);
-        assert_eq!(within.met(Estimate::new(15.9, 1.0)), Met::Yes);
-        assert_eq!(within.met(Estimate::new(16.1, 1.0)), Met::No);
+        assert_eq!(within.met(Estimate::new(15.0, 1.0)), Met::Yes);
+        assert_eq!(within.met(Estimate::new(15.9, 1.0)), Met::Undecided);
+        assert_eq!(within.met(Estimate::new(16.1, 1.0)), Met::Undecided);
+        assert_eq!(within.met(Estimate::new(17.1, 1.0)), Met::No);
+        assert_eq!(within.met(Estimate::new(8.9, 1.0)), Met::No);
         assert_eq!(within.met(Estimate::new(f64::NAN, 1.0)), Met::No);
-        assert_eq!(within.met(Estimate::new(12.0, f64::INFINITY)), Met::Yes);
+        assert_eq!(
+            within.met(Estimate::new(12.0, f64::INFINITY)),
+            Met::Undecided
+        );
         assert_eq!(
             Bounds::Above(0.0).met(Estimate::new(f64::INFINITY, 0.0)),
             Met::No

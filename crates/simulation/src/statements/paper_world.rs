@@ -4,7 +4,9 @@
 use crate::figures::{Needs, Study};
 use crate::measurement::{Composition, Measurement, PartitionFigures, Station};
 use crate::outcome::Outcome;
-use crate::parameters::{Coupling, Parameters, Routing, Storage, Update, WorkloadKind};
+use crate::parameters::{
+    Coupling, MessageMedium, PageTransfer, Parameters, Routing, Storage, Update, WorkloadKind,
+};
 use std::convert::Infallible;
 
 /// The study of `needs` in the GEM paper's world.
@@ -36,6 +38,22 @@ pub(crate) fn study_on(
     };
     let Ok(study) = Study::run(base, needs, &simulate);
     study
+}
+
+/// The outcome of `point` with so many replications, each changed by `change`, which is told the
+/// replication's factor of chance.
+pub(crate) fn outcome(
+    point: &Parameters,
+    replications: u32,
+    change: &dyn Fn(f64, &mut Measurement),
+) -> Outcome {
+    let chances = [0.999, 1.001, 1.0].into_iter().cycle();
+    let replications = chances.take(replications as usize).map(|chance| {
+        let mut one = measurement(point, chance);
+        change(chance, &mut one);
+        one
+    });
+    Outcome::new(point.clone(), replications.collect())
 }
 
 /// What the GEM paper's world gives at `point`; `chance` is a factor near 1.
@@ -88,6 +106,7 @@ fn storage(storage: Storage) -> (f64, f64) {
         Storage::VolatileCache => (1.4, 16.4),
         Storage::NonvolatileCache => (1.4, 1.4),
         Storage::Gem => (0.05, 0.05),
+        Storage::GemCache => (0.1, 0.1),
     }
 }
 
@@ -105,7 +124,17 @@ fn debit_credit(point: &Parameters, chance: f64) -> Measurement {
     let page_requests = if loose { 0.0 } else { hot.from_nodes };
     let with_locks = if loose { hot.from_nodes } else { 0.0 };
     let extra = 2.5 + 1.5 * f64::from(u8::from(force)) + 6.5 * page_requests;
-    let used = 62.5 + extra + 6.4 * remote + 6.0 * with_locks;
+    // Through GEM messages cost a quarter; a page across GEM saves what is long in its message.
+    let cheap = match point.messages.medium {
+        MessageMedium::Network => 1.0,
+        MessageMedium::Gem => 0.25,
+    };
+    let request = match point.locking.page_transfer {
+        PageTransfer::Message => 6.5,
+        PageTransfer::Gem => 5.0,
+    };
+    let extra = extra - (6.5 - request) * page_requests;
+    let used = 62.5 + extra + (6.4 * remote + 6.0 * with_locks) * cheap;
     let used = used / 100.0 * point.arrival.rate_per_node / 100.0;
     let (hot_read, hot_write) = storage(point.partition("branch_teller").storage);
     let (_, other_write) = storage(point.partition("account").storage);
@@ -119,7 +148,7 @@ fn debit_credit(point: &Parameters, chance: f64) -> Measurement {
         io: io * chance,
         gem: 0.02,
         lock_wait: 0.1,
-        messages: (6.5 * page_requests + 4.0 * remote) * chance,
+        messages: (request * page_requests + 4.0 * remote) * cheap * chance,
         ..Composition::default()
     };
     let mut one = measured(point, composition, used);
@@ -130,7 +159,10 @@ fn debit_credit(point: &Parameters, chance: f64) -> Measurement {
         PartitionFigures {
             from_nodes: hot.from_nodes,
             invalidations: hot.invalidations,
-            cache_hit_ratio: 0.999,
+            cache_hit_ratio: match point.partition("branch_teller").storage {
+                Storage::Disk | Storage::Gem => 0.0,
+                _ => 0.999,
+            },
             ..part("branch_teller", hot.hits, hot.reads)
         },
     ];
@@ -138,7 +170,7 @@ fn debit_credit(point: &Parameters, chance: f64) -> Measurement {
     one.locks.local_share = 1.0 - 0.5 * remote;
     one.locks.page_requests = page_requests;
     one.locks.page_request_milliseconds = if page_requests > 0.0 {
-        6.5 * chance
+        request * chance
     } else {
         0.0
     };

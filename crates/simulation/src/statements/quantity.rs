@@ -3,6 +3,8 @@
 use crate::figures::{Configuration, Estimate, Needs, Study};
 use crate::measurement::Measurement;
 use crate::parameters::Parameters;
+use crate::search::SearchError;
+use crate::statistics::{Interval, Tally};
 use std::ops::{Add, Div, Mul, Sub};
 
 /// A number that follows from a study, with its uncertainty.
@@ -36,9 +38,13 @@ pub enum Unknown {
     /// The study does not have the point.
     #[error("not simulated")]
     NotSimulated,
-    /// There is no rate at which the processors are used as much as asked for.
+    /// There is no rate at which the processors are used as much as asked for: something else is
+    /// saturated before.
     #[error("{0}")]
-    NoThroughput(String),
+    OutOfReach(String),
+    /// The search for that rate did not end.
+    #[error("{0}")]
+    NotFound(String),
 }
 
 impl Quantity {
@@ -58,27 +64,117 @@ impl Quantity {
         }
     }
 
-    /// Its value in `study`.
+    /// Its value in `study`, with the 95% interval of the whole expression.
+    ///
+    /// The replications of one number share their random numbers in all points (common random
+    /// numbers: the same arrivals, references, path lengths and disk times), so what several points
+    /// have in common cancels in a difference. Therefore the expression is evaluated on paired
+    /// replications: the jackknife leaves out one number after another, which for a difference is
+    /// exactly Student's interval of the paired differences, and for a quotient that of its
+    /// linearisation. Of points with different numbers of replications the common ones count.
     ///
     /// # Errors
     /// [`Unknown`] if the study lacks a point, or a throughput could not be reached.
     pub fn value(&self, study: &Study) -> Result<Estimate, Unknown> {
-        Ok(match self {
+        let mut leaves = Vec::new();
+        self.leaves(study, &mut leaves)?;
+        let measured = leaves.iter().filter_map(|leaf| match leaf {
+            Leaf::Replications(values) => Some(values.len()),
+            Leaf::Constant(_) => None,
+        });
+        let Some(common) = measured.min() else {
+            return Ok(Estimate::exactly(self.over(&leaves, &[])));
+        };
+        let all: Vec<bool> = vec![true; common];
+        let whole = self.over(&leaves, &all);
+        let count = common as f64;
+        let without = (0..common).map(|left_out| {
+            let mut chosen = all.clone();
+            chosen[left_out] = false;
+            count * whole - (count - 1.0) * self.over(&leaves, &chosen)
+        });
+        let half_width = Interval::of(without).half_width;
+        // What does not vary leaves the rounding of these sums.
+        let rounding = half_width <= 1e-12 * count * whole.abs();
+        Ok(Estimate::new(
+            whole,
+            if rounding { 0.0 } else { half_width },
+        ))
+    }
+
+    /// Its value on the means of the chosen replications.
+    fn over(&self, leaves: &[Leaf], chosen: &[bool]) -> f64 {
+        let means: Vec<f64> = leaves.iter().map(|leaf| leaf.mean(chosen)).collect();
+        self.evaluate(&mut means.into_iter())
+    }
+
+    /// What it is made of, in the order of [`Quantity::evaluate`].
+    fn leaves(&self, study: &Study, leaves: &mut Vec<Leaf>) -> Result<(), Unknown> {
+        match self {
             Quantity::Measured { at, read } => {
                 let outcome = study.outcome(at).ok_or(Unknown::NotSimulated)?;
-                outcome.estimate(read)
+                leaves.push(Leaf::Replications(
+                    outcome.replications.iter().map(read).collect(),
+                ));
             }
             Quantity::Throughput(at) => {
                 let found = study.throughput(at).ok_or(Unknown::NotSimulated)?;
-                let found = found.map_err(|error| Unknown::NoThroughput(error.to_string()))?;
-                found.rate_per_node
+                let found = found.map_err(Unknown::from)?;
+                leaves.push(Leaf::Replications(found.rates_per_node()));
             }
-            Quantity::Parameter(read) => Estimate::exactly(read(study.base())),
-            Quantity::Sum(one, other) => one.value(study)? + other.value(study)?,
-            Quantity::Difference(one, other) => one.value(study)? - other.value(study)?,
-            Quantity::Quotient(one, other) => one.value(study)? / other.value(study)?,
-            Quantity::Multiple(one, factor) => one.value(study)? * *factor,
-        })
+            Quantity::Parameter(read) => leaves.push(Leaf::Constant(read(study.base()))),
+            Quantity::Sum(one, other)
+            | Quantity::Difference(one, other)
+            | Quantity::Quotient(one, other) => {
+                one.leaves(study, leaves)?;
+                other.leaves(study, leaves)?;
+            }
+            Quantity::Multiple(one, _) => one.leaves(study, leaves)?,
+        }
+        Ok(())
+    }
+
+    /// The expression on the means of its leaves.
+    fn evaluate(&self, means: &mut impl Iterator<Item = f64>) -> f64 {
+        match self {
+            Quantity::Measured { .. } | Quantity::Throughput(_) | Quantity::Parameter(_) => {
+                means.next().expect("a mean for each leaf")
+            }
+            Quantity::Sum(one, other) => one.evaluate(means) + other.evaluate(means),
+            Quantity::Difference(one, other) => one.evaluate(means) - other.evaluate(means),
+            Quantity::Quotient(one, other) => one.evaluate(means) / other.evaluate(means),
+            Quantity::Multiple(one, factor) => one.evaluate(means) * *factor,
+        }
+    }
+}
+
+/// A number in an expression.
+enum Leaf {
+    /// One from each replication.
+    Replications(Vec<f64>),
+    /// The same in each.
+    Constant(f64),
+}
+
+impl Leaf {
+    fn mean(&self, chosen: &[bool]) -> f64 {
+        match self {
+            Leaf::Constant(value) => *value,
+            Leaf::Replications(values) => {
+                let of_those = values.iter().zip(chosen).filter(|(_, chosen)| **chosen);
+                let of_those: Tally = of_those.map(|(value, _)| *value).collect();
+                of_those.mean()
+            }
+        }
+    }
+}
+
+impl From<&SearchError> for Unknown {
+    fn from(error: &SearchError) -> Self {
+        match error {
+            SearchError::Saturated { .. } => Unknown::OutOfReach(error.to_string()),
+            _ => Unknown::NotFound(error.to_string()),
+        }
     }
 }
 
@@ -136,7 +232,6 @@ pub(super) fn parameter(read: fn(&Parameters) -> f64) -> Quantity {
 
 /// By how many per cent `one` differs from `other`; negative if it is less.
 pub(super) fn percent_above(one: Quantity, other: Quantity) -> Quantity {
-    // One quotient, so that the interval does not count `other` twice.
     one / other * 100.0 - parameter(|_| 100.0)
 }
 

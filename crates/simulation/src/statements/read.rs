@@ -180,6 +180,17 @@ pub(super) fn hot_cache_hits(one: &Measurement) -> f64 {
     percent(pages.cache_hits, pages.reads)
 }
 
+/// Reads of BRANCH/TELLER's disks per transaction.
+pub(super) fn hot_disk_reads(one: &Measurement) -> f64 {
+    let pages = branch_teller(one);
+    pages.reads - pages.cache_hits
+}
+
+/// I/O and GEM of a transaction, in milliseconds.
+pub(super) fn io_and_gem(one: &Measurement) -> f64 {
+    one.composition.io + one.composition.gem
+}
+
 /// Buffer hits of ACCOUNT, in per cent.
 pub(super) fn account_hits(one: &Measurement) -> f64 {
     hits(&account(one))

@@ -117,7 +117,8 @@ fn affinity() -> Vec<Statement> {
                     measured(noforce(10), read::gem),
                     Above(0.0),
                     "%",
-                ),
+                )
+                .as_arithmetic(),
                 claim(
                     "wait for GEM",
                     measured(noforce(10), read::gem_wait),
@@ -241,7 +242,8 @@ fn random() -> Vec<Statement> {
                     measured(noforce(10), read::hot_invalidations),
                     Below(0.001),
                     "",
-                ),
+                )
+                .as_arithmetic(),
             ],
         },
         Statement {
@@ -326,12 +328,15 @@ fn hit_ratios() -> Vec<Statement> {
             says: "ACCOUNT is too large for any buffer hit.",
             paper: "none",
             tolerance: "Below 1%.",
-            claims: vec![claim(
-                "10 nodes, random routing",
-                measured(noforce(10).random(), read::account_hits),
-                Below(1.0),
-                "%",
-            )],
+            claims: vec![
+                claim(
+                    "10 nodes, random routing",
+                    measured(noforce(10).random(), read::account_hits),
+                    Below(1.0),
+                    "%",
+                )
+                .as_arithmetic(),
+            ],
         },
         Statement {
             id: "4.2-14",
@@ -373,12 +378,15 @@ fn page_requests() -> Vec<Statement> {
             says: "With FORCE every buffer miss of BRANCH/TELLER is a disk access.",
             paper: "every one",
             tolerance: "1%, for those under way when measuring begins and ends.",
-            claims: vec![claim(
-                "misses read from storage, 10 nodes",
-                measured(force(10).random(), read::hot_from_storage),
-                Within(99.0, 101.0),
-                "%",
-            )],
+            claims: vec![
+                claim(
+                    "misses read from storage, 10 nodes",
+                    measured(force(10).random(), read::hot_from_storage),
+                    Within(99.0, 101.0),
+                    "%",
+                )
+                .as_arithmetic(),
+            ],
         },
         Statement {
             id: "4.2-16",

@@ -108,7 +108,8 @@ fn affinity() -> Vec<Statement> {
                     measured(ten, read::hot_invalidations),
                     Below(0.001),
                     "",
-                ),
+                )
+                .as_arithmetic(),
             ],
         },
     ]
@@ -166,13 +167,15 @@ fn messages() -> Vec<Statement> {
                     measured(pcl(2), read::local_share),
                     Within(48.0, 52.0),
                     "%",
-                ),
+                )
+                .as_arithmetic(),
                 claim(
                     "10 nodes",
                     measured(pcl(10), read::local_share),
                     Within(8.0, 12.0),
                     "%",
-                ),
+                )
+                .as_arithmetic(),
             ],
         },
         Statement {
@@ -182,12 +185,15 @@ fn messages() -> Vec<Statement> {
             paper: "at most 2",
             tolerance: "The GEM paper's bound; above 1.7 of them as nine in ten are remote at ten \
                         nodes.",
-            claims: vec![claim(
-                "10 nodes",
-                measured(pcl(10), read::remote_requests),
-                Within(1.7, 2.0),
-                "per transaction",
-            )],
+            claims: vec![
+                claim(
+                    "10 nodes",
+                    measured(pcl(10), read::remote_requests),
+                    Within(1.7, 2.0),
+                    "per transaction",
+                )
+                .as_arithmetic(),
+            ],
         },
         Statement {
             id: "4.5-8",
@@ -221,12 +227,15 @@ fn messages() -> Vec<Statement> {
             says: "For ACCOUNT there are lock requests but no page requests.",
             paper: "none",
             tolerance: "\"None\": below 0.01 per transaction.",
-            claims: vec![claim(
-                "pages of ACCOUNT from nodes, GEM locking, 10 nodes, large buffer",
-                measured(small(10).random().large(), read::account_from_nodes),
-                Below(0.01),
-                "per transaction",
-            )],
+            claims: vec![
+                claim(
+                    "pages of ACCOUNT from nodes, GEM locking, 10 nodes, large buffer",
+                    measured(small(10).random().large(), read::account_from_nodes),
+                    Below(0.01),
+                    "per transaction",
+                )
+                .as_arithmetic(),
+            ],
         },
     ]
 }

@@ -12,7 +12,7 @@
 //!
 //! Source: TPK paper, section 2, "Checkpointing" and "Recovery".
 
-use super::shadow::Shadow;
+use super::shadow::{Applied, Shadow};
 use super::slot::{CompleteCheckpoint, SLOT_HEADER_BYTES, SlotHeader};
 use super::slot_map::SlotMap;
 use super::{BackupFile, CheckpointError, StripeLayout};
@@ -20,6 +20,7 @@ use crate::disk::{AlignedBuffer, Disk};
 use crate::journal::Archiver;
 use crate::log::LogPosition;
 use crate::log::group::GroupHeader;
+use crate::log::pool::DurableGroup;
 use std::sync::Arc;
 
 /// What one step of the writeout did.
@@ -147,24 +148,35 @@ impl Checkpointer {
     /// DB' may give. All of them poison.
     pub fn apply(&mut self, header: &GroupHeader, payload: &[u8]) -> Result<(), CheckpointError> {
         self.check_poison()?;
-        let result = self.apply_unchecked(header, payload);
+        let result = self.apply_unchecked(header, Applied::Alone(payload));
+        self.poison_on_error(result)
+    }
+
+    /// As [`Checkpointer::apply`], of a group that the checkpointers of all stripes are given: each reads
+    /// only its own records.
+    ///
+    /// # Errors
+    /// As [`Checkpointer::apply`].
+    pub fn apply_shared(&mut self, group: &DurableGroup) -> Result<(), CheckpointError> {
+        self.check_poison()?;
+        let result = self.apply_unchecked(group.header(), Applied::Shared(group));
         self.poison_on_error(result)
     }
 
     fn apply_unchecked(
         &mut self,
         header: &GroupHeader,
-        payload: &[u8],
+        applied: Applied<'_>,
     ) -> Result<(), CheckpointError> {
         if header.number != self.position.group {
             let (expected, found) = (self.position.group, header.number);
             return Err(CheckpointError::Gap { expected, found });
         }
         let installed = match &mut self.archiver {
-            None => self.shadow.apply(payload, |_| {}),
+            None => self.shadow.apply(applied, |_| {}),
             Some(archiver) => {
                 let mut group = archiver.group(header);
-                self.shadow.apply(payload, |record| group.push(record))
+                self.shadow.apply(applied, |record| group.push(record))
             }
         };
         let installed =

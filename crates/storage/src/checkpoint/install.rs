@@ -8,6 +8,7 @@
 //! Source: TPK paper, section 2 ("installing changes or applying a log").
 
 use crate::log::record::{Body, RecordError, Records};
+use crate::log::split::Write;
 use crate::page::{PAGE_SIZE, PageId};
 use crate::prefetch::prefetch;
 use crate::store::{PageStore, StoreError};
@@ -15,39 +16,6 @@ use crate::store::{PageStore, StoreError};
 /// Records between the prefetch of a place and the write to it; a power of two. Enough to cover a
 /// miss to memory at a few nanoseconds a record, few enough to stay in the first-level cache.
 const WINDOW: usize = 32;
-
-/// Where in a store the byte at a database address stands; `None`: it is not kept there.
-pub(crate) trait Placement: Copy {
-    fn place(&self, address: u64) -> Option<u64>;
-}
-
-/// The whole database in one store: no arithmetic.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Whole;
-
-impl Placement for Whole {
-    #[inline(always)]
-    fn place(&self, address: u64) -> Option<u64> {
-        Some(address)
-    }
-}
-
-/// Every so many-th block of the database, one after another.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Striped {
-    pub stripe: u64,
-    pub stripes: u64,
-    pub block_bytes: u64,
-}
-
-impl Placement for Striped {
-    #[inline(always)]
-    fn place(&self, address: u64) -> Option<u64> {
-        let block = address / self.block_bytes;
-        let belongs = block % self.stripes == self.stripe;
-        belongs.then(|| block / self.stripes * self.block_bytes + address % self.block_bytes)
-    }
-}
 
 /// What a group's payload held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -65,11 +33,10 @@ pub(crate) enum InstallError {
     Store(#[from] StoreError),
 }
 
-/// Installs the payload's writes in order, growing the store as needed, and hands each encoded
+/// Installs the payload's writes in order into a store of the whole database, growing the store as needed, and hands each encoded
 /// journal record to `journal`. After an error part of the payload may be installed.
-pub(crate) fn install<P: Placement>(
+pub(crate) fn install(
     store: &mut PageStore,
-    placement: P,
     payload: &[u8],
     mut journal: impl FnMut(&[u8]),
 ) -> Result<Installed, InstallError> {
@@ -85,10 +52,7 @@ pub(crate) fn install<P: Placement>(
         installed.transactions += u64::from(record.ends_transaction);
         match record.body {
             Body::Write { address, bytes } => {
-                let Some(at) = placement.place(address.0) else {
-                    continue;
-                };
-                let at = at as usize;
+                let at = address.0 as usize;
                 if at + bytes.len() > store_bytes {
                     store.grow_to(PageId((at / PAGE_SIZE) as u64).0 + 1)?;
                     store_bytes = store.bytes().len();
@@ -109,6 +73,29 @@ pub(crate) fn install<P: Placement>(
         put(store.bytes_mut(), window[(entered + k) % WINDOW]);
     }
     Ok(installed)
+}
+
+/// Installs one stripe's writes of a group, as [`install`] does.
+pub(crate) fn install_split(
+    store: &mut PageStore,
+    payload: &[u8],
+    writes: &[Write],
+) -> Result<(), StoreError> {
+    let end = |write: &Write| write.place as usize + write.bytes(payload).len();
+    let needed = writes.iter().map(end).max().unwrap_or(0);
+    if needed > store.bytes().len() {
+        store.grow_to(needed.div_ceil(PAGE_SIZE) as u64)?;
+    }
+    for (n, write) in writes.iter().enumerate() {
+        if let Some(coming) = writes.get(n + WINDOW) {
+            prefetch(store.bytes(), coming.place as usize);
+        }
+        put(
+            store.bytes_mut(),
+            (write.place as usize, write.bytes(payload)),
+        );
+    }
+    Ok(())
 }
 
 #[inline(always)]

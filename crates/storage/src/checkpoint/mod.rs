@@ -48,7 +48,7 @@ pub use remote::{ShippedGroup, ShippedLog};
 pub use stage::CheckpointStage;
 
 pub(crate) use backup::BackupFile;
-pub(crate) use install::{InstallError, Whole, install};
+pub(crate) use install::{InstallError, install};
 
 /// The directory of the backup's stripe files.
 pub const BACKUP_DIRECTORY: &str = "backup";

@@ -1,17 +1,46 @@
 //! DB' of one stripe: a second copy of the stripe's blocks, kept by applying durable commit groups.
 //!
 //! With one stripe it has the whole database at the same addresses; with more it has its own blocks
-//! side by side. Which of the two is decided once per group, not once per record.
+//! side by side: which records these are is found once per group, for all stripes (`log::split`).
 //!
 //! Invariants: I2 (only durable groups are applied), I3.
 //! Source: TPK paper, section 2, "Checkpointing" (the update phase).
 
 use super::StripeLayout;
-use super::install::{InstallError, Installed, Striped, Whole, install};
+use super::install::{InstallError, Installed, install, install_split};
+use crate::log::pool::DurableGroup;
+use crate::log::record::RecordError;
+use crate::log::split::{Split, Stripes};
 use crate::page::{PAGE_SIZE, holds_anything};
 use crate::store::{PageStore, StoreError};
 use sardonyx_base::sync::futex::Mutex;
 use std::ops::Range;
+use std::sync::Arc;
+
+/// A group that is applied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Applied<'a> {
+    /// The payload of one that only this stripe is given.
+    Alone(&'a [u8]),
+    /// One that the stripes share: its records are sorted by stripe once, for all of them.
+    Shared(&'a DurableGroup),
+}
+
+impl<'a> Applied<'a> {
+    fn payload(&self) -> &'a [u8] {
+        match self {
+            Applied::Alone(payload) => payload,
+            Applied::Shared(group) => group.payload(),
+        }
+    }
+
+    fn split(&self, stripes: Stripes) -> Result<Arc<Split>, RecordError> {
+        match self {
+            Applied::Alone(payload) => Split::of(payload, stripes).map(Arc::new),
+            Applied::Shared(group) => group.split(stripes),
+        }
+    }
+}
 
 /// The pages of one stripe.
 #[derive(Debug)]
@@ -40,19 +69,27 @@ impl Shadow {
     /// Installs a group's writes to this stripe; journal records go, encoded, to `journal`.
     pub(crate) fn apply(
         &mut self,
-        payload: &[u8],
-        journal: impl FnMut(&[u8]),
+        group: Applied<'_>,
+        mut journal: impl FnMut(&[u8]),
     ) -> Result<Installed, InstallError> {
+        let payload = group.payload();
         if self.layout.stripes == 1 {
-            install(&mut self.store, Whole, payload, journal)
-        } else {
-            let striped = Striped {
-                stripe: u64::from(self.layout.stripe),
-                stripes: u64::from(self.layout.stripes),
-                block_bytes: u64::from(self.layout.block_bytes),
-            };
-            install(&mut self.store, striped, payload, journal)
+            return install(&mut self.store, payload, journal);
         }
+        let split = group.split(Stripes {
+            count: self.layout.stripes,
+            block_bytes: self.layout.block_bytes,
+        })?;
+        let writes = &split.writes[self.layout.stripe as usize];
+        install_split(&mut self.store, payload, writes)?;
+        for &(start, end) in &split.journal {
+            journal(&payload[start as usize..end as usize]);
+        }
+        Ok(Installed {
+            transactions: split.transactions,
+            writes: writes.len() as u64,
+            journal_rows: split.journal.len() as u64,
+        })
     }
 
     /// Makes this stripe a copy of its part of a whole store, with so many threads. Of a sparse one only

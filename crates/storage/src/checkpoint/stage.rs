@@ -256,7 +256,7 @@ impl CheckpointStage {
         quiet: bool,
     ) -> Result<(), CheckpointError> {
         while let Some(group) = state.waiting.pop_front() {
-            state.checkpointer.apply(group.header(), group.payload())?;
+            state.checkpointer.apply_shared(&group)?;
             if state.try_again_at.is_none()
                 && let Err(error) = state.checkpointer.write_archive()
             {

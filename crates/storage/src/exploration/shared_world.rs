@@ -374,7 +374,9 @@ impl World {
             self.acknowledged = life.state.end().position.transactions as usize;
             match outcome {
                 None | Some(Ok(_)) => return Ok(()),
-                Some(Err(SharedLogError::NoRoom)) if life.state.driving_has_ended() => {
+                Some(Err(SharedLogError::NoRoom | SharedLogError::Full { .. }))
+                    if life.state.driving_has_ended() =>
+                {
                     return Err(Over);
                 }
                 Some(Err(SharedLogError::NoRoom)) => {

@@ -38,6 +38,7 @@ pub mod seal;
 pub mod segment;
 mod shared_error;
 mod spanning;
+pub(crate) mod split;
 mod state;
 pub mod statistics;
 pub mod supply;

@@ -2,7 +2,9 @@
 //! checkpointer lags, whoever needs a buffer for the next group waits here, and that slows the
 //! writers down to what the slowest stage can do.
 
+use super::record::RecordError;
 use super::seal::SealedGroup;
+use super::split::{LazySplit, Split, Stripes};
 use crate::disk::AlignedBuffer;
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
@@ -145,6 +147,7 @@ impl std::fmt::Debug for BufferPool {
 #[derive(Debug)]
 pub struct DurableGroup {
     group: Option<SealedGroup>,
+    split: LazySplit,
     pool: Arc<BufferPool>,
 }
 
@@ -153,8 +156,17 @@ impl DurableGroup {
     pub fn new(group: SealedGroup, pool: Arc<BufferPool>) -> Self {
         DurableGroup {
             group: Some(group),
+            split: LazySplit::default(),
             pool,
         }
+    }
+
+    /// Its records by stripe, which all consumers share. All ask for the same stripes.
+    ///
+    /// # Errors
+    /// If the payload is not one of records.
+    pub(crate) fn split(&self, stripes: Stripes) -> Result<Arc<Split>, RecordError> {
+        self.split.get(self.payload(), stripes)
     }
 }
 

@@ -3,11 +3,13 @@
 //!
 //! A group here may not be durable yet (I1): the carrier tells the other side when it is. The groups are bounded
 //! in bytes (I10), the oldest go first; a carrier that lags reads the log from disk ([`super::follow`]). While
-//! nobody is there to carry them, none is kept.
+//! nobody is there to carry them, none is kept; nor while the carrier lags, since it would have gone before
+//! the carrier came to it. That is known when a group goes that the carrier did not take; they are kept again
+//! when it asks for one of the last few that were written.
 
 use super::group::GroupHeader;
 use sardonyx_base::sync::Mutex;
-use sardonyx_base::sync::atomic::{AtomicBool, Ordering};
+use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sardonyx_base::user_code::wake;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,6 +18,10 @@ use std::task::{Poll, Waker};
 /// Bytes of groups that are kept.
 const BYTES_MAX: usize = 16 << 20;
 
+/// A carrier that lagged is near when it wants one of so many last groups: few enough that it has read them
+/// from disk before what comes meanwhile is too much to be kept.
+const NEAR_GROUPS: u64 = 8;
+
 /// A commit group as it stands on disk, or soon will.
 pub type GroupBytes = (GroupHeader, Arc<[u8]>);
 
@@ -23,6 +29,10 @@ pub type GroupBytes = (GroupHeader, Arc<[u8]>);
 #[derive(Debug, Default)]
 pub struct RecentGroups {
     is_wanted: AtomicBool,
+    /// The carrier takes groups from here, or will soon.
+    is_near: AtomicBool,
+    /// The largest number of a group that was written since it is wanted.
+    newest: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -30,12 +40,16 @@ pub struct RecentGroups {
 struct State {
     groups: BTreeMap<u64, GroupBytes>,
     bytes: usize,
+    /// The number of the group that the carrier asked for last.
+    wanted: u64,
     carrier: Option<Waker>,
 }
 
 impl RecentGroups {
     /// Keeps groups from now on, or drops them and keeps none.
     pub fn set_wanted(&self, is_wanted: bool) {
+        // How far behind it is shows when it asks, or does not.
+        self.is_near.store(is_wanted, Ordering::SeqCst);
         self.is_wanted.store(is_wanted, Ordering::SeqCst);
         if !is_wanted {
             let before = std::mem::take(&mut *self.state.lock());
@@ -48,15 +62,28 @@ impl RecentGroups {
         if !self.is_wanted.load(Ordering::SeqCst) {
             return;
         }
+        self.newest.fetch_max(header.number, Ordering::SeqCst);
+        if !self.is_near.load(Ordering::SeqCst) {
+            return;
+        }
         let bytes: Arc<[u8]> = bytes.into();
         let mut state = self.state.lock();
         state.bytes += bytes.len();
         state.groups.insert(header.number, (*header, bytes));
         while state.bytes > BYTES_MAX {
-            let Some((_, (_, oldest))) = state.groups.pop_first() else {
+            let Some((number, (_, oldest))) = state.groups.pop_first() else {
                 break;
             };
             state.bytes -= oldest.len();
+            if number >= state.wanted {
+                // It will be read from disk, and so will all that would go before it is reached.
+                self.is_near.store(false, Ordering::SeqCst);
+                state.bytes = 0;
+                let lagged = std::mem::take(&mut state.groups);
+                drop(state);
+                drop(lagged);
+                return;
+            }
         }
         let carrier = state.carrier.take();
         drop(state);
@@ -65,7 +92,18 @@ impl RecentGroups {
 
     /// The group of this number, if it is here.
     pub fn get(&self, number: u64) -> Option<GroupBytes> {
-        self.state.lock().groups.get(&number).cloned()
+        let mut state = self.state.lock();
+        self.look(&mut state, number);
+        state.groups.get(&number).cloned()
+    }
+
+    /// The carrier wants this group next.
+    fn look(&self, state: &mut State, number: u64) {
+        state.wanted = number;
+        if self.newest.load(Ordering::SeqCst) < number.saturating_add(NEAR_GROUPS) {
+            self.is_near
+                .store(self.is_wanted.load(Ordering::SeqCst), Ordering::SeqCst);
+        }
     }
 
     /// Ready if the group of this number is here; else the waker is woken when a group comes.
@@ -73,6 +111,7 @@ impl RecentGroups {
         // Cloned and dropped without our lock: it is not our code.
         let waker = waker.clone();
         let mut state = self.state.lock();
+        self.look(&mut state, number);
         if state.groups.contains_key(&number) {
             drop(state);
             return Poll::Ready(());
@@ -112,6 +151,8 @@ mod tests {
         assert!(recent.get(1).is_none(), "nobody wants them");
         recent.set_wanted(true);
         for header in &headers {
+            // The carrier has what it needs up to the third.
+            assert!(recent.get(3).is_none() || header.number > 3);
             recent.put(header, &megabytes);
         }
         let kept: Vec<bool> = (1..=4).map(|number| recent.get(number).is_some()).collect();
@@ -119,6 +160,39 @@ mod tests {
         assert_eq!(recent.get(4).map(|(header, _)| header.number), Some(4));
         recent.set_wanted(false);
         assert!(recent.get(4).is_none());
+    }
+
+    #[test]
+    fn for_a_carrier_that_lags_nothing_is_copied_until_it_is_near_again() {
+        let recent = RecentGroups::default();
+        let (megabytes, headers) = (vec![7; 5 << 20], headers(60));
+        let kept = |recent: &RecentGroups| recent.state.lock().groups.len();
+        recent.set_wanted(true);
+        assert!(recent.get(1).is_none());
+        headers[..3].iter().for_each(|h| recent.put(h, &megabytes));
+        assert_eq!(kept(&recent), 3, "it may still come");
+        // The first one goes, and it was not taken.
+        recent.put(&headers[3], &megabytes);
+        assert_eq!(kept(&recent), 0);
+        headers[4..40].iter().for_each(|h| recent.put(h, &[0; 10]));
+        assert_eq!(kept(&recent), 0, "nothing is copied in vain");
+        // It reads from disk, group by group.
+        assert!(recent.get(1).is_none() && recent.get(32).is_none());
+        recent.put(&headers[40], &[0; 10]);
+        assert_eq!(kept(&recent), 0, "it is nine groups behind");
+        assert!(recent.get(34).is_none());
+        recent.put(&headers[41], &[0; 10]);
+        assert_eq!(kept(&recent), 1);
+        assert!(recent.get(42).is_some(), "from memory again");
+        // It waits at the end, and is given what comes.
+        assert!(recent.poll(43, Waker::noop()).is_pending());
+        recent.put(&headers[42], &megabytes);
+        assert!(recent.get(43).is_some());
+        // And nobody is near who has gone.
+        recent.set_wanted(false);
+        assert!(recent.get(43).is_none());
+        recent.put(&headers[43], &[0; 10]);
+        assert_eq!(kept(&recent), 0);
     }
 
     #[test]

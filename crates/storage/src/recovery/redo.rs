@@ -7,7 +7,7 @@
 
 use super::error::RecoveryError;
 use super::stable::write_tail_again;
-use super::{InstallError, LogError, Whole, install};
+use super::{InstallError, LogError, install};
 use crate::disk::Disk;
 use crate::journal::Archiver;
 use crate::log::group::GroupHeader;
@@ -159,8 +159,8 @@ impl Redo {
             let mut rows: Rows = spare.pop().unwrap_or_default();
             let wanted = archiver.is_some() && header.number >= archived_before;
             let installed = match wanted {
-                false => install(store, Whole, payload, |_| {}),
-                true => install(store, Whole, payload, |record| rows.push(record)),
+                false => install(store, payload, |_| {}),
+                true => install(store, payload, |record| rows.push(record)),
             };
             let installed = installed.map_err(|error| of_group(&header, error))?;
             let totals = &mut self.totals;

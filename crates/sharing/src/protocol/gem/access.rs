@@ -34,10 +34,19 @@ impl GemLocking {
             }
             let operation = work.waiting.remove(0);
             if let Some(operation) = self.prepare(page, operation) {
+                let known = match operation {
+                    Operation::Replace(_) | Operation::WrittenBack(_) => {
+                        self.remembered.remove(&page)
+                    }
+                    _ => None,
+                };
                 if let Some(work) = self.work.get_mut(&page) {
                     work.current = Some(operation);
                 }
-                return self.read_entry(page, outputs);
+                return match known {
+                    Some(entry) => self.entry_read(page, entry, outputs),
+                    None => self.read_entry(page, outputs),
+                };
             }
         }
     }
@@ -89,11 +98,13 @@ impl GemLocking {
             .map(|&woken| entry.held_by(woken))
             .collect();
         if changed {
+            entry.version = expected + 1;
+            let owned = self.options.remembered_entries && entry.owner == Some(self.home.node);
             if let Some(work) = self.work.get_mut(&page) {
                 work.current = Some(operation);
                 work.swapping = Some(effects);
+                work.swapped = owned.then(|| entry.clone());
             }
-            entry.version = expected + 1;
             self.home.counters.entry_swaps += 1;
             outputs.push(Output::SwapEntry {
                 page,
@@ -111,6 +122,11 @@ impl GemLocking {
         };
         let Some(effects) = work.swapping.take() else {
             return;
+        };
+        let written = work.swapped.take().filter(|_| swapped);
+        match written {
+            Some(entry) => self.remembered.insert(page, entry),
+            None => self.remembered.remove(&page),
         };
         if !swapped {
             self.home.counters.swap_failures += 1;

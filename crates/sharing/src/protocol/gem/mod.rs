@@ -11,13 +11,21 @@
 //!
 //! *Coherency.* The entry's PSN tells at the grant whether the node's copy is the newest. With
 //! FORCE the newest is always on storage. With NOFORCE the node that modified the page last is its
-//! owner; others ask it by a message. When the owner has written the page out, it adapts the entry;
+//! owner; others ask it by a message, and it sends the page in a long one, or across GEM: it writes
+//! the page there and says so by a short one ([`PageTransfer`]). When the owner has written the page out, it adapts the entry;
 //! who asks it between, and finds the page gone from its buffer, reads it from storage.
 //!
 //! *Replacement.* Before a node writes a page out it marks the entry as being written, so that no
 //! other node, which has modified the page since, writes at the same time: the slower one, with the
 //! older version, might come last. A node that finds the mark remembers itself in the entry, and is
 //! told when the write is done.
+//!
+//! Mark and end of a write are two changes of the entry, four accesses. With *remembered entries* they
+//! are two: a node keeps an entry that it has written as long as it owns the page, and swaps on that
+//! copy's version without reading GEM again. The swap succeeds only if nobody has changed the entry
+//! since, and then the copy is what a read would have given: so every entry goes through the same
+//! states in the same order, and what protects storage does not change. If it fails the entry is
+//! read, as after any failed swap.
 //!
 //! *Read authorisation* (an option; the GEM paper's refinement of section 2). When a read lock is
 //! granted and nobody waits, the node instead of the transaction becomes its holder, and grants
@@ -41,8 +49,8 @@ mod search;
 use super::home::{Asked, Home};
 use super::probe::Probe;
 use super::{
-    Counters, ForeignMessage, Input, Message, NodeId, Outcome, Output, PageId, Protocol, Psn,
-    TransactionId, UpdateStrategy,
+    Counters, Entry, ForeignMessage, Input, Message, NodeId, Outcome, Output, PageId, PageSource,
+    PageTransfer, Protocol, Psn, TransactionId, UpdateStrategy,
 };
 use operation::{Effects, Operation};
 use sardonyx_base::hash::IntegerMap;
@@ -55,6 +63,11 @@ pub struct GemOptions {
     pub update: UpdateStrategy,
     /// Whether nodes are authorised to grant read locks themselves.
     pub read_authorisation: bool,
+    /// How a page comes from its owner to another node.
+    pub page_transfer: PageTransfer,
+    /// Whether a node keeps the entries of pages that it owns in main memory, and writes a page back
+    /// without reading its entry from GEM.
+    pub remembered_entries: bool,
 }
 
 /// The operations of this node on one entry.
@@ -63,6 +76,8 @@ struct Work {
     current: Option<Operation>,
     /// The entry is being swapped: what follows if it succeeds.
     swapping: Option<Effects>,
+    /// The entry as it will be then, if it is to be remembered.
+    swapped: Option<Entry>,
     waiting: SmallVec<[Operation; 2]>,
 }
 
@@ -74,6 +89,8 @@ pub struct GemLocking {
     work: IntegerMap<PageId, Work>,
     /// Ended transactions, with the number of entries still to be released.
     ending: IntegerMap<TransactionId, usize>,
+    /// Entries of pages that this node owned when it last changed them, as it wrote them.
+    remembered: IntegerMap<PageId, Entry>,
     /// Versions whose write-back waits for another node's.
     replacing: IntegerMap<PageId, Psn>,
     /// Pages whose recovery waits for another write, with the failed nodes.
@@ -110,6 +127,18 @@ impl Protocol for GemLocking {
                 transaction,
                 copy,
             } => self.supplied(page, transaction, copy, outputs),
+            Input::PagePut {
+                page,
+                psn,
+                transaction,
+            } => {
+                let message = Message::PageInGem {
+                    transaction,
+                    page,
+                    psn,
+                };
+                self.home.send(transaction.node(), message, outputs);
+            }
             Input::Replace { page, psn } => {
                 self.enqueue(page, Operation::Replace(psn), outputs);
             }
@@ -156,6 +185,7 @@ impl GemLocking {
             options,
             home: Home::new(node),
             work: IntegerMap::default(),
+            remembered: IntegerMap::default(),
             ending: IntegerMap::default(),
             replacing: IntegerMap::default(),
             recovering: IntegerMap::default(),
@@ -222,7 +252,24 @@ impl GemLocking {
                 transaction,
                 page,
                 psn,
-            } => self.home.fetched(transaction, page, Some(psn), outputs),
+            } => {
+                let found = Some((psn, PageSource::Message));
+                self.home.fetched(transaction, page, found, outputs);
+            }
+            Message::PageInGem {
+                transaction,
+                page,
+                psn,
+            } => {
+                let found = Some((psn, PageSource::Gem(from)));
+                if !self.home.fetched(transaction, page, found, outputs) {
+                    outputs.push(Output::DropPage {
+                        page,
+                        transaction,
+                        from,
+                    });
+                }
+            }
             Message::PageMissing { transaction, page } => {
                 self.home.fetched(transaction, page, None, outputs);
             }
@@ -255,6 +302,15 @@ impl GemLocking {
         if transaction.node() == self.home.node {
             return self.home.looked(transaction, page, copy, outputs);
         }
-        self.home.supply(transaction, page, copy, outputs);
+        match copy {
+            Some(psn) if self.options.page_transfer == PageTransfer::Gem => {
+                outputs.push(Output::PutPage {
+                    page,
+                    psn,
+                    transaction,
+                });
+            }
+            _ => self.home.supply(transaction, page, copy, outputs),
+        }
     }
 }

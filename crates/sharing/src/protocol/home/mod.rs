@@ -267,23 +267,26 @@ impl Home {
         }
     }
 
-    /// The supplier's answer: the page in this version, or that it is missing there.
+    /// The supplier's answer: the page in this version from there, or that it is missing. Returns
+    /// whether the transaction takes the page.
     pub fn fetched(
         &mut self,
         transaction: TransactionId,
         page: PageId,
-        psn: Option<Psn>,
+        found: Option<(Psn, PageSource)>,
         outputs: &mut Vec<Output>,
-    ) {
+    ) -> bool {
         let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
-            return;
+            return false;
         };
         if lock.state != LockState::Fetching {
-            return;
+            return false;
         }
-        if psn == Some(lock.psn) {
-            self.tell(transaction, page, PageSource::Message, outputs);
-            return;
+        if let Some((psn, source)) = found
+            && psn == lock.psn
+        {
+            self.tell(transaction, page, source, outputs);
+            return true;
         }
         lock.supplier = None;
         if let Some(authorisation) = self.authorisations.get_mut(&page)
@@ -293,6 +296,7 @@ impl Home {
         }
         self.counters.page_misses += 1;
         self.tell(transaction, page, PageSource::Storage, outputs);
+        false
     }
 
     /// Tells the shell that the lock is granted.

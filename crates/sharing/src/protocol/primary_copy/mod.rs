@@ -138,6 +138,7 @@ impl<A: Authority> Protocol for PrimaryCopy<A> {
             // There is no global lock table, and the loss of a node is not borne.
             Input::EntryRead { .. }
             | Input::EntrySwapped { .. }
+            | Input::PagePut { .. }
             | Input::NodeFailed { .. }
             | Input::Recover { .. }
             | Input::PageRecovered { .. }
@@ -313,7 +314,10 @@ impl<A: Authority> PrimaryCopy<A> {
                 transaction,
                 page,
                 psn,
-            } => self.home.fetched(transaction, page, Some(psn), outputs),
+            } => {
+                let found = Some((psn, PageSource::Message));
+                self.home.fetched(transaction, page, found, outputs);
+            }
             Message::PageMissing { transaction, page } => {
                 self.home.fetched(transaction, page, None, outputs);
             }
@@ -339,7 +343,7 @@ impl<A: Authority> PrimaryCopy<A> {
                 self.give_up_if_due(page, outputs);
                 self.home.lose(transaction, page, outputs);
             }
-            Message::Wake { .. } | Message::WriteTurn { .. } => {
+            Message::PageInGem { .. } | Message::Wake { .. } | Message::WriteTurn { .. } => {
                 return Err(ForeignMessage {
                     from,
                     message: Box::new(message),
@@ -407,7 +411,7 @@ impl<A: Authority> PrimaryCopy<A> {
                 self.home
                     .grant_with_page(transaction, page, psn, supplier, outputs);
             }
-            PageSource::Copy | PageSource::Storage => {
+            PageSource::Copy | PageSource::Storage | PageSource::Gem(_) => {
                 self.home.grant(transaction, page, psn, supplier, outputs);
             }
         }

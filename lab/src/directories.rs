@@ -1,0 +1,34 @@
+//! The arguments that say on which disks the parts of a database are.
+
+use sardonyx_storage::places::Directories as Places;
+use std::path::PathBuf;
+
+/// Where the log and the backup are, if not in the database's directory.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Directories {
+    /// The directory of the log, on a disk of its own [default: in the database's]
+    #[arg(long, value_name = "DIR", help_heading = "Disks")]
+    pub log_directory: Option<PathBuf>,
+    /// The directory of the backup [default: in the database's]
+    #[arg(
+        long,
+        value_name = "DIR",
+        conflicts_with = "stripe_directory",
+        help_heading = "Disks"
+    )]
+    pub backup_directory: Option<PathBuf>,
+    /// A directory of one stripe of the backup; repeated, one for each stripe
+    #[arg(long, value_name = "DIR", help_heading = "Disks")]
+    pub stripe_directory: Vec<PathBuf>,
+}
+
+impl Directories {
+    /// The same for the storage.
+    pub fn places(&self) -> Places {
+        let one = self.backup_directory.iter();
+        Places {
+            log: self.log_directory.clone(),
+            backup: one.chain(&self.stripe_directory).cloned().collect(),
+        }
+    }
+}
