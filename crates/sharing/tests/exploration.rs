@@ -16,7 +16,7 @@ use sardonyx_sharing::protocol::{
     GemOptions, LockMode, NodeId, Outcome, PageId, PageTransfer, PrimaryCopyOptions, UpdateStrategy,
 };
 use world::random::Random;
-use world::{Machines, Progress, World};
+use world::{Event, Machines, Progress, World};
 
 /// What goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,6 +97,11 @@ fn one_step(world: &mut World, random: &mut Random, mix: Mix, lazy: usize, left:
     if dice < 60 - lazy {
         if !world.events.is_empty() {
             let place = random.below(world.events.len());
+            // Destages are slow: the page is written again meanwhile.
+            let destage = matches!(world.events[place], Event::Destage(..));
+            if destage && !random.percent(5) {
+                return;
+            }
             if mix.hazard == Hazard::BadNetwork {
                 if random.percent(20) && world.lose(place) {
                     return;

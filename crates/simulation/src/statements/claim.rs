@@ -120,7 +120,7 @@ fn rounded(value: f64) -> f64 {
 
 impl Claim {
     /// The same as arithmetic: it is measured, but no run can miss it.
-    pub(super) fn as_arithmetic(self) -> Claim {
+    pub(super) fn into_arithmetic(self) -> Claim {
         Claim {
             arithmetic: true,
             ..self

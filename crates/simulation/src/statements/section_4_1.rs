@@ -182,7 +182,7 @@ fn measurements() -> Vec<Statement> {
                     Within(2.98, 3.02),
                     "per transaction",
                 )
-                .as_arithmetic(),
+                .into_arithmetic(),
             ],
         },
         Statement {

@@ -118,7 +118,7 @@ fn affinity() -> Vec<Statement> {
                     Above(0.0),
                     "%",
                 )
-                .as_arithmetic(),
+                .into_arithmetic(),
                 claim(
                     "wait for GEM",
                     measured(noforce(10), read::gem_wait),
@@ -243,7 +243,7 @@ fn random() -> Vec<Statement> {
                     Below(0.001),
                     "",
                 )
-                .as_arithmetic(),
+                .into_arithmetic(),
             ],
         },
         Statement {
@@ -335,7 +335,7 @@ fn hit_ratios() -> Vec<Statement> {
                     Below(1.0),
                     "%",
                 )
-                .as_arithmetic(),
+                .into_arithmetic(),
             ],
         },
         Statement {
@@ -385,7 +385,7 @@ fn page_requests() -> Vec<Statement> {
                     Within(99.0, 101.0),
                     "%",
                 )
-                .as_arithmetic(),
+                .into_arithmetic(),
             ],
         },
         Statement {

@@ -109,7 +109,7 @@ fn affinity() -> Vec<Statement> {
                     Below(0.001),
                     "",
                 )
-                .as_arithmetic(),
+                .into_arithmetic(),
             ],
         },
     ]
@@ -168,14 +168,14 @@ fn messages() -> Vec<Statement> {
                     Within(48.0, 52.0),
                     "%",
                 )
-                .as_arithmetic(),
+                .into_arithmetic(),
                 claim(
                     "10 nodes",
                     measured(pcl(10), read::local_share),
                     Within(8.0, 12.0),
                     "%",
                 )
-                .as_arithmetic(),
+                .into_arithmetic(),
             ],
         },
         Statement {
@@ -192,7 +192,7 @@ fn messages() -> Vec<Statement> {
                     Within(1.7, 2.0),
                     "per transaction",
                 )
-                .as_arithmetic(),
+                .into_arithmetic(),
             ],
         },
         Statement {
@@ -234,7 +234,7 @@ fn messages() -> Vec<Statement> {
                     Below(0.01),
                     "per transaction",
                 )
-                .as_arithmetic(),
+                .into_arithmetic(),
             ],
         },
     ]

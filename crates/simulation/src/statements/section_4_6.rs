@@ -245,8 +245,10 @@ fn local_shares() -> Vec<Statement> {
             paper: "50%, 12.5%",
             tolerance: "3 points: 1/N by arithmetic, if the authority is divided evenly.",
             claims: vec![
-                claim("2 nodes", local(plain(2).random()), Within(47.0, 53.0), "%").as_arithmetic(),
-                claim("8 nodes", local(plain(8).random()), Within(9.5, 15.5), "%").as_arithmetic(),
+                claim("2 nodes", local(plain(2).random()), Within(47.0, 53.0), "%")
+                    .into_arithmetic(),
+                claim("8 nodes", local(plain(8).random()), Within(9.5, 15.5), "%")
+                    .into_arithmetic(),
             ],
         },
         Statement {
@@ -292,14 +294,14 @@ fn utilisation() -> Vec<Statement> {
                     Within(40.0, 50.0),
                     "%",
                 )
-                .as_arithmetic(),
+                .into_arithmetic(),
                 claim(
                     "random, 8 nodes",
                     measured(gem(8).random(), read::cpu),
                     Within(40.0, 50.0),
                     "%",
                 )
-                .as_arithmetic(),
+                .into_arithmetic(),
                 claim(
                     "most less least, affinity, 8 nodes",
                     spread(gem(8)),
