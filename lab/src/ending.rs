@@ -50,7 +50,7 @@ pub fn watch() -> io::Result<()> {
     let body = move || -> () {
         let mut signal = ending.wait();
         // Whoever asks twice does not want to wait.
-        while let Some(stop) = FIRST.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        while let Some(stop) = take_first() {
             stop();
             signal = ending.wait();
         }
@@ -84,8 +84,13 @@ pub fn instead(stop: impl Fn() + Send + 'static) -> Instead {
 
 impl Drop for Instead {
     fn drop(&mut self) {
-        FIRST.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(take_first());
     }
+}
+
+/// Not locked any more when this returns.
+fn take_first() -> Option<Stop> {
+    FIRST.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// Removes a directory with everything in it, or a file, if it is there.

@@ -91,34 +91,6 @@ fn the_bound_on_a_transaction_can_be_chosen_and_else_is_what_the_log_can_take() 
     assert!(matches!(too_much, Err(SegmentError::Open(_))));
 }
 
-/// With the default options a process has address space for the views of all of them.
-#[test]
-fn one_process_can_have_all_sessions_of_a_segment() {
-    const SESSIONS: usize = 1024;
-    let segment = Options::new().open_private().unwrap();
-    segment.run(|tx| tx.grow_to(2 * PAGE)).unwrap();
-    let sessions: Vec<_> = (0..SESSIONS)
-        .map(|number| {
-            segment
-                .session()
-                .unwrap_or_else(|error| panic!("session {number}: {error}"))
-        })
-        .collect();
-    let refused = segment.session().map(|_| ()).unwrap_err();
-    assert!(
-        matches!(
-            refused,
-            SegmentError::TooMany {
-                limit: SESSIONS,
-                ..
-            }
-        ),
-        "{refused}"
-    );
-    drop(sessions);
-    goes_on(&segment);
-}
-
 #[test]
 fn address_space_that_is_exhausted_is_said() {
     for mechanism in MECHANISMS.into_iter().filter(|kind| kind.resolve().is_ok()) {

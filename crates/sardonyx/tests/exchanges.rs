@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Item, Opened, PIPELINED_TWICE, hide_planned_panics, in_every_shape, options};
-use sardonyx::{Error, Exchange, Outcomes, Procedure, Table, TableSpace, Transaction};
+use sardonyx::{Error, Exchange, Outcomes, Procedure, Shape, Table, TableSpace, Transaction};
 use sardonyx_storage::disk::{Faults, SimulatedDisk};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -40,8 +40,10 @@ impl Procedure for Add {
             item.value += by;
             value = item.value;
         };
-        transaction.update(self.0, &id, add).map_err(|_| "absent")?;
-        Ok(value)
+        match transaction.update(self.0, &id, add) {
+            Ok(true) => Ok(value),
+            _ => Err("absent"),
+        }
     }
 }
 
@@ -99,41 +101,42 @@ fn line(text: &'static str, planned: Planned) -> (Line, Receiver<Told>) {
 #[test]
 fn i1_an_exchange_is_answered_in_order_when_it_is_durable() {
     in_every_shape(|shape| {
-        let disk = SimulatedDisk::new(1, Faults::default());
-        let opened = Opened::on(&disk, options(shape)).expect("opens");
-        opened.put(1, 0).expect("durable");
-        let add = opened
-            .database
-            .register(Add(opened.items))
-            .expect("registered");
-        let submit = |text, lane| {
-            let (line, told) = line(text, Planned::Nothing);
-            let owed = opened.database.submit_exchange(&add, line, lane);
-            assert_eq!(
-                owed.is_some(),
-                !matches!(shape, sardonyx::Shape::Pipelined { .. })
-            );
-            (owed, told)
-        };
-        let first = submit("1+5 13+1 1+2 99+1", 3);
-        let nothing = submit("", 3);
-        let last = submit("1+1", 3);
-        let mut answers = Vec::new();
-        for (owed, told) in [first, nothing, last] {
-            if let Some(owed) = owed {
-                owed.answer();
+        for crash_after in 1..=3 {
+            let disk = SimulatedDisk::new(1, Faults::default());
+            let opened = Opened::on(&disk, options(shape)).expect("opens");
+            opened.put(1, 0).expect("durable");
+            let add = opened
+                .database
+                .register(Add(opened.items))
+                .expect("registered");
+            let submit = |text, lane| {
+                let (line, told) = line(text, Planned::Nothing);
+                let owed = opened.database.submit_exchange(&add, line, lane);
+                assert_eq!(owed.is_some(), !matches!(shape, Shape::Pipelined { .. }));
+                (owed, told)
+            };
+            let mut submitted = vec![
+                submit("1+5 13+1 1+2 99+1", 3),
+                submit("", 3),
+                submit("1+1", 3),
+            ];
+            let mut answers = Vec::new();
+            for (owed, told) in submitted.drain(..crash_after) {
+                if let Some(owed) = owed {
+                    owed.answer();
+                }
+                answers.push(told.recv().expect("answered").expect("durable"));
             }
-            answers.push(told.recv().expect("answered").expect("durable"));
             // What was answered survives a crash at this moment.
-            let crashed = disk.restart(Faults::default());
-            let recovered = Opened::on(&crashed, options(shape)).expect("recovers");
+            let recovered = Opened::on(&disk.restart(Faults::default()), options(shape));
             let least = answers.iter().flatten().flatten().max().copied();
-            assert!(recovered.get(1) >= least, "{least:?}");
+            let value = recovered.expect("recovers").get(1);
+            assert!(value >= least, "{value:?} after {least:?} was answered");
+            let refused = |text: &str| Err(text.to_string());
+            let first = vec![Ok(5), refused("unlucky"), Ok(7), refused("absent")];
+            let expected = [first, vec![], vec![Ok(8)]];
+            assert_eq!(answers, expected[..crash_after]);
         }
-        let refused = |text: &str| Err(text.to_string());
-        let first = vec![Ok(5), refused("unlucky"), Ok(7), refused("absent")];
-        assert_eq!(answers, [first, vec![], vec![Ok(8)]]);
-        opened.database.close().expect("closes");
     });
 }
 

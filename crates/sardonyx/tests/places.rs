@@ -369,7 +369,7 @@ fn interrupted_creation(interruption: impl Fn(u64) -> Faults, goes_on: bool) -> 
 }
 
 #[test]
-fn i3_a_creation_that_is_interrupted_at_any_step_is_begun_again_wherever() {
+fn a_creation_that_is_interrupted_at_any_step_is_begun_again_wherever() {
     let crash = |step| Faults {
         crash_at_step: Some(step),
         ..Faults::default()

@@ -1,12 +1,21 @@
 //! Response times over the offered load, as a table, CSV and SVG.
 
-use super::figures::OpenLoopFigures;
 use crate::open_loop::Point;
 use crate::responses::Summary;
 use sardonyx_results::chart::{Axis, Chart, Mark, Panel, Series};
 use sardonyx_results::grid::{Grid, Unit};
 use sardonyx_results::units::{rate, time};
 use sardonyx_results::{Estimate, Findings};
+use serde::Serialize;
+
+/// An open loop.
+#[derive(Clone, Debug, Serialize)]
+pub struct OpenLoopFigures {
+    /// What a closed loop reached before, if the rates are shares of it.
+    pub closed_loop_per_second: Option<f64>,
+    /// What came out at each arrival rate.
+    pub points: Vec<Point>,
+}
 
 /// What a curve shows of the response times, in microseconds.
 type Measure = fn(&Summary) -> f64;

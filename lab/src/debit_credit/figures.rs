@@ -1,5 +1,6 @@
 //! What came out of a benchmark, in figures. Times are in seconds unless their name says otherwise.
 
+use super::curve::OpenLoopFigures;
 use super::model::Sums;
 use super::options::{Configuration, LocatingStage};
 use super::plan::Plan;
@@ -7,7 +8,6 @@ use super::proof::Proof;
 use super::requests::Scale;
 use super::run::{Mode, Outcome, Slice, Until};
 use crate::floor::{BarePipeline, SyncLatency};
-use crate::open_loop::Point;
 use crate::responses::Summary;
 use sardonyx::{Durability, GroupPolicy, Statistics};
 use sardonyx_results::recovery::RecoveryFigures;
@@ -107,15 +107,6 @@ pub struct Run {
     pub proof: ProofFigures,
     /// Where the database is, if it was kept.
     pub kept_in: Option<String>,
-}
-
-/// An open loop.
-#[derive(Clone, Debug, Serialize)]
-pub struct OpenLoopFigures {
-    /// What a closed loop reached before, if the rates are shares of it.
-    pub closed_loop_per_second: Option<f64>,
-    /// What came out at each arrival rate.
-    pub points: Vec<Point>,
 }
 
 /// Loading the tables.

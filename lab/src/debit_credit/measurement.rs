@@ -3,9 +3,10 @@
 //! The bare latency of a durable write is taken before, on the same file system; the bare pipeline
 //! after, so that its memory is not counted as the engine's.
 
+use super::curve::OpenLoopFigures;
 use super::figures::{
-    Checkpoints, Figures, Groups, Loading, Logged, Memory, OpenLoopFigures, ProofFigures,
-    Responses, Run, Settings, Stages, StandbyFigures,
+    Checkpoints, Figures, Groups, Loading, Logged, Memory, ProofFigures, Responses, Run, Settings,
+    Stages, StandbyFigures,
 };
 use super::load::load;
 use super::memory::peak_resident_bytes;

@@ -1,7 +1,7 @@
 //! Clients of a server in another process: what they are to do, what they saw, and how that is shown.
 
-use super::curve;
-use super::figures::{OpenLoopFigures, Responses};
+use super::curve::{self, OpenLoopFigures};
+use super::figures::Responses;
 use super::options::Options;
 use super::plan::{OpenLoop, seconds};
 use super::requests::Scale;

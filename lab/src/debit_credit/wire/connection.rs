@@ -10,8 +10,8 @@
 use super::address::Stream;
 use super::frame::{FRAME_BYTES_MAX, ProtocolError};
 use super::message::{Answer, Farewell, Message, VERSION, Welcome};
-use super::server::Shared;
 use super::session::ServerSession;
+use super::shared::Shared;
 use crate::debit_credit::transaction::{Numbered, Refusal};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use sardonyx::{Error, ProcedureError};
@@ -104,6 +104,7 @@ impl Connection {
         Ok(connection)
     }
 
+    /// What it has in common with others.
     pub fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

@@ -4,7 +4,7 @@
 //! keeps account of what each side may say next. Around it: [`address`] (TCP or Unix sockets), and on the
 //! server's side `connection` (a socket, its limits and its answers), `visit` (an exchange of the engine's:
 //! requests are received and decoded on the input stage's threads, answers encoded and sent on the output
-//! stage's) and [`server`] (who is connected, and the end); on the client's side [`client`] and `load`.
+//! stage's), `shared` and [`server`] (who is connected, and the end); on the client's side [`client`] and `load`.
 //!
 //! An answer means that its transaction is on stable storage.
 //!
@@ -18,6 +18,7 @@ mod load;
 pub mod message;
 pub mod server;
 pub mod session;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod visit;

@@ -10,11 +10,11 @@
 use super::address::{Listener, Stream};
 use super::connection::Connection;
 use super::message::Farewell;
+use super::shared::Shared;
 use super::visit::{Preparing, Visit};
 use crate::debit_credit::requests::Scale;
 use crate::debit_credit::run::{Outcome, Progress, watch};
 use crate::debit_credit::transaction::Refusal;
-use crate::responses::Responses;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
@@ -23,7 +23,7 @@ use sardonyx::{Error, Procedure, Registered, Tables};
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 /// Why there is no service.
@@ -111,137 +111,13 @@ impl Stop {
         self.wake();
     }
 
-    fn wake(&self) {
+    pub(super) fn wake(&self) {
         // Full means that it is awake.
         let _ = rustix::io::write(&self.0.1, &1u64.to_ne_bytes());
     }
 
     fn is_asked(&self) -> bool {
         self.0.0.load(Ordering::Acquire)
-    }
-}
-
-/// How many visits are on their way.
-#[derive(Debug, Default)]
-pub(super) struct Visits {
-    count: Mutex<usize>,
-    none: Condvar,
-}
-
-impl Visits {
-    fn count(&self) -> MutexGuard<'_, usize> {
-        self.count.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub fn enter(&self) {
-        *self.count() += 1;
-    }
-
-    pub fn leave(&self) {
-        let mut count = self.count();
-        *count -= 1;
-        if *count == 0 {
-            self.none.notify_all();
-        }
-    }
-
-    fn wait_for_none(&self) {
-        let mut count = self.count();
-        while *count > 0 {
-            count = self
-                .none
-                .wait(count)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-/// What connections share.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub epoll: OwnedFd,
-    pub limits: Limits,
-    pub scale: Scale,
-    pub visits: Visits,
-    stop: Stop,
-    progress: Arc<Progress>,
-    /// Connections that are closed and not forgotten yet.
-    gone: Mutex<Vec<u16>>,
-    failure: Mutex<Option<Error>>,
-    first: OnceLock<Instant>,
-    /// A part for each output thread, so that they do not wait for each other.
-    tallies: Vec<Mutex<Tally>>,
-}
-
-/// What was answered.
-#[derive(Debug, Default)]
-struct Tally {
-    committed: u64,
-    refused: u64,
-    responses: Responses,
-    /// How many of a client's requests.
-    acknowledged: BTreeMap<u16, u64>,
-    last: Option<Instant>,
-}
-
-impl Shared {
-    pub fn received(&self, count: usize) {
-        if count > 0 {
-            self.first.get_or_init(Instant::now);
-        }
-    }
-
-    /// `count` more of a client's requests were answered, which makes `next` of them.
-    pub fn answered(&self, client: u16, next: u64, (count, committed): (u64, u64), came: Instant) {
-        let now = Instant::now();
-        let tally = &self.tallies[usize::from(client) % self.tallies.len()];
-        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
-        tally.committed += committed;
-        tally.refused += count - committed;
-        tally.responses.record_n(now - came, count);
-        tally.acknowledged.insert(client, next);
-        tally.last = Some(now);
-        drop(tally);
-        self.progress.add_committed(committed);
-    }
-
-    /// The first reason ends the service.
-    pub fn fail(&self, error: Error) {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.get_or_insert(error);
-        drop(failure);
-        self.stop.stop();
-    }
-
-    pub fn gone(&self, client: u16) {
-        let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
-        gone.push(client);
-        drop(gone);
-        self.stop.wake();
-    }
-
-    fn outcome(&self, clients: u64) -> Outcome {
-        let mut outcome = Outcome {
-            acknowledged: vec![0; clients as usize],
-            ..Outcome::default()
-        };
-        let mut last = None;
-        for tally in &self.tallies {
-            let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
-            outcome.committed += tally.committed;
-            outcome.refused += tally.refused;
-            outcome.responses.merge(&tally.responses);
-            for (client, count) in &tally.acknowledged {
-                outcome.acknowledged[usize::from(*client)] = *count;
-            }
-            last = last.max(tally.last);
-        }
-        let first = self.first.get();
-        outcome.elapsed = match (first, last) {
-            (Some(first), Some(last)) => last.saturating_duration_since(*first),
-            _ => Duration::ZERO,
-        };
-        outcome
     }
 }
 
@@ -292,20 +168,14 @@ pub fn serve<P: Procedure<Output = (), Error = Refusal>>(
     stop: &Stop,
     progress: &Arc<Progress>,
 ) -> Result<Outcome, ServeError> {
-    let shared = Arc::new(Shared {
-        epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
-        limits: service.bank.limits,
-        scale: service.bank.scale,
-        visits: Visits::default(),
-        stop: stop.clone(),
-        progress: progress.clone(),
-        gone: Mutex::default(),
-        failure: Mutex::default(),
-        first: OnceLock::new(),
-        tallies: (0..service.bank.output_threads.max(1))
-            .map(|_| Mutex::default())
-            .collect(),
-    });
+    let bank = &service.bank;
+    let shared = Shared::new(
+        (bank.limits, bank.scale),
+        bank.output_threads,
+        stop.clone(),
+        progress.clone(),
+    );
+    let shared = Arc::new(shared?);
     let (sender, owed) = mpsc::channel::<sardonyx::Owed<Visit<P>>>();
     let mut server = Server {
         service,
@@ -334,12 +204,7 @@ pub fn serve<P: Procedure<Output = (), Error = Refusal>>(
     let flushed = service.bank.database.flush();
     shared.visits.wait_for_none();
     let clients = served?;
-    let failure = shared
-        .failure
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
-    match failure {
+    match shared.take_failure() {
         Some(failure) => return Err(failure.into()),
         None => flushed?,
     }
@@ -442,14 +307,7 @@ impl<P: Procedure<Output = (), Error = Refusal>> Server<'_, P> {
     }
 
     fn forget_the_gone(&mut self) {
-        let gone = std::mem::take(
-            &mut *self
-                .shared
-                .gone
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
-        for client in gone {
+        for client in self.shared.take_gone() {
             self.connections.remove(&client);
         }
     }
