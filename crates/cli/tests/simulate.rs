@@ -174,6 +174,7 @@ fn printed_parameters_are_read_back_the_same() {
     assert_eq!(json(&["--parameters", &mine]), json(&[]));
     for preset in [
         "paper-trace",
+        "paper-gem",
         "nvme-tcp",
         "nvme-rdma",
         "cxl",
@@ -230,7 +231,7 @@ fn bad_parameters_name_file_line_key_and_range() {
         (&["--set", "node.mips"], "write KEY=VALUE"),
         (
             &["--preset", "abacus"],
-            "choose one of paper, paper-trace, nvme-tcp",
+            "choose one of paper, paper-trace, paper-gem, nvme-tcp",
         ),
         (
             &["--parameters", "/nonexistent.toml"],
