@@ -124,10 +124,9 @@ impl Disk for PlacedDisk {
 
     fn sync_directory(&self, directory: &str) -> Result<(), DiskError> {
         // In all of them, also where one has no such directory yet.
-        let synced = (self.of_directory(directory).into_iter())
+        (self.of_directory(directory).into_iter())
             .map(|disk| disk.sync_directory(directory))
-            .fold(Ok(()), Result::and);
-        synced
+            .fold(Ok(()), Result::and)
     }
 
     fn lock(&self, name: &str) -> Result<Option<Box<dyn DiskLock>>, DiskError> {
