@@ -347,6 +347,15 @@ typedef struct sdx_options {
    * less two segments of 64 MiB. A larger bound makes the log larger.
    */
   uint64_t transaction_bytes;
+  /**
+   * Directory for the log of a new database, on a disk of its own, or where that of an old one was moved
+   * to. Null: where it is, or in the database's directory. A segment without a log refuses it.
+   */
+  const char *log_directory;
+  /**
+   * The same for the backup.
+   */
+  const char *backup_directory;
 } sdx_options;
 
 /**
@@ -694,4 +703,4 @@ sdx_status sdx_root_remove(struct sdx_session *session, const char *name);
 #endif  /* SARDONYX_H */
 
 /** Options that are all by default: `sdx_options options = SDX_OPTIONS;` */
-#define SDX_OPTIONS { sizeof(sdx_options), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SDX_OPTIONS { sizeof(sdx_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }

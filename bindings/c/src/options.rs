@@ -65,6 +65,11 @@ pub struct sdx_options {
     /// that it changes; at most 4 GiB less a page. 0: what there is memory for, and the log can take: 2 GiB
     /// less two segments of 64 MiB. A larger bound makes the log larger.
     pub transaction_bytes: u64,
+    /// Directory for the log of a new database, on a disk of its own, or where that of an old one was moved
+    /// to. Null: where it is, or in the database's directory. A segment without a log refuses it.
+    pub log_directory: *const c_char,
+    /// The same for the backup.
+    pub backup_directory: *const c_char,
 }
 
 /// Bytes of the first version of the structure.
@@ -82,6 +87,8 @@ impl sdx_options {
         slow_reader: None,
         slow_reader_user: std::ptr::null_mut(),
         transaction_bytes: 0,
+        log_directory: std::ptr::null(),
+        backup_directory: std::ptr::null(),
     };
 }
 
@@ -142,6 +149,15 @@ pub(crate) unsafe fn options(given: *const sdx_options) -> Result<Options, Failu
     if !given.shared_memory.is_null() {
         // SAFETY: the caller's promise.
         options = options.shared_memory(unsafe { text("`shared_memory`", given.shared_memory)? });
+    }
+    if !given.log_directory.is_null() {
+        // SAFETY: the caller's promise.
+        options = options.log_directory(unsafe { text("`log_directory`", given.log_directory)? });
+    }
+    if !given.backup_directory.is_null() {
+        // SAFETY: the caller's promise.
+        let directory = unsafe { text("`backup_directory`", given.backup_directory)? };
+        options = options.backup_directory(directory);
     }
     if given.slow_reader_wait_milliseconds != 0 {
         let wait = Duration::from_millis(given.slow_reader_wait_milliseconds);

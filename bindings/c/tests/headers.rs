@@ -19,7 +19,7 @@ const LIBXAC_INTRODUCTION: &str = include_str!("../src/libxac.introduction.h");
 /// What C needs after the declarations.
 const SARDONYX_END: &str = "\
 /** Options that are all by default: `sdx_options options = SDX_OPTIONS;` */
-#define SDX_OPTIONS { sizeof(sdx_options), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define SDX_OPTIONS { sizeof(sdx_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 ";
 
 fn generate(sources: &[&str], guard: &str, introduction: &str, end: &str) -> String {

@@ -429,7 +429,7 @@ fn options(
 #[pyfunction]
 #[pyo3(signature = (
     directory, *, mechanism="best", versions_bytes=None, transaction_bytes=None, address_space_bytes=None,
-    shared_memory=None, slow_reader_wait=None
+    shared_memory=None, slow_reader_wait=None, log_directory=None, backup_directory=None
 ))]
 pub fn open(
     py: Python<'_>,
@@ -440,8 +440,10 @@ pub fn open(
     address_space_bytes: Option<u64>,
     shared_memory: Option<PathBuf>,
     slow_reader_wait: Option<f64>,
+    log_directory: Option<PathBuf>,
+    backup_directory: Option<PathBuf>,
 ) -> PyResult<Segment> {
-    let options = options(
+    let mut options = options(
         mechanism,
         versions_bytes,
         transaction_bytes,
@@ -449,6 +451,12 @@ pub fn open(
         shared_memory,
         slow_reader_wait,
     )?;
+    if let Some(directory) = log_directory {
+        options = options.log_directory(directory);
+    }
+    if let Some(directory) = backup_directory {
+        options = options.backup_directory(directory);
+    }
     let name = format!("at {}", directory.display());
     let segment = py
         .detach(|| options.open(&directory))

@@ -44,6 +44,23 @@ def test_what_was_acknowledged_is_there_after_a_restart(tmp_path, mechanism, end
         del segment, snapshot
 
 
+def test_the_log_and_the_backup_can_be_on_disks_of_their_own(tmp_path):
+    home, fast, slow = (tmp_path / name for name in ["bank.sdx", "fast", "slow"])
+    with sardonyx.open(home, log_directory=fast, backup_directory=slow, **workers.SMALL) as segment:
+        with segment.transaction():
+            segment.array("prices", shape=10)[:] = 7
+    del segment
+    assert (fast / "log").is_dir() and (slow / "backup").is_dir()
+    assert not (home / "log").exists() and not (home / "backup").exists()
+    with sardonyx.open(home, **workers.SMALL) as segment, segment.snapshot() as snapshot:
+        assert snapshot["prices"].sum() == 70
+    del segment, snapshot
+    fast.rename(tmp_path / "faster")
+    with pytest.raises(sardonyx.Error, match="log_directory"):
+        sardonyx.open(home, **workers.SMALL)
+    sardonyx.open(home, log_directory=tmp_path / "faster", **workers.SMALL).close()
+
+
 def test_a_ticket_can_be_awaited(tmp_path):
     with sardonyx.open(tmp_path / "bank.sdx", **workers.SMALL) as segment:
         prices = segment.array("prices", shape=10)

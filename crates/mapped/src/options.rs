@@ -12,6 +12,7 @@ use crate::shared::versions::SlowReader;
 use sardonyx_storage::engine::{OpenError, StorageOptions};
 use sardonyx_storage::log::group::PAYLOAD_BYTES_MAX;
 use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::places::PlacesError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -205,6 +206,32 @@ impl Options {
         self
     }
 
+    /// Where the log of a new database is to be, or where that of an old one was moved to: a directory on a disk
+    /// of its own. Unless chosen it is in the database's. One of the storage's options.
+    pub fn log_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.storage.directories.log = Some(directory.into());
+        self
+    }
+
+    /// The same for the backup.
+    pub fn backup_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.storage.directories.backup = vec![directory.into()];
+        self
+    }
+
+    /// A segment without a log has nothing to put anywhere.
+    fn check_without_log(&self) -> Result<(), OpenError> {
+        let directories = &self.storage.directories;
+        match directories.log.iter().chain(&directories.backup).next() {
+            None => Ok(()),
+            Some(path) => Err(PlacesError::Path {
+                path: path.clone(),
+                why: "a segment without a log has none",
+            }
+            .into()),
+        }
+    }
+
     fn size(&self) -> Result<RegionSize, SegmentError> {
         let check = |option, value: u64, most, requirement| match value <= most {
             true => Ok(value),
@@ -269,6 +296,7 @@ impl Options {
 
     /// A segment that only this process has, without a log.
     pub fn open_private(&self) -> Result<Segment, SegmentError> {
+        self.check_without_log()?;
         let mechanism = self.mechanism.resolve()?;
         let region = Arc::new(Region::create(None, self.size()?, false)?);
         let state = ProcessState::new(region, None, self.policies());
@@ -277,6 +305,7 @@ impl Options {
 
     /// A segment without a log, shared by name: it is there as long as a process has it open.
     pub fn open_volatile(&self, name: &str) -> Result<Segment, SegmentError> {
+        self.check_without_log()?;
         let mechanism = self.mechanism.resolve()?;
         let size = self.size()?;
         let path = self.shared_memory.join(name);

@@ -63,9 +63,38 @@ static void live(uint32_t mechanism, int with_checkpoint, uint64_t from)
     OK(sdx_close(segment));
 }
 
+/* A database whose log is elsewhere is found again, and told where the log was moved to. */
+static void elsewhere(void)
+{
+    sdx_segment *segment;
+    sdx_session *session;
+    sdx_options options = SDX_OPTIONS, other = SDX_OPTIONS;
+    options.address_space_bytes = other.address_space_bytes = 256 * MIB;
+    options.log_directory = "fast.log";
+    STATUS(SDX_CANNOT_OPEN, sdx_open_private(&options, &segment));
+    STATUS(SDX_CANNOT_OPEN, sdx_open_volatile("elsewhere", &options, &segment));
+    OK(sdx_open("elsewhere.sdx", &options, &segment));
+    session = session_of(segment);
+    OK(sdx_begin(session, 0));
+    OK(sdx_grow(session, 2 * MIB));
+    OK(sdx_commit(session, SDX_COMMIT_WAIT, NULL));
+    OK(sdx_session_close(session));
+    OK(sdx_close(segment));
+    OK(sdx_open("elsewhere.sdx", &other, &segment));
+    expect_length(segment, 2 * MIB);
+    OK(sdx_close(segment));
+    CHECK(rename("fast.log", "faster.log") == 0);
+    STATUS(SDX_CANNOT_OPEN, sdx_open("elsewhere.sdx", &other, &segment));
+    options.log_directory = "faster.log";
+    OK(sdx_open("elsewhere.sdx", &options, &segment));
+    expect_length(segment, 2 * MIB);
+    OK(sdx_close(segment));
+}
+
 int main(void)
 {
     uint64_t length = 0;
+    elsewhere();
     const uint32_t mechanisms[] = {SDX_MECHANISM_BEST, SDX_MECHANISM_SIGNAL, SDX_MECHANISM_EXPLICIT};
     for (int n = 0; n < 6; n++) {
         live(mechanisms[n % 3], n / 3, length);

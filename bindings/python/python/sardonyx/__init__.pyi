@@ -138,6 +138,8 @@ def open(
     address_space_bytes: int | None = None,
     shared_memory: str | os.PathLike[str] | None = None,
     slow_reader_wait: float | None = None,
+    log_directory: str | os.PathLike[str] | None = None,
+    backup_directory: str | os.PathLike[str] | None = None,
 ) -> Segment: ...
 def volatile(
     name: str,
