@@ -388,7 +388,7 @@ mod tests {
                 };
                 assert_eq!(file, "MANIFEST");
                 assert!(
-                    offset <= text.len() as u64 && (1..=12).contains(&line),
+                    offset <= text.len() as u64 && (1..=13).contains(&line),
                     "{offset} {line}"
                 );
             }

@@ -105,7 +105,8 @@ impl Client {
             sent: 0,
         };
         Message::Hello { version: VERSION }.put(&mut sending.bytes);
-        sending.send()?;
+        // Whom the server sends away it may not hear any more; what it said before tells why.
+        let greeted = sending.send();
         let welcome = Welcome {
             version: VERSION,
             client: 0,
@@ -120,8 +121,14 @@ impl Client {
             welcome,
         };
         while receiving.session.welcome().is_none() {
-            receiving.receive(0, |_| ())?;
+            if let Err(told) = receiving.receive(0, |_| ()) {
+                return Err(match (greeted, told) {
+                    (Err(error), ClientError::Gone { .. }) => error,
+                    (_, told) => told,
+                });
+            }
         }
+        greeted?;
         receiving.welcome = receiving.session.welcome().unwrap_or(welcome);
         Ok(Client { sending, receiving })
     }
