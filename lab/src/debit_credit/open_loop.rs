@@ -47,7 +47,7 @@ pub fn run_open(
         number: first_client + number,
         arrivals: arrivals(arrival_rate, load.clients, load.seed, first_client + number),
     };
-    let (clients, slices) = std::thread::scope(|scope| {
+    let (clients, elapsed, slices) = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..load.clients)
             .map(|number| {
                 let client = client(number);
@@ -59,11 +59,13 @@ pub fn run_open(
             .into_iter()
             .map(|client| client.join().expect("a client does not panic"))
             .collect();
+        let elapsed = clock.now();
         progress.stop();
-        (clients, watcher.join().expect("the watcher does not panic"))
+        let slices = watcher.join().expect("the watcher does not panic");
+        (clients, elapsed, slices)
     });
     let mut outcome = Outcome {
-        elapsed: clock.now(),
+        elapsed,
         slices,
         ..Outcome::default()
     };

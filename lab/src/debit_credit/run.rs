@@ -150,7 +150,7 @@ pub fn run(
         Until::Time(time) => Some(started + time),
         Until::Transactions(_) => None,
     };
-    let (clients, slices) = std::thread::scope(|scope| {
+    let (clients, elapsed, slices) = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..load.clients)
             .map(|number| {
                 let client = Client::new(
@@ -167,10 +167,12 @@ pub fn run(
             .into_iter()
             .map(|c| c.join().expect("a client does not panic"))
             .collect();
+        // Before the watcher has slept to its end: that would be a good part of a short run.
+        let elapsed = started.elapsed();
         progress.stop();
-        (clients, watcher.join().expect("the watcher does not panic"))
+        let slices = watcher.join().expect("the watcher does not panic");
+        (clients, elapsed, slices)
     });
-    let elapsed = started.elapsed();
     let mut outcome = Outcome {
         elapsed,
         slices,
