@@ -3,7 +3,8 @@
 //!
 //! **Objective**: the expected number of lock requests that run at the node with the authority,
 //! `Σ share(type, node) · locks(type, fragment)` over all fragments whose authority the node has.
-//! **Limits**: each node's load, in record accesses, stays within `load_tolerance` of the mean;
+//! **Limits**: each node's load, in record accesses and what a transaction costs beside them, stays within
+//! `load_tolerance` of the mean;
 //! each node's lock requests as authority within `authority_tolerance` above the mean, where the
 //! fragments allow it.
 //!
@@ -52,7 +53,7 @@ impl Options {
     pub fn for_nodes(nodes: u16) -> Self {
         let nodes = u32::from(nodes.max(1));
         Options {
-            load_tolerance: 0.05,
+            load_tolerance: 0.02,
             authority_tolerance: 0.2,
             random_starts: (200 / nodes).min(4),
             exchanges: (480 / nodes).min(30),
