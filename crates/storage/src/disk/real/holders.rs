@@ -5,18 +5,38 @@
 //! process (one of another host, or of another name space of processes), nobody is named.
 
 use std::collections::BTreeSet;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// The table of locks: a line for each, `1: FLOCK ADVISORY WRITE 4711 fe:00:1234 0 EOF`.
 const TABLE: &str = "/proc/locks";
 
+/// The kernel gives the table out in pieces, each as it is then: while other locks come and go, one that is
+/// held all the time can be missed between two. So it is read in few pieces, and, if the lock seems to be
+/// held by nobody, again.
+const READINGS: usize = 8;
+
+/// Bytes of the table that are read at once; the kernel may give out less.
+const PIECE_BYTES: usize = 64 << 10;
+
 /// The processes that hold a lock (`flock`) on the file at this path.
 pub(super) fn of_lock(path: &Path) -> Vec<u32> {
-    let (Ok(file), Ok(table)) = (std::fs::metadata(path), std::fs::read_to_string(TABLE)) else {
+    (0..READINGS)
+        .map(|_| once(path))
+        .find(|found| !found.is_empty())
+        .unwrap_or_default()
+}
+
+/// What one reading of the table tells.
+fn once(path: &Path) -> Vec<u32> {
+    let mut table = Vec::with_capacity(PIECE_BYTES);
+    let read = File::open(TABLE).and_then(|mut file| file.read_to_end(&mut table));
+    let (Ok(file), Ok(_)) = (std::fs::metadata(path), read) else {
         return Vec::new();
     };
+    let table = String::from_utf8_lossy(&table);
     let device = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));
     let mut found = BTreeSet::new();
     for (process, of_device, number) in table.lines().filter_map(holder) {
