@@ -2,7 +2,7 @@
 //!
 //! - [`arrivals`]: the moments at which requests are meant to arrive, drawn beforehand from a seed;
 //! - [`clock`]: the time that passes, of the machine or of a test;
-//! - [`drive`]: hands over what is due, and counts how late that was;
+//! - [`mod@drive`]: hands over what is due, and counts how late that was;
 //! - [`point`]: what came out at one arrival rate.
 //!
 //! A response time counts from the *intended* arrival. A system that stands still for a second is thereby
