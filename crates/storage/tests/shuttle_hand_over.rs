@@ -72,6 +72,7 @@ const USUAL: Scenario = Scenario {
         capacity_bytes: None,
         kill_at_step: None,
         full_steps: None,
+        full_below: None,
     },
 };
 

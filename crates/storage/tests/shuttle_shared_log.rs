@@ -160,7 +160,7 @@ fn explore(first_driver_steps: usize) {
             done: AtomicUsize::new(0),
         });
         let _lock = first.lock.share().expect("nobody else is there");
-        let (joined, _other_lock) = join(&on).expect("it is shared");
+        let (joined, _other_lock, _disk) = join(&on).expect("it is shared");
         assert_eq!(joined.incarnation, memory.state.incarnation());
         let mut processes = Vec::new();
         for _ in 0..LEADERS {
