@@ -10,9 +10,12 @@
 //! belongs to this store alone until it is dropped, and that `[base, base + committed)` is readable and
 //! writable.
 
+mod read;
 mod touched;
 
-use crate::page::PAGE_SIZE;
+pub use read::PageRead;
+
+use crate::page::{Address, PAGE_SIZE};
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
 use sardonyx_base::random::system_random;
@@ -274,6 +277,15 @@ impl PageStore {
         // a mapping that succeeded is no longer than `isize::MAX`. Nobody else has the address, and
         // writes go through `bytes_mut`, which borrows the store exclusively.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
+    }
+
+    /// Changes bytes: the one way to do so where there may be snapshots.
+    ///
+    /// # Panics
+    /// If there are no such bytes.
+    #[inline(always)]
+    pub fn write(&mut self, at: Address, bytes: &[u8]) {
+        self.bytes_mut()[at.0 as usize..][..bytes.len()].copy_from_slice(bytes);
     }
 
     /// All bytes of all pages, to change.

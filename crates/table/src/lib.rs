@@ -6,6 +6,7 @@
 //! - [`hash`]: the hash of a key, by a secret of the opening;
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
 //! - [`TableSpace`]: all of it on one page store;
+//! - [`schema`]: what rows are, known at run time;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
@@ -32,6 +33,7 @@ pub mod index;
 pub mod layout;
 mod rebuild;
 mod record;
+pub mod schema;
 mod space;
 mod table;
 mod transaction;

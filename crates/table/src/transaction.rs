@@ -346,9 +346,10 @@ impl<'a> Transaction<'a> {
     /// its length is known at compile time.
     #[inline(always)]
     fn write(&mut self, address: Address, bytes: &[u8]) {
-        let place = &mut self.space.store.bytes_mut()[address.0 as usize..][..bytes.len()];
+        let store = &mut self.space.store;
+        let place = &store.bytes()[address.0 as usize..][..bytes.len()];
         self.space.undo.push_bytes(address, place);
-        place.copy_from_slice(bytes);
+        store.write(address, bytes);
         self.log.push_write(address, bytes);
     }
 

@@ -90,8 +90,7 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
     match step {
         Step::Bytes { address, length } => {
             let length = length as usize;
-            let place = &mut store.bytes_mut()[address.0 as usize..][..length];
-            place.copy_from_slice(undo.last_image(length));
+            store.write(address, undo.last_image(length));
             undo.drop_image(length);
         }
         Step::Inserted {

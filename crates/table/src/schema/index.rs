@@ -1,0 +1,58 @@
+//! Indexes and references, as a schema says them.
+
+/// An index of a table.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct IndexDefinition {
+    /// Its name, unique in the table.
+    pub name: String,
+    /// What finds rows by it.
+    pub kind: IndexKind,
+    /// Whether no two rows may have one key. Rows with a null in the key are never equal.
+    pub unique: bool,
+    /// The columns of its key, in order.
+    pub key: Vec<KeyPart>,
+}
+
+/// How an index finds rows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum IndexKind {
+    /// By whole keys only, fastest.
+    #[default]
+    Hash,
+    /// By keys, ranges and prefixes of keys, in order.
+    Ordered,
+}
+
+/// A column of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KeyPart {
+    /// The column's number.
+    pub column: usize,
+    /// Whether larger values come first. Nulls come last in ascending order, first in descending.
+    pub descending: bool,
+}
+
+/// Columns whose values are a key of another table, or null.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ForeignKey {
+    /// Its name, unique in the table.
+    pub name: String,
+    /// The columns' numbers.
+    pub columns: Vec<usize>,
+    /// The other table's number in the catalogue.
+    pub table: u16,
+    /// The columns there, which are the key of one of its unique indexes.
+    pub referenced: Vec<usize>,
+    /// What becomes of the rows when the row that they refer to is deleted.
+    pub on_delete: OnDelete,
+}
+
+/// What becomes of rows whose referenced row is deleted, or gets another key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum OnDelete {
+    /// It is not deleted.
+    #[default]
+    Restrict,
+    /// They are deleted, too.
+    Cascade,
+}

@@ -1,0 +1,120 @@
+//! The types of columns, and how their values stand in a row.
+
+use std::fmt;
+
+/// The type of a column.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Type {
+    /// A byte, 0 or 1.
+    Bool,
+    /// Signed integers, little-endian.
+    I8,
+    /// 16 bits.
+    I16,
+    /// 32 bits.
+    I32,
+    /// 64 bits.
+    I64,
+    /// 128 bits, aligned to 8 bytes.
+    I128,
+    /// Unsigned integers, little-endian.
+    U8,
+    /// 16 bits.
+    U16,
+    /// 32 bits.
+    U32,
+    /// 64 bits.
+    U64,
+    /// 128 bits, aligned to 8 bytes.
+    U128,
+    /// IEEE 754, 32 bits.
+    F32,
+    /// IEEE 754, 64 bits.
+    F64,
+    /// A signed integer of 128 bits, aligned to 8 bytes, that counts units of `10^-scale`.
+    Decimal {
+        /// Digits behind the point, 0 to 38.
+        scale: u8,
+    },
+    /// UTF-8, at most [`VALUE_BYTES_MAX`](super::VALUE_BYTES_MAX) bytes.
+    Text,
+    /// As many bytes at most.
+    Bytes,
+    /// Days since 1970-01-01, as an `i32`.
+    Date,
+    /// Microseconds since midnight, as an `i64`.
+    Time,
+    /// Microseconds since 1970-01-01 00:00 UTC, as an `i64`.
+    Timestamp,
+    /// 16 bytes, aligned to 1.
+    Uuid,
+    /// Plain data of a program's own type, such as an array or a nested struct: bytes to everybody else.
+    Plain {
+        /// How many bytes.
+        bytes: u32,
+        /// To what they are aligned: 1, 2, 4 or 8.
+        align: u8,
+        /// Tells types of one size apart: a hash of the type's text.
+        fingerprint: u64,
+    },
+}
+
+impl Type {
+    /// Bytes that a value takes in a row's fixed part.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Type::Bool | Type::I8 | Type::U8 => 1,
+            Type::I16 | Type::U16 => 2,
+            Type::I32 | Type::U32 | Type::F32 | Type::Date => 4,
+            Type::I64 | Type::U64 | Type::F64 | Type::Time | Type::Timestamp => 8,
+            Type::I128 | Type::U128 | Type::Decimal { .. } | Type::Uuid => 16,
+            Type::Text | Type::Bytes => 16,
+            Type::Plain { bytes, .. } => bytes as usize,
+        }
+    }
+
+    /// To what a value is aligned in the row's fixed part.
+    pub const fn align(self) -> usize {
+        match self {
+            Type::Uuid => 1,
+            Type::Plain { align, .. } => align as usize,
+            other if other.bytes() > 8 => 8,
+            other => other.bytes(),
+        }
+    }
+
+    /// Whether values have any length, and stand outside the fixed part where they are long.
+    pub const fn is_variable(self) -> bool {
+        matches!(self, Type::Text | Type::Bytes)
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Type::Bool => "bool",
+            Type::I8 => "i8",
+            Type::I16 => "i16",
+            Type::I32 => "i32",
+            Type::I64 => "i64",
+            Type::I128 => "i128",
+            Type::U8 => "u8",
+            Type::U16 => "u16",
+            Type::U32 => "u32",
+            Type::U64 => "u64",
+            Type::U128 => "u128",
+            Type::F32 => "f32",
+            Type::F64 => "f64",
+            Type::Decimal { scale } => return write!(f, "decimal({scale})"),
+            Type::Text => "text",
+            Type::Bytes => "bytes",
+            Type::Date => "date",
+            Type::Time => "time",
+            Type::Timestamp => "timestamp",
+            Type::Uuid => "uuid",
+            Type::Plain { bytes, .. } => return write!(f, "plain({bytes})"),
+        };
+        f.pad(name)
+    }
+}
