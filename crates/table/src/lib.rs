@@ -34,6 +34,7 @@ pub mod layout;
 mod rebuild;
 mod record;
 pub mod schema;
+mod schemas;
 mod space;
 mod table;
 mod transaction;
