@@ -65,13 +65,24 @@ impl Tables {
         })
     }
 
-    /// The table of this record type, declared where absent.
+    /// The table of this record type, declared where absent. The type's fields are compared with the columns that
+    /// the database has, by name, type and place; where it has none yet, as in a database of version 0.1, they are
+    /// stored.
     ///
     /// # Errors
-    /// If the database has a table of this name with another layout, or no room for one more;
+    /// If the database has a table of this name with other columns or another layout (the error shows both, beside
+    /// each other), or no room for one more;
     /// [`Error::Nested`] inside a transaction of this database, which has its own access.
     pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
-        match self.kernel.try_read(|space| space.table::<R>())?? {
+        let found = self.kernel.try_read(|space| {
+            let table = space.table::<R>()?;
+            // One whose columns are not in the database yet is declared again, which stores them.
+            let known = |table: &Table<R>| {
+                space.has_stored_schema(table.number()) || R::columns().is_none()
+            };
+            Ok::<_, Error>(table.filter(known))
+        })??;
+        match found {
             Some(table) => Ok(table),
             None => self.run(|transaction| transaction.declare_table::<R>()),
         }

@@ -7,7 +7,7 @@
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
 //! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
-//! - [`schema`]: what rows are, known at run time;
+//! - [`schema`]: what rows are, known at run time; [`types`]: dates and the like as fields;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
@@ -28,6 +28,9 @@
 )]
 
 mod build;
+#[doc(hidden)]
+pub mod columns;
+mod compare;
 mod error;
 pub mod hash;
 pub mod index;
@@ -40,8 +43,10 @@ mod schemas;
 mod space;
 mod table;
 mod transaction;
+pub mod types;
 mod undo;
 
+pub use columns::{ColumnType, RecordColumn};
 pub use error::TableError;
 pub use hash::KeyHash;
 pub use rebuild::{Contents, RebuildReport, read_contents};

@@ -6,6 +6,7 @@
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
+use crate::columns::schema_of;
 use crate::error::TableError;
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
@@ -268,7 +269,8 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// The table of this record type, declared if it is not yet.
+    /// The table of this record type, declared if it is not yet. If no schema of it is stored, as in an older
+    /// database, and the type says its fields, these are stored as its columns.
     ///
     /// # Errors
     /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
@@ -279,8 +281,16 @@ impl<'a> Transaction<'a> {
                 "records are aligned to 8 bytes at most"
             )
         };
-        check_name(R::NAME)?;
-        Ok(Table::new(self.declare(definition_of_table::<R>())?))
+        let table = match self.space.table::<R>()? {
+            Some(table) => table,
+            None => Table::new(self.declare(definition_of_table::<R>())?),
+        };
+        if !self.space.has_stored_schema(table.number())
+            && let Some(schema) = schema_of::<R>()
+        {
+            self.store_schema(table.number(), schema)?;
+        }
+        Ok(table)
     }
 
     /// The journal of this row type, declared if it is not yet.
