@@ -1,5 +1,6 @@
 //! What can go wrong with a table.
 
+use crate::condition::ConditionError;
 use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::log::LogError;
@@ -57,6 +58,9 @@ pub enum TableError {
     /// The catalogue is damaged, says otherwise, or has no room.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
+    /// A text is no condition on the table's rows.
+    #[error(transparent)]
+    Condition(#[from] ConditionError),
     /// No memory for more pages.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -80,7 +84,8 @@ impl CrateError for TableError {
             TableError::DuplicateKey { .. } => Error::Duplicate,
             TableError::KeyChanged { .. }
             | TableError::StaleRow { .. }
-            | TableError::UnknownHandle { .. } => Error::Refused,
+            | TableError::UnknownHandle { .. }
+            | TableError::Condition(_) => Error::Refused,
             TableError::TransactionTooLarge { .. } => Error::Limit,
             TableError::Catalogue(error) => error.kind(),
             TableError::Log(error) => error.kind(),
