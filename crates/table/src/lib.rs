@@ -5,6 +5,7 @@
 //! - [`layout`]: how records lie in a page;
 //! - [`hash`]: the hash of a key, by a secret of the opening;
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
+//! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
 //! - [`schema`]: what rows are, known at run time; [`value_text`]: values as text;
 //! - [`condition`]: conditions over the columns of a row;
@@ -32,6 +33,7 @@ pub mod condition;
 mod error;
 pub mod hash;
 pub mod index;
+pub mod index_store;
 pub mod layout;
 mod rebuild;
 mod record;
