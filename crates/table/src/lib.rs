@@ -34,11 +34,12 @@ pub mod layout;
 mod rebuild;
 mod record;
 pub mod schema;
+mod schemas;
 mod space;
 mod table;
 mod transaction;
 mod undo;
-#[expect(dead_code, reason = "the verbs on rows will call it")]
+#[allow(dead_code, reason = "the verbs on rows will call it")]
 mod values;
 
 pub use error::TableError;
