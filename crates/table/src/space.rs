@@ -4,6 +4,7 @@
 
 use crate::error::TableError;
 use crate::hash::KeyHash;
+use crate::index_store::IndexStore;
 use crate::rebuild::{RebuildReport, check_all_values, rebuild};
 use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::schema::Schema;
@@ -13,7 +14,7 @@ use crate::transaction::Transaction;
 use crate::undo::Undo;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Kind, unfinished};
 use sardonyx_storage::log::seal::GroupBuilder;
-use sardonyx_storage::page::Address;
+use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::recovery::WORKERS_MAX;
 use sardonyx_storage::store::PageStore;
@@ -25,6 +26,8 @@ use zerocopy::IntoBytes;
 #[derive(Debug)]
 pub struct TableSpace {
     pub(crate) store: PageStore,
+    /// Where the indexes stand.
+    pub(crate) indexes: IndexStore,
     pub(crate) catalogue: Catalogue,
     /// By number; `None` for journals and areas.
     pub(crate) tables: Vec<Option<TableState>>,
@@ -78,7 +81,9 @@ impl TableSpace {
             workers.clamp(1, WORKERS_MAX),
             hash,
         )?;
+        let rows_max = store.pages_max().saturating_mul(PAGE_SIZE as u64);
         let mut space = TableSpace {
+            indexes: IndexStore::reserve(rows_max)?,
             store,
             catalogue,
             tables,
@@ -136,7 +141,8 @@ impl TableSpace {
             .iter()
             .flatten()
             .map(|table| table.index.bytes())
-            .sum()
+            .sum::<usize>()
+            + self.indexes.bytes_used() as usize
     }
 
     /// What the rows of the table with this number are; `None` if it is no table. Where no schema is stored it is
