@@ -33,6 +33,7 @@ pub mod hash;
 pub mod index;
 pub mod index_store;
 pub mod layout;
+mod ordered;
 mod rebuild;
 mod record;
 pub mod schema;

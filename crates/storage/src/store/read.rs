@@ -31,6 +31,10 @@ pub trait PageRead {
         length: usize,
         buffer: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], Self::Error>;
+
+    /// Asks the processor for the cache line at an address, where that is of use. Any address is harmless.
+    #[inline(always)]
+    fn prefetch(&self, _at: Address) {}
 }
 
 /// All pages of a store, live.
@@ -51,5 +55,10 @@ impl PageRead for [u8] {
         _: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], Infallible> {
         Ok(&self[at.0 as usize..][..length])
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: Address) {
+        crate::prefetch::prefetch(self, at.0 as usize);
     }
 }
