@@ -32,6 +32,7 @@ mod error;
 pub mod hash;
 pub mod index;
 pub mod index_store;
+mod key;
 pub mod layout;
 mod ordered;
 mod rebuild;
@@ -44,6 +45,7 @@ mod undo;
 
 pub use error::TableError;
 pub use hash::KeyHash;
+pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};
