@@ -17,6 +17,7 @@ pub(crate) const ALL: &[Target] = &[
     storage::CHUNK,
     pages::CATALOGUE,
     pages::UNDO,
+    pages::SCHEMA,
     streams::STANDBY,
     streams::TRACE,
     streams::TERMINAL,

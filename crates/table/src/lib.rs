@@ -38,6 +38,7 @@ mod ordered;
 mod rebuild;
 mod record;
 pub mod schema;
+mod schemas;
 mod space;
 mod table;
 mod transaction;
