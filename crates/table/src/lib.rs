@@ -7,7 +7,9 @@
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
 //! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
-//! - [`schema`]: what rows are, known at run time; [`types`]: dates and the like as fields;
+//! - [`schema`]: what rows are, known at run time; [`value_text`]: values as text;
+//! - [`types`]: dates and the like as fields;
+//! - [`condition`]: conditions over the columns of a row;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
@@ -31,11 +33,14 @@ mod build;
 #[doc(hidden)]
 pub mod columns;
 mod compare;
+pub mod condition;
 mod error;
 pub mod hash;
 pub mod index;
 pub mod index_store;
+mod key;
 pub mod layout;
+mod ordered;
 mod rebuild;
 mod record;
 pub mod schema;
@@ -45,10 +50,14 @@ mod table;
 mod transaction;
 pub mod types;
 mod undo;
+pub mod value_text;
+#[allow(dead_code, reason = "the verbs on rows will call it")]
+mod values;
 
 pub use columns::{ColumnType, RecordColumn};
 pub use error::TableError;
 pub use hash::KeyHash;
+pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};

@@ -6,7 +6,7 @@ use crate::compare::compare;
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
-use crate::rebuild::{RebuildReport, rebuild};
+use crate::rebuild::{RebuildReport, check_all_values, rebuild};
 use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::schema::Schema;
 use crate::schemas;
@@ -94,6 +94,7 @@ impl TableSpace {
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
         };
         schemas::read(&mut space)?;
+        check_all_values(&space)?;
         Ok((space, report))
     }
 

@@ -6,6 +6,7 @@
 //! column of a fixed width stands at its offset in the row's fixed part, as `repr(C)` would put it, and text
 //! and bytes stand there as references of 16 bytes.
 
+mod builder;
 mod check;
 mod column;
 mod encoding;
@@ -14,6 +15,7 @@ mod index;
 mod types;
 mod value;
 
+pub use builder::{IntoSchema, SchemaBuilder, TablesByName};
 pub use column::{Column, NullBit};
 pub use error::SchemaError;
 pub use index::{ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete};
@@ -81,6 +83,12 @@ impl Schema {
     pub fn live_columns(&self) -> impl Iterator<Item = (usize, &Column)> {
         let columns = self.columns.iter().enumerate();
         columns.filter(|(_, column)| !column.dropped)
+    }
+
+    /// The columns of text and bytes, dropped ones included: rows may still have values there.
+    pub(crate) fn variable_columns(&self) -> impl Iterator<Item = &Column> {
+        let columns = self.columns.iter();
+        columns.filter(|column| column.kind.is_variable())
     }
 
     /// The shape of new pages.
