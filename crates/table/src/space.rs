@@ -313,6 +313,11 @@ impl<'a> View<'a> {
         self.space.schema(number)
     }
 
+    /// The state of the table with this number.
+    pub(crate) fn state_of(&self, number: u16) -> Option<&'a TableState> {
+        self.space.tables.get(usize::from(number))?.as_ref()
+    }
+
     /// The catalogue.
     pub fn catalogue(&self) -> &'a Catalogue {
         &self.space.catalogue
