@@ -136,18 +136,17 @@ impl RowError {
 #[cold]
 pub(crate) fn shown(value: ValueRef<'_>) -> String {
     const BYTES_MAX: usize = 100;
-    let text = match value {
+    match value {
         ValueRef::Bytes(bytes) if bytes.len() > BYTES_MAX / 2 => {
-            return format!("{} bytes", bytes.len());
+            format!("{} bytes", bytes.len())
         }
         ValueRef::Text(text) => {
             let end = (0..=BYTES_MAX.min(text.len())).rev();
             let end = end.into_iter().find(|&at| text.is_char_boundary(at));
             let start = text.get(..end.unwrap_or(0)).unwrap_or_default();
             let more = if start.len() < text.len() { "…" } else { "" };
-            return format!("{:?}{more}", start);
+            format!("{start:?}{more}")
         }
-        other => format!("{:?}", other),
-    };
-    text
+        other => format!("{other:?}"),
+    }
 }
