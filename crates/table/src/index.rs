@@ -149,7 +149,7 @@ impl HashIndex {
     }
 
     /// Where its places are, for a snapshot to keep.
-    pub(crate) fn shards(&self) -> &Shards {
+    pub fn shards(&self) -> &Shards {
         &self.shards
     }
 

@@ -5,8 +5,10 @@
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
-use crate::rebuild::{RebuildReport, rebuild};
+use crate::rebuild::{RebuildReport, check_all_values, rebuild};
 use crate::record::{Journal, JournalRow, Record, Row, Table};
+use crate::schema::Schema;
+use crate::schemas;
 use crate::table::{TableState, fingerprint};
 use crate::transaction::Transaction;
 use crate::undo::Undo;
@@ -16,6 +18,7 @@ use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::recovery::WORKERS_MAX;
 use sardonyx_storage::store::PageStore;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zerocopy::IntoBytes;
 
@@ -81,7 +84,7 @@ impl TableSpace {
             workers.clamp(1, WORKERS_MAX),
             hash,
         )?;
-        let space = TableSpace {
+        let mut space = TableSpace {
             indexes,
             store,
             catalogue,
@@ -91,6 +94,8 @@ impl TableSpace {
             hash,
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
         };
+        schemas::read(&mut space)?;
+        check_all_values(&space)?;
         Ok((space, report))
     }
 
@@ -142,11 +147,20 @@ impl TableSpace {
             + self.indexes.bytes_used() as usize
     }
 
+    /// What the rows of the table with this number are; `None` if it is no table. Where no schema is stored it is
+    /// made of the catalogue's entry, which knows the key only.
+    pub fn schema(&self, number: u16) -> Option<&Arc<Schema>> {
+        let state = self.tables.get(usize::from(number))?.as_ref()?;
+        Some(&state.schema)
+    }
+
     /// The handle of a record type's table, if it is declared.
     ///
     /// # Errors
-    /// [`TableError::Catalogue`] (`LayoutDiffers`) if it is declared with another layout.
+    /// [`TableError::Catalogue`] (`LayoutDiffers`) if it is declared with another layout;
+    /// [`TableError::ReservedName`].
     pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, TableError> {
+        schemas::check_name(R::NAME)?;
         Ok(self
             .catalogue
             .number_of(&definition_of_table::<R>())?
@@ -296,6 +310,11 @@ impl<'a> View<'a> {
         self.space
             .state(table)
             .map_or(0, |state| state.index.len() as u64)
+    }
+
+    /// What the rows of the table with this number are; see [`TableSpace::schema`].
+    pub fn schema(&self, number: u16) -> Option<&'a Arc<Schema>> {
+        self.space.schema(number)
     }
 
     /// The catalogue.

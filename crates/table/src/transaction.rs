@@ -10,6 +10,7 @@ use crate::error::TableError;
 use crate::index_store::IndexStore;
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
+use crate::schemas::check_name;
 use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
 use crate::table::{Place, TableState, make_index_room, remove_from_index};
 use crate::undo::{Step, undo_step};
@@ -17,11 +18,13 @@ use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::room::NoRoom;
-use sardonyx_storage::log::seal::GroupBuilder;
-use sardonyx_storage::page::Address;
+use sardonyx_storage::log::seal::{GroupBuilder, LogMark};
+use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+#[allow(dead_code, reason = "the verbs on rows will call it")]
+mod values;
 mod verbs;
 
 pub use verbs::{RecordMut, Walk};
@@ -32,9 +35,16 @@ const OVERHEAD_BYTES: usize = 512;
 /// A running transaction.
 #[derive(Debug)]
 pub struct Transaction<'a> {
-    space: &'a mut TableSpace,
+    pub(crate) space: &'a mut TableSpace,
     log: &'a mut GroupBuilder,
     finished: bool,
+}
+
+/// How far a running transaction had come: see [`Transaction::roll_back_to`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Savepoint {
+    steps: usize,
+    log: LogMark,
 }
 
 impl<'a> Transaction<'a> {
@@ -193,7 +203,7 @@ impl<'a> Transaction<'a> {
         if let Place::NeedsExtent = state.place() {
             self.extend(number)?;
         }
-        let (bytes_now, indexes, state) = self.parts(number);
+        let (bytes_now, indexes, state) = self.parts_and_indexes(number);
         make_index_room(state, indexes, bytes_now, hash).map_err(TableError::Store)?;
         let fresh_before = state.fresh;
         let (address, freed, first_of) = match state.place() {
@@ -209,7 +219,7 @@ impl<'a> Transaction<'a> {
         }
         self.write(address, bytes);
         self.set_occupied(number, address, true);
-        let (_, indexes, state) = self.parts(number);
+        let (_, indexes, state) = self.parts_and_indexes(number);
         if freed {
             state.free.pop();
         } else {
@@ -244,7 +254,7 @@ impl<'a> Transaction<'a> {
     fn delete_at(&mut self, number: u16, address: Address) -> Result<(), TableError> {
         self.check_room(OVERHEAD_BYTES)?;
         self.set_occupied(number, address, false);
-        let (bytes, indexes, state) = self.parts(number);
+        let (bytes, indexes, state) = self.parts_and_indexes(number);
         remove_from_index(state, indexes, bytes, address);
         state.free.push(address);
         self.space.epoch += 1;
@@ -283,6 +293,7 @@ impl<'a> Transaction<'a> {
                 "records are aligned to 8 bytes at most"
             )
         };
+        check_name(R::NAME)?;
         Ok(Table::new(self.declare(definition_of_table::<R>())?))
     }
 
@@ -291,6 +302,7 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
     pub fn declare_journal<J: JournalRow>(&mut self) -> Result<Journal<J>, Error> {
+        check_name(J::NAME)?;
         Ok(Journal::new(self.declare(definition_of_journal::<J>())?))
     }
 
@@ -308,7 +320,7 @@ impl<'a> Transaction<'a> {
         drop(self);
     }
 
-    fn declare(&mut self, definition: Definition) -> Result<u16, TableError> {
+    pub(crate) fn declare(&mut self, definition: Definition) -> Result<u16, TableError> {
         if let Some(number) = self.space.catalogue.number_of(&definition)? {
             return Ok(number);
         }
@@ -326,7 +338,7 @@ impl<'a> Transaction<'a> {
 
     /// Gives a table its next extent.
     #[cold]
-    fn extend(&mut self, table: u16) -> Result<(), TableError> {
+    pub(crate) fn extend(&mut self, table: u16) -> Result<(), TableError> {
         let usual = self.state(table).next_extent_pages();
         // Where there is less left than is usual, that will do.
         let pages_max = self.space.store.pages_max();
@@ -336,7 +348,7 @@ impl<'a> Transaction<'a> {
         self.space.store.grow_to(extent.end())?;
         let (extent, writes) = self.space.catalogue.extend_table(table, pages)?;
         self.write_catalogue(&writes);
-        self.parts(table).2.extents.push(extent);
+        self.parts(table).1.extents.push(extent);
         self.space.undo.push(Step::Extended { table });
         Ok(())
     }
@@ -380,14 +392,18 @@ impl<'a> Transaction<'a> {
 
     fn set_occupied(&mut self, table: u16, record: Address, occupied: bool) {
         let layout = self.state(table).layout;
-        let (word_address, bit) = layout.occupancy(record.page(), layout.slot(record));
+        self.set_occupied_in(layout, record.page(), layout.slot(record), occupied);
+    }
+
+    fn set_occupied_in(&mut self, layout: PageLayout, page: PageId, slot: usize, occupied: bool) {
+        let (word_address, bit) = layout.occupancy(page, slot);
         let word = word_at(self.space.store.bytes(), word_address.0 as usize);
         let word = if occupied { word | bit } else { word & !bit };
         self.write(word_address, &word.to_le_bytes());
     }
 
     #[inline]
-    fn check_room(&mut self, more: usize) -> Result<(), TableError> {
+    pub(crate) fn check_room(&mut self, more: usize) -> Result<(), TableError> {
         match self.log.has_room(more) {
             true => Ok(()),
             false => self.make_room(more),
@@ -414,13 +430,21 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    fn state(&self, table: u16) -> &TableState {
+    pub(crate) fn state(&self, table: u16) -> &TableState {
         self.space.tables[usize::from(table)]
             .as_ref()
             .expect("the handle was checked")
     }
 
-    fn parts(&mut self, table: u16) -> (&[u8], &mut IndexStore, &mut TableState) {
+    pub(crate) fn parts(&mut self, table: u16) -> (&[u8], &mut TableState) {
+        let (bytes, _, state) = self.parts_and_indexes(table);
+        (bytes, state)
+    }
+
+    pub(crate) fn parts_and_indexes(
+        &mut self,
+        table: u16,
+    ) -> (&[u8], &mut IndexStore, &mut TableState) {
         let TableSpace {
             store,
             indexes,
@@ -434,6 +458,25 @@ impl<'a> Transaction<'a> {
                 .as_mut()
                 .expect("the handle was checked"),
         )
+    }
+
+    /// The state of the running transaction, to come [back](Transaction::roll_back_to) to.
+    pub(crate) fn savepoint(&self) -> Savepoint {
+        Savepoint {
+            steps: self.space.undo.len(),
+            log: self.log.mark(),
+        }
+    }
+
+    /// Undoes what the transaction did since the savepoint: for an operation of several steps that failed
+    /// half-way.
+    #[cold]
+    pub(crate) fn roll_back_to(&mut self, savepoint: Savepoint) {
+        self.log.cut(savepoint.log);
+        while self.space.undo.len() > savepoint.steps {
+            let step = self.space.undo.pop().expect("there are more");
+            undo_step(self.space, step);
+        }
     }
 
     #[cold]
