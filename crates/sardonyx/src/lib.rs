@@ -115,14 +115,14 @@ pub use memory::Memory;
 pub use operations::Operations;
 pub use options::Options;
 pub use statistics::Statistics;
-pub use tables::Tables;
+pub use tables::{JournalRows, Tables};
 pub use ticket::{BatchTicket, Ticket};
 
 pub use sardonyx_serial::{
     Durability, Exchange, Outcomes, Owed, Procedure, ProcedureError, Registered, Shape, StageTimes,
 };
 pub use sardonyx_storage::checkpoint::Waiting as CheckpointWaiting;
-pub use sardonyx_storage::journal::Retention;
+pub use sardonyx_storage::journal::{InvalidPosition, JournalPosition, Retention};
 pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;

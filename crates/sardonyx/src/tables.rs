@@ -1,5 +1,9 @@
 //! Tables: transactions one at a time, on typed records.
 
+mod journals;
+
+pub use journals::JournalRows;
+
 use crate::error::Typed;
 use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Options, Statistics};
@@ -10,7 +14,6 @@ use sardonyx_storage::checkpoint::Waiting;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
-use sardonyx_storage::journal::JournalReader;
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_table::{
     Journal, JournalRow, KeyHash, RebuildReport, Record, Table, TableSpace, Transaction, View,
@@ -217,37 +220,6 @@ impl Tables {
     pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> Result<T, Error> {
         let body = |space: &TableSpace| body(&space.view());
         Ok(self.kernel.try_read(body)?)
-    }
-
-    /// Calls `each` with every row of a journal that is durable now, oldest first, until it returns
-    /// false. Nobody waits for it, however long it takes, and it may itself run transactions on this
-    /// database: what it reads is neither locked nor held back.
-    ///
-    /// # Errors
-    /// Damage in the archive or the log, with file and offset; that the journal's
-    /// [`Retention`](crate::Retention) removed rows before they were read.
-    pub fn journal_rows<J: JournalRow>(
-        &self,
-        journal: Journal<J>,
-        mut each: impl FnMut(J) -> bool,
-    ) -> Result<(), Error> {
-        self.kernel.check()?;
-        let engine = self.kernel.engine();
-        let commit = engine.commit();
-        let number = journal.number();
-        let (disk, manifest) = (engine.disk(), engine.manifest());
-        let mut reader = JournalReader::open(disk, manifest, Some(number), None)?
-            .while_written(commit.segments(), commit.durable().group);
-        while let Some(row) = reader.next_row()? {
-            let row = J::read_from_bytes(row.bytes).map_err(|_| {
-                let text = format!("a row of journal {:?} has another length", J::NAME);
-                Error::Damaged(text.into())
-            })?;
-            if !each(row) {
-                break;
-            }
-        }
-        Ok(())
     }
 
     /// Waits until everything that ran so far is on stable storage.

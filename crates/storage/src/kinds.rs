@@ -104,7 +104,7 @@ impl CrateError for JournalError {
         match self {
             JournalError::Disk(error) => error.kind(),
             JournalError::Log(error) => error.kind(),
-            JournalError::Overtaken { .. } => Error::Unavailable,
+            JournalError::Overtaken { .. } | JournalError::Removed { .. } => Error::Unavailable,
             JournalError::NotKept => Error::Refused,
             _ => Error::Damaged,
         }

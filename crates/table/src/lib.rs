@@ -5,6 +5,7 @@
 //! - [`layout`]: how records lie in a page;
 //! - [`hash`]: the hash of a key, by a secret of the opening;
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
+//! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
 //! - [`schema`]: what rows are, known at run time;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
@@ -30,6 +31,7 @@ mod build;
 mod error;
 pub mod hash;
 pub mod index;
+pub mod index_store;
 pub mod layout;
 mod rebuild;
 mod record;

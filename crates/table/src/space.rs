@@ -4,6 +4,7 @@
 
 use crate::error::TableError;
 use crate::hash::KeyHash;
+use crate::index_store::IndexStore;
 use crate::rebuild::{RebuildReport, rebuild};
 use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::table::{TableState, fingerprint};
@@ -11,7 +12,7 @@ use crate::transaction::Transaction;
 use crate::undo::Undo;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Kind, unfinished};
 use sardonyx_storage::log::seal::GroupBuilder;
-use sardonyx_storage::page::Address;
+use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::recovery::WORKERS_MAX;
 use sardonyx_storage::store::PageStore;
@@ -22,6 +23,8 @@ use zerocopy::IntoBytes;
 #[derive(Debug)]
 pub struct TableSpace {
     pub(crate) store: PageStore,
+    /// Where the indexes stand.
+    pub(crate) indexes: IndexStore,
     pub(crate) catalogue: Catalogue,
     /// By number; `None` for journals and areas.
     pub(crate) tables: Vec<Option<TableState>>,
@@ -75,7 +78,9 @@ impl TableSpace {
             workers.clamp(1, WORKERS_MAX),
             hash,
         )?;
+        let rows_max = store.pages_max().saturating_mul(PAGE_SIZE as u64);
         let space = TableSpace {
+            indexes: IndexStore::reserve(rows_max)?,
             store,
             catalogue,
             tables,
@@ -131,7 +136,8 @@ impl TableSpace {
             .iter()
             .flatten()
             .map(|table| table.index.bytes())
-            .sum()
+            .sum::<usize>()
+            + self.indexes.bytes_used() as usize
     }
 
     /// The handle of a record type's table, if it is declared.

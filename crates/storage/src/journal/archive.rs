@@ -71,6 +71,19 @@ impl ArchiveFile {
         Ok(self.file.len()?)
     }
 
+    /// The header of this database's chunk that stands at `offset`, if there is one; the chunk may be torn.
+    fn header_at(
+        &self,
+        offset: u64,
+        buffer: &mut AlignedBuffer,
+    ) -> Result<Option<ChunkHeader>, JournalError> {
+        buffer.truncate(0);
+        buffer.extend_zeroed(DIRECT_ALIGNMENT);
+        let read = self.file.read_at(offset, buffer)?;
+        let header = ChunkHeader::decode(&buffer[..read]);
+        Ok(header.filter(|header| header.identity == self.identity))
+    }
+
     /// Judges what stands at `offset`. If it is a whole chunk, `buffer` starts with it.
     pub fn chunk_at(
         &self,
@@ -263,6 +276,8 @@ pub struct ArchiveReader {
     end: Option<ArchiveEnd>,
     /// What stopped the reading, if not a file's end.
     stop: Option<Stop>,
+    /// Of chunks whose groups are all before this one, only the headers are read.
+    skip_before: u64,
     buffer: AlignedBuffer,
 }
 
@@ -277,8 +292,31 @@ impl ArchiveReader {
             offset: 0,
             end: None,
             stop: None,
+            skip_before: 0,
             buffer: AlignedBuffer::with_capacity(DIRECT_ALIGNMENT),
         })
+    }
+
+    /// Starts at the file that a group's rows are in, if they are in the archive, and reads no more than the
+    /// headers of the chunks before that group. Skipped rows are not checked.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub fn open_at(disk: &Arc<dyn Disk>, identity: u64, group: u64) -> Result<Self, JournalError> {
+        let mut reader = Self::open(disk, identity)?;
+        reader.skip_before = group;
+        let mut files = files(&**disk)?;
+        let mut start = 0;
+        for (n, &number) in files.iter().enumerate().rev() {
+            let file = ArchiveFile::open(&**disk, identity, number)?;
+            let first = file.header_at(0, &mut reader.buffer)?;
+            if first.is_some_and(|header| header.from.group <= group) {
+                start = n;
+                break;
+            }
+        }
+        reader.files = files.split_off(start).into_iter();
+        Ok(reader)
     }
 
     /// Looks which files there are now. At the archive's end, [`ArchiveReader::next_chunk`] then finds
@@ -315,6 +353,20 @@ impl ArchiveReader {
     pub fn next_chunk(&mut self) -> Result<Option<ChunkHeader>, JournalError> {
         loop {
             if let Some(file) = &self.file {
+                if self.skip_before > 0 {
+                    let header = file.header_at(self.offset, &mut self.buffer)?;
+                    match header.filter(|header| {
+                        header.to.group <= self.skip_before && continues(self.end, header)
+                    }) {
+                        Some(header) => {
+                            let end = ArchiveEnd::after(&header, file.number, self.offset);
+                            self.offset = end.offset;
+                            self.end = Some(end);
+                            continue;
+                        }
+                        None => self.skip_before = 0,
+                    }
+                }
                 let reason = match file.chunk_at(self.offset, &mut self.buffer)? {
                     ChunkState::Valid(header) if continues(self.end, &header) => {
                         let end = ArchiveEnd::after(&header, file.number, self.offset);
@@ -342,6 +394,27 @@ impl ArchiveReader {
             self.file = Some(ArchiveFile::open(&*self.disk, self.identity, number)?);
             self.offset = 0;
         }
+    }
+
+    /// As [`ArchiveReader::next_chunk`], without the sections, which are neither read nor checked; but the last
+    /// chunk of a file is, since it may be torn.
+    ///
+    /// # Errors
+    /// Those of [`ArchiveReader::next_chunk`].
+    pub(super) fn next_header(&mut self) -> Result<Option<ChunkHeader>, JournalError> {
+        if let Some(file) = &self.file {
+            let header = file.header_at(self.offset, &mut self.buffer)?;
+            if let Some(header) = header.filter(|header| continues(self.end, header)) {
+                let end = ArchiveEnd::after(&header, file.number, self.offset);
+                let next = file.header_at(end.offset, &mut self.buffer)?;
+                if next.is_some_and(|next| continues(Some(end), &next)) {
+                    self.offset = end.offset;
+                    self.end = Some(end);
+                    return Ok(Some(header));
+                }
+            }
+        }
+        self.next_chunk()
     }
 
     /// Whether the next file begins with the chunk that is next. A file is synced whole before the

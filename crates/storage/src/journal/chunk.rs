@@ -138,6 +138,8 @@ pub struct RowPlace {
     pub group: u64,
     /// Transactions committed before the group since the database was created.
     pub first_transaction: u64,
+    /// The row's number among the rows that were appended in the group, to all journals.
+    pub row: u32,
 }
 
 /// A row that a cursor found: its group, its journal, and where it stands in the bytes.
@@ -151,6 +153,7 @@ pub(super) struct RowCursor {
     /// Where the next record starts in the bytes, and where its section's records end.
     next: usize,
     section_end: usize,
+    /// The section's group, and the number of the next row in it.
     place: RowPlace,
 }
 
@@ -161,6 +164,7 @@ impl RowCursor {
             lsn: Lsn(0),
             group: 0,
             first_transaction: 0,
+            row: 0,
         };
         RowCursor {
             journal,
@@ -191,12 +195,15 @@ impl RowCursor {
                     offset: from + error.offset,
                     ..error
                 })?;
-                if let Body::Journal { journal, row } = record.body
-                    && self.journal.is_none_or(|only| only == journal)
-                {
+                let Body::Journal { journal, row } = record.body else {
+                    continue;
+                };
+                let place = self.place;
+                self.place.row = place.row.saturating_add(1);
+                if self.journal.is_none_or(|only| only == journal) {
                     self.next = from + records.offset();
                     let start = row.as_ptr() as usize - bytes.as_ptr() as usize;
-                    return Ok(Some((self.place, journal, start..start + row.len())));
+                    return Ok(Some((place, journal, start..start + row.len())));
                 }
             }
             self.next = self.section_end;
@@ -214,6 +221,7 @@ impl RowCursor {
                 lsn: head.lsn,
                 group: head.group,
                 first_transaction: head.first_transaction,
+                row: 0,
             };
             self.next += SECTION_HEAD_BYTES;
             self.section_end = self.next + head.records_bytes as usize;

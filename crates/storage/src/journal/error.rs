@@ -1,5 +1,6 @@
 //! What can go wrong with the journal's archive.
 
+use super::JournalPosition;
 use crate::disk::DiskError;
 use crate::log::record::RecordError;
 use crate::log::{LogError, Lsn};
@@ -59,6 +60,17 @@ pub enum JournalError {
     Overtaken {
         /// The rows not read begin here.
         from: Lsn,
+    },
+    /// The rows at the position where reading was to begin are not kept any more.
+    #[error(
+        "the journal's rows from position {from} on were removed: the oldest that is kept is of group {oldest}; \
+         begin there, or keep more of the archive"
+    )]
+    Removed {
+        /// Where reading was to begin.
+        from: JournalPosition,
+        /// The oldest group whose rows are kept.
+        oldest: u64,
     },
     /// The database keeps no journal rows.
     #[error("the database keeps no journal rows (its manifest says `journal = nothing`)")]

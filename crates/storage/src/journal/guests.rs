@@ -3,7 +3,7 @@
 //! they were overtaken; and who writes never waits for one.
 
 use super::archive::ArchiveEnd;
-use super::{Archiver, JournalError, JournalReader, Retention};
+use super::{Archiver, JournalError, JournalPosition, JournalReader, Retention, RowRange};
 use crate::disk::{Disk, Faults, SimulatedDisk};
 use crate::log::LogPosition;
 use crate::log::record::Records;
@@ -13,9 +13,11 @@ use crate::manifest::Manifest;
 use crate::page::PAGE_SIZE;
 use sardonyx_base::random::Random;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
-type Rows = Vec<(u64, u16, Vec<u8>)>;
+type Row = (u64, u16, Vec<u8>);
+type Rows = Vec<Row>;
 
 struct World {
     disk: Arc<dyn Disk>,
@@ -136,6 +138,55 @@ impl World {
         }
     }
 
+    /// As [`World::read`], of a range, from both ends in turns by chance: the rows from the front, and those
+    /// from the back in their order.
+    fn read_range(&mut self, range: Range<JournalPosition>) -> (Rows, Result<(), JournalError>) {
+        let before = self.durable + 1;
+        let mut rest = RowRange::open(&self.disk, &self.manifest, None, range)
+            .unwrap()
+            .while_written(&self.segments, before);
+        let (mut front, mut back) = (Rows::new(), Rows::new());
+        let backwards = self.random.below(5);
+        let ended = loop {
+            while self.random.below(3) == 0 {
+                self.go_on();
+            }
+            let from_back = self.random.below(4) < backwards;
+            let row = match from_back {
+                true => rest.next_row_back(),
+                false => rest.next_row(),
+            };
+            match row {
+                Ok(Some(row)) => {
+                    let rows = if from_back { &mut back } else { &mut front };
+                    rows.push((row.place.group, row.journal, row.bytes));
+                }
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        back.reverse();
+        if ended.is_ok() {
+            front.append(&mut back);
+        }
+        (front, ended)
+    }
+
+    /// The positions of all rows, and the rows.
+    fn positions(&self) -> Vec<(JournalPosition, Row)> {
+        let mut at = JournalPosition::START;
+        let rows = self.rows.iter().map(|row| {
+            let group = row.0;
+            let row_number = if at.group == group { at.row + 1 } else { 0 };
+            at = JournalPosition {
+                group,
+                row: row_number,
+            };
+            (at, row.clone())
+        });
+        rows.collect()
+    }
+
     fn expected(&self, journal: Option<u16>, before: u64) -> Rows {
         let rows = self.rows.iter();
         rows.filter(|(group, of, _)| *group < before && journal.is_none_or(|only| only == *of))
@@ -195,4 +246,57 @@ fn i13_a_reader_below_which_the_archive_is_removed_is_told_so() {
         overtaken > 10 && whole > 10,
         "{overtaken} overtaken, {whole} whole"
     );
+}
+
+#[test]
+fn i13_a_range_is_read_from_both_ends_however_often_the_log_is_freed_under_it() {
+    for seed in 0..60 {
+        let mut world = World::new(seed, Retention::All);
+        for _ in 0..200 + world.random.below(200) {
+            world.go_on();
+        }
+        let all = world.positions();
+        let mut bound = || match world.random.below(6) {
+            0 => JournalPosition::START,
+            1 => JournalPosition::END,
+            _ => all[world.random.below(all.len() as u64) as usize].0,
+        };
+        let range = bound()..bound();
+        let (rows, ended) = world.read_range(range.clone());
+        ended.unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let expected = all.into_iter().filter(|(at, _)| range.contains(at));
+        let expected: Rows = expected.map(|(_, row)| row).collect();
+        assert!(rows == expected, "seed {seed}: {range:?}");
+    }
+}
+
+#[test]
+fn i13_who_begins_at_a_row_that_was_removed_is_told_so() {
+    let mut removed = 0;
+    for seed in 0..40 {
+        let mut world = World::new(seed, Retention::KeepBytes(4 * PAGE_SIZE as u64));
+        for _ in 0..300 {
+            world.go_on();
+        }
+        let all = world.positions();
+        let start = all[world.random.below(all.len() as u64) as usize].0;
+        let (rows, ended) = world.read_range(start..JournalPosition::END);
+        let expected = all.into_iter().filter(|(at, _)| *at >= start);
+        let expected: Rows = expected.map(|(_, row)| row).collect();
+        match ended {
+            Ok(()) => assert!(rows == expected, "seed {seed}: {start}"),
+            Err(JournalError::Removed { from, oldest }) => {
+                // What it was given before, it was given in order.
+                assert!(
+                    expected.starts_with(&rows) && oldest > start.group,
+                    "seed {seed}"
+                );
+                assert!(from >= start, "seed {seed}");
+                removed += 1;
+            }
+            Err(JournalError::Overtaken { .. }) => assert!(expected.starts_with(&rows)),
+            Err(error) => panic!("seed {seed}: {error}"),
+        }
+    }
+    assert!(removed > 5, "{removed} only");
 }

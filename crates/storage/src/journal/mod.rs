@@ -10,7 +10,8 @@
 //! - [`chunk`]: how a chunk is laid out;
 //! - [`archiver`]: writing them;
 //! - [`archive`]: finding and reading them;
-//! - [`reader`]: the rows of one journal, from the archive and then from the log.
+//! - [`reader`]: the rows of one journal, from the archive and then from the log, oldest first;
+//! - [`range`]: the rows between two positions, from either end.
 //!
 //! Invariant: I6, for the journal's part of it.
 //!
@@ -22,11 +23,15 @@ pub mod chunk;
 mod error;
 #[cfg(test)]
 mod guests;
+mod position;
+pub mod range;
 pub mod reader;
 
 pub use archiver::Archiver;
 pub use chunk::RowPlace;
 pub use error::JournalError;
+pub use position::{InvalidPosition, JournalPosition};
+pub use range::RowRange;
 pub use reader::{JournalReader, Row};
 
 use std::fmt;

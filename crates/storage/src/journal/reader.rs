@@ -8,7 +8,7 @@
 
 use super::archive::ArchiveReader;
 use super::chunk::{ChunkHeader, Found, RowCursor, RowPlace};
-use super::{JournalError, Retention, journal_file};
+use super::{JournalError, JournalPosition, Retention, journal_file};
 use crate::disk::Disk;
 use crate::log::reader::LogReader;
 use crate::log::segment::{Segments, segment_file};
@@ -36,6 +36,8 @@ pub struct JournalReader {
     disk: Arc<dyn Disk>,
     manifest: Manifest,
     journal: Option<u16>,
+    /// The rows before here are not read.
+    from: JournalPosition,
     before_group: Option<u64>,
     /// The log's segments, if the database is open.
     segments: Option<Arc<Segments>>,
@@ -76,6 +78,7 @@ impl JournalReader {
             disk: disk.clone(),
             manifest: manifest.clone(),
             journal,
+            from: JournalPosition::START,
             before_group,
             segments: None,
             archive: ArchiveReader::open(disk, manifest.identity)?,
@@ -94,6 +97,23 @@ impl JournalReader {
     pub fn while_written(mut self, segments: &Arc<Segments>, before_group: u64) -> Self {
         self.segments = Some(segments.clone());
         self.before_group = Some(before_group);
+        self
+    }
+
+    /// Reads no row before a position. What lies before it is not looked at more than is needed to find it.
+    ///
+    /// # Errors
+    /// The disk's. When rows are read: [`JournalError::Removed`] if rows from there on were removed.
+    pub fn starting_at(mut self, from: JournalPosition) -> Result<Self, JournalError> {
+        self.archive = open_archive(&self.disk, &self.manifest, from)?;
+        self.from = from;
+        Ok(self)
+    }
+
+    /// Where in the log the first group stands whose rows are read, known from an earlier reading; so the log
+    /// before it is not read, if that group is still in the log.
+    pub(super) fn with_log_from(mut self, position: LogPosition) -> Self {
+        self.read_to = position;
         self
     }
 
@@ -116,6 +136,20 @@ impl JournalReader {
     }
 
     fn find_next(&mut self) -> Result<Option<Next>, JournalError> {
+        loop {
+            let next = self.find_from_start()?;
+            let place = match &next {
+                Some(Next::Archive(_, found) | Next::Log(found)) => found.0,
+                None => return Ok(None),
+            };
+            if place.position() >= self.from {
+                return Ok(next);
+            }
+        }
+    }
+
+    /// The next row, one before the first that is wanted included.
+    fn find_from_start(&mut self) -> Result<Option<Next>, JournalError> {
         loop {
             if self.log.is_none() {
                 while let Some((header, found)) = self.next_archived()? {
@@ -204,13 +238,27 @@ impl JournalReader {
             let first = position == LogPosition::START;
             let error = match self.archive.next_chunk() {
                 Ok(Some(header))
-                    if first && self.manifest.journal == Retention::All && header.number != 0 =>
+                    if first
+                        && self.manifest.journal == Retention::All
+                        && header.number != 0
+                        && header.from.group > self.from.group =>
                 {
                     return Err(JournalError::Damaged {
                         file: self.archive.place().0,
                         offset: 0,
                         reason: "the files before it are missing",
                         from: LogPosition::START.lsn,
+                    });
+                }
+                Ok(Some(header))
+                    if first
+                        && self.from != JournalPosition::START
+                        && header.from.group > self.from.group
+                        && header.number != 0 =>
+                {
+                    return Err(JournalError::Removed {
+                        from: self.from,
+                        oldest: header.from.group,
                     });
                 }
                 // The rows between what was read from the log and the oldest that is kept are gone.
@@ -233,7 +281,7 @@ impl JournalReader {
                 return Err(JournalError::Overtaken { from: from.lsn });
             }
             // Nothing was read yet: the oldest row kept is another one now.
-            self.archive = ArchiveReader::open(&self.disk, self.manifest.identity)?;
+            self.archive = open_archive(&self.disk, &self.manifest, self.from)?;
         }
     }
 
@@ -296,8 +344,22 @@ impl JournalReader {
                 lsn: header.lsn,
                 group: header.number,
                 first_transaction: header.first_transaction,
+                row: 0,
             };
             self.group_rows = Some(RowCursor::over_group(self.journal, place, payload.len()));
         }
+    }
+}
+
+/// The archive, from where a position's row is, if it is there.
+pub(super) fn open_archive(
+    disk: &Arc<dyn Disk>,
+    manifest: &Manifest,
+    from: JournalPosition,
+) -> Result<ArchiveReader, JournalError> {
+    match from.group {
+        // Nothing is before the first group.
+        0 | 1 => ArchiveReader::open(disk, manifest.identity),
+        group => ArchiveReader::open_at(disk, manifest.identity, group),
     }
 }

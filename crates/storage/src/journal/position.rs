@@ -1,0 +1,85 @@
+//! Where a row of a journal stands, for those who come back: positions are in the order of the rows, and a
+//! position means the same row for as long as the database lives, wherever the row is then.
+
+use super::chunk::RowPlace;
+use std::fmt;
+use std::str::FromStr;
+
+/// The position of a journal's row: behind all rows of smaller positions, and of whatever journal.
+///
+/// It is printed, and read, as `group:row`.
+///
+/// ```
+/// use sardonyx_storage::journal::JournalPosition;
+/// let position: JournalPosition = "17:3".parse()?;
+/// assert!(JournalPosition::START < position && position < position.next());
+/// assert_eq!(position.next().to_string(), "17:4");
+/// # Ok::<(), sardonyx_storage::journal::InvalidPosition>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct JournalPosition {
+    /// The number of the commit group that the row was appended in; from 1.
+    pub group: u64,
+    /// The row's number among those that were appended in the group, to all journals; from 0.
+    pub row: u32,
+}
+
+/// A text that is no position.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{text:?} is no position in a journal: write group:row, such as 17:3")]
+pub struct InvalidPosition {
+    /// The text.
+    pub text: String,
+}
+
+impl JournalPosition {
+    /// Before all rows.
+    pub const START: JournalPosition = JournalPosition { group: 0, row: 0 };
+    /// Behind all rows.
+    pub const END: JournalPosition = JournalPosition {
+        group: u64::MAX,
+        row: u32::MAX,
+    };
+
+    /// The smallest position behind this one: where to go on after this row.
+    pub fn next(self) -> JournalPosition {
+        let JournalPosition { group, row } = self;
+        match row.checked_add(1) {
+            Some(row) => JournalPosition { group, row },
+            None => JournalPosition {
+                group: group.saturating_add(1),
+                row: 0,
+            },
+        }
+    }
+}
+
+impl RowPlace {
+    /// The row's position.
+    pub fn position(&self) -> JournalPosition {
+        JournalPosition {
+            group: self.group,
+            row: self.row,
+        }
+    }
+}
+
+impl fmt::Display for JournalPosition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.group, self.row)
+    }
+}
+
+impl FromStr for JournalPosition {
+    type Err = InvalidPosition;
+
+    fn from_str(text: &str) -> Result<Self, InvalidPosition> {
+        let parts = text.split_once(':');
+        let position =
+            parts.and_then(|(group, row)| Some((group.parse().ok()?, row.parse().ok()?)));
+        let (group, row) = position.ok_or_else(|| InvalidPosition {
+            text: text.to_string(),
+        })?;
+        Ok(JournalPosition { group, row })
+    }
+}
