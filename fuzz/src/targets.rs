@@ -1,5 +1,6 @@
 //! The list of targets; each in the file of what it belongs to.
 
+mod conditions;
 mod directory;
 mod log;
 mod pages;
@@ -17,6 +18,8 @@ pub(crate) const ALL: &[Target] = &[
     storage::CHUNK,
     pages::CATALOGUE,
     pages::UNDO,
+    pages::SCHEMA,
+    conditions::CONDITION,
     streams::STANDBY,
     streams::TRACE,
     streams::TERMINAL,

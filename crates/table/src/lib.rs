@@ -7,7 +7,8 @@
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
 //! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
-//! - [`schema`]: what rows are, known at run time;
+//! - [`schema`]: what rows are, known at run time; [`value_text`]: values as text;
+//! - [`condition`]: conditions over the columns of a row;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
@@ -28,21 +29,29 @@
 )]
 
 mod build;
+pub mod condition;
 mod error;
 pub mod hash;
 pub mod index;
 pub mod index_store;
+mod key;
 pub mod layout;
+mod ordered;
 mod rebuild;
 mod record;
 pub mod schema;
+mod schemas;
 mod space;
 mod table;
 mod transaction;
 mod undo;
+pub mod value_text;
+#[allow(dead_code, reason = "the verbs on rows will call it")]
+mod values;
 
 pub use error::TableError;
 pub use hash::KeyHash;
+pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};

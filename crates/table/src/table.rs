@@ -4,11 +4,14 @@ use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::layout::PageLayout;
+use crate::schema::Schema;
+use crate::values::ValueSpace;
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A slot of a table: the number of its extent, its page in that, its number in the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,7 +34,12 @@ pub(crate) struct TableState {
     /// Places of deleted records, used again from the end.
     pub free: Vec<Address>,
     pub fresh: Slot,
+    /// Its pages of cells.
+    pub values: ValueSpace,
     pub index: HashIndex,
+    /// As it is stored, or made of the definition if none is.
+    pub schema: Arc<Schema>,
+    pub schema_is_stored: bool,
 }
 
 /// Where the key stands in a record.
@@ -96,7 +104,10 @@ impl TableState {
             extents: Vec::new(),
             free: Vec::new(),
             fresh: Slot::default(),
+            values: ValueSpace::default(),
             index: HashIndex::new(),
+            schema: Arc::new(Schema::of_definition(definition)),
+            schema_is_stored: false,
         }))
     }
 
@@ -156,19 +167,32 @@ impl TableState {
         }
     }
 
+    /// How many records find a place without another extent.
+    pub fn places_left(&self) -> usize {
+        let extents = self.extents.get(self.fresh.extent..).unwrap_or_default();
+        let pages: u64 = extents.iter().map(|extent| extent.pages).sum();
+        let pages = (pages - self.fresh.page.min(pages)) as usize;
+        self.free.len() + pages * self.layout.records - self.fresh.slot
+    }
+
     /// Moves past the fresh place.
     pub fn take_fresh(&mut self) {
         self.fresh.slot += 1;
         if self.fresh.slot == self.layout.records {
-            self.fresh.slot = 0;
-            self.fresh.page += 1;
-            if self.fresh.page == self.extents[self.fresh.extent].pages {
-                self.fresh = Slot {
-                    extent: self.fresh.extent + 1,
-                    page: 0,
-                    slot: 0,
-                };
-            }
+            self.next_fresh_page();
+        }
+    }
+
+    /// Moves past the page of the fresh place.
+    pub fn next_fresh_page(&mut self) {
+        self.fresh.slot = 0;
+        self.fresh.page += 1;
+        if self.fresh.page == self.extents[self.fresh.extent].pages {
+            self.fresh = Slot {
+                extent: self.fresh.extent + 1,
+                page: 0,
+                slot: 0,
+            };
         }
     }
 
@@ -212,7 +236,9 @@ impl TableState {
             }
             let page = PageId(in_use.first_page.0 + at.page);
             let content = page_bytes(bytes, page);
-            if let Some(slot) = self.layout.occupied_from(content, at.slot) {
+            if self.has_rows(content)
+                && let Some(slot) = self.layout.occupied_from(content, at.slot)
+            {
                 at.slot = slot + 1;
                 return Some((self.layout.record(page, slot), at));
             }
@@ -227,11 +253,18 @@ impl TableState {
         self.used_runs()
             .flatten()
             .map(PageId)
+            .filter(move |page| self.has_rows(page_bytes(bytes, *page)))
             .flat_map(move |page| {
                 let content = page_bytes(bytes, page);
                 let slots = self.layout.occupied(content);
                 slots.map(move |slot| self.layout.record(page, slot))
             })
+    }
+
+    /// Whether a used page has rows, given its bytes: the others have cells of values.
+    #[inline]
+    pub fn has_rows(&self, page: &[u8]) -> bool {
+        !self.values.is_used() || PageLayout::has_rows(page)
     }
 }
 

@@ -9,6 +9,7 @@
 use crate::error::TableError;
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
+use crate::schemas::check_name;
 use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
 use crate::table::{Place, TableState, insert_into_index, remove_from_index};
 use crate::undo::{Step, undo_step};
@@ -16,11 +17,13 @@ use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::room::NoRoom;
-use sardonyx_storage::log::seal::GroupBuilder;
-use sardonyx_storage::page::Address;
+use sardonyx_storage::log::seal::{GroupBuilder, LogMark};
+use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+#[allow(dead_code, reason = "the verbs on rows will call it")]
+mod values;
 mod verbs;
 
 pub use verbs::{RecordMut, Walk};
@@ -31,9 +34,16 @@ const OVERHEAD_BYTES: usize = 512;
 /// A running transaction.
 #[derive(Debug)]
 pub struct Transaction<'a> {
-    space: &'a mut TableSpace,
+    pub(crate) space: &'a mut TableSpace,
     log: &'a mut GroupBuilder,
     finished: bool,
+}
+
+/// How far a running transaction had come: see [`Transaction::roll_back_to`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Savepoint {
+    steps: usize,
+    log: LogMark,
 }
 
 impl<'a> Transaction<'a> {
@@ -278,6 +288,7 @@ impl<'a> Transaction<'a> {
                 "records are aligned to 8 bytes at most"
             )
         };
+        check_name(R::NAME)?;
         Ok(Table::new(self.declare(definition_of_table::<R>())?))
     }
 
@@ -286,6 +297,7 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
     pub fn declare_journal<J: JournalRow>(&mut self) -> Result<Journal<J>, Error> {
+        check_name(J::NAME)?;
         Ok(Journal::new(self.declare(definition_of_journal::<J>())?))
     }
 
@@ -303,7 +315,7 @@ impl<'a> Transaction<'a> {
         drop(self);
     }
 
-    fn declare(&mut self, definition: Definition) -> Result<u16, TableError> {
+    pub(crate) fn declare(&mut self, definition: Definition) -> Result<u16, TableError> {
         if let Some(number) = self.space.catalogue.number_of(&definition)? {
             return Ok(number);
         }
@@ -321,7 +333,7 @@ impl<'a> Transaction<'a> {
 
     /// Gives a table its next extent.
     #[cold]
-    fn extend(&mut self, table: u16) -> Result<(), TableError> {
+    pub(crate) fn extend(&mut self, table: u16) -> Result<(), TableError> {
         let usual = self.state(table).next_extent_pages();
         // Where there is less left than is usual, that will do.
         let pages_max = self.space.store.pages_max();
@@ -375,14 +387,18 @@ impl<'a> Transaction<'a> {
 
     fn set_occupied(&mut self, table: u16, record: Address, occupied: bool) {
         let layout = self.state(table).layout;
-        let (word_address, bit) = layout.occupancy(record.page(), layout.slot(record));
+        self.set_occupied_in(layout, record.page(), layout.slot(record), occupied);
+    }
+
+    fn set_occupied_in(&mut self, layout: PageLayout, page: PageId, slot: usize, occupied: bool) {
+        let (word_address, bit) = layout.occupancy(page, slot);
         let word = word_at(self.space.store.bytes(), word_address.0 as usize);
         let word = if occupied { word | bit } else { word & !bit };
         self.write(word_address, &word.to_le_bytes());
     }
 
     #[inline]
-    fn check_room(&mut self, more: usize) -> Result<(), TableError> {
+    pub(crate) fn check_room(&mut self, more: usize) -> Result<(), TableError> {
         match self.log.has_room(more) {
             true => Ok(()),
             false => self.make_room(more),
@@ -409,13 +425,13 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    fn state(&self, table: u16) -> &TableState {
+    pub(crate) fn state(&self, table: u16) -> &TableState {
         self.space.tables[usize::from(table)]
             .as_ref()
             .expect("the handle was checked")
     }
 
-    fn parts(&mut self, table: u16) -> (&[u8], &mut TableState) {
+    pub(crate) fn parts(&mut self, table: u16) -> (&[u8], &mut TableState) {
         let TableSpace { store, tables, .. } = &mut *self.space;
         (
             store.bytes(),
@@ -423,6 +439,25 @@ impl<'a> Transaction<'a> {
                 .as_mut()
                 .expect("the handle was checked"),
         )
+    }
+
+    /// The state of the running transaction, to come [back](Transaction::roll_back_to) to.
+    pub(crate) fn savepoint(&self) -> Savepoint {
+        Savepoint {
+            steps: self.space.undo.len(),
+            log: self.log.mark(),
+        }
+    }
+
+    /// Undoes what the transaction did since the savepoint: for an operation of several steps that failed
+    /// half-way.
+    #[cold]
+    pub(crate) fn roll_back_to(&mut self, savepoint: Savepoint) {
+        self.log.cut(savepoint.log);
+        while self.space.undo.len() > savepoint.steps {
+            let step = self.space.undo.pop().expect("there are more");
+            undo_step(self.space, step);
+        }
     }
 
     #[cold]

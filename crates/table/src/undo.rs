@@ -5,9 +5,11 @@
 //!
 //! Source: TPK paper, Figure 2 ("copy all records to be modified, for use in case of abort").
 
+use crate::schema::Schema;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, insert_into_index, remove_from_index};
-use sardonyx_storage::page::Address;
+use sardonyx_storage::page::{Address, PageId};
+use std::sync::Arc;
 
 /// One step to undo.
 #[derive(Clone, Copy, Debug)]
@@ -23,10 +25,21 @@ pub(crate) enum Step {
     },
     /// A record was removed, and its place put into the free list.
     Deleted { table: u16, address: Address },
+    /// The occupancy of a value page, or what it is for, changed; it was made one for cells of `class`
+    /// if it was none before. Pushed before the bytes change.
+    Values { table: u16, page: PageId, class: u8 },
+    /// A page that was never used was taken, with the free places that were left in the page before.
+    PageTaken {
+        table: u16,
+        places: u32,
+        fresh_before: Slot,
+    },
     /// A table got an extent.
     Extended { table: u16 },
     /// A table or journal was defined.
     Defined,
+    /// A table got another schema; the one before is the last of [`Undo::schemas`].
+    Schema { table: u16, was_stored: bool },
 }
 
 /// The running transaction's steps.
@@ -34,6 +47,7 @@ pub(crate) enum Step {
 pub(crate) struct Undo {
     steps: Vec<Step>,
     images: Vec<u8>,
+    schemas: Vec<Arc<Schema>>,
 }
 
 impl Undo {
@@ -49,6 +63,17 @@ impl Undo {
     pub fn push(&mut self, step: Step) {
         debug_assert!(!matches!(step, Step::Bytes { .. }));
         self.steps.push(step);
+    }
+
+    /// How many steps there are.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Notes which schema a table had.
+    pub fn push_schema(&mut self, table: u16, schema: Arc<Schema>, was_stored: bool) {
+        self.schemas.push(schema);
+        self.steps.push(Step::Schema { table, was_stored });
     }
 
     /// Takes the last step; for bytes, their image stands at the end until `drop_image`.
@@ -74,6 +99,9 @@ impl Undo {
     pub fn clear(&mut self) {
         self.steps.clear();
         self.images.clear();
+        if !self.schemas.is_empty() {
+            self.schemas.clear();
+        }
     }
 }
 
@@ -114,10 +142,28 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             let hash = state.hash_at(store.bytes(), address);
             insert_into_index(state, store.bytes(), hash, address);
         }
+        Step::Values { table, page, class } => {
+            let state = state_of(tables, table);
+            state.values.refresh(store.bytes(), table, page, class);
+        }
+        Step::PageTaken {
+            table,
+            places,
+            fresh_before,
+        } => {
+            let state = state_of(tables, table);
+            state.free.truncate(state.free.len() - places as usize);
+            state.fresh = fresh_before;
+        }
         Step::Extended { table } => {
             state_of(tables, table).extents.pop();
             let (_, extent) = catalogue.extents.pop().expect("an extent was added");
             catalogue.pages = extent.first_page.0;
+        }
+        Step::Schema { table, was_stored } => {
+            let state = state_of(tables, table);
+            state.schema = undo.schemas.pop().expect("noted with the step");
+            state.schema_is_stored = was_stored;
         }
         Step::Defined => {
             catalogue.definitions.pop();

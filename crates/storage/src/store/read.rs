@@ -31,6 +31,19 @@ pub trait PageRead {
         length: usize,
         buffer: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], Self::Error>;
+
+    /// The same without a copy, for as long as the pages are borrowed: live ones only.
+    ///
+    /// # Panics
+    /// If there is no such page.
+    #[inline]
+    fn borrowed(&self, _at: Address, _length: usize) -> Option<&[u8]> {
+        None
+    }
+
+    /// Asks the processor for the cache line at an address, where that is of use. Any address is harmless.
+    #[inline(always)]
+    fn prefetch(&self, _at: Address) {}
 }
 
 /// All pages of a store, live.
@@ -51,5 +64,15 @@ impl PageRead for [u8] {
         _: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], Infallible> {
         Ok(&self[at.0 as usize..][..length])
+    }
+
+    #[inline]
+    fn borrowed(&self, at: Address, length: usize) -> Option<&[u8]> {
+        Some(&self[at.0 as usize..][..length])
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: Address) {
+        crate::prefetch::prefetch(self, at.0 as usize);
     }
 }
