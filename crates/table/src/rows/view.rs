@@ -3,6 +3,7 @@
 use super::verbs::unknown_table;
 use super::{RowRef, find_row};
 use crate::error::TableError;
+use crate::index_store::IndexStore;
 use crate::schema::{Schema, Value, ValueRef};
 use crate::space::View;
 use crate::table::TableState;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub struct RowsView<'a> {
     bytes: &'a [u8],
+    indexes: &'a IndexStore,
     state: &'a TableState,
     number: u16,
 }
@@ -39,6 +41,7 @@ impl<'a> View<'a> {
         let state = state.ok_or(TableError::UnknownHandle { number })?;
         Ok(RowsView {
             bytes: self.pages(),
+            indexes: self.indexes(),
             state,
             number,
         })
@@ -62,7 +65,7 @@ impl<'a> RowsView<'a> {
     /// [`Error::Refused`] if these are no values of the key's columns; [`Error::Damaged`].
     pub fn get(&self, key: &[Value]) -> Result<Option<RowRef<'a>>, Error> {
         let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
-        let found = find_row(self.bytes, self.state, &self.state.name, &key)?;
+        let found = find_row(self.indexes, self.bytes, self.state, &self.state.name, &key)?;
         Ok(found.map(|at| self.row(at)).transpose()?)
     }
 
