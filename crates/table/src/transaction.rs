@@ -8,11 +8,12 @@
 
 use crate::columns::schema_of;
 use crate::error::TableError;
+use crate::index_store::IndexStore;
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::schemas::check_name;
 use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
-use crate::table::{Place, TableState, insert_into_index, remove_from_index};
+use crate::table::{Place, TableState, make_index_room, remove_from_index};
 use crate::undo::{Step, undo_step};
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
@@ -23,7 +24,7 @@ use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-#[allow(dead_code, reason = "the verbs on rows will call it")]
+mod rows;
 mod values;
 mod verbs;
 
@@ -95,7 +96,7 @@ impl<'a> Transaction<'a> {
         self.view().count(table)
     }
 
-    fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
         self.space.view()
     }
 
@@ -192,15 +193,33 @@ impl<'a> Transaction<'a> {
         let key = &bytes[R::KEY_OFFSET..][..size_of::<R::Key>()];
         let state = self.state(number);
         let hash = state.hash.of(key);
-        if state.find(self.space.store.bytes(), hash, key).is_some() {
+        if state
+            .find(&self.space.indexes, self.space.store.bytes(), hash, key)
+            .is_some()
+        {
             let table = R::NAME.to_string();
             let key = hexadecimal(key);
             return Err(TableError::DuplicateKey { table, key }.into());
         }
-        if let Place::NeedsExtent = state.place() {
+        let address = self.insert_bytes(number, bytes, hash)?;
+        let key = R::Key::read_from_bytes(key).expect("the bytes of a key");
+        Ok(Row::new(address, number, self.space.epoch, key))
+    }
+
+    /// Puts a record, whose key is new, into a table. There is room for it. Inlined, so that of a record type
+    /// its length is known at compile time.
+    #[inline(always)]
+    fn insert_bytes(
+        &mut self,
+        number: u16,
+        bytes: &[u8],
+        hash: u64,
+    ) -> Result<Address, TableError> {
+        if let Place::NeedsExtent = self.state(number).place() {
             self.extend(number)?;
         }
-        let state = self.state(number);
+        let (bytes_now, indexes, state) = self.parts_and_indexes(number);
+        make_index_room(state, indexes, bytes_now, hash).map_err(TableError::Store)?;
         let fresh_before = state.fresh;
         let (address, freed, first_of) = match state.place() {
             Place::Freed(address) => (address, true, None),
@@ -215,21 +234,20 @@ impl<'a> Transaction<'a> {
         }
         self.write(address, bytes);
         self.set_occupied(number, address, true);
-        let (bytes, state) = self.parts(number);
+        let (_, indexes, state) = self.parts_and_indexes(number);
         if freed {
             state.free.pop();
         } else {
             state.take_fresh();
         }
-        insert_into_index(state, bytes, hash, address);
+        state.index.insert(indexes, hash, address);
         self.space.undo.push(Step::Inserted {
             table: number,
             address,
             freed,
             fresh_before,
         });
-        let key = R::Key::read_from_bytes(key).expect("the bytes of a key");
-        Ok(Row::new(address, number, self.space.epoch, key))
+        Ok(address)
     }
 
     /// Deletes a record. Returns false if there is no such record.
@@ -250,8 +268,8 @@ impl<'a> Transaction<'a> {
     fn delete_at(&mut self, number: u16, address: Address) -> Result<(), TableError> {
         self.check_room(OVERHEAD_BYTES)?;
         self.set_occupied(number, address, false);
-        let (bytes, state) = self.parts(number);
-        remove_from_index(state, bytes, address);
+        let (bytes, indexes, state) = self.parts_and_indexes(number);
+        remove_from_index(state, indexes, bytes, address);
         state.free.push(address);
         self.space.epoch += 1;
         self.space.undo.push(Step::Deleted {
@@ -442,9 +460,23 @@ impl<'a> Transaction<'a> {
     }
 
     pub(crate) fn parts(&mut self, table: u16) -> (&[u8], &mut TableState) {
-        let TableSpace { store, tables, .. } = &mut *self.space;
+        let (bytes, _, state) = self.parts_and_indexes(table);
+        (bytes, state)
+    }
+
+    pub(crate) fn parts_and_indexes(
+        &mut self,
+        table: u16,
+    ) -> (&[u8], &mut IndexStore, &mut TableState) {
+        let TableSpace {
+            store,
+            indexes,
+            tables,
+            ..
+        } = &mut *self.space;
         (
             store.bytes(),
+            indexes,
             tables[usize::from(table)]
                 .as_mut()
                 .expect("the handle was checked"),
