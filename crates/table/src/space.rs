@@ -327,6 +327,11 @@ impl<'a> View<'a> {
         self.space.tables.get(usize::from(number))?.as_ref()
     }
 
+    /// The memory of all indexes.
+    pub(crate) fn indexes(&self) -> &'a IndexStore {
+        &self.space.indexes
+    }
+
     /// The catalogue.
     pub fn catalogue(&self) -> &'a Catalogue {
         &self.space.catalogue
