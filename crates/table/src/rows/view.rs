@@ -15,7 +15,6 @@ use std::sync::Arc;
 pub struct RowsView<'a> {
     indexes: &'a IndexStore,
     bytes: &'a [u8],
-    indexes: &'a IndexStore,
     state: &'a TableState,
     number: u16,
 }
@@ -43,7 +42,6 @@ impl<'a> View<'a> {
         Ok(RowsView {
             indexes: self.indexes(),
             bytes: self.pages(),
-            indexes: self.indexes(),
             state,
             number,
         })
