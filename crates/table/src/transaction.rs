@@ -12,7 +12,9 @@ use crate::index_store::IndexStore;
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::schemas::check_name;
-use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
+use crate::space::{
+    Prefetch, TableSpace, View, definition_of_journal, definition_of_table, record_at,
+};
 use crate::table::{Place, TableState, make_index_room, remove_from_index};
 use crate::undo::{Step, undo_step};
 use sardonyx_base::error::Error;
@@ -74,6 +76,14 @@ impl<'a> Transaction<'a> {
     #[inline]
     pub fn find<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<Row<R>> {
         self.space.locate(table, key)
+    }
+
+    /// Asks the processor for what [`Transaction::find`] and [`Transaction::record`] will read, as
+    /// [`TableSpace::prefetch`] does: for a transaction that learns of many keys at once, so that their
+    /// cache misses overlap.
+    #[inline]
+    pub fn prefetch<R: Record>(&self, what: Prefetch, table: Table<R>, key: &R::Key) {
+        self.space.prefetch(what, table, key);
     }
 
     /// The record of a row.
