@@ -130,8 +130,8 @@ pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_table::{
     ColumnType, Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordColumn,
-    RecordKey, RecordMut, Row, RowRef, RowWriter, Stored, StoredField, StoredTable, Table,
-    TableSpace, Transaction, View, Walk, field,
+    RecordKey, RecordMut, Row, Stored, StoredField, StoredTable, Table, TableSpace, Transaction,
+    View, Walk, field,
 };
 pub use sardonyx_table::{RowError, RowRef, RowWriter, Rows, RowsView};
 /// What rows are, known at run time; and types of fields that are no numbers.
