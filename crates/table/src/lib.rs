@@ -31,6 +31,7 @@
 )]
 
 mod build;
+mod change;
 #[doc(hidden)]
 pub mod columns;
 mod compare;

@@ -8,6 +8,7 @@ use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
 use crate::layout::{PageKind, PageLayout, PageUse, word_at};
+use crate::schemas;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, page_bytes};
 use crate::values::{CLASSES, check_values};
@@ -15,6 +16,7 @@ use sardonyx_storage::catalogue::{Catalogue, Definition};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How many pages ahead of the one that is looked at the bitmaps are asked for.
@@ -44,12 +46,17 @@ pub(crate) fn rebuild(
     let started = Instant::now();
     let mut report = RebuildReport::default();
     let mut tables = Vec::new();
+    // What lies in the pages of the others is known by their schemas.
+    let mut schemas = schemas::read(bytes, catalogue)?;
     for (number, definition) in catalogue.definitions.iter().enumerate() {
         let Some(mut state) = TableState::new(definition, hash)? else {
             tables.push(None);
             continue;
         };
         state.extents.extend(catalogue.extents_of(number as u16));
+        if let Some(schema) = schemas.remove(&(number as u16)) {
+            state.take_schema(Arc::new(schema), true);
+        }
         let damaged = |at, reason| damaged(definition, at, reason);
         let records = find_places(bytes, number as u16, &mut state)
             .map_err(|Damage { at, reason }| damaged(at, reason))?;
@@ -145,9 +152,13 @@ pub(crate) struct Damage {
 
 /// Finds the first page never used, and the free places before it; checks that all pages are the
 /// table's own. Returns the number of records.
-fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usize, Damage> {
+pub(crate) fn find_places(
+    bytes: &[u8],
+    number: u16,
+    state: &mut TableState,
+) -> Result<usize, Damage> {
     let mut fresh = None;
-    let (layout, mut records) = (state.layout, 0);
+    let mut records = 0;
     for (at, extent) in state.extents.iter().enumerate() {
         for page in 0..extent.pages {
             let id = PageId(extent.first_page.0 + page);
@@ -155,9 +166,15 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
             // One cache line of each page is read, the one with its word and bitmap.
             prefetch(bytes, word.0 as usize + PAGES_AHEAD * PAGE_SIZE);
             let content = page_bytes(bytes, id);
-            match PageUse::of(content) {
+            let layout = match PageUse::of(content) {
                 Some(used) if used.table == number && fresh.is_none() => match used.kind {
-                    PageKind::Rows { shape: 0 } => {}
+                    PageKind::Rows { shape } => match state.layout_of_shape(shape) {
+                        Some(layout) => layout,
+                        None => {
+                            let reason = "the page is of a shape that the schema does not have";
+                            return Err(Damage { at: word, reason });
+                        }
+                    },
                     PageKind::Values { class } if usize::from(class) < CLASSES => {
                         state.values.refresh(bytes, number, id, class);
                         continue;
@@ -168,7 +185,7 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
                     }
                 },
                 None if word_at(bytes, word.0 as usize) == 0 => {
-                    check_empty(content, id, layout.bitmap_offset)?;
+                    check_empty(content, id, state.layout.bitmap_offset)?;
                     if fresh.is_none() {
                         fresh = Some(Slot {
                             extent: at,
@@ -186,6 +203,10 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
                     let reason = "the page does not belong to the table";
                     return Err(Damage { at: word, reason });
                 }
+            };
+            if !state.is_of_newest_shape(content) {
+                records += layout.occupied(content).count();
+                continue;
             }
             let free_before = state.free.len();
             let vacant = layout.vacant(content);

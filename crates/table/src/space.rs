@@ -95,7 +95,6 @@ impl TableSpace {
             hash,
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
         };
-        schemas::read(&mut space)?;
         check_all_values(&space)?;
         Ok((space, report))
     }

@@ -5,11 +5,9 @@
 //!
 //! Source: TPK paper, Figure 2 ("copy all records to be modified, for use in case of abort").
 
-use crate::schema::Schema;
 use crate::space::TableSpace;
-use crate::table::{Slot, TableState, remove_from_index};
+use crate::table::{SchemaBefore, Slot, TableState, remove_from_index};
 use sardonyx_storage::page::{Address, PageId};
-use std::sync::Arc;
 
 /// One step to undo.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +21,12 @@ pub(crate) enum Step {
         freed: bool,
         fresh_before: Slot,
     },
-    /// A record was removed, and its place put into the free list.
-    Deleted { table: u16, address: Address },
+    /// A record was removed, and its place put into the free list, if it is of the newest shape.
+    Deleted {
+        table: u16,
+        address: Address,
+        freed: bool,
+    },
     /// The occupancy of a value page, or what it is for, changed; it was made one for cells of `class`
     /// if it was none before. Pushed before the bytes change.
     Values { table: u16, page: PageId, class: u8 },
@@ -39,7 +41,7 @@ pub(crate) enum Step {
     /// A table or journal was defined.
     Defined,
     /// A table got another schema; the one before is the last of [`Undo::schemas`].
-    Schema { table: u16, was_stored: bool },
+    Schema { table: u16 },
 }
 
 /// The running transaction's steps.
@@ -47,7 +49,7 @@ pub(crate) enum Step {
 pub(crate) struct Undo {
     steps: Vec<Step>,
     images: Vec<u8>,
-    schemas: Vec<Arc<Schema>>,
+    schemas: Vec<SchemaBefore>,
 }
 
 impl Undo {
@@ -71,9 +73,9 @@ impl Undo {
     }
 
     /// Notes which schema a table had.
-    pub fn push_schema(&mut self, table: u16, schema: Arc<Schema>, was_stored: bool) {
-        self.schemas.push(schema);
-        self.steps.push(Step::Schema { table, was_stored });
+    pub fn push_schema(&mut self, table: u16, before: SchemaBefore) {
+        self.schemas.push(before);
+        self.steps.push(Step::Schema { table });
     }
 
     /// Takes the last step; for bytes, their image stands at the end until `drop_image`.
@@ -136,10 +138,16 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             state.fresh = fresh_before;
             *epoch += 1;
         }
-        Step::Deleted { table, address } => {
+        Step::Deleted {
+            table,
+            address,
+            freed,
+        } => {
             let state = state_of(tables, table);
-            let place = state.free.pop();
-            debug_assert_eq!(place, Some(address));
+            if freed {
+                let place = state.free.pop();
+                debug_assert_eq!(place, Some(address));
+            }
             let hash = state.hash_at(store.bytes(), address);
             state.index.insert(indexes, hash, address);
         }
@@ -161,10 +169,9 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             let (_, extent) = catalogue.extents.pop().expect("an extent was added");
             catalogue.pages = extent.first_page.0;
         }
-        Step::Schema { table, was_stored } => {
-            let state = state_of(tables, table);
-            state.schema = undo.schemas.pop().expect("noted with the step");
-            state.schema_is_stored = was_stored;
+        Step::Schema { table } => {
+            let before = undo.schemas.pop().expect("noted with the step");
+            state_of(tables, table).restore_schema(before);
         }
         Step::Defined => {
             catalogue.definitions.pop();
