@@ -13,7 +13,6 @@ use std::sync::Arc;
 /// The rows of a table, to read: [`View::rows`].
 #[derive(Clone, Copy, Debug)]
 pub struct RowsView<'a> {
-    indexes: &'a IndexStore,
     bytes: &'a [u8],
     indexes: &'a IndexStore,
     state: &'a TableState,
@@ -41,7 +40,6 @@ impl<'a> View<'a> {
         let state = self.state_of(number);
         let state = state.ok_or(TableError::UnknownHandle { number })?;
         Ok(RowsView {
-            indexes: self.indexes(),
             bytes: self.pages(),
             indexes: self.indexes(),
             state,
