@@ -5,6 +5,7 @@ use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
+use std::convert::Infallible;
 
 /// What names begin with that programs cannot give.
 pub(crate) const RESERVED: &str = "sardonyx.";
@@ -100,6 +101,12 @@ pub enum TableError {
         /// What is wrong there.
         reason: &'static str,
     },
+}
+
+impl From<Infallible> for TableError {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
 }
 
 impl CrateError for TableError {

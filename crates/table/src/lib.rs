@@ -43,6 +43,8 @@ mod space;
 mod table;
 mod transaction;
 mod undo;
+#[allow(dead_code, reason = "the verbs on rows will call it")]
+mod values;
 
 pub use error::TableError;
 pub use hash::KeyHash;

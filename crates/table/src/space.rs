@@ -5,7 +5,7 @@
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
-use crate::rebuild::{RebuildReport, rebuild};
+use crate::rebuild::{RebuildReport, check_all_values, rebuild};
 use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::schema::Schema;
 use crate::schemas;
@@ -93,6 +93,7 @@ impl TableSpace {
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
         };
         schemas::read(&mut space)?;
+        check_all_values(&space)?;
         Ok((space, report))
     }
 

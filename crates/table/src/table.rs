@@ -5,6 +5,7 @@ use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::layout::PageLayout;
 use crate::schema::Schema;
+use crate::values::ValueSpace;
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
@@ -33,6 +34,8 @@ pub(crate) struct TableState {
     /// Places of deleted records, used again from the end.
     pub free: Vec<Address>,
     pub fresh: Slot,
+    /// Its pages of cells.
+    pub values: ValueSpace,
     pub index: HashIndex,
     /// As it is stored, or made of the definition if none is.
     pub schema: Arc<Schema>,
@@ -101,6 +104,7 @@ impl TableState {
             extents: Vec::new(),
             free: Vec::new(),
             fresh: Slot::default(),
+            values: ValueSpace::default(),
             index: HashIndex::new(),
             schema: Arc::new(Schema::of_definition(definition)),
             schema_is_stored: false,
@@ -175,15 +179,20 @@ impl TableState {
     pub fn take_fresh(&mut self) {
         self.fresh.slot += 1;
         if self.fresh.slot == self.layout.records {
-            self.fresh.slot = 0;
-            self.fresh.page += 1;
-            if self.fresh.page == self.extents[self.fresh.extent].pages {
-                self.fresh = Slot {
-                    extent: self.fresh.extent + 1,
-                    page: 0,
-                    slot: 0,
-                };
-            }
+            self.next_fresh_page();
+        }
+    }
+
+    /// Moves past the page of the fresh place.
+    pub fn next_fresh_page(&mut self) {
+        self.fresh.slot = 0;
+        self.fresh.page += 1;
+        if self.fresh.page == self.extents[self.fresh.extent].pages {
+            self.fresh = Slot {
+                extent: self.fresh.extent + 1,
+                page: 0,
+                slot: 0,
+            };
         }
     }
 
@@ -227,7 +236,9 @@ impl TableState {
             }
             let page = PageId(in_use.first_page.0 + at.page);
             let content = page_bytes(bytes, page);
-            if let Some(slot) = self.layout.occupied_from(content, at.slot) {
+            if self.has_rows(content)
+                && let Some(slot) = self.layout.occupied_from(content, at.slot)
+            {
                 at.slot = slot + 1;
                 return Some((self.layout.record(page, slot), at));
             }
@@ -242,11 +253,18 @@ impl TableState {
         self.used_runs()
             .flatten()
             .map(PageId)
+            .filter(move |page| self.has_rows(page_bytes(bytes, *page)))
             .flat_map(move |page| {
                 let content = page_bytes(bytes, page);
                 let slots = self.layout.occupied(content);
                 slots.map(move |slot| self.layout.record(page, slot))
             })
+    }
+
+    /// Whether a used page has rows, given its bytes: the others have cells of values.
+    #[inline]
+    pub fn has_rows(&self, page: &[u8]) -> bool {
+        !self.values.is_used() || PageLayout::has_rows(page)
     }
 }
 

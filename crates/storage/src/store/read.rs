@@ -35,6 +35,15 @@ pub trait PageRead {
     /// Asks the processor for the cache line at an address, where that is of use. Any address is harmless.
     #[inline(always)]
     fn prefetch(&self, _at: Address) {}
+
+    /// The same without a copy, for as long as the pages are borrowed: live ones only.
+    ///
+    /// # Panics
+    /// If there is no such page.
+    #[inline]
+    fn borrowed(&self, _at: Address, _length: usize) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// All pages of a store, live.
@@ -60,5 +69,10 @@ impl PageRead for [u8] {
     #[inline(always)]
     fn prefetch(&self, at: Address) {
         crate::prefetch::prefetch(self, at.0 as usize);
+    }
+
+    #[inline]
+    fn borrowed(&self, at: Address, length: usize) -> Option<&[u8]> {
+        Some(&self[at.0 as usize..][..length])
     }
 }

@@ -83,6 +83,12 @@ impl Schema {
         columns.filter(|(_, column)| !column.dropped)
     }
 
+    /// The columns of text and bytes, dropped ones included: rows may still have values there.
+    pub(crate) fn variable_columns(&self) -> impl Iterator<Item = &Column> {
+        let columns = self.columns.iter();
+        columns.filter(|column| column.kind.is_variable())
+    }
+
     /// The shape of new pages.
     pub fn shape(&self) -> u8 {
         self.earlier_shapes.len() as u8
