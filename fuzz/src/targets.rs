@@ -1,5 +1,6 @@
 //! The list of targets; each in the file of what it belongs to.
 
+mod conditions;
 mod directory;
 mod log;
 mod pages;
@@ -18,6 +19,7 @@ pub(crate) const ALL: &[Target] = &[
     pages::CATALOGUE,
     pages::UNDO,
     pages::SCHEMA,
+    conditions::CONDITION,
     streams::STANDBY,
     streams::TRACE,
     streams::TERMINAL,

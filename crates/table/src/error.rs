@@ -1,5 +1,6 @@
 //! What can go wrong with a table.
 
+use crate::condition::ConditionError;
 use crate::schema::SchemaError;
 use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::catalogue::CatalogueError;
@@ -86,6 +87,9 @@ pub enum TableError {
     /// The catalogue is damaged, says otherwise, or has no room.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
+    /// A text is no condition on the table's rows.
+    #[error(transparent)]
+    Condition(#[from] ConditionError),
     /// No memory for more pages.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -117,7 +121,8 @@ impl CrateError for TableError {
             | TableError::StaleRow { .. }
             | TableError::UnknownHandle { .. }
             | TableError::SchemaDiffers { .. }
-            | TableError::ReservedName { .. } => Error::Refused,
+            | TableError::ReservedName { .. }
+            | TableError::Condition(_) => Error::Refused,
             TableError::Schema { source, .. } => match source {
                 SchemaError::TooMany { .. } | SchemaError::RowTooLong { .. } => Error::Limit,
                 SchemaError::Damaged { .. } => Error::Damaged,

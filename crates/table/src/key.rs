@@ -19,7 +19,10 @@ mod values;
 pub(crate) use bytes::KeyBytes;
 pub use values::KeyValues;
 
-use crate::schema::{IndexDefinition, KEY_BYTES_MAX, NullBit, Schema, Type};
+use crate::error::TableError;
+use crate::layout::{PageKind, PageLayout, PageUse};
+use crate::values::{Reference, read_value};
+use crate::schema::{IndexDefinition, KEY_BYTES_MAX, NullBit, Schema, Type, Value};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
@@ -39,13 +42,16 @@ pub(crate) struct KeyShape {
 }
 
 /// A column of a key.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Part {
     column: usize,
     kind: Type,
     offset: usize,
     null: Option<NullBit>,
     descending: bool,
+    /// Rows in pages of an earlier shape have the default.
+    since_shape: u8,
+    default: Value,
 }
 
 /// A key, or the beginning of keys, that is looked for.
@@ -128,6 +134,8 @@ impl KeyShape {
                     offset: column.offset,
                     null: column.null,
                     descending: part.descending,
+                    since_shape: column.since_shape,
+                    default: column.default.clone(),
                 }
             })
             .collect();
@@ -142,6 +150,11 @@ impl KeyShape {
     #[inline]
     pub fn is_exact(&self) -> bool {
         self.exact.is_some()
+    }
+
+    /// Columns of the key.
+    pub fn width(&self) -> usize {
+        self.parts.len()
     }
 
     /// The columns of the key.
@@ -166,9 +179,17 @@ impl KeyShape {
         pages: &P,
         row: Address,
         key: &mut KeyBytes,
-    ) -> Result<bool, P::Error> {
+    ) -> Result<bool, TableError>
+    where
+        TableError: From<P::Error>,
+    {
         let (mut buffer, mut has_null) = (Vec::new(), false);
         for part in &self.parts {
+            if part.since_shape > 0 && shape_at(pages, row)? < part.since_shape {
+                has_null |= part.default == Value::Null;
+                part.push(part.default.as_ref(), key);
+                continue;
+            }
             let from = key.len();
             let null = match part.null {
                 None => false,
@@ -185,7 +206,7 @@ impl KeyShape {
                 let bytes = pages.read(at, part.kind.bytes(), &mut buffer)?;
                 match part.kind.is_variable() {
                     false => part.push_fixed(bytes, key),
-                    true => push_escaped(inline_value(bytes), key),
+                    true => push_variable(pages, &Reference::at(bytes, 0), key)?,
                 }
             }
             part.finish(from, key);
@@ -199,7 +220,10 @@ impl KeyShape {
         &self,
         pages: &P,
         row: Address,
-    ) -> Result<u64, P::Error> {
+    ) -> Result<u64, TableError>
+    where
+        TableError: From<P::Error>,
+    {
         let mut key = KeyBytes::default();
         self.of_row(pages, row, &mut key)?;
         Ok(prefix(&key))
@@ -212,7 +236,10 @@ impl KeyShape {
         pages: &P,
         row: Address,
         key: &[u8],
-    ) -> Result<Ordering, P::Error> {
+    ) -> Result<Ordering, TableError>
+    where
+        TableError: From<P::Error>,
+    {
         let mut other = KeyBytes::default();
         self.of_row(pages, row, &mut other)?;
         Ok((*other).cmp(key))
@@ -225,7 +252,10 @@ impl KeyShape {
         pages: &P,
         row: Address,
         edge: Edge<'_>,
-    ) -> Result<bool, P::Error> {
+    ) -> Result<bool, TableError>
+    where
+        TableError: From<P::Error>,
+    {
         if self.is_exact() {
             return Ok(edge.behind);
         }
@@ -307,10 +337,37 @@ fn push_beginning(value: &[u8], key: &mut KeyBytes) {
     }
 }
 
-/// A text or bytes that stands in its reference of 16 bytes.
-fn inline_value(reference: &[u8]) -> &[u8] {
-    let length = u32::from_le_bytes(reference[..4].try_into().expect("4 bytes")) as usize;
-    &reference[4..4 + length.min(12)]
+/// The shape of the page that a row is in.
+#[cold]
+fn shape_at<P: PageRead + ?Sized>(pages: &P, row: Address) -> Result<u8, TableError>
+where
+    TableError: From<P::Error>,
+{
+    let word = pages.word(PageLayout::table_word(row.page()))?;
+    Ok(match PageUse::of_word(word).map(|page| page.kind) {
+        Some(PageKind::Rows { shape }) => shape,
+        // Opening found that it is a page of rows.
+        _ => 0,
+    })
+}
+
+/// Appends a text or bytes of a row.
+fn push_variable<P: PageRead + ?Sized>(
+    pages: &P,
+    reference: &Reference,
+    key: &mut KeyBytes,
+) -> Result<(), TableError>
+where
+    TableError: From<P::Error>,
+{
+    if reference.cell().is_none() {
+        push_escaped(reference.start(), key);
+        return Ok(());
+    }
+    let mut value = Vec::new();
+    read_value(pages, reference, "", &mut value)?;
+    push_escaped(&value, key);
+    Ok(())
 }
 
 #[cfg(test)]

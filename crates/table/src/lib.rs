@@ -7,7 +7,8 @@
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
 //! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
-//! - [`schema`]: what rows are, known at run time;
+//! - [`schema`]: what rows are, known at run time; [`value_text`]: values as text;
+//! - [`condition`]: conditions over the columns of a row;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
@@ -28,6 +29,7 @@
 )]
 
 mod build;
+pub mod condition;
 mod error;
 pub mod hash;
 pub mod index;
@@ -43,6 +45,7 @@ mod space;
 mod table;
 mod transaction;
 mod undo;
+pub mod value_text;
 #[allow(dead_code, reason = "the verbs on rows will call it")]
 mod values;
 

@@ -32,10 +32,6 @@ pub trait PageRead {
         buffer: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], Self::Error>;
 
-    /// Asks the processor for the cache line at an address, where that is of use. Any address is harmless.
-    #[inline(always)]
-    fn prefetch(&self, _at: Address) {}
-
     /// The same without a copy, for as long as the pages are borrowed: live ones only.
     ///
     /// # Panics
@@ -44,6 +40,10 @@ pub trait PageRead {
     fn borrowed(&self, _at: Address, _length: usize) -> Option<&[u8]> {
         None
     }
+
+    /// Asks the processor for the cache line at an address, where that is of use. Any address is harmless.
+    #[inline(always)]
+    fn prefetch(&self, _at: Address) {}
 }
 
 /// All pages of a store, live.
@@ -66,13 +66,13 @@ impl PageRead for [u8] {
         Ok(&self[at.0 as usize..][..length])
     }
 
-    #[inline(always)]
-    fn prefetch(&self, at: Address) {
-        crate::prefetch::prefetch(self, at.0 as usize);
-    }
-
     #[inline]
     fn borrowed(&self, at: Address, length: usize) -> Option<&[u8]> {
         Some(&self[at.0 as usize..][..length])
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: Address) {
+        crate::prefetch::prefetch(self, at.0 as usize);
     }
 }

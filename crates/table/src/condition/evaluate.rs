@@ -1,0 +1,136 @@
+//! What a condition says of a row: true, false, or unknown.
+
+use super::{Condition, Node, Operand, compare};
+use crate::schema::ValueRef;
+
+impl Condition {
+    /// Whether it is true of a row: what a search wants. `values` gives the values of the row's columns, by
+    /// number.
+    pub fn holds<'a>(&'a self, values: impl Fn(usize) -> ValueRef<'a>) -> bool {
+        self.evaluate(values) == Some(true)
+    }
+
+    /// Whether it is not false of a row: what a CHECK wants. Nulls are allowed.
+    pub fn allows<'a>(&'a self, values: impl Fn(usize) -> ValueRef<'a>) -> bool {
+        self.evaluate(values) != Some(false)
+    }
+
+    /// True, false, or unknown (`None`), since values that it compares are null.
+    pub fn evaluate<'a>(&'a self, values: impl Fn(usize) -> ValueRef<'a>) -> Option<bool> {
+        self.root.evaluate(&values)
+    }
+}
+
+impl Operand {
+    fn value<'a>(&'a self, values: &impl Fn(usize) -> ValueRef<'a>) -> ValueRef<'a> {
+        match self {
+            Operand::Column(column) => values(*column),
+            Operand::Literal(literal) => literal.as_ref(),
+        }
+    }
+}
+
+impl Node {
+    fn evaluate<'a>(&'a self, values: &impl Fn(usize) -> ValueRef<'a>) -> Option<bool> {
+        match self {
+            Node::And(parts) => decided_by(false, parts.iter().map(|part| part.evaluate(values))),
+            Node::Or(parts) => decided_by(true, parts.iter().map(|part| part.evaluate(values))),
+            Node::Not(part) => part.evaluate(values).map(|truth| !truth),
+            Node::Compare(left, comparison, right) => {
+                let order = compare(left.value(values), right.value(values))?;
+                Some(comparison.accepts(order))
+            }
+            Node::In(operand, list) => {
+                let value = operand.value(values);
+                let equal = |other: &'a Operand| Some(compare(value, other.value(values))?.is_eq());
+                decided_by(true, list.iter().map(equal))
+            }
+            Node::Like(operand, pattern) => match operand.value(values) {
+                ValueRef::Text(text) => Some(is_like(text, pattern)),
+                _ => None,
+            },
+            Node::IsNull(operand) => Some(matches!(operand.value(values), ValueRef::Null)),
+            Node::Truth(operand) => match operand.value(values) {
+                ValueRef::Bool(truth) => Some(truth),
+                _ => None,
+            },
+        }
+    }
+}
+
+/// One part with this truth decides; without one, an unknown part leaves it unknown.
+fn decided_by(truth: bool, parts: impl Iterator<Item = Option<bool>>) -> Option<bool> {
+    let mut unknown = false;
+    for part in parts {
+        if part == Some(truth) {
+            return part;
+        }
+        unknown |= part.is_none();
+    }
+    (!unknown).then_some(!truth)
+}
+
+/// Whether a text is like a pattern. Only the last `%` is ever tried again, further on: what stood
+/// before it matched as early as it could.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let (mut text, mut pattern) = (text.chars(), pattern.chars());
+    let mut again = None;
+    loop {
+        let mut rest = pattern.clone();
+        let mut after = text.clone();
+        let matches = match (rest.next(), after.next()) {
+            (None, None) => return true,
+            (Some('%'), _) => {
+                again = Some((text.clone(), rest.clone()));
+                pattern = rest;
+                continue;
+            }
+            (Some('_'), Some(_)) => true,
+            (Some('\\'), Some(character)) => rest.next().unwrap_or('\\') == character,
+            (Some(expected), Some(character)) => expected == character,
+            _ => false,
+        };
+        if matches {
+            (text, pattern) = (after, rest);
+            continue;
+        }
+        let Some((skipped, after_percent)) = &mut again else {
+            return false;
+        };
+        if skipped.next().is_none() {
+            return false;
+        }
+        (text, pattern) = (skipped.clone(), after_percent.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_like;
+
+    #[test]
+    fn patterns() {
+        for (text, pattern, expected) in [
+            ("", "", true),
+            ("", "%", true),
+            ("", "_", false),
+            ("Ada", "A%", true),
+            ("Ada", "a%", false),
+            ("Ada", "___", true),
+            ("Ada", "__", false),
+            ("abcbcd", "a%bcd", true),
+            ("abcbce", "a%bcd", false),
+            ("50%", r"50\%", true),
+            ("505", r"50\%", false),
+            (r"a\", r"a\", true),
+            ("żółw", "ż_łw", true),
+            (
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+                "%a%a%a%a%a%a%a%a%c",
+                false,
+            ),
+        ] {
+            assert_eq!(is_like(text, pattern), expected, "{text} like {pattern}");
+        }
+    }
+}

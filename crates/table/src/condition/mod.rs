@@ -1,0 +1,147 @@
+//! Conditions over the columns of a row, as SQL writes them: for CHECK, and for whoever looks for rows.
+//!
+//! ```text
+//! balance >= 0 and (owner like 'A%' or owner is null) and kind in (1, 2)
+//! ```
+//!
+//! A condition is read for a schema ([`Condition::parse`]): its columns exist, what it compares can be
+//! compared, and an error says where in the text it is. It is then evaluated over whatever gives values by
+//! the columns' numbers. A comparison with a null is neither true nor false, as in SQL: [`Condition::holds`]
+//! wants it true, [`Condition::allows`], which is for CHECK, wants it not false.
+//!
+//! | what | how |
+//! | --- | --- |
+//! | comparisons | `=`, `<>` or `!=`, `<`, `<=`, `>`, `>=`, `between 1 and 3`, `in (1, 2)`, `like 'A%_'` |
+//! | nulls | `is null`, `is not null` |
+//! | combined | `and`, `or`, `not`, parentheses; a column of type bool is a condition by itself |
+//! | literals | `12`, `-0.5`, `1e3`, `'it''s'`, `true`, `null`, `x'0aff'`, `date '2026-01-31'`, `time '23:59:59'`, `timestamp '2026-01-31T23:59:59Z'`, `uuid '…'` |
+//! | columns | `balance`, `address.street`, `"any name"` |
+//!
+//! Words of the language may be of either case; names are as the schema has them. A text literal beside a
+//! date, time, timestamp or UUID is read as one. Numbers of all types compare with each other, exactly but
+//! where one of them is a float and the other a decimal. NaN equals itself and is the largest number. Text is compared by
+//! its bytes. In `like`, `%` stands for any characters, `_` for one, and `\` takes its meaning from the next.
+//!
+//! Invariants: reading a text never panics, whatever it is; what [`Condition::to_text`] writes reads as the
+//! same condition.
+
+mod compare;
+mod error;
+mod evaluate;
+mod parser;
+mod print;
+mod tokens;
+
+pub use compare::compare;
+pub use error::ConditionError;
+
+use crate::schema::Value;
+use std::cmp::Ordering;
+
+/// The longest text of a condition, in bytes.
+pub const CONDITION_BYTES_MAX: usize = 16 << 10;
+/// How deep parentheses and `not` may be nested.
+pub const CONDITION_DEPTH_MAX: usize = 64;
+
+/// A condition over the columns of a schema.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Condition {
+    root: Node,
+}
+
+/// A condition, or a part of one.
+#[derive(Clone, PartialEq, Debug)]
+enum Node {
+    /// All hold; at least two.
+    And(Vec<Node>),
+    /// One holds; at least two.
+    Or(Vec<Node>),
+    Not(Box<Node>),
+    Compare(Operand, Comparison, Operand),
+    In(Operand, Vec<Operand>),
+    Like(Operand, String),
+    IsNull(Operand),
+    /// A column or literal of type bool.
+    Truth(Operand),
+}
+
+/// What is compared.
+#[derive(Clone, PartialEq, Debug)]
+enum Operand {
+    /// The column's number.
+    Column(usize),
+    Literal(Value),
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl Comparison {
+    fn accepts(self, order: Ordering) -> bool {
+        match self {
+            Comparison::Equal => order.is_eq(),
+            Comparison::Unequal => order.is_ne(),
+            Comparison::Less => order.is_lt(),
+            Comparison::LessOrEqual => order.is_le(),
+            Comparison::Greater => order.is_gt(),
+            Comparison::GreaterOrEqual => order.is_ge(),
+        }
+    }
+
+    fn symbol(self) -> &'static str {
+        match self {
+            Comparison::Equal => "=",
+            Comparison::Unequal => "<>",
+            Comparison::Less => "<",
+            Comparison::LessOrEqual => "<=",
+            Comparison::Greater => ">",
+            Comparison::GreaterOrEqual => ">=",
+        }
+    }
+}
+
+impl Condition {
+    /// The numbers of the columns that it reads, each once, in order.
+    pub fn columns(&self) -> Vec<usize> {
+        let mut columns = Vec::new();
+        self.root.collect_columns(&mut columns);
+        columns.sort_unstable();
+        columns.dedup();
+        columns
+    }
+}
+
+impl Node {
+    fn collect_columns(&self, columns: &mut Vec<usize>) {
+        let mut add = |operand: &Operand| {
+            if let Operand::Column(column) = operand {
+                columns.push(*column);
+            }
+        };
+        match self {
+            Node::And(parts) | Node::Or(parts) => {
+                for part in parts {
+                    part.collect_columns(columns);
+                }
+            }
+            Node::Not(part) => part.collect_columns(columns),
+            Node::Compare(left, _, right) => {
+                add(left);
+                add(right);
+            }
+            Node::In(operand, list) => {
+                add(operand);
+                list.iter().for_each(add);
+            }
+            Node::Like(operand, _) | Node::IsNull(operand) | Node::Truth(operand) => add(operand),
+        }
+    }
+}
