@@ -94,7 +94,7 @@ fn build_one_by_one(bytes: &[u8], state: &TableState) -> Result<HashIndex, Secon
 }
 
 /// The used pages, in parts.
-fn turns(state: &TableState) -> Vec<Range<u64>> {
+pub(crate) fn turns(state: &TableState) -> Vec<Range<u64>> {
     let runs = state.used_runs();
     runs.flat_map(|run| {
         let end = run.end;

@@ -14,6 +14,7 @@
 //! the beginning of another; and the keys that begin with some columns' values begin with those values' bytes.
 
 mod bytes;
+mod text;
 mod values;
 
 pub(crate) use bytes::KeyBytes;
@@ -21,8 +22,8 @@ pub use values::KeyValues;
 
 use crate::error::TableError;
 use crate::layout::{PageKind, PageLayout, PageUse};
-use crate::values::{Reference, read_value};
 use crate::schema::{IndexDefinition, KEY_BYTES_MAX, NullBit, Schema, Type, Value};
+use crate::values::{Reference, read_value};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
@@ -37,8 +38,8 @@ const PREFIX_BYTES: usize = 8;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KeyShape {
     parts: Box<[Part]>,
-    /// Bytes of all keys, if they fit into an entry: then no row need be looked at.
-    exact: Option<usize>,
+    /// Whether an entry has the whole key: then no row need be looked at.
+    is_exact: bool,
 }
 
 /// A column of a key.
@@ -141,7 +142,7 @@ impl KeyShape {
             .collect();
         let width = parts.iter().map(Part::width).sum::<Option<usize>>();
         KeyShape {
-            exact: width.filter(|&width| width <= PREFIX_BYTES),
+            is_exact: width.is_some_and(|width| width <= PREFIX_BYTES),
             parts,
         }
     }
@@ -149,7 +150,36 @@ impl KeyShape {
     /// Whether an entry of the index has the whole key.
     #[inline]
     pub fn is_exact(&self) -> bool {
-        self.exact.is_some()
+        self.is_exact
+    }
+
+    /// Whether a row's key begins with these bytes.
+    #[inline]
+    pub fn begins<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        beginning: &[u8],
+    ) -> Result<bool, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        let mut key = KeyBytes::default();
+        self.of_row(pages, row, &mut key)?;
+        Ok(key.starts_with(beginning))
+    }
+
+    /// A row's key as people read it.
+    #[cold]
+    pub fn describe<P: PageRead + ?Sized>(&self, pages: &P, row: Address) -> String
+    where
+        TableError: From<P::Error>,
+    {
+        let mut key = KeyBytes::default();
+        match self.of_row(pages, row, &mut key) {
+            Ok(_) => self.text_of(&key),
+            Err(error) => error.to_string(),
+        }
     }
 
     /// Columns of the key.
@@ -160,6 +190,16 @@ impl KeyShape {
     /// The columns of the key.
     pub fn columns(&self) -> impl Iterator<Item = usize> {
         self.parts.iter().map(|part| part.column)
+    }
+
+    /// Whether two versions of a row's fixed part may have different keys.
+    pub fn differs(&self, before: &[u8], after: &[u8]) -> bool {
+        self.parts.iter().any(|part| {
+            let value = part.offset..part.offset + part.kind.bytes();
+            let null = part.null.map(|bit| bit.byte as usize);
+            before[value.clone()] != after[value]
+                || null.is_some_and(|byte| before[byte] != after[byte])
+        })
     }
 
     /// Whether changing bytes of a row's fixed part may change the key.

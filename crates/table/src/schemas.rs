@@ -200,6 +200,7 @@ impl Transaction<'_> {
             let limit = SCHEMA_BYTES_MAX;
             return Err(refused(SchemaError::TooMany { what, count, limit }).into());
         }
+        let savepoint = self.savepoint();
         let table = Table::<Piece>::new(self.declare(definition_of_table::<Piece>())?);
         let pieces = bytes.chunks(PIECE_BYTES).enumerate();
         // Everything that can fail comes first.
@@ -213,6 +214,9 @@ impl Transaction<'_> {
         }
         self.delete_pieces(table, number, bytes.len().div_ceil(PIECE_BYTES))?;
         self.set_schema(number, Arc::new(schema), true);
+        self.match_indexes(number).inspect_err(|_| {
+            self.roll_back_to(savepoint);
+        })?;
         Ok(())
     }
 
@@ -232,7 +236,7 @@ impl Transaction<'_> {
             self.delete_pieces(table, number, 0)?;
         }
         self.set_schema(number, schema, false);
-        Ok(())
+        Ok(self.match_indexes(number)?)
     }
 
     /// Deletes the pieces of a schema from this number on.

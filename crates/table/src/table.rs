@@ -5,6 +5,7 @@ use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::layout::PageLayout;
 use crate::schema::Schema;
+use crate::secondary::Secondary;
 use crate::values::ValueSpace;
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -37,6 +38,10 @@ pub(crate) struct TableState {
     /// Its pages of cells.
     pub values: ValueSpace,
     pub index: HashIndex,
+    /// Whether rows are in `index`, by their primary key.
+    pub is_hashed: bool,
+    /// The ordered indexes; none of most tables.
+    pub secondary: Vec<Secondary>,
     /// As it is stored, or made of the definition if none is.
     pub schema: Arc<Schema>,
     pub schema_is_stored: bool,
@@ -106,6 +111,8 @@ impl TableState {
             fresh: Slot::default(),
             values: ValueSpace::default(),
             index: HashIndex::new(),
+            is_hashed: true,
+            secondary: Vec::new(),
             schema: Arc::new(Schema::of_definition(definition)),
             schema_is_stored: false,
         }))
@@ -202,6 +209,14 @@ impl TableState {
         so_far.clamp(EXTENT_PAGES_MIN, EXTENT_PAGES_MAX)
     }
 
+    /// Rows.
+    pub fn len(&self) -> u64 {
+        match self.secondary.first() {
+            Some(index) if !self.is_hashed => index.tree.len(),
+            _ => self.index.len() as u64,
+        }
+    }
+
     /// The pages that have been used, in order: consecutive ones together.
     pub fn used_runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         let fresh = self.fresh;
@@ -275,12 +290,18 @@ pub(crate) fn page_bytes(bytes: &[u8], page: PageId) -> &[u8] {
 
 /// Indexes a record that is there.
 pub(crate) fn insert_into_index(state: &mut TableState, bytes: &[u8], hash: u64, address: Address) {
+    if !state.is_hashed {
+        return;
+    }
     let key = state.key_place();
     state.index.insert(hash, address, |at| key.hash(bytes, at));
 }
 
 /// Removes a record, whose bytes are still there, from the index.
 pub(crate) fn remove_from_index(state: &mut TableState, bytes: &[u8], address: Address) {
+    if !state.is_hashed {
+        return;
+    }
     let key = state.key_place();
     let removed = state
         .index

@@ -22,6 +22,7 @@ use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+mod indexes;
 #[allow(dead_code, reason = "the verbs on rows will call it")]
 mod values;
 mod verbs;
@@ -116,6 +117,15 @@ impl<'a> Transaction<'a> {
             return Err(key_changed(R::NAME));
         }
         self.check_room(encoded_bytes(size_of::<T>()))?;
+        if self.has_ordered(row.table) {
+            let touched = self.indexes_touched(row.table, field.offset, size_of::<T>());
+            if touched != 0 {
+                let change = |this: &mut Self| {
+                    this.write(Address(at.0 + field.offset as u64), value.as_bytes());
+                };
+                return Ok(self.change_indexed(row.table, at, touched, change)?);
+            }
+        }
         if size_of::<T>() > 0 {
             self.write(Address(at.0 + field.offset as u64), value.as_bytes());
         }
@@ -173,6 +183,14 @@ impl<'a> Transaction<'a> {
         if after[R::KEY_OFFSET..][..size_of::<R::Key>()] != *row.key.as_bytes() {
             return Err(key_changed(R::NAME));
         }
+        if self.has_ordered(row.table) {
+            let before = &self.space.store.bytes()[row.address.0 as usize..][..after.len()];
+            let differ = self.indexes_that_differ(row.table, before, after);
+            if differ != 0 {
+                let change = |this: &mut Self| this.write_differences(row.address, after);
+                return Ok(self.change_indexed(row.table, row.address, differ, change)?);
+            }
+        }
         self.write_differences(row.address, after);
         Ok(())
     }
@@ -196,6 +214,8 @@ impl<'a> Transaction<'a> {
             let key = hexadecimal(key);
             return Err(TableError::DuplicateKey { table, key }.into());
         }
+        let savepoint = self.has_ordered(number).then(|| self.savepoint());
+        let state = self.state(number);
         if let Place::NeedsExtent = state.place() {
             self.extend(number)?;
         }
@@ -227,6 +247,11 @@ impl<'a> Transaction<'a> {
             freed,
             fresh_before,
         });
+        if let Some(savepoint) = savepoint {
+            let indexes = self.all_indexes(number);
+            self.index_row(number, address, indexes)
+                .inspect_err(|_| self.roll_back_to(savepoint))?;
+        }
         let key = R::Key::read_from_bytes(key).expect("the bytes of a key");
         Ok(Row::new(address, number, self.space.epoch, key))
     }
@@ -248,6 +273,10 @@ impl<'a> Transaction<'a> {
     /// Deletes the record at an address, at which there is one.
     fn delete_at(&mut self, number: u16, address: Address) -> Result<(), TableError> {
         self.check_room(OVERHEAD_BYTES)?;
+        if self.has_ordered(number) {
+            let indexes = self.all_indexes(number);
+            self.unindex_row(number, address, indexes)?;
+        }
         self.set_occupied(number, address, false);
         let (bytes, state) = self.parts(number);
         remove_from_index(state, bytes, address);
@@ -306,6 +335,9 @@ impl<'a> Transaction<'a> {
     #[inline]
     pub fn commit(mut self) -> bool {
         self.finished = true;
+        if self.space.undo.has_dropped_indexes() {
+            self.free_dropped_indexes();
+        }
         self.space.undo.clear();
         self.log.end_transaction()
     }

@@ -166,7 +166,7 @@ impl SearchKey {
 impl Part {
     /// Appends a value; false if it is none of this column.
     #[inline]
-    fn push(&self, value: ValueRef<'_>, key: &mut KeyBytes) -> bool {
+    pub(super) fn push(&self, value: ValueRef<'_>, key: &mut KeyBytes) -> bool {
         let from = key.len();
         let is_null = matches!(value, ValueRef::Null);
         if self.null.is_some() {

@@ -84,7 +84,9 @@ impl Pair {
         sorted.sort_unstable();
         assert_eq!(both, sorted);
         assert_eq!(tree.count(nodes, start, end), Ok(expected.len() as u64));
-        let Ok(first) = tree.first_from(nodes, from.0, |address| Ok::<_, Infallible>(rest(address) < from.1));
+        let Ok(first) = tree.first_from(nodes, from.0, |address| {
+            Ok::<_, Infallible>(rest(address) < from.1)
+        });
         assert_eq!(first.map(order), self.model.range(from..).next().copied());
     }
 
