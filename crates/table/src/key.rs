@@ -187,11 +187,6 @@ impl KeyShape {
         self.parts.len()
     }
 
-    /// The columns of the key.
-    pub fn columns(&self) -> impl Iterator<Item = usize> {
-        self.parts.iter().map(|part| part.column)
-    }
-
     /// Whether two versions of a row's fixed part may have different keys.
     pub fn differs(&self, before: &[u8], after: &[u8]) -> bool {
         self.parts.iter().any(|part| {
@@ -252,21 +247,6 @@ impl KeyShape {
             part.finish(from, key);
         }
         Ok(has_null)
-    }
-
-    /// The prefix of a row's key, which is the whole key if that is [exact](Self::is_exact).
-    #[inline]
-    pub fn prefix_of_row<P: PageRead + ?Sized>(
-        &self,
-        pages: &P,
-        row: Address,
-    ) -> Result<u64, TableError>
-    where
-        TableError: From<P::Error>,
-    {
-        let mut key = KeyBytes::default();
-        self.of_row(pages, row, &mut key)?;
-        Ok(prefix(&key))
     }
 
     /// How a row's key compares with a whole key.

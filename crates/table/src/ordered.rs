@@ -81,6 +81,7 @@ impl Tree {
     }
 
     /// Bytes of memory that it takes.
+    #[cfg(test)]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }

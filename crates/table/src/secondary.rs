@@ -102,14 +102,15 @@ impl Secondary {
         if key.len() > KEY_BYTES_MAX {
             return Err(self.bad_key(BadKey::TooLong { bytes: key.len() }, &table(), None));
         }
-        if self.what.definition.unique && !has_null {
-            if let Some(there) = self.find(store.bytes(), rows, &key)? {
-                return Err(TableError::DuplicateValue {
-                    table: table(),
-                    index: self.what.definition.name.clone(),
-                    key: self.shape().describe(rows, there),
-                });
-            }
+        if self.what.definition.unique
+            && !has_null
+            && let Some(there) = self.find(store.bytes(), rows, &key)?
+        {
+            return Err(TableError::DuplicateValue {
+                table: table(),
+                index: self.what.definition.name.clone(),
+                key: self.shape().describe(rows, there),
+            });
         }
         let (what, entry) = (&*self.what, entry(&key, row));
         let before = |other| what.compare(rows, other, row, &key) == Ordering::Less;
