@@ -7,11 +7,12 @@
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
 use crate::error::TableError;
+use crate::index_store::IndexStore;
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::schemas::check_name;
 use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
-use crate::table::{Place, TableState, insert_into_index, remove_from_index};
+use crate::table::{Place, TableState, make_index_room, remove_from_index};
 use crate::undo::{Step, undo_step};
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
@@ -23,7 +24,7 @@ use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 mod indexes;
-#[allow(dead_code, reason = "the verbs on rows will call it")]
+mod rows;
 mod values;
 mod verbs;
 
@@ -95,7 +96,7 @@ impl<'a> Transaction<'a> {
         self.view().count(table)
     }
 
-    fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
         self.space.view()
     }
 
@@ -209,17 +210,34 @@ impl<'a> Transaction<'a> {
         let key = &bytes[R::KEY_OFFSET..][..size_of::<R::Key>()];
         let state = self.state(number);
         let hash = state.hash.of(key);
-        if state.find(self.space.store.bytes(), hash, key).is_some() {
+        if state
+            .find(&self.space.indexes, self.space.store.bytes(), hash, key)
+            .is_some()
+        {
             let table = R::NAME.to_string();
             let key = hexadecimal(key);
             return Err(TableError::DuplicateKey { table, key }.into());
         }
+        let address = self.insert_bytes(number, bytes, hash)?;
+        let key = R::Key::read_from_bytes(key).expect("the bytes of a key");
+        Ok(Row::new(address, number, self.space.epoch, key))
+    }
+
+    /// Puts a record, whose key is new, into a table. There is room for it. Inlined, so that of a record type
+    /// its length is known at compile time.
+    #[inline(always)]
+    fn insert_bytes(
+        &mut self,
+        number: u16,
+        bytes: &[u8],
+        hash: u64,
+    ) -> Result<Address, TableError> {
         let savepoint = self.has_ordered(number).then(|| self.savepoint());
-        let state = self.state(number);
-        if let Place::NeedsExtent = state.place() {
+        if let Place::NeedsExtent = self.state(number).place() {
             self.extend(number)?;
         }
-        let state = self.state(number);
+        let (bytes_now, indexes, state) = self.parts_and_indexes(number);
+        make_index_room(state, indexes, bytes_now, hash).map_err(TableError::Store)?;
         let fresh_before = state.fresh;
         let (address, freed, first_of) = match state.place() {
             Place::Freed(address) => (address, true, None),
@@ -234,13 +252,15 @@ impl<'a> Transaction<'a> {
         }
         self.write(address, bytes);
         self.set_occupied(number, address, true);
-        let (bytes, state) = self.parts(number);
+        let (_, indexes, state) = self.parts_and_indexes(number);
         if freed {
             state.free.pop();
         } else {
             state.take_fresh();
         }
-        insert_into_index(state, bytes, hash, address);
+        if state.is_hashed {
+            state.index.insert(indexes, hash, address);
+        }
         self.space.undo.push(Step::Inserted {
             table: number,
             address,
@@ -252,8 +272,7 @@ impl<'a> Transaction<'a> {
             self.index_row(number, address, indexes)
                 .inspect_err(|_| self.roll_back_to(savepoint))?;
         }
-        let key = R::Key::read_from_bytes(key).expect("the bytes of a key");
-        Ok(Row::new(address, number, self.space.epoch, key))
+        Ok(address)
     }
 
     /// Deletes a record. Returns false if there is no such record.
@@ -278,8 +297,8 @@ impl<'a> Transaction<'a> {
             self.unindex_row(number, address, indexes)?;
         }
         self.set_occupied(number, address, false);
-        let (bytes, state) = self.parts(number);
-        remove_from_index(state, bytes, address);
+        let (bytes, indexes, state) = self.parts_and_indexes(number);
+        remove_from_index(state, indexes, bytes, address);
         state.free.push(address);
         self.space.epoch += 1;
         self.space.undo.push(Step::Deleted {
@@ -464,9 +483,23 @@ impl<'a> Transaction<'a> {
     }
 
     pub(crate) fn parts(&mut self, table: u16) -> (&[u8], &mut TableState) {
-        let TableSpace { store, tables, .. } = &mut *self.space;
+        let (bytes, _, state) = self.parts_and_indexes(table);
+        (bytes, state)
+    }
+
+    pub(crate) fn parts_and_indexes(
+        &mut self,
+        table: u16,
+    ) -> (&[u8], &mut IndexStore, &mut TableState) {
+        let TableSpace {
+            store,
+            indexes,
+            tables,
+            ..
+        } = &mut *self.space;
         (
             store.bytes(),
+            indexes,
             tables[usize::from(table)]
                 .as_mut()
                 .expect("the handle was checked"),
