@@ -130,6 +130,7 @@ pub use sardonyx_table::{
     Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordKey, RecordMut, Row, Table,
     TableSpace, Transaction, View, Walk, field,
 };
+pub use sardonyx_table::{RowError, RowRef, RowWriter, Rows, RowsView};
 /// What makes plain data of a struct; [`record!`] writes its derives.
 pub use zerocopy;
 

@@ -49,7 +49,7 @@ pub enum Prefetch {
 }
 
 /// The default bound on a transaction's redo records, in bytes.
-const TRANSACTION_BYTES_MAX: usize = 16 << 20;
+const TRANSACTION_BYTES_MAX: usize = 20 << 20;
 
 /// So that rows of one space are never taken for rows of another.
 static SPACES: AtomicU64 = AtomicU64::new(1);
@@ -113,7 +113,7 @@ impl TableSpace {
         self.store
     }
 
-    /// Sets the bound on a transaction's redo records, in bytes (default 16 MiB).
+    /// Sets the bound on a transaction's redo records, in bytes (default 20 MiB).
     pub fn set_transaction_bytes_max(&mut self, bytes: usize) {
         self.transaction_bytes_max = bytes;
     }
@@ -320,6 +320,11 @@ impl<'a> View<'a> {
     /// What the rows of the table with this number are; see [`TableSpace::schema`].
     pub fn schema(&self, number: u16) -> Option<&'a Arc<Schema>> {
         self.space.schema(number)
+    }
+
+    /// Where the indexes stand.
+    pub(crate) fn indexes(&self) -> &'a IndexStore {
+        &self.space.indexes
     }
 
     /// The state of the table with this number.

@@ -3,6 +3,7 @@
 use super::fixed::{Unfit, encode, variable_bytes};
 use super::{RowError, RowRef};
 use crate::error::TableError;
+use crate::index_store::IndexStore;
 use crate::schema::{Schema, Type, ValueRef};
 use crate::table::TableState;
 use sardonyx_storage::page::Address;
@@ -46,6 +47,7 @@ fn check_count(schema: &Schema, table: &str, key: &[ValueRef<'_>]) -> Result<(),
 
 /// The row whose key columns have these values.
 pub(crate) fn find_row(
+    indexes: &IndexStore,
     bytes: &[u8],
     state: &TableState,
     table: &str,
@@ -70,7 +72,7 @@ pub(crate) fn find_row(
         let place = &mut encoded[column.offset - place.start..][..column.kind.bytes()];
         encode(column.kind, value, place).map_err(|unfit| unfit.of(table, column, value))?;
     }
-    Ok(state.find(bytes, state.hash.of(encoded), encoded))
+    Ok(state.find(indexes, bytes, state.hash.of(encoded), encoded))
 }
 
 /// Looks at all rows.

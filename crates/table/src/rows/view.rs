@@ -3,6 +3,7 @@
 use super::verbs::unknown_table;
 use super::{RowRef, find_row};
 use crate::error::TableError;
+use crate::index_store::IndexStore;
 use crate::schema::{Schema, Value, ValueRef};
 use crate::space::View;
 use crate::table::TableState;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 /// The rows of a table, to read: [`View::rows`].
 #[derive(Clone, Copy, Debug)]
 pub struct RowsView<'a> {
+    indexes: &'a IndexStore,
     bytes: &'a [u8],
     state: &'a TableState,
     number: u16,
@@ -38,6 +40,7 @@ impl<'a> View<'a> {
         let state = self.state_of(number);
         let state = state.ok_or(TableError::UnknownHandle { number })?;
         Ok(RowsView {
+            indexes: self.indexes(),
             bytes: self.pages(),
             state,
             number,
@@ -62,7 +65,7 @@ impl<'a> RowsView<'a> {
     /// [`Error::Refused`] if these are no values of the key's columns; [`Error::Damaged`].
     pub fn get(&self, key: &[Value]) -> Result<Option<RowRef<'a>>, Error> {
         let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
-        let found = find_row(self.bytes, self.state, &self.state.name, &key)?;
+        let found = find_row(self.indexes, self.bytes, self.state, &self.state.name, &key)?;
         Ok(found.map(|at| self.row(at)).transpose()?)
     }
 

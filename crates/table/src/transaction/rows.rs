@@ -36,7 +36,13 @@ impl Transaction<'_> {
         key: &[ValueRef<'_>],
     ) -> Result<Option<Address>, TableError> {
         let state = self.row_state(number)?;
-        find_row(self.space.store.bytes(), state, &state.name, key)
+        find_row(
+            &self.space.indexes,
+            self.space.store.bytes(),
+            state,
+            &state.name,
+            key,
+        )
     }
 
     /// The row at an address, at which there is one.
