@@ -6,7 +6,7 @@ use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
 use crate::layout::PageLayout;
-use crate::schema::Schema;
+use crate::schema::{Schema, ValueRef};
 use crate::secondary::Secondary;
 use crate::values::ValueSpace;
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
@@ -223,6 +223,25 @@ impl TableState {
     pub fn next_extent_pages(&self) -> u64 {
         let so_far: u64 = self.extents.iter().map(|extent| extent.pages).sum();
         so_far.clamp(EXTENT_PAGES_MIN, EXTENT_PAGES_MAX)
+    }
+
+    /// The row with this primary key, by its ordered index: for keys that are not found by a hash.
+    ///
+    /// # Errors
+    /// [`TableError::KeyValue`] and others if these are no values of the key.
+    pub fn find_ordered(
+        &self,
+        indexes: &IndexStore,
+        rows: &[u8],
+        key: &[ValueRef<'_>],
+    ) -> Result<Option<Address>, TableError> {
+        let mut secondary = self.secondary.iter();
+        let primary =
+            secondary.find(|index| index.what.definition.name == self.schema.primary.name);
+        let primary = primary.expect("what is not hashed is ordered");
+        let key = primary.what.shape.of_values(key);
+        let key = key.map_err(|bad| primary.bad_key(bad, &self.name, Some(&self.schema)))?;
+        primary.find(indexes.bytes(), rows, &key.bytes)
     }
 
     /// Rows.

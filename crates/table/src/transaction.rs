@@ -296,6 +296,12 @@ impl<'a> Transaction<'a> {
             let indexes = self.all_indexes(number);
             self.unindex_row(number, address, indexes)?;
         }
+        self.delete_unindexed(number, address)
+    }
+
+    /// Deletes the record at an address, which is in no ordered index any more.
+    fn delete_unindexed(&mut self, number: u16, address: Address) -> Result<(), TableError> {
+        self.check_room(OVERHEAD_BYTES)?;
         self.set_occupied(number, address, false);
         let (bytes, indexes, state) = self.parts_and_indexes(number);
         remove_from_index(state, indexes, bytes, address);

@@ -158,7 +158,6 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
         catalogue,
         undo,
         epoch,
-        indexes,
         ..
     } = space;
     match step {

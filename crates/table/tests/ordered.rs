@@ -51,7 +51,7 @@ fn person(id: u64, value: u32) -> Person {
         group: value % 5,
         score: (value % 7) as i32 - 3,
         name: text(&name((value >> 8) as u8)),
-        nulls: u64::from(value % 7 == 0),
+        nulls: u64::from(value.is_multiple_of(7)),
     }
 }
 
@@ -218,7 +218,7 @@ fn run(tx: &mut Transaction<'_>, table: Table<Person>, people: &mut People, step
             assert_eq!(deleted, people.remove(&id).is_some());
         }
         Step::Retain(of) => {
-            let keep = |person: &Person| person.id % u64::from(of) != 0;
+            let keep = |person: &Person| !person.id.is_multiple_of(u64::from(of));
             tx.retain(table, keep).expect("retained");
             people.retain(|_, person| keep(person));
         }
@@ -359,7 +359,8 @@ fn check(view: View<'_>, table: Table<Person>, people: &People) {
     });
     let range = || scores.prefix(None::<i32>).expect("good");
     same(range(), range(), of, of_score);
-    assert!(groups.range(3u32..1).expect("good").next().is_none());
+    let (high, low) = (3u32, 1);
+    assert!(groups.range(high..low).expect("good").next().is_none());
 }
 
 proptest! {

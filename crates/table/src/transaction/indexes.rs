@@ -39,6 +39,15 @@ impl Transaction<'_> {
         })
     }
 
+    /// The ordered indexes whose keys have one of these columns, as bits.
+    pub(crate) fn indexes_of_columns(&self, table: u16, is_set: impl Fn(usize) -> bool) -> u32 {
+        let indexes = self.state(table).secondary.iter().enumerate();
+        indexes.fold(0, |bits, (number, index)| {
+            let key = &index.what.definition.key;
+            bits | u32::from(key.iter().any(|part| is_set(part.column))) << number
+        })
+    }
+
     /// Puts a row, which is there and as it shall be, into these of the table's ordered indexes.
     ///
     /// # Errors
@@ -51,6 +60,9 @@ impl Transaction<'_> {
         address: Address,
         indexes: u32,
     ) -> Result<(), TableError> {
+        if indexes == 0 {
+            return Ok(());
+        }
         self.ensure_index_room(indexes)?;
         let TableSpace {
             store,
@@ -87,6 +99,9 @@ impl Transaction<'_> {
         address: Address,
         indexes: u32,
     ) -> Result<(), TableError> {
+        if indexes == 0 {
+            return Ok(());
+        }
         self.ensure_index_room(indexes)?;
         let TableSpace {
             store,
