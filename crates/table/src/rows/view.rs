@@ -15,7 +15,6 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub struct RowsView<'a> {
     bytes: &'a [u8],
-    indexes: &'a IndexStore,
     state: &'a TableState,
     number: u16,
 }
@@ -42,7 +41,6 @@ impl<'a> View<'a> {
         let state = state.ok_or(TableError::UnknownHandle { number })?;
         Ok(RowsView {
             bytes: self.pages(),
-            indexes: self.indexes(),
             state,
             number,
         })
