@@ -8,12 +8,12 @@ use crate::schema::{Schema, Value, ValueRef};
 use crate::space::View;
 use crate::table::TableState;
 use sardonyx_base::error::Error;
+use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::Arc;
 
 /// The rows of a table, to read: [`View::rows`].
 #[derive(Clone, Copy, Debug)]
 pub struct RowsView<'a> {
-    indexes: &'a IndexStore,
     bytes: &'a [u8],
     state: &'a TableState,
     number: u16,
@@ -40,7 +40,6 @@ impl<'a> View<'a> {
         let state = self.state_of(number);
         let state = state.ok_or(TableError::UnknownHandle { number })?;
         Ok(RowsView {
-            indexes: self.indexes(),
             bytes: self.pages(),
             state,
             number,
@@ -82,6 +81,12 @@ impl<'a> RowsView<'a> {
 
     /// How many rows there are.
     pub fn count(&self) -> u64 {
-        self.state.index.len() as u64
+        self.state.len()
+    }
+
+    /// Bytes of the pages that the table uses, for rows and for the values outside of them.
+    pub fn bytes(&self) -> u64 {
+        let pages = self.state.used_runs().map(|run| run.end - run.start);
+        pages.sum::<u64>() * PAGE_SIZE as u64
     }
 }
