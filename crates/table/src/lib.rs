@@ -51,6 +51,7 @@ pub mod schema;
 mod schemas;
 mod secondary;
 mod space;
+mod stored;
 mod table;
 mod transaction;
 pub mod types;
@@ -67,4 +68,7 @@ pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
 pub use rows::{RowError, RowRef, RowWriter, Rows, RowsView};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};
+#[doc(hidden)]
+pub use stored::no_value_of_field;
+pub use stored::{Stored, StoredField, StoredTable};
 pub use transaction::{RecordMut, Transaction, Walk};
