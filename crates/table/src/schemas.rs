@@ -226,7 +226,7 @@ impl Transaction<'_> {
             }
             tx.delete_pieces(table, number, bytes.len().div_ceil(PIECE_BYTES))?;
             tx.set_schema(number, Arc::new(schema), true);
-            Ok(())
+            Ok(tx.match_indexes(number)?)
         })
     }
 

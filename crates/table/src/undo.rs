@@ -5,6 +5,7 @@
 //!
 //! Source: TPK paper, Figure 2 ("copy all records to be modified, for use in case of abort").
 
+use crate::secondary::{Secondary, is_hashed};
 use crate::space::TableSpace;
 use crate::table::{SchemaBefore, Slot, TableState, remove_from_index};
 use sardonyx_storage::page::{Address, PageId};
@@ -36,6 +37,22 @@ pub(crate) enum Step {
         places: u32,
         fresh_before: Slot,
     },
+    /// A row was put into these ordered indexes of its table, as bits.
+    Indexed {
+        table: u16,
+        address: Address,
+        indexes: u32,
+    },
+    /// A row was taken out of these.
+    Unindexed {
+        table: u16,
+        address: Address,
+        indexes: u32,
+    },
+    /// A table got an ordered index, behind those that it had.
+    IndexCreated { table: u16 },
+    /// A table lost an ordered index, the last of [`Undo::indexes`]; it was the one with this number.
+    IndexDropped { table: u16, number: u8 },
     /// A table got an extent.
     Extended { table: u16 },
     /// A table or journal was defined.
@@ -50,6 +67,10 @@ pub(crate) struct Undo {
     steps: Vec<Step>,
     images: Vec<u8>,
     schemas: Vec<SchemaBefore>,
+    /// Indexes that were dropped.
+    indexes: Vec<Secondary>,
+    /// Entries of ordered indexes that were inserted or removed.
+    index_changes: usize,
 }
 
 impl Undo {
@@ -78,6 +99,28 @@ impl Undo {
         self.steps.push(Step::Schema { table });
     }
 
+    /// Notes that so many entries of indexes are about to change; returns how many are in all.
+    pub fn count_index_changes(&mut self, more: u32) -> usize {
+        self.index_changes += more as usize;
+        self.index_changes
+    }
+
+    /// Notes an index that a table lost.
+    pub fn push_index(&mut self, table: u16, number: u8, index: Secondary) {
+        self.indexes.push(index);
+        self.steps.push(Step::IndexDropped { table, number });
+    }
+
+    #[inline]
+    pub fn has_dropped_indexes(&self) -> bool {
+        !self.indexes.is_empty()
+    }
+
+    /// An index that was dropped, for good when the transaction has ended.
+    pub fn dropped_index(&mut self) -> Option<Secondary> {
+        self.indexes.pop()
+    }
+
     /// Takes the last step; for bytes, their image stands at the end until `drop_image`.
     pub fn pop(&mut self) -> Option<Step> {
         self.steps.pop()
@@ -101,6 +144,7 @@ impl Undo {
     pub fn clear(&mut self) {
         self.steps.clear();
         self.images.clear();
+        self.index_changes = 0;
         if !self.schemas.is_empty() {
             self.schemas.clear();
         }
@@ -149,7 +193,9 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
                 debug_assert_eq!(place, Some(address));
             }
             let hash = state.hash_at(store.bytes(), address);
-            state.index.insert(indexes, hash, address);
+            if state.is_hashed {
+                state.index.insert(indexes, hash, address);
+            }
         }
         Step::Values { table, page, class } => {
             let state = state_of(tables, table);
@@ -169,13 +215,46 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             let (_, extent) = catalogue.extents.pop().expect("an extent was added");
             catalogue.pages = extent.first_page.0;
         }
+        Step::Indexed {
+            table,
+            address,
+            indexes: bits,
+        } => {
+            let state = state_of(tables, table);
+            for index in chosen(&mut state.secondary, bits) {
+                let removed = index.remove(indexes, store.bytes(), address);
+                removed.expect("its key was read before");
+            }
+        }
+        Step::Unindexed {
+            table,
+            address,
+            indexes: bits,
+        } => {
+            let state = state_of(tables, table);
+            for index in chosen(&mut state.secondary, bits) {
+                let inserted = index.insert(indexes, store.bytes(), address, &String::new);
+                inserted.expect("it was there, and there is room for its entry");
+            }
+        }
+        Step::IndexCreated { table } => {
+            let index = state_of(tables, table).secondary.pop();
+            index.expect("it was created").tree.free(indexes);
+        }
+        Step::IndexDropped { table, number } => {
+            let index = undo.indexes.pop().expect("noted with the step");
+            let secondary = &mut state_of(tables, table).secondary;
+            secondary.insert(usize::from(number), index);
+        }
         Step::Schema { table } => {
-            let before = undo.schemas.pop().expect("noted with the step");
-            state_of(tables, table).restore_schema(before);
+            let state = state_of(tables, table);
+            state.restore_schema(undo.schemas.pop().expect("noted with the step"));
+            state.is_hashed = is_hashed(state);
         }
         Step::Defined => {
             catalogue.definitions.pop();
             if let Some(mut state) = tables.pop().flatten() {
+                debug_assert!(state.secondary.is_empty());
                 state.index.clear(indexes);
             }
             if catalogue.definitions.is_empty() {
@@ -183,6 +262,13 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             }
         }
     }
+}
+
+/// The indexes whose bits are set.
+pub(crate) fn chosen(indexes: &mut [Secondary], bits: u32) -> impl Iterator<Item = &mut Secondary> {
+    let numbered = indexes.iter_mut().enumerate();
+    let chosen = numbered.filter(move |(number, _)| bits >> number & 1 == 1);
+    chosen.map(|(_, index)| index)
 }
 
 fn state_of(tables: &mut [Option<TableState>], table: u16) -> &mut TableState {

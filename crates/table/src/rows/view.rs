@@ -8,6 +8,7 @@ use crate::schema::{Schema, Value, ValueRef};
 use crate::space::View;
 use crate::table::TableState;
 use sardonyx_base::error::Error;
+use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::Arc;
 
 /// The rows of a table, to read: [`View::rows`].
@@ -82,6 +83,12 @@ impl<'a> RowsView<'a> {
 
     /// How many rows there are.
     pub fn count(&self) -> u64 {
-        self.state.index.len() as u64
+        self.state.len()
+    }
+
+    /// Bytes of the pages that the table uses, for rows and for the values outside of them.
+    pub fn bytes(&self) -> u64 {
+        let pages = self.state.used_runs().map(|run| run.end - run.start);
+        pages.sum::<u64>() * PAGE_SIZE as u64
     }
 }
