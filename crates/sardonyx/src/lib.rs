@@ -104,6 +104,7 @@ pub mod memory;
 pub mod operations;
 mod options;
 mod record;
+mod snapshot;
 mod statistics;
 mod tables;
 mod ticket;
@@ -114,6 +115,7 @@ pub use memory::Memory;
 #[cfg(feature = "operations")]
 pub use operations::Operations;
 pub use options::Options;
+pub use snapshot::Snapshot;
 pub use statistics::Statistics;
 pub use tables::{JournalRows, Tables};
 pub use ticket::{BatchTicket, Ticket};
@@ -126,6 +128,7 @@ pub use sardonyx_storage::journal::{InvalidPosition, JournalPosition, Retention}
 pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
+pub use sardonyx_storage::store::SnapshotEnded;
 pub use sardonyx_table::{
     Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordKey, RecordMut, Row, Table,
     TableSpace, Transaction, View, Walk, field,

@@ -6,7 +6,7 @@ pub use journals::JournalRows;
 
 use crate::error::Typed;
 use crate::ticket::{BatchTicket, Ticket};
-use crate::{Error, Options, Statistics};
+use crate::{Error, Options, Snapshot, Statistics};
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_serial::{Durability, Exchange, Kernel, Owed, Procedure, ProcedureError};
 use sardonyx_serial::{Registered, SerialError};
@@ -55,6 +55,9 @@ impl Tables {
         let opened = Engine::open(disk, options.storage)?;
         let (mut space, rebuild) = TableSpace::open_with(opened.store, workers, hash)?;
         space.set_transaction_bytes_max(limits.transaction_bytes);
+        if let Some(bytes) = options.snapshot_bytes_max {
+            space.set_snapshot_bytes_max(bytes);
+        }
         let kernel = Kernel::start(space, opened.engine, shape);
         let procedures = Mutex::default();
         Ok(Tables {
@@ -220,6 +223,17 @@ impl Tables {
     pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> Result<T, Error> {
         let body = |space: &TableSpace| body(&space.view());
         Ok(self.kernel.try_read(body)?)
+    }
+
+    /// A snapshot of all tables, with everything that is committed now: to read from any thread while
+    /// transactions go on, which do not wait for it. What it sees may not be on stable storage yet;
+    /// [`Tables::flush`] before to be sure of that.
+    ///
+    /// # Errors
+    /// As [`Tables::read`]; [`Error::Full`] if the process has no address space for it.
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        let space = self.kernel.snapshot()?;
+        Ok(Snapshot::new(space, self.kernel.engine().process()))
     }
 
     /// Waits until everything that ran so far is on stable storage.

@@ -7,6 +7,7 @@
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
 //! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
+//! - [`SpaceSnapshot`]: all tables at one commit, to read while transactions go on;
 //! - [`schema`]: what rows are, known at run time; [`value_text`]: values as text;
 //! - [`condition`]: conditions over the columns of a row;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
@@ -41,6 +42,7 @@ mod rebuild;
 mod record;
 pub mod schema;
 mod schemas;
+mod snapshot;
 mod space;
 mod table;
 mod transaction;
@@ -54,5 +56,6 @@ pub use hash::KeyHash;
 pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
+pub use snapshot::{Records, SpaceSnapshot};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};
 pub use transaction::{RecordMut, Transaction, Walk};
