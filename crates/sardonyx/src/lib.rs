@@ -97,6 +97,8 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("sardonyx needs Linux");
 
+#[doc(hidden)]
+pub mod backup;
 mod error;
 #[cfg(feature = "memory")]
 pub mod memory;
@@ -109,6 +111,7 @@ mod statistics;
 mod tables;
 mod ticket;
 
+pub use backup::Backup;
 pub use error::Error;
 #[cfg(feature = "memory")]
 pub use memory::Memory;

@@ -4,6 +4,7 @@ mod journals;
 
 pub use journals::JournalRows;
 
+use crate::backup::{self, Backup};
 use crate::error::Typed;
 use crate::ticket::{BatchTicket, Ticket};
 use crate::{Error, Options, Snapshot, Statistics};
@@ -14,6 +15,7 @@ use sardonyx_storage::checkpoint::Waiting;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
+use sardonyx_storage::journal::{JournalReader, Retention};
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_table::{
     Journal, JournalRow, KeyHash, RebuildReport, Record, Table, TableSpace, Transaction, View,
@@ -234,6 +236,46 @@ impl Tables {
     pub fn snapshot(&self) -> Result<Snapshot, Error> {
         let space = self.kernel.snapshot()?;
         Ok(Snapshot::new(space, self.kernel.engine().process()))
+    }
+
+    /// Writes a backup into a directory, which is absent or empty: a database of its own, with everything
+    /// that is committed now and nothing else, journals included, while transactions go on. It has another
+    /// identity, and positions in its journals are its own. What it is written from is a [`Snapshot`], with
+    /// that bound on memory.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the directory is not empty; [`Error::Limit`] if the snapshot was ended; what the
+    /// disk says; those of [`Tables::snapshot`]. No backup is there then.
+    pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Backup, Error> {
+        self.backup_with(directory, |_, _| {})
+    }
+
+    /// The same; `progress` is told from time to time how many of how many pages were written.
+    ///
+    /// # Errors
+    /// Those of [`Tables::backup`].
+    pub fn backup_with(
+        &self,
+        directory: impl AsRef<Path>,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Backup, Error> {
+        let (snapshot, group) = self.kernel.snapshot_at_group()?;
+        let engine = self.kernel.engine();
+        let (disk, manifest) = (engine.disk(), engine.manifest());
+        let journals = match manifest.journal {
+            Retention::Nothing => None,
+            _ => {
+                let reader = JournalReader::open(disk, manifest, None, None)?;
+                Some(reader.while_written(engine.commit().segments(), group + 1))
+            }
+        };
+        let source = backup::Source {
+            pages: snapshot.pages(),
+            count: snapshot.pages().pages(),
+            journals,
+            manifest,
+        };
+        backup::write(directory.as_ref(), source, progress)
     }
 
     /// Waits until everything that ran so far is on stable storage.

@@ -10,6 +10,7 @@
 //! - [`SpaceSnapshot`]: all tables at one commit, to read while transactions go on;
 //! - [`schema`]: what rows are, known at run time; [`value_text`]: values as text;
 //! - [`condition`]: conditions over the columns of a row;
+//! - [`RowRef`], [`Rows`]: rows by their columns' names; text and bytes of any length;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
@@ -40,6 +41,7 @@ pub mod layout;
 mod ordered;
 mod rebuild;
 mod record;
+mod rows;
 pub mod schema;
 mod schemas;
 mod snapshot;
@@ -48,7 +50,6 @@ mod table;
 mod transaction;
 mod undo;
 pub mod value_text;
-#[allow(dead_code, reason = "the verbs on rows will call it")]
 mod values;
 
 pub use error::TableError;
@@ -56,6 +57,7 @@ pub use hash::KeyHash;
 pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
+pub use rows::{RowError, RowRef, RowWriter, Rows, RowsView};
 pub use snapshot::{Records, SpaceSnapshot};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};
 pub use transaction::{RecordMut, Transaction, Walk};

@@ -319,6 +319,16 @@ impl<'a> View<'a> {
         self.space.schema(number)
     }
 
+    /// The state of the table with this number.
+    pub(crate) fn state_of(&self, number: u16) -> Option<&'a TableState> {
+        self.space.tables.get(usize::from(number))?.as_ref()
+    }
+
+    /// The memory of all indexes.
+    pub(crate) fn indexes(&self) -> &'a IndexStore {
+        &self.space.indexes
+    }
+
     /// The catalogue.
     pub fn catalogue(&self) -> &'a Catalogue {
         &self.space.catalogue
