@@ -97,6 +97,8 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("sardonyx needs Linux");
 
+#[doc(hidden)]
+pub mod backup;
 mod error;
 #[cfg(feature = "memory")]
 pub mod memory;
@@ -104,16 +106,19 @@ pub mod memory;
 pub mod operations;
 mod options;
 mod record;
+mod snapshot;
 mod statistics;
 mod tables;
 mod ticket;
 
+pub use backup::Backup;
 pub use error::Error;
 #[cfg(feature = "memory")]
 pub use memory::Memory;
 #[cfg(feature = "operations")]
 pub use operations::Operations;
 pub use options::Options;
+pub use snapshot::Snapshot;
 pub use statistics::Statistics;
 pub use tables::{JournalRows, Tables};
 pub use ticket::{BatchTicket, Ticket};
@@ -128,6 +133,7 @@ pub use sardonyx_storage::journal::{InvalidPosition, JournalPosition, Retention}
 pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
+pub use sardonyx_storage::store::SnapshotEnded;
 pub use sardonyx_table::{
     ColumnType, Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordColumn,
     RecordKey, RecordMut, Row, Stored, StoredField, StoredTable, Table, TableSpace, Transaction,

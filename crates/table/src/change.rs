@@ -102,7 +102,8 @@ impl Transaction<'_> {
                 // Until all rows have their own value there is no default that could be taken for one.
                 schema.with_column(WIDER, to, true, Value::Null)
             })?;
-            tx.copy_column(number, from)?;
+            let wider = tx.row_table(number)?.0.columns.len() - 1;
+            tx.set_in_old_rows(number, wider, |row| Ok(row.get_at(from)?.to_value()))?;
             tx.change_schema(table, |schema| {
                 let (nullable, default) = {
                     let column = &schema.columns[from];
@@ -123,8 +124,34 @@ impl Transaction<'_> {
         })
     }
 
-    /// Sets the last column of every row to what another column has.
-    fn copy_column(&mut self, number: u16, from: usize) -> Result<(), Error> {
+    /// Has every row in a shape that has the columns of the table's indexes, whose keys are read from the rows as they
+    /// stand. (References are found by indexes.)
+    pub(crate) fn have_index_columns(&mut self, number: u16) -> Result<(), Error> {
+        let schema = self.row_table(number)?.0;
+        let indexes = [&schema.primary].into_iter().chain(&schema.indexes);
+        let columns = indexes.flat_map(|index| index.key.iter().map(|part| part.column));
+        let columns = columns.chain(
+            schema
+                .foreign_keys
+                .iter()
+                .flat_map(|key| key.columns.clone()),
+        );
+        let newest = columns.max_by_key(|column| schema.columns[*column].since_shape);
+        match newest.map(|column| (column, &schema.columns[column])) {
+            Some((column, added)) if added.since_shape > 0 => {
+                self.set_in_old_rows(number, column, |_| Ok(added.default.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets a column in the rows whose shape does not have it: they move to the newest.
+    fn set_in_old_rows(
+        &mut self,
+        number: u16,
+        column: usize,
+        value: impl Fn(&RowRef<'_>) -> Result<Value, TableError>,
+    ) -> Result<(), Error> {
         let mut at = Slot::default();
         loop {
             let (bytes, state) = self.parts(number);
@@ -133,15 +160,13 @@ impl Transaction<'_> {
             };
             at = behind;
             let row = RowRef::new(bytes, &state.schema, &state.name, address)?;
-            // Rows of the new shape were copied: they have moved there.
-            if row.shape() == state.shape() {
+            if row.shape() >= state.schema.columns[column].since_shape {
                 continue;
             }
-            let last = state.schema.columns.len() - 1;
-            let value = row.get_at(from)?.to_value();
-            let mut change = RowWriter::new(last + 1);
-            // Nulls are set, too, so that every row is of the new shape.
-            change.set(last, value.as_ref());
+            let value = value(&row)?;
+            let mut change = RowWriter::new(column + 1);
+            // Nulls are set, too, so that the row moves.
+            change.set(column, value.as_ref());
             self.update_row_at(number, address, &change)?;
         }
     }

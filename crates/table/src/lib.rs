@@ -7,6 +7,7 @@
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
 //! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
+//! - [`SpaceSnapshot`]: all tables at one commit, to read while transactions go on;
 //! - [`schema`]: what rows are, known at run time; [`value_text`]: values as text;
 //! - [`types`]: dates and the like as fields;
 //! - [`condition`]: conditions over the columns of a row;
@@ -51,6 +52,7 @@ mod rows;
 pub mod schema;
 mod schemas;
 mod secondary;
+mod snapshot;
 mod space;
 mod stored;
 mod table;
@@ -68,6 +70,7 @@ pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
 pub use rows::{RowError, RowRef, RowWriter, Rows, RowsView};
+pub use snapshot::{Records, SpaceSnapshot};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};
 #[doc(hidden)]
 pub use stored::no_value_of_field;

@@ -226,6 +226,7 @@ impl Transaction<'_> {
             }
             tx.delete_pieces(table, number, bytes.len().div_ceil(PIECE_BYTES))?;
             tx.set_schema(number, Arc::new(schema), true);
+            tx.have_index_columns(number)?;
             Ok(tx.match_indexes(number)?)
         })
     }

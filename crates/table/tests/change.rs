@@ -5,7 +5,7 @@
 mod support;
 
 use proptest::prelude::*;
-use sardonyx_table::schema::{Schema, Type, Value};
+use sardonyx_table::schema::{IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
 use sardonyx_table::{Record, TableSpace, Transaction, View, record};
 use std::collections::BTreeMap;
 use support::{STORE_BYTES, World, hash, store_of};
@@ -448,4 +448,61 @@ fn a_handle_of_plain_records_holds_while_its_rows_are_such_and_is_refused_afterw
         .expect("a value")
         .to_value();
     assert_eq!(amount, Value::Int(2));
+}
+
+/// An index of a column that was added: rows of earlier shapes do not have its bytes, so they are rewritten.
+#[test]
+fn an_index_of_an_added_column_has_the_rows_of_before() {
+    let index = |unique| IndexDefinition {
+        name: "by_more".to_string(),
+        kind: IndexKind::Ordered,
+        unique,
+        key: vec![KeyPart {
+            column: 3,
+            descending: false,
+        }],
+    };
+    let mut world = World::with_memory(STORE_BYTES);
+    world.commit(|tx| {
+        tx.create_table(TABLE, first_schema()).expect("created");
+        let mut rows = tx.rows(TABLE).expect("the table");
+        for id in 0..1000_u64 {
+            rows.insert(&[
+                ("id", id.into()),
+                ("text", "t".repeat(id as usize % 40).into()),
+            ])
+            .expect("inserted");
+        }
+    });
+    world.commit(|tx| {
+        tx.add_column(TABLE, "more", Type::I64, false, 9.into())
+            .expect("added");
+        let mut rows = tx.rows(TABLE).expect("the table");
+        rows.update(&[4.into()], &[("more", 1.into())])
+            .expect("updated");
+    });
+    let before = world.space.pages().to_vec();
+    let refused = world.commit(|tx| tx.create_index(0, index(true)));
+    assert!(refused.is_err(), "999 rows have the default");
+    assert!(world.space.pages()[..before.len()] == before);
+    world.commit(|tx| tx.create_index(0, index(false)).expect("created"));
+    for _ in 0..2 {
+        let rows = world.space.view().rows(TABLE).expect("the table");
+        assert_eq!(rows.count(), 1000);
+        for row in rows.scan() {
+            let row = row.expect("a row");
+            let id = row.get("id").expect("a key").to_value();
+            let more = if id == 4.into() { 1 } else { 9 };
+            assert_eq!(row.get("more").expect("a value").to_value(), more.into());
+        }
+        // Every key of the index is of a row: it is built anew, and rows leave it.
+        world.reopen(2);
+        world.commit(|tx| {
+            let mut rows = tx.rows(TABLE).expect("the table");
+            rows.update(&[7.into()], &[("more", 2.into())])
+                .expect("updated");
+            rows.update(&[7.into()], &[("more", 9.into())])
+                .expect("updated");
+        });
+    }
 }

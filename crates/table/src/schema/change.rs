@@ -27,9 +27,8 @@ impl Schema {
         }
         let mut taken = vec![false; RECORD_BYTES_MAX];
         for column in &self.columns {
-            if !column.dropped || column.kind.is_variable() {
-                taken[column.offset..column.offset + column.kind.bytes()].fill(true);
-            }
+            // A dropped column's, too: a row that moves to the new shape still has what was written there.
+            taken[column.offset..column.offset + column.kind.bytes()].fill(true);
             // A byte with null bits is not used again: it may have been written.
             if let Some(null) = column.null {
                 taken[null.byte as usize] = true;
