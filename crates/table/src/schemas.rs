@@ -12,7 +12,7 @@ use crate::error::{RESERVED, TableError};
 use crate::record::{Record, Table};
 use crate::schema::{Schema, SchemaError};
 use crate::space::{TableSpace, definition_of_table};
-use crate::transaction::Transaction;
+use crate::transaction::{Transaction, note_references};
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{Definition, Kind};
 use sardonyx_storage::page::Address;
@@ -213,11 +213,15 @@ impl Transaction<'_> {
             self.put(table, &Piece { key, used, bytes })?;
         }
         self.delete_pieces(table, number, bytes.len().div_ceil(PIECE_BYTES))?;
+        let references_before = self.state(number).schema.foreign_keys.clone();
         self.set_schema(number, Arc::new(schema), true);
-        self.match_indexes(number).inspect_err(|_| {
-            self.roll_back_to(savepoint);
-        })?;
-        Ok(())
+        let checked = self.match_indexes(number).and_then(|()| {
+            match self.state(number).schema.foreign_keys == references_before {
+                true => Ok(()),
+                false => self.check_all_references(number),
+            }
+        });
+        Ok(checked.inspect_err(|_| self.roll_back_to(savepoint))?)
     }
 
     /// Removes the stored schema of a table, which has the one made of its definition then.
@@ -257,6 +261,7 @@ impl Transaction<'_> {
         let before = std::mem::replace(&mut state.schema, schema);
         let was_stored = std::mem::replace(&mut state.schema_is_stored, stored);
         self.space.undo.push_schema(number, before, was_stored);
+        note_references(&mut self.space.tables);
     }
 
     /// Gives a table so many extents that as many records find a place.
