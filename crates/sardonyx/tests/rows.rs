@@ -110,7 +110,7 @@ fn run(disk: &SimulatedDisk, shape: Shape) -> (Vec<Model>, usize) {
 #[test]
 fn rows_are_whole_after_a_crash_at_any_step() {
     let mut crashed = 0;
-    for step in 0.. {
+    for step in 1.. {
         let faults = Faults {
             crash_at_step: Some(step),
             ..Faults::default()

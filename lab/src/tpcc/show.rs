@@ -89,7 +89,7 @@ fn verdict(figures: &Figures) -> String {
 fn grid(figures: &Figures) -> Grid<&Kinds> {
     let us = Unit::Microseconds;
     Grid::of(&figures.kinds)
-        .text("", "transaction", |row| row.kind.name())
+        .text("transaction", "transaction", |row| row.kind.name())
         .count("committed", "committed", |row| row.committed)
         .number("a second", "per_second", Unit::PerSecond, |row| {
             row.committed as f64 / figures.seconds

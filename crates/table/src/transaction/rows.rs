@@ -36,13 +36,8 @@ impl Transaction<'_> {
         key: &[ValueRef<'_>],
     ) -> Result<Option<Address>, TableError> {
         let state = self.row_state(number)?;
-        find_row(
-            &self.space.indexes,
-            self.space.store.bytes(),
-            state,
-            &state.name,
-            key,
-        )
+        let pages = self.space.store.bytes();
+        find_row(&self.space.indexes, pages, state, &state.name, key)
     }
 
     /// The row at an address, at which there is one.
