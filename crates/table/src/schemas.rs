@@ -12,7 +12,7 @@ use crate::error::{RESERVED, TableError};
 use crate::record::{Record, Table};
 use crate::schema::{IntoSchema, Schema, SchemaError};
 use crate::space::{TableSpace, definition_of_table};
-use crate::transaction::Transaction;
+use crate::transaction::{Transaction, note_references};
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{Definition, Kind};
 use sardonyx_storage::page::Address;
@@ -218,8 +218,13 @@ impl Transaction<'_> {
                 tx.put(table, &Piece { key, used, bytes })?;
             }
             tx.delete_pieces(table, number, bytes.len().div_ceil(PIECE_BYTES))?;
+            let references_before = tx.state(number).schema.foreign_keys.clone();
             tx.set_schema(number, Arc::new(schema), true);
-            Ok(tx.match_indexes(number)?)
+            tx.match_indexes(number)?;
+            if tx.state(number).schema.foreign_keys != references_before {
+                tx.check_all_references(number)?;
+            }
+            Ok(())
         })
     }
 
@@ -240,7 +245,7 @@ impl Transaction<'_> {
                 tx.delete_pieces(table, number, 0)?;
             }
             tx.set_schema(number, schema, false);
-            Ok(())
+            Ok(tx.match_indexes(number)?)
         })
     }
 
@@ -262,5 +267,6 @@ impl Transaction<'_> {
         let before = std::mem::replace(&mut state.schema, schema);
         let was_stored = std::mem::replace(&mut state.schema_is_stored, stored);
         self.space.undo.push_schema(number, before, was_stored);
+        note_references(&mut self.space.tables);
     }
 }

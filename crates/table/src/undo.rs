@@ -9,6 +9,7 @@ use crate::schema::Schema;
 use crate::secondary::{Secondary, is_hashed};
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, remove_from_index};
+use crate::transaction::note_references;
 use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
 
@@ -243,6 +244,7 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             state.schema = undo.schemas.pop().expect("noted with the step");
             state.schema_is_stored = was_stored;
             state.is_hashed = is_hashed(state);
+            note_references(tables);
         }
         Step::Defined => {
             catalogue.definitions.pop();
