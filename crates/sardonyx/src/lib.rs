@@ -127,9 +127,12 @@ pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_table::{
-    Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordKey, RecordMut, Row, Table,
-    TableSpace, Transaction, View, Walk, field,
+    ColumnType, Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordColumn,
+    RecordKey, RecordMut, Row, Table, TableSpace, Transaction, View, Walk, field,
 };
+pub use sardonyx_table::{RowError, RowRef, RowWriter, Rows, RowsView};
+/// What rows are, known at run time; and types of fields that are no numbers.
+pub use sardonyx_table::{schema, types};
 /// What makes plain data of a struct; [`record!`] writes its derives.
 pub use zerocopy;
 
@@ -150,7 +153,7 @@ pub mod standby {
 /// What [`record!`] calls.
 #[doc(hidden)]
 pub mod declared {
-    pub use sardonyx_table::record;
+    pub use sardonyx_table::{nested_columns, record};
 }
 
 /// The README's programs are compiled with the tests of the documentation.

@@ -15,6 +15,7 @@ use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_table::schema::IntoSchema;
 use sardonyx_table::{
     Journal, JournalRow, KeyHash, RebuildReport, Record, Table, TableSpace, Transaction, View,
 };
@@ -65,16 +66,52 @@ impl Tables {
         })
     }
 
-    /// The table of this record type, declared where absent.
+    /// The table of this record type, declared where absent. The type's fields are compared with the columns that
+    /// the database has, by name, type and place; where it has none yet, as in a database of version 0.1, they are
+    /// stored.
     ///
     /// # Errors
-    /// If the database has a table of this name with another layout, or no room for one more;
+    /// If the database has a table of this name with other columns or another layout (the error shows both, beside
+    /// each other), or no room for one more;
     /// [`Error::Nested`] inside a transaction of this database, which has its own access.
     pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
-        match self.kernel.try_read(|space| space.table::<R>())?? {
+        let found = self.kernel.try_read(|space| {
+            let table = space.table::<R>()?;
+            // One whose columns are not in the database yet is declared again, which stores them.
+            let known = |table: &Table<R>| {
+                space.has_stored_schema(table.number()) || R::columns().is_none()
+            };
+            Ok::<_, Error>(table.filter(known))
+        })??;
+        match found {
             Some(table) => Ok(table),
             None => self.run(|transaction| transaction.declare_table::<R>()),
         }
+    }
+
+    /// Creates a table with a schema that is known at run time, where absent, and says its number.
+    ///
+    /// ```
+    /// use sardonyx::Tables;
+    /// use sardonyx::schema::{Schema, Type};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let shop = Tables::open(directory.path().join("shop.sdx"))?;
+    /// let orders = Schema::new()
+    ///     .column("id", Type::U64)
+    ///     .column("customer", Type::Text)
+    ///     .column("paid", Type::Timestamp).nullable()
+    ///     .primary_key(["id"])
+    ///     .index("by_customer", ["customer", "id desc"]).ordered();
+    /// let number = shop.create_table("orders", orders)?;
+    /// # assert_eq!(number, 0);
+    /// # Ok::<(), sardonyx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if no table can have the schema, or there is something else of this name; [`Error::Limit`];
+    /// [`Error::Nested`] inside a transaction of this database, which has its own access.
+    pub fn create_table(&self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
+        self.run(|transaction| transaction.create_table(name, schema))
     }
 
     /// The journal of this row type, declared where absent.

@@ -8,6 +8,7 @@
 //! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
 //! - [`schema`]: what rows are, known at run time; [`value_text`]: values as text;
+//! - [`types`]: dates and the like as fields;
 //! - [`condition`]: conditions over the columns of a row;
 //! - [`RowRef`], [`Rows`]: rows by their columns' names; text and bytes of any length;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
@@ -30,6 +31,9 @@
 )]
 
 mod build;
+#[doc(hidden)]
+pub mod columns;
+mod compare;
 pub mod condition;
 mod error;
 pub mod hash;
@@ -46,10 +50,12 @@ mod schemas;
 mod space;
 mod table;
 mod transaction;
+pub mod types;
 mod undo;
 pub mod value_text;
 mod values;
 
+pub use columns::{ColumnType, RecordColumn};
 pub use error::TableError;
 pub use hash::KeyHash;
 pub use key::KeyValues;

@@ -2,6 +2,7 @@
 //!
 //! Owned exclusively by whoever runs transactions; that is all the concurrency control there is.
 
+use crate::compare::compare;
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
@@ -48,7 +49,7 @@ pub enum Prefetch {
 }
 
 /// The default bound on a transaction's redo records, in bytes.
-const TRANSACTION_BYTES_MAX: usize = 16 << 20;
+const TRANSACTION_BYTES_MAX: usize = 20 << 20;
 
 /// So that rows of one space are never taken for rows of another.
 static SPACES: AtomicU64 = AtomicU64::new(1);
@@ -111,7 +112,7 @@ impl TableSpace {
         self.store
     }
 
-    /// Sets the bound on a transaction's redo records, in bytes (default 16 MiB).
+    /// Sets the bound on a transaction's redo records, in bytes (default 20 MiB).
     pub fn set_transaction_bytes_max(&mut self, bytes: usize) {
         self.transaction_bytes_max = bytes;
     }
@@ -154,17 +155,32 @@ impl TableSpace {
         Some(&state.schema)
     }
 
+    /// Whether the schema of a table was stored by a program that knows its columns, so that it is more than its
+    /// key. A table of an older database has none until it is [declared](Transaction::declare_table) by one.
+    pub fn has_stored_schema(&self, number: u16) -> bool {
+        let state = self.tables.get(usize::from(number));
+        state.is_some_and(|state| state.as_ref().is_some_and(|state| state.schema_is_stored))
+    }
+
     /// The handle of a record type's table, if it is declared.
     ///
     /// # Errors
-    /// [`TableError::Catalogue`] (`LayoutDiffers`) if it is declared with another layout;
-    /// [`TableError::ReservedName`].
+    /// [`TableError::Catalogue`] (`LayoutDiffers`) or [`TableError::SchemaDiffers`] if it is declared with
+    /// another layout; [`TableError::ReservedName`].
     pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, TableError> {
         schemas::check_name(R::NAME)?;
-        Ok(self
-            .catalogue
-            .number_of(&definition_of_table::<R>())?
-            .map(Table::new))
+        let mut tables = self.tables.iter().zip(&self.catalogue.definitions);
+        let named = tables.position(|(_, definition)| definition.name == R::NAME);
+        let number = match named {
+            Some(number) if self.has_stored_schema(number as u16) => {
+                let state = self.tables[number].as_ref().expect("it has a schema");
+                compare::<R>(&state.schema, &self.catalogue.definitions[number])?;
+                Some(number as u16)
+            }
+            // Only what the catalogue says is known.
+            _ => self.catalogue.number_of(&definition_of_table::<R>())?,
+        };
+        Ok(number.map(Table::new))
     }
 
     /// The handle of a row type's journal, if it is declared.

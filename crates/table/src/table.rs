@@ -183,14 +183,6 @@ impl TableState {
         }
     }
 
-    /// How many records find a place without another extent.
-    pub fn places_left(&self) -> usize {
-        let extents = self.extents.get(self.fresh.extent..).unwrap_or_default();
-        let pages: u64 = extents.iter().map(|extent| extent.pages).sum();
-        let pages = (pages - self.fresh.page.min(pages)) as usize;
-        self.free.len() + pages * self.layout.records - self.fresh.slot
-    }
-
     /// Moves past the fresh place.
     pub fn take_fresh(&mut self) {
         self.fresh.slot += 1;

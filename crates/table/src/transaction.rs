@@ -6,6 +6,7 @@
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
+use crate::columns::schema_of;
 use crate::error::TableError;
 use crate::index_store::IndexStore;
 use crate::layout::{PageLayout, word_at};
@@ -305,7 +306,8 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// The table of this record type, declared if it is not yet.
+    /// The table of this record type, declared if it is not yet. If no schema of it is stored, as in an older
+    /// database, and the type says its fields, these are stored as its columns.
     ///
     /// # Errors
     /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
@@ -316,8 +318,16 @@ impl<'a> Transaction<'a> {
                 "records are aligned to 8 bytes at most"
             )
         };
-        check_name(R::NAME)?;
-        Ok(Table::new(self.declare(definition_of_table::<R>())?))
+        let table = match self.space.table::<R>()? {
+            Some(table) => table,
+            None => Table::new(self.declare(definition_of_table::<R>())?),
+        };
+        if !self.space.has_stored_schema(table.number())
+            && let Some(schema) = schema_of::<R>()
+        {
+            self.store_schema(table.number(), schema)?;
+        }
+        Ok(table)
     }
 
     /// The journal of this row type, declared if it is not yet.
@@ -489,6 +499,19 @@ impl<'a> Transaction<'a> {
             steps: self.space.undo.len(),
             log: self.log.mark(),
         }
+    }
+
+    /// Runs several steps of one operation: all are done, or none.
+    pub(crate) fn whole<T>(
+        &mut self,
+        steps: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let before = self.savepoint();
+        let result = steps(self);
+        if result.is_err() {
+            self.roll_back_to(before);
+        }
+        result
     }
 
     /// Undoes what the transaction did since the savepoint: for an operation of several steps that failed

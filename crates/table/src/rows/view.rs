@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// The rows of a table, to read: [`View::rows`].
 #[derive(Clone, Copy, Debug)]
 pub struct RowsView<'a> {
-    bytes: &'a [u8],
     indexes: &'a IndexStore,
+    bytes: &'a [u8],
     state: &'a TableState,
     number: u16,
 }
@@ -40,8 +40,8 @@ impl<'a> View<'a> {
         let state = self.state_of(number);
         let state = state.ok_or(TableError::UnknownHandle { number })?;
         Ok(RowsView {
-            bytes: self.pages(),
             indexes: self.indexes(),
+            bytes: self.pages(),
             state,
             number,
         })
