@@ -219,7 +219,7 @@ impl Transaction<'_> {
             }
             tx.delete_pieces(table, number, bytes.len().div_ceil(PIECE_BYTES))?;
             tx.set_schema(number, Arc::new(schema), true);
-            Ok(())
+            Ok(tx.match_indexes(number)?)
         })
     }
 
@@ -240,7 +240,7 @@ impl Transaction<'_> {
                 tx.delete_pieces(table, number, 0)?;
             }
             tx.set_schema(number, schema, false);
-            Ok(())
+            Ok(tx.match_indexes(number)?)
         })
     }
 

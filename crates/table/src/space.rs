@@ -10,6 +10,7 @@ use crate::rebuild::{RebuildReport, check_all_values, rebuild};
 use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::schema::Schema;
 use crate::schemas;
+use crate::secondary::build_ordered;
 use crate::table::{TableState, fingerprint};
 use crate::transaction::Transaction;
 use crate::undo::Undo;
@@ -97,6 +98,7 @@ impl TableSpace {
         };
         schemas::read(&mut space)?;
         check_all_values(&space)?;
+        build_ordered(&mut space, workers.clamp(1, WORKERS_MAX))?;
         Ok((space, report))
     }
 
@@ -304,6 +306,11 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    #[inline]
+    pub(crate) fn space(&self) -> &'a TableSpace {
+        self.space
+    }
+
     /// The record with this key.
     #[inline]
     pub fn get<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<&'a R> {
@@ -323,9 +330,7 @@ impl<'a> View<'a> {
 
     /// The number of records.
     pub fn count<R: Record>(&self, table: Table<R>) -> u64 {
-        self.space
-            .state(table)
-            .map_or(0, |state| state.index.len() as u64)
+        self.space.state(table).map_or(0, TableState::len)
     }
 
     /// What the rows of the table with this number are; see [`TableSpace::schema`].

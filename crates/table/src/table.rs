@@ -6,7 +6,8 @@ use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
 use crate::layout::PageLayout;
-use crate::schema::Schema;
+use crate::schema::{Schema, ValueRef};
+use crate::secondary::Secondary;
 use crate::values::ValueSpace;
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -40,6 +41,10 @@ pub(crate) struct TableState {
     /// Its pages of cells.
     pub values: ValueSpace,
     pub index: HashIndex,
+    /// Whether rows are in `index`, by their primary key.
+    pub is_hashed: bool,
+    /// The ordered indexes; none of most tables.
+    pub secondary: Vec<Secondary>,
     /// As it is stored, or made of the definition if none is.
     pub schema: Arc<Schema>,
     pub schema_is_stored: bool,
@@ -113,6 +118,8 @@ impl TableState {
             fresh: Slot::default(),
             values: ValueSpace::default(),
             index: HashIndex::new(),
+            is_hashed: true,
+            secondary: Vec::new(),
             schema: Arc::new(Schema::of_definition(definition)),
             schema_is_stored: false,
             name: Arc::from(definition.name.as_str()),
@@ -210,6 +217,33 @@ impl TableState {
         so_far.clamp(EXTENT_PAGES_MIN, EXTENT_PAGES_MAX)
     }
 
+    /// The row with this primary key, by its ordered index: for keys that are not found by a hash.
+    ///
+    /// # Errors
+    /// [`TableError::KeyValue`] and others if these are no values of the key.
+    pub fn find_ordered(
+        &self,
+        indexes: &IndexStore,
+        rows: &[u8],
+        key: &[ValueRef<'_>],
+    ) -> Result<Option<Address>, TableError> {
+        let mut secondary = self.secondary.iter();
+        let primary =
+            secondary.find(|index| index.what.definition.name == self.schema.primary.name);
+        let primary = primary.expect("what is not hashed is ordered");
+        let key = primary.what.shape.of_values(key);
+        let key = key.map_err(|bad| primary.bad_key(bad, &self.name, Some(&self.schema)))?;
+        primary.find(indexes.bytes(), rows, &key.bytes)
+    }
+
+    /// Rows.
+    pub fn len(&self) -> u64 {
+        match self.secondary.first() {
+            Some(index) if !self.is_hashed => index.tree.len(),
+            _ => self.index.len() as u64,
+        }
+    }
+
     /// The pages that have been used, in order: consecutive ones together.
     pub fn used_runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         let fresh = self.fresh;
@@ -289,6 +323,9 @@ pub(crate) fn make_index_room(
     bytes: &[u8],
     hash: u64,
 ) -> Result<(), StoreError> {
+    if !state.is_hashed {
+        return Ok(());
+    }
     let key = state.key_place();
     state
         .index
@@ -302,6 +339,9 @@ pub(crate) fn remove_from_index(
     bytes: &[u8],
     address: Address,
 ) {
+    if !state.is_hashed {
+        return;
+    }
     let key = state.key_place();
     let hash = key.hash(bytes, address);
     let removed = state

@@ -26,6 +26,7 @@ use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+mod indexes;
 mod rows;
 mod values;
 mod verbs;
@@ -128,6 +129,15 @@ impl<'a> Transaction<'a> {
             return Err(key_changed(R::NAME));
         }
         self.check_room(encoded_bytes(size_of::<T>()))?;
+        if self.has_ordered(row.table) {
+            let touched = self.indexes_touched(row.table, field.offset, size_of::<T>());
+            if touched != 0 {
+                let change = |this: &mut Self| {
+                    this.write(Address(at.0 + field.offset as u64), value.as_bytes());
+                };
+                return Ok(self.change_indexed(row.table, at, touched, change)?);
+            }
+        }
         if size_of::<T>() > 0 {
             self.write(Address(at.0 + field.offset as u64), value.as_bytes());
         }
@@ -185,6 +195,14 @@ impl<'a> Transaction<'a> {
         if after[R::KEY_OFFSET..][..size_of::<R::Key>()] != *row.key.as_bytes() {
             return Err(key_changed(R::NAME));
         }
+        if self.has_ordered(row.table) {
+            let before = &self.space.store.bytes()[row.address.0 as usize..][..after.len()];
+            let differ = self.indexes_that_differ(row.table, before, after);
+            if differ != 0 {
+                let change = |this: &mut Self| this.write_differences(row.address, after);
+                return Ok(self.change_indexed(row.table, row.address, differ, change)?);
+            }
+        }
         self.write_differences(row.address, after);
         Ok(())
     }
@@ -225,6 +243,7 @@ impl<'a> Transaction<'a> {
         bytes: &[u8],
         hash: u64,
     ) -> Result<Address, TableError> {
+        let savepoint = self.has_ordered(number).then(|| self.savepoint());
         if let Place::NeedsExtent = self.state(number).place() {
             self.extend(number)?;
         }
@@ -250,13 +269,20 @@ impl<'a> Transaction<'a> {
         } else {
             state.take_fresh();
         }
-        state.index.insert(indexes, hash, address);
+        if state.is_hashed {
+            state.index.insert(indexes, hash, address);
+        }
         self.space.undo.push(Step::Inserted {
             table: number,
             address,
             freed,
             fresh_before,
         });
+        if let Some(savepoint) = savepoint {
+            let indexes = self.all_indexes(number);
+            self.index_row(number, address, indexes)
+                .inspect_err(|_| self.roll_back_to(savepoint))?;
+        }
         Ok(address)
     }
 
@@ -276,6 +302,16 @@ impl<'a> Transaction<'a> {
 
     /// Deletes the record at an address, at which there is one.
     fn delete_at(&mut self, number: u16, address: Address) -> Result<(), TableError> {
+        self.check_room(OVERHEAD_BYTES)?;
+        if self.has_ordered(number) {
+            let indexes = self.all_indexes(number);
+            self.unindex_row(number, address, indexes)?;
+        }
+        self.delete_unindexed(number, address)
+    }
+
+    /// Deletes the record at an address, which is in no ordered index any more.
+    fn delete_unindexed(&mut self, number: u16, address: Address) -> Result<(), TableError> {
         self.check_room(OVERHEAD_BYTES)?;
         self.set_occupied(number, address, false);
         let (bytes, indexes, state) = self.parts_and_indexes(number);
@@ -344,6 +380,9 @@ impl<'a> Transaction<'a> {
     #[inline]
     pub fn commit(mut self) -> bool {
         self.finished = true;
+        if self.space.undo.has_dropped_indexes() {
+            self.free_dropped_indexes();
+        }
         self.space.undo.clear();
         self.log.end_transaction()
     }

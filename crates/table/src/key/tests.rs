@@ -47,7 +47,7 @@ fn column() -> impl Strategy<Value = (Type, [Value; 2])> {
         pair(Type::Text, text, |value| value.into()),
         pair(Type::Bytes, bytes, |value| value.into()),
         pair(Type::Date, any::<i32>(), Value::Date),
-        pair(Type::Time, any::<i64>(), Value::Time),
+        pair(Type::Time, 0..86_400_000_000i64, Value::Time),
         pair(Type::Timestamp, any::<i64>(), Value::Timestamp),
         pair(Type::Uuid, any::<[u8; 16]>(), Value::Uuid),
     ]
@@ -93,7 +93,6 @@ fn raw(kind: Type, value: &Value) -> Vec<u8> {
         (_, Value::Date(days)) => days.to_le_bytes().to_vec(),
         (_, Value::Time(time) | Value::Timestamp(time)) => time.to_le_bytes().to_vec(),
         (_, Value::Uuid(bytes)) => bytes.to_vec(),
-        (_, other) => panic!("{other:?}"),
     };
     bytes.resize(kind.bytes(), 0);
     bytes

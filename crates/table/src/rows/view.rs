@@ -82,6 +82,6 @@ impl<'a> RowsView<'a> {
 
     /// How many rows there are.
     pub fn count(&self) -> u64 {
-        self.state.index.len() as u64
+        self.state.len()
     }
 }

@@ -93,17 +93,23 @@ impl Transaction<'_> {
         let there = self.row_at(number, at)?;
         let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
         let since = |number: usize| schema.columns[number].since_shape;
-        let moves = row.set_columns().any(|(number, _)| since(number) > shape)
-            || schema.plain_key().is_none();
+        let moves = row.set_columns().any(|(number, _)| since(number) > shape);
+        // Of the indexes whose keys may change, before any of the row's values does.
+        let indexes = match moves {
+            true => self.all_indexes(number),
+            false => self.indexes_of_columns(number, |column| row.get(column).is_some()),
+        };
         self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
         let savepoint = self.savepoint();
-        let changed = if moves {
-            self.move_row(number, &schema, &name, at, row)
-        } else {
-            self.fill(number, &schema, &name, row, &mut fixed)
-                .and_then(|()| self.check_room(2 * fixed.len() + OVERHEAD_BYTES))
-                .map(|()| self.write_differences(at, &fixed))
-        };
+        let changed = self.unindex_row(number, at, indexes).and_then(|()| {
+            if moves {
+                return self.move_row(number, &schema, &name, at, row);
+            }
+            self.fill(number, &schema, &name, row, &mut fixed)?;
+            self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
+            self.write_differences(at, &fixed);
+            self.index_row(number, at, indexes)
+        });
         changed.inspect_err(|_| self.roll_back_to(savepoint))
     }
 
@@ -130,7 +136,7 @@ impl Transaction<'_> {
             all.set(number, value);
         });
         self.fill(number, schema, name, &all, &mut fixed)?;
-        self.delete_at(number, at)?;
+        self.delete_unindexed(number, at)?;
         let state = self.state(number);
         let hash = state.hash.of(&fixed[state.key_offset..][..state.key_bytes]);
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
@@ -148,10 +154,13 @@ impl Transaction<'_> {
             .filter(|reference| reference.cell().is_some())
             .collect();
         let savepoint = self.savepoint();
-        let deleted = references
-            .into_iter()
-            .try_for_each(|reference| self.free_value(number, reference))
-            .and_then(|()| self.delete_at(number, at));
+        let indexes = self.all_indexes(number);
+        let deleted = self.unindex_row(number, at, indexes).and_then(|()| {
+            for reference in references {
+                self.free_value(number, reference)?;
+            }
+            self.delete_unindexed(number, at)
+        });
         deleted.inspect_err(|_| self.roll_back_to(savepoint))
     }
 
