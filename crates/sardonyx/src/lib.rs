@@ -97,6 +97,8 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("sardonyx needs Linux");
 
+#[doc(hidden)]
+pub mod backup;
 mod error;
 #[cfg(feature = "memory")]
 pub mod memory;
@@ -104,16 +106,19 @@ pub mod memory;
 pub mod operations;
 mod options;
 mod record;
+mod snapshot;
 mod statistics;
 mod tables;
 mod ticket;
 
+pub use backup::Backup;
 pub use error::Error;
 #[cfg(feature = "memory")]
 pub use memory::Memory;
 #[cfg(feature = "operations")]
 pub use operations::Operations;
 pub use options::Options;
+pub use snapshot::Snapshot;
 pub use statistics::Statistics;
 pub use tables::{JournalRows, Tables};
 pub use ticket::{BatchTicket, Ticket};
@@ -126,11 +131,12 @@ pub use sardonyx_storage::journal::{InvalidPosition, JournalPosition, Retention}
 pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
+pub use sardonyx_storage::store::SnapshotEnded;
 pub use sardonyx_table::{
     ColumnType, Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordColumn,
     RecordKey, RecordMut, Row, Table, TableSpace, Transaction, View, Walk, field,
 };
-pub use sardonyx_table::{RowError, RowRef, RowWriter, Rows, RowsView};
+pub use sardonyx_table::{RowError, RowRef, RowWriter, Rows, RowsView, SnapshotRows};
 /// What rows are, known at run time; and types of fields that are no numbers.
 pub use sardonyx_table::{schema, types};
 /// What makes plain data of a struct; [`record!`] writes its derives.

@@ -4,9 +4,10 @@ mod journals;
 
 pub use journals::JournalRows;
 
+use crate::backup::{self, Backup};
 use crate::error::Typed;
 use crate::ticket::{BatchTicket, Ticket};
-use crate::{Error, Options, Statistics};
+use crate::{Error, Options, Snapshot, Statistics};
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_serial::{Durability, Exchange, Kernel, Owed, Procedure, ProcedureError};
 use sardonyx_serial::{Registered, SerialError};
@@ -14,6 +15,7 @@ use sardonyx_storage::checkpoint::Waiting;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
+use sardonyx_storage::journal::{JournalReader, Retention};
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_table::schema::IntoSchema;
 use sardonyx_table::{
@@ -56,6 +58,9 @@ impl Tables {
         let opened = Engine::open(disk, options.storage)?;
         let (mut space, rebuild) = TableSpace::open_with(opened.store, workers, hash)?;
         space.set_transaction_bytes_max(limits.transaction_bytes);
+        if let Some(bytes) = options.snapshot_bytes_max {
+            space.set_snapshot_bytes_max(bytes);
+        }
         let kernel = Kernel::start(space, opened.engine, shape);
         let procedures = Mutex::default();
         Ok(Tables {
@@ -257,6 +262,57 @@ impl Tables {
     pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> Result<T, Error> {
         let body = |space: &TableSpace| body(&space.view());
         Ok(self.kernel.try_read(body)?)
+    }
+
+    /// A snapshot of all tables, with everything that is committed now: to read from any thread while
+    /// transactions go on, which do not wait for it. What it sees may not be on stable storage yet;
+    /// [`Tables::flush`] before to be sure of that.
+    ///
+    /// # Errors
+    /// As [`Tables::read`]; [`Error::Full`] if the process has no address space for it.
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        let space = self.kernel.snapshot()?;
+        Ok(Snapshot::new(space, self.kernel.engine().process()))
+    }
+
+    /// Writes a backup into a directory, which is absent or empty: a database of its own, with everything
+    /// that is committed now and nothing else, journals included, while transactions go on. It has another
+    /// identity, and positions in its journals are its own. What it is written from is a [`Snapshot`], with
+    /// that bound on memory.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the directory is not empty; [`Error::Limit`] if the snapshot was ended; what the
+    /// disk says; those of [`Tables::snapshot`]. No backup is there then.
+    pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Backup, Error> {
+        self.backup_with(directory, |_, _| {})
+    }
+
+    /// The same; `progress` is told from time to time how many of how many pages were written.
+    ///
+    /// # Errors
+    /// Those of [`Tables::backup`].
+    pub fn backup_with(
+        &self,
+        directory: impl AsRef<Path>,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Backup, Error> {
+        let (snapshot, group) = self.kernel.snapshot_at_group()?;
+        let engine = self.kernel.engine();
+        let (disk, manifest) = (engine.disk(), engine.manifest());
+        let journals = match manifest.journal {
+            Retention::Nothing => None,
+            _ => {
+                let reader = JournalReader::open(disk, manifest, None, None)?;
+                Some(reader.while_written(engine.commit().segments(), group + 1))
+            }
+        };
+        let source = backup::Source {
+            pages: snapshot.pages(),
+            count: snapshot.pages().pages(),
+            journals,
+            manifest,
+        };
+        backup::write(directory.as_ref(), source, progress)
     }
 
     /// Waits until everything that ran so far is on stable storage.

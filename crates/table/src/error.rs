@@ -6,7 +6,7 @@ use crate::schema::SchemaError;
 use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::log::LogError;
-use sardonyx_storage::store::StoreError;
+use sardonyx_storage::store::{SnapshotEnded, StoreError};
 use std::convert::Infallible;
 
 /// What names begin with that programs cannot give.
@@ -187,6 +187,9 @@ pub enum TableError {
     /// No memory for more pages.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The snapshot was ended: what changed since reached the bound on memory for it.
+    #[error(transparent)]
+    SnapshotEnded(#[from] SnapshotEnded),
     /// The pages of a table do not hold sound records.
     #[error("table {table:?} is damaged at page {page}, offset {offset}: {reason}")]
     DamagedTable {
@@ -228,7 +231,7 @@ impl CrateError for TableError {
                 SchemaError::Damaged { .. } => Error::Damaged,
                 _ => Error::Refused,
             },
-            TableError::TransactionTooLarge { .. } => Error::Limit,
+            TableError::TransactionTooLarge { .. } | TableError::SnapshotEnded(_) => Error::Limit,
             TableError::Catalogue(error) => error.kind(),
             TableError::Log(error) => error.kind(),
             TableError::Row(error) => error.kind(),

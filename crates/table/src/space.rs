@@ -11,7 +11,8 @@ use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::schema::Schema;
 use crate::schemas;
 use crate::secondary::build_ordered;
-use crate::table::{TableState, fingerprint};
+use crate::snapshot::SpaceSnapshot;
+use crate::table::{TableState, fingerprint_of};
 use crate::transaction::Transaction;
 use crate::undo::Undo;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Kind, unfinished};
@@ -20,8 +21,8 @@ use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::recovery::WORKERS_MAX;
 use sardonyx_storage::store::PageStore;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use zerocopy::IntoBytes;
 
 /// Tables and journals on a page store.
@@ -38,6 +39,8 @@ pub struct TableSpace {
     pub(crate) epoch: u64,
     pub(crate) hash: KeyHash,
     pub(crate) transaction_bytes_max: usize,
+    /// The snapshot that was taken last, if somebody has it.
+    pub(crate) newest_snapshot: Weak<SpaceSnapshot>,
 }
 
 /// What to ask the processor for: a lookup touches two places in memory, one after the other.
@@ -95,6 +98,7 @@ impl TableSpace {
             epoch: SPACES.fetch_add(1, Ordering::Relaxed) << 40,
             hash,
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
+            newest_snapshot: Weak::new(),
         };
         schemas::read(&mut space)?;
         check_all_values(&space)?;
@@ -200,9 +204,7 @@ impl TableSpace {
     #[inline]
     pub(crate) fn state<R: Record>(&self, table: Table<R>) -> Option<&TableState> {
         let state = self.tables.get(usize::from(table.number()))?.as_ref()?;
-        let expected =
-            const { fingerprint(R::NAME, size_of::<R>(), R::KEY_OFFSET, size_of::<R::Key>()) };
-        (state.fingerprint == expected).then_some(state)
+        (state.fingerprint == fingerprint_of::<R>()).then_some(state)
     }
 
     pub(crate) fn name(&self, number: u16) -> String {

@@ -6,6 +6,7 @@ use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
 use crate::layout::PageLayout;
+use crate::record::Record;
 use crate::schema::{Schema, ValueRef};
 use crate::secondary::Secondary;
 use crate::values::ValueSpace;
@@ -246,18 +247,7 @@ impl TableState {
 
     /// The pages that have been used, in order: consecutive ones together.
     pub fn used_runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        let fresh = self.fresh;
-        self.extents
-            .iter()
-            .enumerate()
-            .map(move |(number, extent)| {
-                let used = match number.cmp(&fresh.extent) {
-                    Ordering::Less => extent.pages,
-                    Ordering::Equal => fresh.page + u64::from(fresh.slot > 0),
-                    Ordering::Greater => 0,
-                };
-                extent.first_page.0..extent.first_page.0 + used
-            })
+        used_runs(&self.extents, self.fresh)
     }
 
     /// The first record at a slot or behind it, in the order of the addresses, and the slot behind that.
@@ -310,6 +300,18 @@ impl TableState {
     }
 }
 
+/// The pages of a table's extents before the first that was never used, in order.
+pub(crate) fn used_runs(extents: &[Extent], fresh: Slot) -> impl Iterator<Item = Range<u64>> + '_ {
+    extents.iter().enumerate().map(move |(number, extent)| {
+        let used = match number.cmp(&fresh.extent) {
+            Ordering::Less => extent.pages,
+            Ordering::Equal => fresh.page + u64::from(fresh.slot > 0),
+            Ordering::Greater => 0,
+        };
+        extent.first_page.0..extent.first_page.0 + used
+    })
+}
+
 /// The bytes of a page.
 pub(crate) fn page_bytes(bytes: &[u8], page: PageId) -> &[u8] {
     &bytes[page.address().0 as usize..][..PAGE_SIZE]
@@ -348,6 +350,12 @@ pub(crate) fn remove_from_index(
         .index
         .remove(indexes, hash, address, |at| key.hash(bytes, at));
     debug_assert!(removed, "every record is indexed");
+}
+
+/// The fingerprint of a record type's table.
+#[inline]
+pub(crate) fn fingerprint_of<R: Record>() -> u64 {
+    const { fingerprint(R::NAME, size_of::<R>(), R::KEY_OFFSET, size_of::<R::Key>()) }
 }
 
 /// Tells tables of different names or layouts apart, in one comparison; for record types at compile

@@ -14,6 +14,7 @@ use std::sync::Arc;
 /// The rows of a table, to read: [`View::rows`].
 #[derive(Clone, Copy, Debug)]
 pub struct RowsView<'a> {
+    indexes: &'a IndexStore,
     bytes: &'a [u8],
     state: &'a TableState,
     number: u16,
@@ -40,6 +41,7 @@ impl<'a> View<'a> {
         let state = self.state_of(number);
         let state = state.ok_or(TableError::UnknownHandle { number })?;
         Ok(RowsView {
+            indexes: self.indexes(),
             bytes: self.pages(),
             state,
             number,
