@@ -123,6 +123,8 @@ pub use statistics::Statistics;
 pub use tables::{JournalRows, Tables};
 pub use ticket::{BatchTicket, Ticket};
 
+/// Makes a struct with fields of any length a row of a table, an enum a field of one.
+pub use sardonyx_derive::Record;
 pub use sardonyx_serial::{
     Durability, Exchange, Outcomes, Owed, Procedure, ProcedureError, Registered, Shape, StageTimes,
 };
@@ -134,7 +136,8 @@ pub use sardonyx_storage::recovery::RecoveryReport;
 pub use sardonyx_storage::store::SnapshotEnded;
 pub use sardonyx_table::{
     ColumnType, Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordColumn,
-    RecordKey, RecordMut, Row, Table, TableSpace, Transaction, View, Walk, field,
+    RecordKey, RecordMut, Row, Stored, StoredField, StoredTable, Table, TableSpace, Transaction,
+    View, Walk, field,
 };
 pub use sardonyx_table::{RowError, RowRef, RowWriter, Rows, RowsView, SnapshotRows};
 /// What rows are, known at run time; and types of fields that are no numbers.
@@ -159,7 +162,9 @@ pub mod standby {
 /// What [`record!`] calls.
 #[doc(hidden)]
 pub mod declared {
-    pub use sardonyx_table::{nested_columns, record};
+    pub use sardonyx_derive::plain_struct;
+    pub use sardonyx_storage::store::PageRead;
+    pub use sardonyx_table::{TableError, nested_columns, no_value_of_field, record};
 }
 
 /// The README's programs are compiled with the tests of the documentation.

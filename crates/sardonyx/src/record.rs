@@ -92,8 +92,7 @@ macro_rules! plain {
             $($(#[$field_meta:meta])* $field_vis:vis $field:ident : $type:ty),* $(,)?
         }
     ) => {
-        $crate::plain! {
-            @derives
+        $crate::declared::plain_struct! {
             $(#[$meta])*
             $vis struct $name { $($(#[$field_meta])* $field_vis $field: $type,)* }
         }
@@ -101,20 +100,7 @@ macro_rules! plain {
             $crate::declared::nested_columns!($name { $($field: $type),* });
         };
     };
-    (@derives $($item:tt)*) => {
-        #[derive(
-            Clone,
-            Copy,
-            $crate::zerocopy::FromBytes,
-            $crate::zerocopy::IntoBytes,
-            $crate::zerocopy::Immutable,
-            $crate::zerocopy::KnownLayout,
-        )]
-        #[zerocopy(crate = "sardonyx::zerocopy")]
-        #[repr(C)]
-        $($item)*
-    };
     ($($item:tt)*) => {
-        $crate::plain! { @derives $($item)* }
+        $crate::declared::plain_struct! { $($item)* }
     };
 }

@@ -19,7 +19,8 @@ use sardonyx_storage::journal::{JournalReader, Retention};
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_table::schema::IntoSchema;
 use sardonyx_table::{
-    Journal, JournalRow, KeyHash, RebuildReport, Record, Table, TableSpace, Transaction, View,
+    Journal, JournalRow, KeyHash, RebuildReport, Record, Stored, StoredTable, Table, TableSpace,
+    Transaction, View,
 };
 use std::collections::HashSet;
 use std::path::Path;
@@ -91,6 +92,49 @@ impl Tables {
         match found {
             Some(table) => Ok(table),
             None => self.run(|transaction| transaction.declare_table::<R>()),
+        }
+    }
+
+    /// The table of a struct that has `#[derive(Record)]`, created where absent.
+    ///
+    /// ```
+    /// use sardonyx::{Record, Tables};
+    ///
+    /// #[derive(Record, Debug, PartialEq)]
+    /// #[record(table = "customers", key = id)]
+    /// struct Customer {
+    ///     id: u64,
+    ///     name: String,
+    ///     discount: Option<f64>,
+    ///     state: State,
+    /// }
+    ///
+    /// #[derive(Record, Debug, PartialEq)]
+    /// enum State {
+    ///     Open,
+    ///     Closed,
+    /// }
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// let shop = Tables::open(directory.path().join("shop.sdx"))?;
+    /// let customers = shop.stored::<Customer>()?;
+    /// let name = "Ada".to_string();
+    /// shop.run(|tx| {
+    ///     tx.insert_stored(&customers, &Customer { id: 1, name, discount: None, state: State::Open })?;
+    ///     tx.update_stored(&customers, 1, |customer| customer.state = State::Closed)
+    /// })?;
+    /// let ada = shop.read(|view| view.get_stored(&customers, 1))??;
+    /// assert_eq!(ada.map(|customer| customer.state), Some(State::Closed));
+    /// # Ok::<(), sardonyx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if its columns are not the struct's fields (the error names the first that differs);
+    /// [`Error::Nested`] inside a transaction of this database, which has its own access.
+    pub fn stored<T: Stored>(&self) -> Result<StoredTable<T>, Error> {
+        match self.kernel.try_read(|space| space.stored::<T>())?? {
+            Some(table) => Ok(table),
+            None => self.run(|transaction| transaction.stored::<T>()),
         }
     }
 

@@ -29,7 +29,7 @@ pub struct RecordColumn {
 impl RecordColumn {
     /// Whether it only fills: bytes of nothing.
     pub(crate) fn is_bytes(&self) -> bool {
-        matches!(self.kind, Type::Plain { align: 1, fingerprint, .. } if fingerprint == fingerprint_of_bytes())
+        matches!(self.kind, Type::Plain { align: 1, fingerprint, .. } if fingerprint == BYTES_FINGERPRINT)
     }
 }
 
@@ -72,15 +72,25 @@ fn fingerprint_of_elements<T: ColumnType>() -> u64 {
     fingerprint_of(&text.collect::<String>())
 }
 
-fn fingerprint_of_bytes() -> u64 {
-    fingerprint_of_elements::<u8>()
-}
+/// Of the elements of `[u8; N]`: of the text ` u8 0;` without its spaces.
+pub(crate) const BYTES_FINGERPRINT: u64 = {
+    let text = b"u80;";
+    let (mut state, mut at) = (FNV_START, 0);
+    while at < text.len() {
+        state = (state ^ text[at] as u64).wrapping_mul(FNV_PRIME);
+        at += 1;
+    }
+    state
+};
+
+const FNV_START: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0000_0100_0000_01b3;
 
 /// FNV-1a of 64 bits, of a text without its spaces.
 fn fingerprint_of(text: &str) -> u64 {
     let bytes = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |state, byte| {
-        (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    bytes.fold(FNV_START, |state, byte| {
+        (state ^ u64::from(byte)).wrapping_mul(FNV_PRIME)
     })
 }
 

@@ -69,6 +69,18 @@ pub enum TableError {
         /// Both sides, and what to do.
         text: String,
     },
+    /// A stored value is none of the type of a program's field.
+    #[error(
+        "table {table:?} has {value} in field {field:?}, which is no value of the field's type"
+    )]
+    Field {
+        /// The table.
+        table: String,
+        /// The field.
+        field: String,
+        /// The value.
+        value: String,
+    },
     /// The transaction's redo records exceed the limit. The operation did nothing; abort, and use
     /// several transactions.
     #[error(
@@ -224,6 +236,7 @@ impl CrateError for TableError {
             | TableError::StaleRow { .. }
             | TableError::UnknownHandle { .. }
             | TableError::SchemaDiffers { .. }
+            | TableError::Field { .. }
             | TableError::ReservedName { .. }
             | TableError::Condition(_) => Error::Refused,
             TableError::Schema { source, .. } => match source {

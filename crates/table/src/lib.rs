@@ -53,6 +53,7 @@ mod schemas;
 mod secondary;
 mod snapshot;
 mod space;
+mod stored;
 mod table;
 mod transaction;
 pub mod types;
@@ -70,4 +71,7 @@ pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, fiel
 pub use rows::{RowError, RowRef, RowWriter, Rows, RowsView, SnapshotRows};
 pub use snapshot::{Records, SpaceSnapshot};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};
+#[doc(hidden)]
+pub use stored::no_value_of_field;
+pub use stored::{Stored, StoredField, StoredTable};
 pub use transaction::{RecordMut, Transaction, Walk};

@@ -19,7 +19,7 @@ pub use builder::{IntoSchema, SchemaBuilder, TablesByName};
 pub use column::{Column, NullBit};
 pub use error::SchemaError;
 pub use index::{ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete};
-pub use types::Type;
+pub use types::{Type, UnknownType};
 pub use value::{Value, ValueRef};
 
 use sardonyx_storage::catalogue::{Definition, Kind};
