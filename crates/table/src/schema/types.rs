@@ -179,9 +179,20 @@ mod tests {
     fn a_type_is_read_as_it_is_printed() {
         let names = "bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 text bytes date time timestamp uuid";
         for name in names.split(' ').chain(["decimal(0)", "decimal(38)"]) {
-            assert_eq!(name.parse::<Type>().map(|kind| kind.to_string()), Ok(name.to_string()));
+            assert_eq!(
+                name.parse::<Type>().map(|kind| kind.to_string()),
+                Ok(name.to_string())
+            );
         }
-        for wrong in ["", "int", "decimal", "decimal(39)", "decimal(-1)", "plain(4)", "decimal(2"] {
+        for wrong in [
+            "",
+            "int",
+            "decimal",
+            "decimal(39)",
+            "decimal(-1)",
+            "plain(4)",
+            "decimal(2",
+        ] {
             assert!(wrong.parse::<Type>().is_err(), "{wrong:?}");
         }
     }
