@@ -101,7 +101,7 @@ impl TableSpace {
             newest_snapshot: Weak::new(),
         };
         schemas::read(&mut space)?;
-        check_all_values(&space)?;
+        check_all_values(&space, workers.clamp(1, WORKERS_MAX))?;
         build_ordered(&mut space, workers.clamp(1, WORKERS_MAX))?;
         Ok((space, report))
     }
