@@ -11,7 +11,6 @@ use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::schema::Schema;
 use crate::schemas;
 use crate::secondary::build_ordered;
-
 use crate::snapshot::SpaceSnapshot;
 use crate::table::{TableState, fingerprint_of};
 use crate::transaction::Transaction;
@@ -102,7 +101,7 @@ impl TableSpace {
             newest_snapshot: Weak::new(),
         };
         schemas::read(&mut space)?;
-        check_all_values(&space)?;
+        check_all_values(&space, workers.clamp(1, WORKERS_MAX))?;
         build_ordered(&mut space, workers.clamp(1, WORKERS_MAX))?;
         Ok((space, report))
     }
