@@ -45,6 +45,7 @@ pub mod least_squares;
 pub mod open_loop;
 pub mod page_touch;
 pub mod place;
+mod processor;
 mod progress;
 pub mod registry;
 pub mod responses;

@@ -75,11 +75,11 @@ pub(crate) fn rebuild(
 }
 
 /// Checks that the long values of all tables' rows and the pages with values fit each other.
-pub(crate) fn check_all_values(space: &TableSpace) -> Result<(), TableError> {
+pub(crate) fn check_all_values(space: &TableSpace, workers: usize) -> Result<(), TableError> {
     let definitions = space.catalogue.definitions.iter();
     for (number, (definition, state)) in definitions.zip(&space.tables).enumerate() {
         if let Some(state) = state {
-            check_values(space.store.bytes(), number as u16, state)
+            check_values(space.store.bytes(), number as u16, state, workers)
                 .map_err(|Damage { at, reason }| damaged(definition, at, reason))?;
         }
     }

@@ -15,7 +15,7 @@ use crate::record::{Record, Table};
 use crate::schema::{IntoSchema, Schema, SchemaError};
 use crate::space::{TableSpace, definition_of_table};
 use crate::table::TableState;
-use crate::transaction::Transaction;
+use crate::transaction::{Transaction, note_references};
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Kind};
 use sardonyx_storage::page::Address;
@@ -225,9 +225,14 @@ impl Transaction<'_> {
                 tx.put(table, &Piece { key, used, bytes })?;
             }
             tx.delete_pieces(table, number, bytes.len().div_ceil(PIECE_BYTES))?;
+            let references_before = tx.state(number).schema.foreign_keys.clone();
             tx.set_schema(number, Arc::new(schema), true);
             tx.have_index_columns(number)?;
-            Ok(tx.match_indexes(number)?)
+            tx.match_indexes(number)?;
+            if tx.state(number).schema.foreign_keys != references_before {
+                tx.check_all_references(number)?;
+            }
+            Ok(())
         })
     }
 
@@ -248,7 +253,7 @@ impl Transaction<'_> {
                 tx.delete_pieces(table, number, 0)?;
             }
             tx.set_schema(number, schema, false);
-            Ok(())
+            Ok(tx.match_indexes(number)?)
         })
     }
 
@@ -268,5 +273,6 @@ impl Transaction<'_> {
     fn set_schema(&mut self, number: u16, schema: Arc<Schema>, stored: bool) {
         let before = self.parts(number).1.take_schema(schema, stored);
         self.space.undo.push_schema(number, before);
+        note_references(&mut self.space.tables);
     }
 }

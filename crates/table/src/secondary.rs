@@ -16,6 +16,7 @@ use crate::ordered_build::{Unfit, build_secondary};
 use crate::schema::{IndexDefinition, KEY_BYTES_MAX, Schema};
 use crate::space::TableSpace;
 use crate::table::TableState;
+use crate::transaction::note_references;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
@@ -276,6 +277,7 @@ pub(crate) fn build_ordered(space: &mut TableSpace, workers: usize) -> Result<()
         catalogue,
         ..
     } = space;
+    note_references(tables);
     for (state, definition) in tables.iter_mut().zip(&catalogue.definitions) {
         let Some(state) = state else {
             continue;

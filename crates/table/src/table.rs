@@ -49,6 +49,9 @@ pub(crate) struct TableState {
     pub is_hashed: bool,
     /// The ordered indexes; none of most tables.
     pub secondary: Vec<Secondary>,
+    /// Whether it has references to tables, and whether tables have references to it.
+    pub refers: bool,
+    pub is_referenced: bool,
     /// As it is stored, or made of the definition if none is.
     pub schema: Arc<Schema>,
     pub schema_is_stored: bool,
@@ -143,6 +146,8 @@ impl TableState {
             index: HashIndex::new(),
             is_hashed: true,
             secondary: Vec::new(),
+            refers: false,
+            is_referenced: false,
             schema: Arc::new(Schema::of_definition(definition)),
             schema_is_stored: false,
             name: Arc::from(definition.name.as_str()),

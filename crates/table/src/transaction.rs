@@ -27,10 +27,12 @@ use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 mod indexes;
+mod references;
 mod rows;
 mod values;
 mod verbs;
 
+pub(crate) use references::note_references;
 pub use verbs::{RecordMut, Walk};
 
 /// Redo bytes kept in reserve for the catalogue's and the page's own changes by one operation.
@@ -131,11 +133,18 @@ impl<'a> Transaction<'a> {
         self.check_room(encoded_bytes(size_of::<T>()))?;
         if self.has_ordered(row.table) {
             let touched = self.indexes_touched(row.table, field.offset, size_of::<T>());
-            if touched != 0 {
+            let state = self.state(row.table);
+            if touched != 0 || state.refers || state.is_referenced {
+                let schema = state.schema.clone();
+                let changes = |column: usize| {
+                    let column = &schema.columns[column];
+                    field.offset < column.offset + column.kind.bytes()
+                        && column.offset < field.offset + size_of::<T>()
+                };
                 let change = |this: &mut Self| {
                     this.write(Address(at.0 + field.offset as u64), value.as_bytes());
                 };
-                return Ok(self.change_indexed(row.table, at, touched, change)?);
+                return Ok(self.change_indexed(row.table, at, touched, changes, change)?);
             }
         }
         if size_of::<T>() > 0 {
@@ -198,9 +207,17 @@ impl<'a> Transaction<'a> {
         if self.has_ordered(row.table) {
             let before = &self.space.store.bytes()[row.address.0 as usize..][..after.len()];
             let differ = self.indexes_that_differ(row.table, before, after);
-            if differ != 0 {
+            let state = self.state(row.table);
+            if differ != 0 || state.refers || state.is_referenced {
+                let schema = state.schema.clone();
+                let before = before.to_vec();
+                let changes = |column: usize| {
+                    let column = &schema.columns[column];
+                    let place = column.offset..column.offset + column.kind.bytes();
+                    before[place.clone()] != after[place]
+                };
                 let change = |this: &mut Self| this.write_differences(row.address, after);
-                return Ok(self.change_indexed(row.table, row.address, differ, change)?);
+                return Ok(self.change_indexed(row.table, row.address, differ, changes, change)?);
             }
         }
         self.write_differences(row.address, after);
@@ -283,6 +300,10 @@ impl<'a> Transaction<'a> {
         if let Some(savepoint) = savepoint {
             let indexes = self.all_indexes(number);
             self.index_row(number, address, indexes)
+                .and_then(|()| match self.state(number).refers {
+                    true => self.check_references(number, address),
+                    false => Ok(()),
+                })
                 .inspect_err(|_| self.roll_back_to(savepoint))?;
         }
         Ok(address)
@@ -306,6 +327,9 @@ impl<'a> Transaction<'a> {
     fn delete_at(&mut self, number: u16, address: Address) -> Result<(), TableError> {
         self.check_room(OVERHEAD_BYTES)?;
         if self.has_ordered(number) {
+            if self.state(number).is_referenced {
+                return self.delete_with_referring(number, address);
+            }
             let indexes = self.all_indexes(number);
             self.unindex_row(number, address, indexes)?;
         }

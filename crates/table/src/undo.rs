@@ -8,6 +8,7 @@
 use crate::secondary::{Secondary, is_hashed};
 use crate::space::TableSpace;
 use crate::table::{SchemaBefore, Slot, TableState, remove_from_index};
+use crate::transaction::note_references;
 use sardonyx_storage::page::{Address, PageId};
 
 /// One step to undo.
@@ -250,6 +251,7 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             let state = state_of(tables, table);
             state.restore_schema(undo.schemas.pop().expect("noted with the step"));
             state.is_hashed = is_hashed(state);
+            note_references(tables);
         }
         Step::Defined => {
             catalogue.definitions.pop();

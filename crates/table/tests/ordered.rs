@@ -8,10 +8,10 @@ use proptest::prelude::*;
 use sardonyx_table::schema::{
     Column, IndexDefinition, IndexKind, KeyPart, NullBit, Schema, Type, Value,
 };
-use sardonyx_table::{Record, Table, TableError, Transaction, View, field, record};
+use sardonyx_table::{Record, Table, TableError, TableSpace, Transaction, View, field, record};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use support::{STORE_BYTES, World, in_detail};
+use support::{STORE_BYTES, World, hash, in_detail, store_of};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 #[derive(Clone, Copy, PartialEq, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -384,6 +384,10 @@ proptest! {
                 tx.commit();
                 people = changed;
                 world.redo();
+                // After a crash, from what was logged.
+                let store = store_of(&world.redone);
+                let (again, _) = TableSpace::open_with(store, 2, hash()).expect("open");
+                check(again.view(), table, &people);
             } else {
                 tx.abort();
             }

@@ -1,18 +1,17 @@
 //! Sardonyx as a store: a table of fixed records, and operations as requests of a procedure.
 //!
 //! A batch that only reads is read in one state, without a transaction; one operation alone is a closure.
-//! The order of keys is kept beside the table for the time being, and made again at each opening.
+//! Rows are found by the hash of their key, scans go by an ordered index of it.
 
 use super::operations::{Change, FIELD_BYTES, Operation, fill};
 use super::store::{Missing, Seen, Store};
 use crate::{Failure, engine_options};
+use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart};
 use sardonyx::{
     Durability, Error, Field, Prefetch, Procedure, Record, Registered, Table, TableSpace, Tables,
     Transaction, View, field, record,
 };
-use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
 use zerocopy::{FromZeros, IntoBytes};
 
 /// Rows that one transaction of the loading inserts: 10 MiB of redo.
@@ -24,6 +23,9 @@ type Value = [u8; FIELD_BYTES];
 pub trait Fields: Record<Key = u64> {
     /// Its fields.
     const FIELDS: &'static [Field<Self, Value>];
+
+    /// Its key.
+    fn key(&self) -> u64;
 
     /// All bytes of them.
     fn bytes(&self) -> &[u8];
@@ -50,6 +52,11 @@ macro_rules! row {
                 &[$(field!($name.$field: [u8; 100])),*];
 
             #[inline]
+            fn key(&self) -> u64 {
+                self.id
+            }
+
+            #[inline]
             fn bytes(&self) -> &[u8] {
                 &self.as_bytes()[8..][..$fields * FIELD_BYTES]
             }
@@ -73,14 +80,13 @@ row!(
     Short, "short_rows", 1, 4, field0
 );
 
-/// The order of keys.
-type Order = Arc<Mutex<BTreeSet<u64>>>;
+/// The ordered index of keys.
+const IN_ORDER: &str = "in_order";
 
 /// The operations as a procedure.
 #[derive(Debug)]
 struct Operate<R> {
     table: Table<R>,
-    order: Order,
 }
 
 impl<R: Fields> Operate<R> {
@@ -103,10 +109,7 @@ impl<R: Fields> Operate<R> {
     }
 
     fn insert(&self, key: u64, transaction: &mut Transaction<'_>) -> Result<(), Error> {
-        transaction.insert(self.table, &R::filled(key))?;
-        // Nothing in this operation can fail any more.
-        lock(&self.order).insert(key);
-        Ok(())
+        transaction.insert(self.table, &R::filled(key)).map(drop)
     }
 
     fn run(&self, operation: &Operation, transaction: &mut Transaction<'_>) -> Result<Seen, Error> {
@@ -118,15 +121,12 @@ impl<R: Fields> Operate<R> {
                 Ok(Seen::default())
             }
             Operation::Read(key) => read_one(*key, transaction.get(self.table, key)),
-            Operation::Scan(from, count) => scan(&self.order, *from, *count, |key| {
-                transaction.get(self.table, key)
-            }),
+            Operation::Scan(from, count) => {
+                let rows = transaction.index(self.table, IN_ORDER)?.range(*from..)?;
+                Ok(scan(rows, *count))
+            }
         }
     }
-}
-
-fn lock(order: &Order) -> std::sync::MutexGuard<'_, BTreeSet<u64>> {
-    order.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[inline]
@@ -137,17 +137,12 @@ fn read_one<R: Fields>(key: u64, row: Option<&R>) -> Result<Seen, Error> {
     Ok(seen)
 }
 
-fn scan<'a, R: Fields>(
-    order: &Order,
-    from: u64,
-    count: u32,
-    get: impl Fn(&u64) -> Option<&'a R>,
-) -> Result<Seen, Error> {
+fn scan<'a, R: Fields>(rows: impl Iterator<Item = &'a R>, count: u32) -> Seen {
     let mut seen = Seen::default();
-    for key in lock(order).range(from..).take(count as usize) {
-        seen.and(read_one(*key, get(key))?);
+    for row in rows.take(count as usize) {
+        seen.row(row.key(), row.bytes());
     }
-    Ok(seen)
+    seen
 }
 
 impl<R: Fields> Procedure for Operate<R> {
@@ -185,6 +180,19 @@ impl<R: Fields> Procedure for Operate<R> {
     }
 }
 
+/// By the key, the first column.
+fn in_order() -> IndexDefinition {
+    IndexDefinition {
+        name: IN_ORDER.into(),
+        kind: IndexKind::Ordered,
+        unique: false,
+        key: vec![KeyPart {
+            column: 0,
+            descending: false,
+        }],
+    }
+}
+
 /// A table with rows of one type.
 #[derive(Debug)]
 struct OfRows<R> {
@@ -198,19 +206,13 @@ impl<R: Fields> OfRows<R> {
         let options = engine_options::with_log(engine_options::LOG_BYTES);
         let database = options.open_tables(directory.join("store.sdx"))?;
         let table: Table<R> = database.table()?;
-        let keys = |view: &View<'_>| {
-            let rows = view.scan(table);
-            rows.map(|row| u64::from_le_bytes(*row.as_bytes().first_chunk().expect("a key")))
-                .collect()
-        };
-        let order = Arc::new(Mutex::new(database.read(keys)?));
-        let operate = || Operate {
-            table,
-            order: order.clone(),
-        };
+        database.run(|transaction| match transaction.index(table, IN_ORDER) {
+            Ok(_) => Ok(()),
+            Err(_) => transaction.create_index(table.number(), in_order()),
+        })?;
         Ok(OfRows {
-            procedure: database.register(operate())?,
-            operate: operate(),
+            procedure: database.register(Operate { table })?,
+            operate: Operate { table },
             database,
         })
     }
@@ -248,14 +250,14 @@ impl<R: Fields> OfRows<R> {
     }
 
     fn read(&self, operations: &[Operation], view: &View<'_>) -> Result<Seen, Error> {
-        let Operate { table, order } = &self.operate;
+        let table = self.operate.table;
         let mut seen = Seen::default();
         for operation in operations {
             seen.and(match operation {
                 Operation::Scan(from, count) => {
-                    scan(order, *from, *count, |key| view.get(*table, key))?
+                    scan(view.index(table, IN_ORDER)?.range(*from..)?, *count)
                 }
-                Operation::Read(key) => read_one(*key, view.get(*table, key))?,
+                Operation::Read(key) => read_one(*key, view.get(table, key))?,
                 _ => unreachable!("all of them read"),
             });
         }

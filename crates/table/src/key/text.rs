@@ -1,6 +1,7 @@
 //! Encoded keys as people read them, for errors.
 
 use super::{KeyShape, NULL, Part};
+use crate::rows::shown;
 use crate::schema::{Type, Value};
 
 impl KeyShape {
@@ -14,8 +15,7 @@ impl KeyShape {
                 break;
             }
             values.push(match part.take(&mut rest) {
-                Some(Value::Text(text)) => format!("{text:?}"),
-                Some(value) => value.to_string(),
+                Some(value) => shown(value.as_ref()),
                 None => "?".to_string(),
             });
         }

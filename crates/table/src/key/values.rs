@@ -1,7 +1,7 @@
 //! Keys from values: what is looked for, written as a value, a tuple or a slice of values.
 
 use super::{BadKey, KeyBytes, KeyShape, NULL, Part, SearchKey, THERE, push_escaped};
-use crate::rows::{encode, variable_bytes};
+use crate::rows::{encode, shown, variable_bytes};
 use crate::schema::{Value, ValueRef};
 
 /// Values of the columns of a key, or of its first columns: a value, a tuple of values, a slice of them.
@@ -130,7 +130,7 @@ impl KeyShape {
             last = key.bytes.len();
             key.has_null |= matches!(value, ValueRef::Null);
             if !part.push(value, &mut key.bytes) {
-                let value = format!("{value:?}");
+                let value = shown(value);
                 bad = Some(BadKey::Value {
                     column: part.column,
                     value,

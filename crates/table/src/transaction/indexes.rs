@@ -11,10 +11,11 @@ use sardonyx_base::error::Error;
 use sardonyx_storage::page::Address;
 
 impl Transaction<'_> {
-    /// Whether a table has ordered indexes.
+    /// Whether a table has ordered indexes, or references from or to others.
     #[inline]
     pub(crate) fn has_ordered(&self, table: u16) -> bool {
-        !self.state(table).secondary.is_empty()
+        let state = self.state(table);
+        !state.secondary.is_empty() || state.refers || state.is_referenced
     }
 
     /// All ordered indexes of a table, as bits.
@@ -122,22 +123,30 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Changes a row of which these ordered indexes' keys change.
+    /// Changes a row, of which these ordered indexes' keys change, and the columns of which `changes` says so.
     ///
     /// # Errors
-    /// Those of [`Transaction::index_row`]; nothing has changed then.
+    /// Those of [`Transaction::index_row`], [`TableError::Referenced`], [`TableError::NoSuchReference`]; nothing has changed then.
     #[inline(never)]
     pub(crate) fn change_indexed(
         &mut self,
         table: u16,
         address: Address,
         indexes: u32,
+        changes: impl Fn(usize) -> bool,
         change: impl FnOnce(&mut Self),
     ) -> Result<(), TableError> {
+        if self.state(table).is_referenced {
+            self.check_unreferenced(table, address, changes)?;
+        }
         let savepoint = self.savepoint();
         self.unindex_row(table, address, indexes)?;
         change(self);
         self.index_row(table, address, indexes)
+            .and_then(|()| match self.state(table).refers {
+                true => self.check_references(table, address),
+                false => Ok(()),
+            })
             .inspect_err(|_| self.roll_back_to(savepoint))
     }
 
@@ -175,7 +184,7 @@ impl Transaction<'_> {
         self.store_schema(table, schema)
     }
 
-    fn schema_of(&self, number: u16) -> Result<Schema, TableError> {
+    pub(super) fn schema_of(&self, number: u16) -> Result<Schema, TableError> {
         let schema = self.space.schema(number);
         let schema = schema.ok_or(TableError::UnknownHandle { number })?;
         Ok((**schema).clone())
@@ -229,7 +238,7 @@ impl Transaction<'_> {
             state.secondary.push(index);
             undo.push(Step::IndexCreated { table });
         }
-        Ok(())
+        self.check_reference_indexes(table)
     }
 
     /// Gives back the memory of indexes that the transaction dropped, at its end.

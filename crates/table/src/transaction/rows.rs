@@ -92,6 +92,14 @@ impl Transaction<'_> {
         self.check_conditions(number, Some(at), row)?;
         let there = self.row_at(number, at)?;
         let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
+        if self.state(number).is_referenced {
+            let changes = |column: usize| {
+                let kind = schema.columns[column].kind;
+                let is_same = |value| there.get_at(column).is_ok_and(|now| same(kind, now, value));
+                row.get(column).is_some_and(|value| !is_same(value))
+            };
+            self.check_unreferenced(number, at, changes)?;
+        }
         let since = |number: usize| schema.columns[number].since_shape;
         let moves = row.set_columns().any(|(number, _)| since(number) > shape);
         // Of the indexes whose keys may change, before any of the row's values does.
@@ -108,7 +116,11 @@ impl Transaction<'_> {
             self.fill(number, &schema, &name, row, &mut fixed)?;
             self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
             self.write_differences(at, &fixed);
-            self.index_row(number, at, indexes)
+            self.index_row(number, at, indexes)?;
+            match self.state(number).refers {
+                true => self.check_references(number, at),
+                false => Ok(()),
+            }
         });
         changed.inspect_err(|_| self.roll_back_to(savepoint))
     }
@@ -145,6 +157,14 @@ impl Transaction<'_> {
 
     /// Deletes the row at an address, with what its values have outside of it.
     pub(crate) fn delete_row_at(&mut self, number: u16, at: Address) -> Result<(), TableError> {
+        match self.row_state(number)?.is_referenced {
+            true => self.delete_with_referring(number, at),
+            false => self.delete_row_alone(number, at),
+        }
+    }
+
+    /// The same of a row to which no row refers that stays.
+    pub(crate) fn delete_row_alone(&mut self, number: u16, at: Address) -> Result<(), TableError> {
         let schema = self.row_table(number)?.0;
         let there = self.row_at(number, at)?;
         let columns = schema.variable_columns();

@@ -5,6 +5,7 @@
 //!
 //! Source: TPC-C, clause 2.7.4.
 
+use super::super::paths;
 use super::super::records::{Customer, Order, OrderLine};
 use super::super::scale::{self, DISTRICTS};
 use super::{Refusal, Tpcc, missing};
@@ -45,7 +46,8 @@ impl Tpcc {
         let mut count = 0;
         for number in 1..=DISTRICTS {
             let district = scale::district(warehouse, number);
-            if let Some(order) = self.paths().oldest_new_order(district) {
+            let oldest = paths::oldest_new_order(transaction, schema.new_orders, district)?;
+            if let Some(order) = oldest {
                 ids[count] = order;
                 count += 1;
             }
@@ -85,8 +87,6 @@ impl Tpcc {
                 return Err(missing("new_orders", *id));
             }
         }
-        let mut paths = self.paths();
-        ids.iter().for_each(|&order| paths.delivered(order));
         Ok(count as u32)
     }
 
