@@ -400,7 +400,7 @@ impl TableState {
 }
 
 /// The shape of a page of rows, given its bytes.
-fn shape_of(page: &[u8]) -> u8 {
+pub(crate) fn shape_of(page: &[u8]) -> u8 {
     match PageUse::of(page).map(|page| page.kind) {
         Some(PageKind::Rows { shape }) => shape,
         _ => 0,

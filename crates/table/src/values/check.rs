@@ -7,7 +7,7 @@ use crate::build::turns;
 use crate::layout::{PageKind, PageLayout, PageUse};
 use crate::rebuild::Damage;
 use crate::schema::{Column, VALUE_BYTES_MAX};
-use crate::table::{TableState, page_bytes};
+use crate::table::{TableState, page_bytes, shape_of};
 use sardonyx_storage::page::{Address, PageId};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -61,14 +61,6 @@ fn lower(left: Result<(), Damage>, right: Result<(), Damage>) -> Result<(), Dama
         (Err(left), Err(right)) if right.at < left.at => Err(right),
         (Ok(()), right) => right,
         (left, _) => left,
-    }
-}
-
-/// The shape of a page's rows.
-fn shape_of(page: &[u8]) -> u8 {
-    match PageUse::of(page).map(|of| of.kind) {
-        Some(PageKind::Rows { shape }) => shape,
-        _ => 0,
     }
 }
 
@@ -134,8 +126,9 @@ impl<'a> Owned<'a> {
             return Ok(());
         }
         let shape = shape_of(content);
-        for slot in state.layout.occupied(content) {
-            let row = state.layout.record(page, slot);
+        let layout = state.layout_of(content);
+        for slot in layout.occupied(content) {
+            let row = layout.record(page, slot);
             for column in columns.iter().filter(|column| column.since_shape <= shape) {
                 self.add(Address(row.0 + column.offset as u64))?;
             }
