@@ -151,6 +151,9 @@ impl<'a> Builder<'a> {
                     PageLayout::table_word(PageId(page + 1)).0 as usize,
                 );
                 let content = page_bytes(self.bytes, PageId(page));
+                if !self.state.has_rows(content) {
+                    continue;
+                }
                 for slot in self.state.layout.occupied(content) {
                     batch.add(self.state.layout.record(PageId(page), slot));
                     if batch.is_full() {

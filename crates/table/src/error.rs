@@ -5,6 +5,7 @@ use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
+use std::convert::Infallible;
 
 /// A failed operation on a table or journal.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +77,12 @@ pub enum TableError {
         /// What is wrong there.
         reason: &'static str,
     },
+}
+
+impl From<Infallible> for TableError {
+    fn from(never: Infallible) -> Self {
+        match never {}
+    }
 }
 
 impl CrateError for TableError {

@@ -1,5 +1,6 @@
 //! How records lie in a page: from offset 0 at a stride of the record's size, with an occupancy
-//! bitmap and the table's number in the trailer at the page's end.
+//! bitmap and, in the trailer at the page's end, whose the page is and what for. The cells of long
+//! values lie in a page in the same way.
 //!
 //! ```text
 //! 0                stride           2·stride                4096−8−words·8         4088     4096
@@ -7,7 +8,8 @@
 //! ```
 //!
 //! A bit of the bitmap says that a record is there; bit `i % 64` of word `i / 64`. The table's word
-//! holds the table's number plus one, so that a page of zeroes belongs to no table.
+//! holds the table's number plus one, so that a page of zeroes belongs to no table, and above that what
+//! the page is for ([`PageUse`]).
 
 use sardonyx_storage::catalogue::{CatalogueError, RECORD_BYTES_MAX, check_record_bytes};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -36,19 +38,20 @@ impl PageLayout {
     /// [`RECORD_BYTES_MAX`].
     pub fn new(name: &str, size: usize) -> Result<Self, CatalogueError> {
         check_record_bytes(name, size)?;
-        let fits = |records: usize| {
-            records * size + records.div_ceil(64) * 8 + TABLE_WORD_BYTES <= PAGE_SIZE
-        };
+        Ok(Self::of(size))
+    }
+
+    /// The layout for a size that is known to be good.
+    pub(crate) const fn of(size: usize) -> Self {
         let mut records = (PAGE_SIZE - TABLE_WORD_BYTES) / size;
-        while !fits(records) {
+        while records * size + records.div_ceil(64) * 8 + TABLE_WORD_BYTES > PAGE_SIZE {
             records -= 1;
         }
-        let bitmap_offset = PAGE_SIZE - TABLE_WORD_BYTES - records.div_ceil(64) * 8;
-        Ok(PageLayout {
+        PageLayout {
             stride: size,
             records,
-            bitmap_offset,
-        })
+            bitmap_offset: PAGE_SIZE - TABLE_WORD_BYTES - records.div_ceil(64) * 8,
+        }
     }
 
     /// The address of a record in a page.
@@ -123,10 +126,78 @@ impl PageLayout {
         Address(page.address().0 + (PAGE_SIZE - TABLE_WORD_BYTES) as u64)
     }
 
-    /// The table that a page belongs to, given the page's bytes.
-    pub fn table_of(page: &[u8]) -> Option<u16> {
-        let word = word_at(page, PAGE_SIZE - TABLE_WORD_BYTES);
-        u16::try_from(word).ok()?.checked_sub(1)
+    /// Whether a page has records, given the page's bytes: not cells of values, nor nothing.
+    #[inline]
+    pub(crate) fn has_rows(page: &[u8]) -> bool {
+        word_at(page, PAGE_SIZE - TABLE_WORD_BYTES) >> KIND_SHIFT & 0xff == KIND_ROWS
+            && word_at(page, PAGE_SIZE - TABLE_WORD_BYTES) != 0
+    }
+}
+
+/// Whose a page is and what for, as its last word says: the table's number plus one (bits 0 to 15), the
+/// page's kind (bits 16 to 23: 0 rows, 1 values), and the shape of its rows or the size class of its cells
+/// (bits 24 to 31). The other bits are zeroes, and so is the word of a page that nobody uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PageUse {
+    /// The table's number.
+    pub table: u16,
+    /// What stands in the page.
+    pub kind: PageKind,
+}
+
+/// What stands in a page of a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageKind {
+    /// Rows of a shape.
+    Rows {
+        /// The shape's number; 0 is the first.
+        shape: u8,
+    },
+    /// Cells of long values.
+    Values {
+        /// Their size class.
+        class: u8,
+    },
+}
+
+const KIND_SHIFT: u32 = 16;
+const DETAIL_SHIFT: u32 = 24;
+const KIND_ROWS: u64 = 0;
+const KIND_VALUES: u64 = 1;
+
+impl PageUse {
+    /// A page with rows of the first shape.
+    pub fn rows(table: u16) -> Self {
+        PageUse {
+            table,
+            kind: PageKind::Rows { shape: 0 },
+        }
+    }
+
+    /// The word that says so.
+    pub fn word(self) -> u64 {
+        let (kind, detail) = match self.kind {
+            PageKind::Rows { shape } => (KIND_ROWS, shape),
+            PageKind::Values { class } => (KIND_VALUES, class),
+        };
+        u64::from(self.table) + 1 | kind << KIND_SHIFT | u64::from(detail) << DETAIL_SHIFT
+    }
+
+    /// What a word says; `None` if it says nothing that could be.
+    pub fn of_word(word: u64) -> Option<Self> {
+        let table = (word as u16).checked_sub(1)?;
+        let detail = (word >> DETAIL_SHIFT) as u8;
+        let kind = match word >> KIND_SHIFT & 0xff {
+            KIND_ROWS => PageKind::Rows { shape: detail },
+            KIND_VALUES => PageKind::Values { class: detail },
+            _ => return None,
+        };
+        (word >> 32 == 0).then_some(PageUse { table, kind })
+    }
+
+    /// What a page is for, given the page's bytes.
+    pub fn of(page: &[u8]) -> Option<Self> {
+        Self::of_word(word_at(page, PAGE_SIZE - TABLE_WORD_BYTES))
     }
 }
 
@@ -169,6 +240,22 @@ mod tests {
         assert_eq!(PageLayout::new("t", 128).expect("valid").records, 31);
         for bad in [0, 4, 12, RECORD_BYTES_MAX + 8] {
             assert!(PageLayout::new("t", bad).is_err());
+        }
+    }
+
+    #[test]
+    fn what_a_page_is_for_is_one_word_and_back() {
+        let rows = (0..=255).map(|shape| PageKind::Rows { shape });
+        let values = (0..=255).map(|class| PageKind::Values { class });
+        for kind in rows.chain(values) {
+            for table in [0, 1, 255] {
+                let used = PageUse { table, kind };
+                assert_eq!(PageUse::of_word(used.word()), Some(used));
+            }
+        }
+        assert_eq!(PageUse::rows(6).word(), 7, "as it always was");
+        for nothing in [0, 1 << 16, 7 | 2 << 16, 7 | 1 << 32, 7 | 1 << 63] {
+            assert_eq!(PageUse::of_word(nothing), None);
         }
     }
 

@@ -43,6 +43,8 @@ mod table;
 mod transaction;
 mod undo;
 pub mod value_text;
+#[expect(dead_code, reason = "the verbs on rows will call it")]
+mod values;
 
 pub use error::TableError;
 pub use hash::KeyHash;

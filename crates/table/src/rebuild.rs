@@ -6,8 +6,9 @@
 use crate::build::{SecondRecord, build_index};
 use crate::error::TableError;
 use crate::hash::KeyHash;
-use crate::layout::{PageLayout, word_at};
+use crate::layout::{PageKind, PageLayout, PageUse, word_at};
 use crate::table::{Slot, TableState, page_bytes};
+use crate::values::CLASSES;
 use sardonyx_storage::catalogue::{Catalogue, Definition};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
@@ -119,9 +120,9 @@ pub fn read_contents(
 }
 
 /// What is wrong with a table's pages.
-struct Damage {
-    at: Address,
-    reason: &'static str,
+pub(crate) struct Damage {
+    pub at: Address,
+    pub reason: &'static str,
 }
 
 /// Finds the first page never used, and the free places before it; checks that all pages are the
@@ -136,8 +137,18 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
             // One cache line of each page is read, the one with its word and bitmap.
             prefetch(bytes, word.0 as usize + PAGES_AHEAD * PAGE_SIZE);
             let content = page_bytes(bytes, id);
-            match PageLayout::table_of(content) {
-                Some(owner) if owner == number && fresh.is_none() => {}
+            match PageUse::of(content) {
+                Some(used) if used.table == number && fresh.is_none() => match used.kind {
+                    PageKind::Rows { shape: 0 } => {}
+                    PageKind::Values { class } if usize::from(class) < CLASSES => {
+                        state.values.refresh(bytes, number, id, class);
+                        continue;
+                    }
+                    _ => {
+                        let reason = "the page is of a kind that is not known";
+                        return Err(Damage { at: word, reason });
+                    }
+                },
                 None if word_at(bytes, word.0 as usize) == 0 => {
                     check_empty(content, id, layout.bitmap_offset)?;
                     if fresh.is_none() {
@@ -149,7 +160,7 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
                     }
                     continue;
                 }
-                Some(owner) if owner == number => {
+                Some(used) if used.table == number => {
                     let reason = "a page is in use after one that is not";
                     return Err(Damage { at: word, reason });
                 }

@@ -4,6 +4,7 @@ use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::layout::PageLayout;
+use crate::values::ValueSpace;
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
@@ -31,6 +32,8 @@ pub(crate) struct TableState {
     /// Places of deleted records, used again from the end.
     pub free: Vec<Address>,
     pub fresh: Slot,
+    /// Its pages of cells.
+    pub values: ValueSpace,
     pub index: HashIndex,
 }
 
@@ -96,6 +99,7 @@ impl TableState {
             extents: Vec::new(),
             free: Vec::new(),
             fresh: Slot::default(),
+            values: ValueSpace::default(),
             index: HashIndex::new(),
         }))
     }
@@ -160,15 +164,20 @@ impl TableState {
     pub fn take_fresh(&mut self) {
         self.fresh.slot += 1;
         if self.fresh.slot == self.layout.records {
-            self.fresh.slot = 0;
-            self.fresh.page += 1;
-            if self.fresh.page == self.extents[self.fresh.extent].pages {
-                self.fresh = Slot {
-                    extent: self.fresh.extent + 1,
-                    page: 0,
-                    slot: 0,
-                };
-            }
+            self.next_fresh_page();
+        }
+    }
+
+    /// Moves past the page of the fresh place.
+    pub fn next_fresh_page(&mut self) {
+        self.fresh.slot = 0;
+        self.fresh.page += 1;
+        if self.fresh.page == self.extents[self.fresh.extent].pages {
+            self.fresh = Slot {
+                extent: self.fresh.extent + 1,
+                page: 0,
+                slot: 0,
+            };
         }
     }
 
@@ -212,7 +221,9 @@ impl TableState {
             }
             let page = PageId(in_use.first_page.0 + at.page);
             let content = page_bytes(bytes, page);
-            if let Some(slot) = self.layout.occupied_from(content, at.slot) {
+            if self.has_rows(content)
+                && let Some(slot) = self.layout.occupied_from(content, at.slot)
+            {
                 at.slot = slot + 1;
                 return Some((self.layout.record(page, slot), at));
             }
@@ -227,11 +238,18 @@ impl TableState {
         self.used_runs()
             .flatten()
             .map(PageId)
+            .filter(move |page| self.has_rows(page_bytes(bytes, *page)))
             .flat_map(move |page| {
                 let content = page_bytes(bytes, page);
                 let slots = self.layout.occupied(content);
                 slots.map(move |slot| self.layout.record(page, slot))
             })
+    }
+
+    /// Whether a used page has rows, given its bytes: the others have cells of values.
+    #[inline]
+    pub fn has_rows(&self, page: &[u8]) -> bool {
+        !self.values.is_used() || PageLayout::has_rows(page)
     }
 }
 

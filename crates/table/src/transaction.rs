@@ -16,11 +16,13 @@ use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::room::NoRoom;
-use sardonyx_storage::log::seal::GroupBuilder;
-use sardonyx_storage::page::Address;
+use sardonyx_storage::log::seal::{GroupBuilder, LogMark};
+use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+#[expect(dead_code, reason = "the verbs on rows will call it")]
+mod values;
 mod verbs;
 
 pub use verbs::{RecordMut, Walk};
@@ -34,6 +36,13 @@ pub struct Transaction<'a> {
     space: &'a mut TableSpace,
     log: &'a mut GroupBuilder,
     finished: bool,
+}
+
+/// How far a running transaction had come: see [`Transaction::roll_back_to`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Savepoint {
+    steps: usize,
+    log: LogMark,
 }
 
 impl<'a> Transaction<'a> {
@@ -375,7 +384,11 @@ impl<'a> Transaction<'a> {
 
     fn set_occupied(&mut self, table: u16, record: Address, occupied: bool) {
         let layout = self.state(table).layout;
-        let (word_address, bit) = layout.occupancy(record.page(), layout.slot(record));
+        self.set_occupied_in(layout, record.page(), layout.slot(record), occupied);
+    }
+
+    fn set_occupied_in(&mut self, layout: PageLayout, page: PageId, slot: usize, occupied: bool) {
+        let (word_address, bit) = layout.occupancy(page, slot);
         let word = word_at(self.space.store.bytes(), word_address.0 as usize);
         let word = if occupied { word | bit } else { word & !bit };
         self.write(word_address, &word.to_le_bytes());
@@ -423,6 +436,25 @@ impl<'a> Transaction<'a> {
                 .as_mut()
                 .expect("the handle was checked"),
         )
+    }
+
+    /// The state of the running transaction, to come [back](Transaction::roll_back_to) to.
+    pub(crate) fn savepoint(&self) -> Savepoint {
+        Savepoint {
+            steps: self.space.undo.len(),
+            log: self.log.mark(),
+        }
+    }
+
+    /// Undoes what the transaction did since the savepoint: for an operation of several steps that failed
+    /// half-way.
+    #[cold]
+    pub(crate) fn roll_back_to(&mut self, savepoint: Savepoint) {
+        self.log.cut(savepoint.log);
+        while self.space.undo.len() > savepoint.steps {
+            let step = self.space.undo.pop().expect("there are more");
+            undo_step(self.space, step);
+        }
     }
 
     #[cold]

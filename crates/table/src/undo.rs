@@ -7,7 +7,7 @@
 
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, insert_into_index, remove_from_index};
-use sardonyx_storage::page::Address;
+use sardonyx_storage::page::{Address, PageId};
 
 /// One step to undo.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +23,15 @@ pub(crate) enum Step {
     },
     /// A record was removed, and its place put into the free list.
     Deleted { table: u16, address: Address },
+    /// The occupancy of a value page, or what it is for, changed; it was made one for cells of `class`
+    /// if it was none before. Pushed before the bytes change.
+    Values { table: u16, page: PageId, class: u8 },
+    /// A page that was never used was taken, with the free places that were left in the page before.
+    PageTaken {
+        table: u16,
+        places: u32,
+        fresh_before: Slot,
+    },
     /// A table got an extent.
     Extended { table: u16 },
     /// A table or journal was defined.
@@ -49,6 +58,11 @@ impl Undo {
     pub fn push(&mut self, step: Step) {
         debug_assert!(!matches!(step, Step::Bytes { .. }));
         self.steps.push(step);
+    }
+
+    /// How many steps there are.
+    pub fn len(&self) -> usize {
+        self.steps.len()
     }
 
     /// Takes the last step; for bytes, their image stands at the end until `drop_image`.
@@ -113,6 +127,19 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             debug_assert_eq!(place, Some(address));
             let hash = state.hash_at(store.bytes(), address);
             insert_into_index(state, store.bytes(), hash, address);
+        }
+        Step::Values { table, page, class } => {
+            let state = state_of(tables, table);
+            state.values.refresh(store.bytes(), table, page, class);
+        }
+        Step::PageTaken {
+            table,
+            places,
+            fresh_before,
+        } => {
+            let state = state_of(tables, table);
+            state.free.truncate(state.free.len() - places as usize);
+            state.fresh = fresh_before;
         }
         Step::Extended { table } => {
             state_of(tables, table).extents.pop();

@@ -29,6 +29,13 @@ pub struct GroupBuilder {
     room: Option<Room>,
 }
 
+/// Where a transaction's records ended: see [`GroupBuilder::mark`].
+#[derive(Clone, Copy, Debug)]
+pub struct LogMark {
+    end: usize,
+    last_record: usize,
+}
+
 impl GroupBuilder {
     /// An empty group with room for so many bytes before it must grow.
     pub fn with_capacity(bytes: usize) -> Self {
@@ -157,6 +164,25 @@ impl GroupBuilder {
         );
         self.transaction_start = self.buffer.len();
         self.transactions += transactions;
+    }
+
+    /// Where the running transaction's records end now, to [cut them off](GroupBuilder::cut) there.
+    #[inline]
+    pub fn mark(&self) -> LogMark {
+        LogMark {
+            end: self.buffer.len(),
+            last_record: self.last_record,
+        }
+    }
+
+    /// Cuts off the records that the running transaction appended since the mark.
+    ///
+    /// # Panics
+    /// If the mark is of another transaction and behind the end.
+    pub fn cut(&mut self, mark: LogMark) {
+        debug_assert!(mark.end >= self.transaction_start, "of this transaction");
+        self.buffer.truncate(mark.end);
+        self.last_record = mark.last_record;
     }
 
     /// Cuts off the running transaction's records.

@@ -31,6 +31,15 @@ pub trait PageRead {
         length: usize,
         buffer: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], Self::Error>;
+
+    /// The same without a copy, for as long as the pages are borrowed: live ones only.
+    ///
+    /// # Panics
+    /// If there is no such page.
+    #[inline]
+    fn borrowed(&self, _at: Address, _length: usize) -> Option<&[u8]> {
+        None
+    }
 }
 
 /// All pages of a store, live.
@@ -51,5 +60,10 @@ impl PageRead for [u8] {
         _: &'a mut Vec<u8>,
     ) -> Result<&'a [u8], Infallible> {
         Ok(&self[at.0 as usize..][..length])
+    }
+
+    #[inline]
+    fn borrowed(&self, at: Address, length: usize) -> Option<&[u8]> {
+        Some(&self[at.0 as usize..][..length])
     }
 }

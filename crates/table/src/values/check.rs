@@ -1,0 +1,160 @@
+//! Whether the references of a table's rows and the cells of its value pages fit each other: every
+//! occupied cell belongs to exactly one reference. Checked at opening, since a cell with two owners, or
+//! a free one with one, would later be another row's text.
+
+use super::{CLASSES, INLINE_BYTES_MAX, NEXT_BYTES, Reference, layout_of};
+use crate::layout::{PageKind, PageLayout, PageUse};
+use crate::rebuild::Damage;
+use crate::schema::VALUE_BYTES_MAX;
+use crate::table::{TableState, page_bytes};
+use sardonyx_storage::page::{Address, PageId};
+
+/// Words of the largest bitmap of cells.
+const BITMAP_WORDS: usize = layout_of(0).records.div_ceil(64);
+
+/// Checks all references of all rows at these offsets, and all cells.
+pub(crate) fn check_values(
+    bytes: &[u8],
+    number: u16,
+    state: &TableState,
+    offsets: &[usize],
+) -> Result<(), Damage> {
+    if offsets.is_empty() && !state.values.is_used() {
+        return Ok(());
+    }
+    let mut owned = Owned::new(bytes, number, state);
+    for row in state.records(bytes) {
+        for offset in offsets {
+            let at = Address(row.0 + *offset as u64);
+            owned.add(at)?;
+        }
+    }
+    owned.check_all()
+}
+
+/// The cells that have an owner.
+struct Owned<'a> {
+    bytes: &'a [u8],
+    table: u16,
+    /// The used pages, in the order of their numbers: the first, the one behind the last, and where the
+    /// first one's bits are.
+    runs: Vec<(u64, u64, usize)>,
+    bits: Vec<[u64; BITMAP_WORDS]>,
+}
+
+impl<'a> Owned<'a> {
+    fn new(bytes: &'a [u8], table: u16, state: &TableState) -> Self {
+        let mut used: Vec<_> = state.used_runs().filter(|run| !run.is_empty()).collect();
+        used.sort_by_key(|run| run.start);
+        let mut pages = 0;
+        let runs = used
+            .into_iter()
+            .map(|run| {
+                let first = pages;
+                pages += (run.end - run.start) as usize;
+                (run.start, run.end, first)
+            })
+            .collect();
+        Owned {
+            bytes,
+            table,
+            runs,
+            bits: vec![[0; BITMAP_WORDS]; pages],
+        }
+    }
+
+    /// The place of a page's bits, if it is a used one of the table.
+    fn place(&self, page: PageId) -> Option<usize> {
+        let behind = self.runs.partition_point(|(start, ..)| *start <= page.0);
+        let (start, end, first) = *self.runs.get(behind.checked_sub(1)?)?;
+        (page.0 < end).then(|| first + (page.0 - start) as usize)
+    }
+
+    /// The layout of a page of cells.
+    fn layout(&self, page: PageId) -> Option<PageLayout> {
+        match PageUse::of(page_bytes(self.bytes, page))? {
+            PageUse {
+                table,
+                kind: PageKind::Values { class },
+            } if table == self.table && usize::from(class) < CLASSES => Some(layout_of(class)),
+            _ => None,
+        }
+    }
+
+    /// Goes through a reference's cells.
+    fn add(&mut self, at: Address) -> Result<(), Damage> {
+        let damage = |reason| Err(Damage { at, reason });
+        let reference = Reference::at(self.bytes, at.0 as usize);
+        let mut left = reference.len();
+        let Some(mut cell) = reference.cell() else {
+            let rest = &reference.0[4 + reference.start().len()..];
+            debug_assert!(left <= INLINE_BYTES_MAX);
+            return match rest.iter().all(|byte| *byte == 0) {
+                true => Ok(()),
+                false => damage("there is something behind a short value"),
+            };
+        };
+        if left > VALUE_BYTES_MAX {
+            return damage("a value is longer than values may be");
+        }
+        let mut is_first = true;
+        loop {
+            let Some(layout) = self.take(cell) else {
+                return damage("a value's cell is none, is free, or is another value's, too");
+            };
+            let content = &self.bytes[cell.0 as usize..][..layout.stride];
+            let is_last = left <= layout.stride;
+            let payload = if is_last {
+                content
+            } else {
+                &content[NEXT_BYTES..]
+            };
+            if is_first && !payload.starts_with(reference.start()) {
+                return damage("a value does not start as its reference says");
+            }
+            if is_last {
+                return Ok(());
+            }
+            is_first = false;
+            left -= payload.len();
+            let next = content[..NEXT_BYTES].try_into().expect("8 bytes");
+            cell = Address(u64::from_le_bytes(next));
+        }
+    }
+
+    /// Notes an owner; `None` if it is not an occupied cell, or has an owner.
+    fn take(&mut self, cell: Address) -> Option<PageLayout> {
+        let (page, offset) = (cell.page(), cell.offset_in_page());
+        let place = self.place(page)?;
+        let layout = self.layout(page)?;
+        let slot = offset / layout.stride;
+        let is_cell = offset.is_multiple_of(layout.stride) && slot < layout.records;
+        if !is_cell || !layout.is_occupied(page_bytes(self.bytes, page), slot) {
+            return None;
+        }
+        let (word, bit) = (&mut self.bits[place][slot / 64], 1 << (slot % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new.then_some(layout)
+    }
+
+    /// Whether all occupied cells have owners.
+    fn check_all(&self) -> Result<(), Damage> {
+        for (start, end, first) in &self.runs {
+            for (page, bits) in (*start..*end).map(PageId).zip(&self.bits[*first..]) {
+                let Some(layout) = self.layout(page) else {
+                    continue;
+                };
+                let mut occupied = layout.occupied(page_bytes(self.bytes, page));
+                let alone = occupied.find(|slot| bits[slot / 64] >> (slot % 64) & 1 == 0);
+                if let Some(slot) = alone {
+                    return Err(Damage {
+                        at: layout.record(page, slot),
+                        reason: "a cell of values belongs to no row",
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}

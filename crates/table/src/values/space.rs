@@ -1,0 +1,77 @@
+//! Which value pages of a table have room: in memory only, and what it says follows from the pages' bytes.
+
+use super::classes::{CLASSES, layout_of};
+use crate::layout::{PageKind, PageUse};
+use crate::table::page_bytes;
+use sardonyx_storage::page::PageId;
+use std::collections::BTreeSet;
+
+/// The value pages of a table that have room.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct ValueSpace {
+    /// By size class: pages with free cells and occupied ones, the lowest first. Empty as long as the table
+    /// has no value pages.
+    with_room: Vec<BTreeSet<PageId>>,
+    /// Pages without an occupied cell, of whichever class they were: good for any.
+    empty: BTreeSet<PageId>,
+}
+
+impl ValueSpace {
+    /// Whether the table has, or had, value pages: else all pages are of rows.
+    #[inline]
+    pub fn is_used(&self) -> bool {
+        !self.with_room.is_empty()
+    }
+
+    /// A page with a free cell of a class.
+    pub fn with_room(&self, class: u8) -> Option<PageId> {
+        self.with_room.get(usize::from(class))?.first().copied()
+    }
+
+    /// A value page without an occupied cell.
+    pub fn empty_page(&self) -> Option<PageId> {
+        self.empty.first().copied()
+    }
+
+    /// How many of them there are.
+    pub fn empty_pages(&self) -> usize {
+        self.empty.len()
+    }
+
+    /// Looks at a page again whose bytes changed. If it was a value page, or is one, it was or is one of
+    /// this table; its class was the one given, or it is now.
+    pub fn refresh(&mut self, bytes: &[u8], table: u16, page: PageId, class: u8) {
+        if !self.is_used() {
+            self.with_room.resize_with(CLASSES, BTreeSet::new);
+        }
+        let content = page_bytes(bytes, page);
+        let now = match PageUse::of(content) {
+            Some(PageUse {
+                table: owner,
+                kind: PageKind::Values { class },
+            }) if owner == table => Some(class),
+            _ => None,
+        };
+        let (mut is_empty, mut has_room) = (false, false);
+        if let Some(class) = now {
+            let layout = layout_of(class);
+            is_empty = layout.occupied_from(content, 0).is_none();
+            has_room = !is_empty && layout.vacant(content).next().is_some();
+        }
+        if now != Some(class) {
+            self.with_room[usize::from(class)].remove(&page);
+        }
+        set(&mut self.empty, page, is_empty);
+        if let Some(class) = now {
+            set(&mut self.with_room[usize::from(class)], page, has_room);
+        }
+    }
+}
+
+/// Has a page in a set, or not.
+fn set(pages: &mut BTreeSet<PageId>, page: PageId, is_in: bool) {
+    match is_in {
+        true => pages.insert(page),
+        false => pages.remove(&page),
+    };
+}
