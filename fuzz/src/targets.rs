@@ -18,6 +18,7 @@ pub(crate) const ALL: &[Target] = &[
     storage::CHUNK,
     pages::CATALOGUE,
     pages::UNDO,
+    pages::SCHEMA,
     conditions::CONDITION,
     streams::STANDBY,
     streams::TRACE,

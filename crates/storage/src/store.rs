@@ -6,21 +6,31 @@
 //! process may not have as much address space as the store may have bytes (`ulimit -v`), only what is
 //! used is reserved, at a place with free addresses behind it, and the reservation grows with the store.
 //!
+//! A [`PageSnapshot`] reads the pages as they were when it was taken, from any thread, while
+//! [`PageStore::write`] changes them: see `frozen` and `versions`.
+//!
 //! All `unsafe` for it is here: the invariant is that the range `[base, base + reserved)` is mapped and
-//! belongs to this store alone until it is dropped, and that `[base, base + committed)` is readable and
-//! writable.
+//! belongs to this store and its snapshots alone until they are dropped, and that `[base, base + committed)`
+//! is readable and writable.
 
+mod frozen;
+mod mapping;
 mod read;
+mod snapshot;
 mod touched;
+mod versions;
+mod words;
 
 pub use read::PageRead;
+pub use snapshot::{PageSnapshot, SnapshotEnded};
 
 use crate::page::{Address, PAGE_SIZE};
+use mapping::{Mapping, Refused, reserve_aligned};
 use rustix::io::Errno;
-use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
-use sardonyx_base::random::system_random;
-use std::ffi::c_void;
+use sardonyx_base::sync::atomic::{Ordering, fence};
 use std::ptr::NonNull;
+use std::sync::Arc;
+use versions::Versions;
 
 /// The unit in which memory is committed, and the alignment of the first page, in bytes: a huge
 /// page of common processors, so that a large store costs few entries of their address translation.
@@ -28,6 +38,9 @@ const COMMIT_BYTES: usize = 2 << 20;
 
 /// A [sparse](PageStore::set_sparse) store that grows by more at once gets small pages there.
 const DENSE_STEP_BYTES: usize = 32 << 20;
+
+/// The default bound on copies of pages for snapshots, in bytes, where a quarter of the store is not less.
+const SNAPSHOT_BYTES_MAX: u64 = 1 << 30;
 
 /// Pages in memory. Zero-filled as they are added. Owned by one thread at a time: whoever may
 /// change the pages holds the store exclusively, which is all the concurrency control that serial
@@ -52,11 +65,14 @@ pub struct PageStore {
     committed: usize,
     /// Bytes that the pages may have; the rounded bound from the caller.
     limit: usize,
-    /// Bytes reserved from `base`; a multiple of [`COMMIT_BYTES`]. `limit` rounded up, or less where the
-    /// process may not have so much address space.
-    reserved: usize,
+    /// Bytes reserved from `base`: `limit` rounded up, or less where the process may not have so much address
+    /// space.
+    mapping: Arc<Mapping>,
     /// Large parts of it may never be touched.
     sparse: bool,
+    /// While there may be snapshots.
+    versions: Option<Box<Versions>>,
+    snapshot_bytes_max: u64,
 }
 
 /// Why the store cannot be made or grown.
@@ -132,22 +148,20 @@ impl PageStore {
         let (Some(limit), Some(reserved)) = (limit, reserved) else {
             return Err(refused(bytes_max, Errno::NOMEM));
         };
-        let (base, reserved) = match at_once(reserved) {
-            Ok(base) => (base, reserved),
-            Err(error) if is_too_much(error) && reserved <= PLACE_BYTES_MAX => (
-                reserve_at_free_place(reserved)
-                    .map_err(|error| refused(COMMIT_BYTES as u64, error))?,
-                COMMIT_BYTES,
-            ),
-            Err(error) => return Err(refused(bytes_max, error)),
-        };
+        let mapping =
+            Mapping::reserve_by(reserved, at_once).map_err(|Refused { bytes, errno }| {
+                let asked_for_all = bytes == reserved as u64;
+                refused(if asked_for_all { bytes_max } else { bytes }, errno)
+            })?;
         Ok(PageStore {
-            base,
+            base: mapping.base(),
             len: 0,
             committed: 0,
             limit,
-            reserved,
+            mapping: Arc::new(mapping),
             sparse: false,
+            versions: None,
+            snapshot_bytes_max: (limit as u64 / 4).min(SNAPSHOT_BYTES_MAX),
         })
     }
 
@@ -205,60 +219,54 @@ impl PageStore {
     /// Makes the first `to` bytes usable; `to` is a multiple of [`COMMIT_BYTES`].
     #[cold]
     fn commit(&mut self, to: usize) -> Result<(), StoreError> {
-        if to > self.reserved {
-            self.extend(to)?;
+        if to > self.mapping.reserved() {
+            let extended = self.mapping.extend(to);
+            extended.map_err(|source| StoreError::AddressSpace {
+                asked_bytes: to as u64,
+                reserved_bytes: self.mapping.reserved() as u64,
+                source: source.into(),
+            })?;
         }
-        assert!(
-            self.committed < to && to <= self.reserved,
-            "commit within the reserved range"
-        );
         let bytes = to - self.committed;
-        // SAFETY: `committed < reserved`, so this is within (not at the end of) our own mapping.
-        let from: *mut c_void = unsafe { self.base.as_ptr().add(self.committed) }.cast();
-        // SAFETY: the range is within our mapping, page-aligned, and no reference into it exists
-        // yet: `bytes` and `bytes_mut` end at `len <= committed`.
-        let granted = unsafe {
-            rustix::mm::mprotect(from, bytes, MprotectFlags::READ | MprotectFlags::WRITE)
-        };
+        let small_pages = self.sparse && bytes > DENSE_STEP_BYTES;
+        let granted = self.mapping.commit(self.committed, to, small_pages);
         granted.map_err(|source| StoreError::Memory {
             operation: "commit",
             bytes: bytes as u64,
             source: source.into(),
         })?;
-        // Huge pages are only faster. A kernel built without them refuses the advice, and then the
-        // store works with small ones.
-        let advice = match self.sparse && bytes > DENSE_STEP_BYTES {
-            true => Advice::LinuxNoHugepage,
-            false => Advice::LinuxHugepage,
-        };
-        // SAFETY: as above; the advice changes how the range is backed, not what it holds.
-        let _ = unsafe { rustix::mm::madvise(from, bytes, advice) };
         self.committed = to;
         Ok(())
     }
 
-    /// Reserves the addresses up to `to` bytes, right behind those that are reserved.
-    fn extend(&mut self, to: usize) -> Result<(), StoreError> {
-        let refused = |source: Errno| StoreError::AddressSpace {
-            asked_bytes: to as u64,
-            reserved_bytes: self.reserved as u64,
-            source: source.into(),
-        };
-        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
-        let bytes = to - self.reserved;
-        let end = self.base.as_ptr().wrapping_add(self.reserved);
-        // SAFETY: a new mapping that replaces none: the kernel refuses it if an address is taken.
-        let got =
-            unsafe { rustix::mm::mmap_anonymous(end.cast(), bytes, ProtFlags::empty(), flags) }
-                .map_err(refused)?;
-        if got.cast() != end {
-            // A kernel before 4.17 takes the place for a wish.
-            // SAFETY: the mapping just made, whose address nobody has.
-            let _ = unsafe { rustix::mm::munmap(got, bytes) };
-            return Err(refused(Errno::EXIST));
+    /// Sets the bound on the memory for copies of pages that changed while a snapshot was open, in bytes
+    /// (default: a quarter of the store's limit, at most 1 GiB). At the bound the oldest snapshot is ended.
+    /// It holds from the next snapshot on that is taken while no other is open.
+    pub fn set_snapshot_bytes_max(&mut self, bytes: u64) {
+        self.snapshot_bytes_max = bytes;
+    }
+
+    /// A snapshot of all pages: they stay readable by it as they are now, while this store changes. Two
+    /// without a change between are one.
+    ///
+    /// Takes some microseconds, whatever the size. While it is open, the first change of each page copies
+    /// that page.
+    ///
+    /// # Errors
+    /// [`StoreError::Memory`] if there is no address space for what it needs.
+    pub fn snapshot(&mut self) -> Result<Arc<PageSnapshot>, StoreError> {
+        let current = self.versions.as_ref().and_then(|v| v.current(self.pages()));
+        if let Some(current) = current {
+            return Ok(current);
         }
-        self.reserved = to;
-        Ok(())
+        let (versions, snapshot) = Versions::freeze(
+            self.versions.as_deref(),
+            &self.mapping,
+            self.pages(),
+            self.snapshot_bytes_max,
+        )?;
+        self.versions = Some(Box::new(versions));
+        Ok(snapshot)
     }
 
     /// Where the first byte stands, for whoever arranges by locks who may touch which page, instead
@@ -274,8 +282,8 @@ impl PageStore {
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: `len <= committed` bytes from `base` are mapped and readable for as long as the
         // store lives; the operating system has filled them with zeroes, so they are initialised;
-        // a mapping that succeeded is no longer than `isize::MAX`. Nobody else has the address, and
-        // writes go through `bytes_mut`, which borrows the store exclusively.
+        // a mapping that succeeded is no longer than `isize::MAX`. Snapshots have the address, and only
+        // load from there; writes borrow the store exclusively.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len) }
     }
 
@@ -285,94 +293,66 @@ impl PageStore {
     /// If there are no such bytes.
     #[inline(always)]
     pub fn write(&mut self, at: Address, bytes: &[u8]) {
-        self.bytes_mut()[at.0 as usize..][..bytes.len()].copy_from_slice(bytes);
+        if self.versions.is_some() {
+            return self.write_beside_readers(at, bytes);
+        }
+        self.slice_mut()[at.0 as usize..][..bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Changes bytes while snapshots may be read.
+    #[cold]
+    #[inline(never)]
+    fn write_beside_readers(&mut self, at: Address, bytes: &[u8]) {
+        let start = at.0 as usize;
+        assert!(
+            start <= self.len && bytes.len() <= self.len - start,
+            "no {} bytes at {at}",
+            bytes.len()
+        );
+        let Some(versions) = self.versions.as_mut().filter(|v| !v.are_idle()) else {
+            // The last reader is gone.
+            self.versions = None;
+            return self.write(at, bytes);
+        };
+        let end = (start + bytes.len()).div_ceil(PAGE_SIZE);
+        for page in start / PAGE_SIZE..end {
+            versions.keep(page as u64, self.base);
+        }
+        // The copies come before the changes, for a reader that sees one of these: see `frozen`.
+        fence(Ordering::Release);
+        // SAFETY: checked to be within the pages, which are readable and writable; the store is borrowed
+        // exclusively, and snapshots read by `words::load`. Words end within the last page.
+        unsafe { words::store(self.base, start, bytes) };
     }
 
     /// All bytes of all pages, to change.
+    ///
+    /// # Panics
+    /// If there are snapshots: what they read is changed by [`PageStore::write`].
     #[inline]
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`; the range is writable too, and the store is borrowed exclusively.
-        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
-    }
-}
-
-/// Reserves address space that starts at a multiple of [`COMMIT_BYTES`]. `bytes` is one, and not 0.
-fn reserve_aligned(bytes: usize) -> Result<NonNull<u8>, Errno> {
-    // More than needed is mapped, and what lies before and after the aligned range is given back.
-    let mapped = bytes.checked_add(COMMIT_BYTES).ok_or(Errno::NOMEM)?;
-    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
-    // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
-    let start = unsafe {
-        rustix::mm::mmap_anonymous(std::ptr::null_mut(), mapped, ProtFlags::empty(), flags)
-    }?;
-    let before = start.cast::<u8>().align_offset(COMMIT_BYTES);
-    // SAFETY: `before < COMMIT_BYTES`, so `base` and `after` are within the mapping of
-    // `bytes + COMMIT_BYTES` or at its end.
-    let (base, after): (*mut u8, *mut u8) = unsafe {
-        let base = start.cast::<u8>().add(before);
-        (base, base.add(bytes))
-    };
-    // A refusal would only leave some address space reserved, and that costs nothing; it does not
-    // happen but at the limit on the number of mappings.
-    if before > 0 {
-        // SAFETY: the part before `base` is page-aligned, ours, and nobody has its address.
-        let _ = unsafe { rustix::mm::munmap(start, before) };
-    }
-    let rest = COMMIT_BYTES - before;
-    if rest > 0 {
-        // SAFETY: the part from `after` on is page-aligned, ours, and nobody has its address.
-        let _ = unsafe { rustix::mm::munmap(after.cast(), rest) };
-    }
-    NonNull::new(base).ok_or(Errno::NOMEM)
-}
-
-/// Whether more addresses were asked for than the process may have: Linux says so by ENOMEM, and tools
-/// that place the process' mappings themselves (valgrind) by EINVAL.
-fn is_too_much(error: Errno) -> bool {
-    matches!(error, Errno::NOMEM | Errno::INVAL)
-}
-
-/// The largest store that gets a place of its own where it cannot be reserved at once.
-const PLACE_BYTES_MAX: usize = 16 << 40;
-
-/// Reserves [`COMMIT_BYTES`] at a place behind which `bytes` bytes are free now: the place is found by
-/// chance among the addresses of a process, of which nearly all are free.
-fn reserve_at_free_place(bytes: usize) -> Result<NonNull<u8>, Errno> {
-    const TRIES: usize = 64;
-    // Below the stack and the libraries, above programs and their heaps.
-    let (low, high) = (16 << 40, (80 << 40) - bytes);
-    let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;
-    for _ in 0..TRIES {
-        let at = low + (system_random() as usize) % (high - low);
-        let place = std::ptr::without_provenance_mut::<c_void>(at.next_multiple_of(COMMIT_BYTES));
-        // SAFETY: a new mapping that replaces none: the kernel refuses it if an address is taken.
-        let got =
-            unsafe { rustix::mm::mmap_anonymous(place, COMMIT_BYTES, ProtFlags::empty(), flags) };
-        match got {
-            Ok(got) if got == place => return NonNull::new(got.cast()).ok_or(Errno::NOMEM),
-            Ok(got) => {
-                // SAFETY: the mapping just made, whose address nobody has.
-                let _ = unsafe { rustix::mm::munmap(got, COMMIT_BYTES) };
-            }
-            Err(Errno::EXIST) => {}
-            Err(error) => return Err(error),
+        if let Some(versions) = &self.versions {
+            assert!(
+                versions.are_idle(),
+                "a store that has snapshots is changed by `write`"
+            );
         }
+        self.slice_mut()
     }
-    Err(Errno::NOMEM)
-}
 
-impl Drop for PageStore {
-    fn drop(&mut self) {
-        // SAFETY: `reserve` and `extend` mapped exactly this range for us alone; every slice into it
-        // borrowed the store and is gone.
-        let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.reserved) };
-        debug_assert!(unmapped.is_ok(), "unmap the page store: {unmapped:?}");
+    /// All bytes, to change, when nobody else reads them.
+    #[inline(always)]
+    fn slice_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`; the range is writable too, the store is borrowed exclusively, and the
+        // callers looked whether there are snapshots.
+        unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
     }
 }
 
 // SAFETY: the store owns its mapping, which is not tied to the thread that made it.
 unsafe impl Send for PageStore {}
-// SAFETY: a shared store gives out only shared slices; it changes nothing behind `&self`.
+// SAFETY: a shared store gives out only shared slices; it changes nothing behind `&self`. Its snapshots only
+// load, atomically, what `write` stores so while there are any.
 unsafe impl Sync for PageStore {}
 
 #[cfg(test)]
@@ -465,10 +445,10 @@ mod tests {
     fn what_is_refused_as_too_much_is_reserved_as_the_store_grows() {
         for refusal in [Errno::NOMEM, Errno::INVAL] {
             let mut store = PageStore::reserve_by(1 << 40, |_| Err(refusal)).unwrap();
-            assert_eq!(store.reserved, COMMIT_BYTES, "{refusal}");
+            assert_eq!(store.mapping.reserved(), COMMIT_BYTES, "{refusal}");
             store.grow_to(3 * PAGES_PER_COMMIT).unwrap();
             store.bytes_mut().fill(7);
-            assert_eq!(store.reserved, 3 * COMMIT_BYTES, "{refusal}");
+            assert_eq!(store.mapping.reserved(), 3 * COMMIT_BYTES, "{refusal}");
             assert_eq!(store.pages_max(), (1 << 40) / PAGE_SIZE as u64);
         }
         let refused = PageStore::reserve_by(1 << 40, |_| Err(Errno::PERM));

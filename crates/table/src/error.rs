@@ -1,11 +1,15 @@
 //! What can go wrong with a table.
 
 use crate::condition::ConditionError;
+use crate::schema::SchemaError;
 use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::store::StoreError;
 use std::convert::Infallible;
+
+/// What names begin with that programs cannot give.
+pub(crate) const RESERVED: &str = "sardonyx.";
 
 /// A failed operation on a table or journal.
 #[derive(Debug, thiserror::Error)]
@@ -39,6 +43,30 @@ pub enum TableError {
     UnknownHandle {
         /// The handle's number.
         number: u16,
+    },
+    /// A table or journal cannot have this name.
+    #[error(
+        "{name:?} is a name of the engine's own: those begin with {RESERVED:?}; choose another"
+    )]
+    ReservedName {
+        /// The name.
+        name: String,
+    },
+    /// A table cannot have this schema.
+    #[error("table {table:?}: {source}")]
+    Schema {
+        /// The table.
+        table: String,
+        /// What is wrong.
+        source: SchemaError,
+    },
+    /// A program and the database say different things of a table's rows.
+    #[error("table {table:?} is not what the program says: {text}")]
+    SchemaDiffers {
+        /// The table.
+        table: String,
+        /// Both sides, and what to do.
+        text: String,
     },
     /// The transaction's redo records exceed the limit. The operation did nothing; abort, and use
     /// several transactions.
@@ -92,7 +120,14 @@ impl CrateError for TableError {
             TableError::KeyChanged { .. }
             | TableError::StaleRow { .. }
             | TableError::UnknownHandle { .. }
+            | TableError::SchemaDiffers { .. }
+            | TableError::ReservedName { .. }
             | TableError::Condition(_) => Error::Refused,
+            TableError::Schema { source, .. } => match source {
+                SchemaError::TooMany { .. } | SchemaError::RowTooLong { .. } => Error::Limit,
+                SchemaError::Damaged { .. } => Error::Damaged,
+                _ => Error::Refused,
+            },
             TableError::TransactionTooLarge { .. } => Error::Limit,
             TableError::Catalogue(error) => error.kind(),
             TableError::Log(error) => error.kind(),

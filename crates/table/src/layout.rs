@@ -180,7 +180,7 @@ impl PageUse {
             PageKind::Rows { shape } => (KIND_ROWS, shape),
             PageKind::Values { class } => (KIND_VALUES, class),
         };
-        u64::from(self.table) + 1 | kind << KIND_SHIFT | u64::from(detail) << DETAIL_SHIFT
+        (u64::from(self.table) + 1) | (kind << KIND_SHIFT) | (u64::from(detail) << DETAIL_SHIFT)
     }
 
     /// What a word says; `None` if it says nothing that could be.

@@ -34,20 +34,24 @@ mod error;
 pub mod hash;
 pub mod index;
 pub mod index_store;
+mod key;
 pub mod layout;
+mod ordered;
 mod rebuild;
 mod record;
 pub mod schema;
+mod schemas;
 mod space;
 mod table;
 mod transaction;
 mod undo;
 pub mod value_text;
-#[expect(dead_code, reason = "the verbs on rows will call it")]
+#[allow(dead_code, reason = "the verbs on rows will call it")]
 mod values;
 
 pub use error::TableError;
 pub use hash::KeyHash;
+pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};

@@ -7,8 +7,9 @@ use crate::build::{SecondRecord, build_index};
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::layout::{PageKind, PageLayout, PageUse, word_at};
+use crate::space::TableSpace;
 use crate::table::{Slot, TableState, page_bytes};
-use crate::values::CLASSES;
+use crate::values::{CLASSES, check_values};
 use sardonyx_storage::catalogue::{Catalogue, Definition};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
@@ -59,6 +60,18 @@ pub(crate) fn rebuild(
     }
     report.time = started.elapsed();
     Ok((tables, report))
+}
+
+/// Checks that the long values of all tables' rows and the pages with values fit each other.
+pub(crate) fn check_all_values(space: &TableSpace) -> Result<(), TableError> {
+    let definitions = space.catalogue.definitions.iter();
+    for (number, (definition, state)) in definitions.zip(&space.tables).enumerate() {
+        if let Some(state) = state {
+            check_values(space.store.bytes(), number as u16, state)
+                .map_err(|Damage { at, reason }| damaged(definition, at, reason))?;
+        }
+    }
+    Ok(())
 }
 
 fn damaged(definition: &Definition, at: Address, reason: &'static str) -> TableError {

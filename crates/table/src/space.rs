@@ -5,8 +5,10 @@
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
-use crate::rebuild::{RebuildReport, rebuild};
+use crate::rebuild::{RebuildReport, check_all_values, rebuild};
 use crate::record::{Journal, JournalRow, Record, Row, Table};
+use crate::schema::Schema;
+use crate::schemas;
 use crate::table::{TableState, fingerprint};
 use crate::transaction::Transaction;
 use crate::undo::Undo;
@@ -16,6 +18,7 @@ use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::recovery::WORKERS_MAX;
 use sardonyx_storage::store::PageStore;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use zerocopy::IntoBytes;
 
@@ -79,7 +82,7 @@ impl TableSpace {
             hash,
         )?;
         let rows_max = store.pages_max().saturating_mul(PAGE_SIZE as u64);
-        let space = TableSpace {
+        let mut space = TableSpace {
             indexes: IndexStore::reserve(rows_max)?,
             store,
             catalogue,
@@ -89,6 +92,8 @@ impl TableSpace {
             hash,
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
         };
+        schemas::read(&mut space)?;
+        check_all_values(&space)?;
         Ok((space, report))
     }
 
@@ -140,11 +145,20 @@ impl TableSpace {
             + self.indexes.bytes_used() as usize
     }
 
+    /// What the rows of the table with this number are; `None` if it is no table. Where no schema is stored it is
+    /// made of the catalogue's entry, which knows the key only.
+    pub fn schema(&self, number: u16) -> Option<&Arc<Schema>> {
+        let state = self.tables.get(usize::from(number))?.as_ref()?;
+        Some(&state.schema)
+    }
+
     /// The handle of a record type's table, if it is declared.
     ///
     /// # Errors
-    /// [`TableError::Catalogue`] (`LayoutDiffers`) if it is declared with another layout.
+    /// [`TableError::Catalogue`] (`LayoutDiffers`) if it is declared with another layout;
+    /// [`TableError::ReservedName`].
     pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, TableError> {
+        schemas::check_name(R::NAME)?;
         Ok(self
             .catalogue
             .number_of(&definition_of_table::<R>())?
@@ -292,6 +306,11 @@ impl<'a> View<'a> {
         self.space
             .state(table)
             .map_or(0, |state| state.index.len() as u64)
+    }
+
+    /// What the rows of the table with this number are; see [`TableSpace::schema`].
+    pub fn schema(&self, number: u16) -> Option<&'a Arc<Schema>> {
+        self.space.schema(number)
     }
 
     /// The catalogue.

@@ -4,12 +4,14 @@ use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::layout::PageLayout;
+use crate::schema::Schema;
 use crate::values::ValueSpace;
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
 use std::cmp::Ordering;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A slot of a table: the number of its extent, its page in that, its number in the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -35,6 +37,9 @@ pub(crate) struct TableState {
     /// Its pages of cells.
     pub values: ValueSpace,
     pub index: HashIndex,
+    /// As it is stored, or made of the definition if none is.
+    pub schema: Arc<Schema>,
+    pub schema_is_stored: bool,
 }
 
 /// Where the key stands in a record.
@@ -101,6 +106,8 @@ impl TableState {
             fresh: Slot::default(),
             values: ValueSpace::default(),
             index: HashIndex::new(),
+            schema: Arc::new(Schema::of_definition(definition)),
+            schema_is_stored: false,
         }))
     }
 
@@ -158,6 +165,14 @@ impl TableState {
                 Place::Fresh(self.layout.record(page, self.fresh.slot), first)
             }
         }
+    }
+
+    /// How many records find a place without another extent.
+    pub fn places_left(&self) -> usize {
+        let extents = self.extents.get(self.fresh.extent..).unwrap_or_default();
+        let pages: u64 = extents.iter().map(|extent| extent.pages).sum();
+        let pages = (pages - self.fresh.page.min(pages)) as usize;
+        self.free.len() + pages * self.layout.records - self.fresh.slot
     }
 
     /// Moves past the fresh place.

@@ -9,6 +9,7 @@
 use crate::error::TableError;
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
+use crate::schemas::check_name;
 use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
 use crate::table::{Place, TableState, insert_into_index, remove_from_index};
 use crate::undo::{Step, undo_step};
@@ -21,7 +22,7 @@ use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-#[expect(dead_code, reason = "the verbs on rows will call it")]
+#[allow(dead_code, reason = "the verbs on rows will call it")]
 mod values;
 mod verbs;
 
@@ -33,7 +34,7 @@ const OVERHEAD_BYTES: usize = 512;
 /// A running transaction.
 #[derive(Debug)]
 pub struct Transaction<'a> {
-    space: &'a mut TableSpace,
+    pub(crate) space: &'a mut TableSpace,
     log: &'a mut GroupBuilder,
     finished: bool,
 }
@@ -287,6 +288,7 @@ impl<'a> Transaction<'a> {
                 "records are aligned to 8 bytes at most"
             )
         };
+        check_name(R::NAME)?;
         Ok(Table::new(self.declare(definition_of_table::<R>())?))
     }
 
@@ -295,6 +297,7 @@ impl<'a> Transaction<'a> {
     /// # Errors
     /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
     pub fn declare_journal<J: JournalRow>(&mut self) -> Result<Journal<J>, Error> {
+        check_name(J::NAME)?;
         Ok(Journal::new(self.declare(definition_of_journal::<J>())?))
     }
 
@@ -312,7 +315,7 @@ impl<'a> Transaction<'a> {
         drop(self);
     }
 
-    fn declare(&mut self, definition: Definition) -> Result<u16, TableError> {
+    pub(crate) fn declare(&mut self, definition: Definition) -> Result<u16, TableError> {
         if let Some(number) = self.space.catalogue.number_of(&definition)? {
             return Ok(number);
         }
@@ -330,7 +333,7 @@ impl<'a> Transaction<'a> {
 
     /// Gives a table its next extent.
     #[cold]
-    fn extend(&mut self, table: u16) -> Result<(), TableError> {
+    pub(crate) fn extend(&mut self, table: u16) -> Result<(), TableError> {
         let usual = self.state(table).next_extent_pages();
         // Where there is less left than is usual, that will do.
         let pages_max = self.space.store.pages_max();
@@ -395,7 +398,7 @@ impl<'a> Transaction<'a> {
     }
 
     #[inline]
-    fn check_room(&mut self, more: usize) -> Result<(), TableError> {
+    pub(crate) fn check_room(&mut self, more: usize) -> Result<(), TableError> {
         match self.log.has_room(more) {
             true => Ok(()),
             false => self.make_room(more),
@@ -422,13 +425,13 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    fn state(&self, table: u16) -> &TableState {
+    pub(crate) fn state(&self, table: u16) -> &TableState {
         self.space.tables[usize::from(table)]
             .as_ref()
             .expect("the handle was checked")
     }
 
-    fn parts(&mut self, table: u16) -> (&[u8], &mut TableState) {
+    pub(crate) fn parts(&mut self, table: u16) -> (&[u8], &mut TableState) {
         let TableSpace { store, tables, .. } = &mut *self.space;
         (
             store.bytes(),

@@ -5,9 +5,11 @@
 //!
 //! Source: TPK paper, Figure 2 ("copy all records to be modified, for use in case of abort").
 
+use crate::schema::Schema;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, insert_into_index, remove_from_index};
 use sardonyx_storage::page::{Address, PageId};
+use std::sync::Arc;
 
 /// One step to undo.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +38,8 @@ pub(crate) enum Step {
     Extended { table: u16 },
     /// A table or journal was defined.
     Defined,
+    /// A table got another schema; the one before is the last of [`Undo::schemas`].
+    Schema { table: u16, was_stored: bool },
 }
 
 /// The running transaction's steps.
@@ -43,6 +47,7 @@ pub(crate) enum Step {
 pub(crate) struct Undo {
     steps: Vec<Step>,
     images: Vec<u8>,
+    schemas: Vec<Arc<Schema>>,
 }
 
 impl Undo {
@@ -63,6 +68,12 @@ impl Undo {
     /// How many steps there are.
     pub fn len(&self) -> usize {
         self.steps.len()
+    }
+
+    /// Notes which schema a table had.
+    pub fn push_schema(&mut self, table: u16, schema: Arc<Schema>, was_stored: bool) {
+        self.schemas.push(schema);
+        self.steps.push(Step::Schema { table, was_stored });
     }
 
     /// Takes the last step; for bytes, their image stands at the end until `drop_image`.
@@ -88,6 +99,9 @@ impl Undo {
     pub fn clear(&mut self) {
         self.steps.clear();
         self.images.clear();
+        if !self.schemas.is_empty() {
+            self.schemas.clear();
+        }
     }
 }
 
@@ -145,6 +159,11 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             state_of(tables, table).extents.pop();
             let (_, extent) = catalogue.extents.pop().expect("an extent was added");
             catalogue.pages = extent.first_page.0;
+        }
+        Step::Schema { table, was_stored } => {
+            let state = state_of(tables, table);
+            state.schema = undo.schemas.pop().expect("noted with the step");
+            state.schema_is_stored = was_stored;
         }
         Step::Defined => {
             catalogue.definitions.pop();

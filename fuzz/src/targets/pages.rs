@@ -8,6 +8,9 @@ use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::recovery::{RecoveryOptions, recover};
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::TableSpace;
+use sardonyx_table::schema::{
+    Column, ForeignKey, IndexDefinition, IndexKind, KeyPart, NullBit, OnDelete, Schema, Type, Value,
+};
 
 use crate::{Target, seeds};
 
@@ -43,6 +46,96 @@ pub(super) const UNDO: Target = Target {
     run: sardonyx_multilevel::fuzzing::decode_undo,
     runs: 20_000,
 };
+
+pub(super) const SCHEMA: Target = Target {
+    name: "schema",
+    what: "the stored schema of a table, also with a right length and checksum",
+    seeds: || vec![schema_with_everything().encode()],
+    run: |input| {
+        let decode = |bytes: &[u8]| {
+            if let Ok(schema) = Schema::decode(bytes) {
+                assert_eq!(schema.encode(), bytes, "what is read is what is written");
+            }
+        };
+        decode(input);
+        let mut sealed = input.to_vec();
+        if let Some((head, body)) = sealed.split_at_mut_checked(12) {
+            head[4..8].copy_from_slice(&(body.len() as u32).to_le_bytes());
+            head[8..12].copy_from_slice(&crc32c::crc32c(body).to_le_bytes());
+            decode(&sealed);
+        }
+    },
+    runs: 20_000,
+};
+
+/// A schema in which each part of the format occurs.
+fn schema_with_everything() -> Schema {
+    let key = |column| KeyPart {
+        column,
+        descending: column == 1,
+    };
+    let mut schema = Schema::default();
+    let mut offset = 16;
+    for (number, (kind, default)) in [
+        (Type::U64, Value::Int(7)),
+        (Type::Text, Value::Text("open".to_string())),
+        (Type::Decimal { scale: 2 }, Value::Decimal(-5, 2)),
+        (Type::Uuid, Value::Uuid([3; 16])),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let nullable = NullBit { byte: 0, bit: 1 };
+        schema.columns.push(Column {
+            name: format!("column {number}"),
+            kind,
+            default,
+            offset,
+            null: (number == 1).then_some(nullable),
+            dropped: false,
+            since_shape: u8::from(number == 3),
+        });
+        offset += 16;
+    }
+    let plain = Type::Plain {
+        bytes: 8,
+        align: 4,
+        fingerprint: 9,
+    };
+    schema.columns.push(Column {
+        name: "gone".to_string(),
+        kind: plain,
+        default: Value::Bytes(vec![1; 8]),
+        offset: 8,
+        null: None,
+        dropped: true,
+        since_shape: 0,
+    });
+    schema.row_bytes = 80;
+    schema.earlier_shapes = vec![64];
+    schema.primary = IndexDefinition {
+        name: "primary".to_string(),
+        kind: IndexKind::Ordered,
+        unique: true,
+        key: vec![key(0)],
+    };
+    schema.indexes = vec![IndexDefinition {
+        name: "by text".to_string(),
+        kind: IndexKind::Hash,
+        unique: false,
+        key: vec![key(1), key(2)],
+    }];
+    schema.foreign_keys = vec![ForeignKey {
+        name: "owner".to_string(),
+        columns: vec![0],
+        table: 3,
+        referenced: vec![2],
+        on_delete: OnDelete::Cascade,
+    }];
+    schema.checks = vec![("positive".to_string(), "amount > 0".to_string())];
+    schema.check().expect("a schema that a table can have");
+    schema
+}
 
 /// The pages of the database of tables, as recovery makes them.
 static PAGES: LazyLock<Vec<u8>> = LazyLock::new(|| {

@@ -40,6 +40,10 @@ pub trait PageRead {
     fn borrowed(&self, _at: Address, _length: usize) -> Option<&[u8]> {
         None
     }
+
+    /// Asks the processor for the cache line at an address, where that is of use. Any address is harmless.
+    #[inline(always)]
+    fn prefetch(&self, _at: Address) {}
 }
 
 /// All pages of a store, live.
@@ -65,5 +69,10 @@ impl PageRead for [u8] {
     #[inline]
     fn borrowed(&self, at: Address, length: usize) -> Option<&[u8]> {
         Some(&self[at.0 as usize..][..length])
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: Address) {
+        crate::prefetch::prefetch(self, at.0 as usize);
     }
 }

@@ -12,24 +12,28 @@ use sardonyx_storage::page::{Address, PageId};
 /// Words of the largest bitmap of cells.
 const BITMAP_WORDS: usize = layout_of(0).records.div_ceil(64);
 
-/// Checks all references of all rows at these offsets, and all cells.
-pub(crate) fn check_values(
-    bytes: &[u8],
-    number: u16,
-    state: &TableState,
-    offsets: &[usize],
-) -> Result<(), Damage> {
-    if offsets.is_empty() && !state.values.is_used() {
+/// Checks all references of all rows of a table, and all cells.
+pub(crate) fn check_values(bytes: &[u8], number: u16, state: &TableState) -> Result<(), Damage> {
+    let columns: Vec<_> = state.schema.variable_columns().collect();
+    if columns.is_empty() && !state.values.is_used() {
         return Ok(());
     }
     let mut owned = Owned::new(bytes, number, state);
     for row in state.records(bytes) {
-        for offset in offsets {
-            let at = Address(row.0 + *offset as u64);
-            owned.add(at)?;
+        let shape = shape_of(page_bytes(bytes, row.page()));
+        for column in columns.iter().filter(|column| column.since_shape <= shape) {
+            owned.add(Address(row.0 + column.offset as u64))?;
         }
     }
     owned.check_all()
+}
+
+/// The shape of a page's rows.
+fn shape_of(page: &[u8]) -> u8 {
+    match PageUse::of(page).map(|of| of.kind) {
+        Some(PageKind::Rows { shape }) => shape,
+        _ => 0,
+    }
 }
 
 /// The cells that have an owner.

@@ -3,6 +3,7 @@
 //! finds.
 
 use super::{Reference, borrow_value, check_values, read_value};
+use crate::schema::{Column, IndexDefinition, KeyPart, Schema, Type, Value};
 use crate::{KeyHash, Table, TableError, TableSpace, Transaction, record};
 use proptest::prelude::*;
 use sardonyx_storage::log::record::{Body, Records};
@@ -20,7 +21,32 @@ struct Note {
 }
 record!(Note { table: "notes", key: key: u64 });
 
-const TEXT: usize = 8;
+fn schema() -> Schema {
+    let column = |name: &str, kind, offset| Column {
+        name: name.to_string(),
+        kind,
+        default: Value::Null,
+        offset,
+        null: None,
+        dropped: false,
+        since_shape: 0,
+    };
+    let key = KeyPart {
+        column: 0,
+        descending: false,
+    };
+    Schema {
+        columns: vec![column("key", Type::U64, 0), column("text", Type::Bytes, 8)],
+        primary: IndexDefinition {
+            name: "primary".to_string(),
+            unique: true,
+            key: vec![key],
+            ..IndexDefinition::default()
+        },
+        row_bytes: 24,
+        ..Schema::default()
+    }
+}
 
 struct World {
     space: TableSpace,
@@ -96,6 +122,7 @@ impl World {
         let mut log = GroupBuilder::with_capacity(1 << 16);
         let mut tx = space.begin(&mut log);
         let table = tx.declare_table().expect("declare");
+        tx.store_schema(table.number(), schema()).expect("a schema");
         tx.commit();
         let mut world = World {
             space,
@@ -169,7 +196,7 @@ impl World {
     fn check(&self) {
         let (bytes, number) = (self.space.pages(), self.table.number());
         let state = self.space.state(self.table).expect("the table");
-        if let Err(damage) = check_values(bytes, number, state, &[TEXT]) {
+        if let Err(damage) = check_values(bytes, number, state) {
             panic!("{}: {}", damage.at, damage.reason);
         }
         let view = self.space.view();
@@ -224,6 +251,7 @@ fn what_finds_no_memory_has_done_nothing() {
     let mut log = GroupBuilder::with_capacity(1 << 16);
     let mut tx = world.space.begin(&mut log);
     let table = tx.declare_table().expect("declare");
+    tx.store_schema(table.number(), schema()).expect("a schema");
     put(&mut tx, table, 1, &value(20_000, 1)).expect("put");
     let error = put(&mut tx, table, 1, &value(300_000, 2)).expect_err("too much");
     assert!(matches!(error, TableError::Store(_)), "{error:?}");

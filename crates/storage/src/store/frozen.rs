@@ -1,0 +1,224 @@
+//! What a snapshot's writer and readers share: for each page, which copy holds what it was when the snapshot
+//! was taken.
+//!
+//! *Why a reader never sees a change.* The writer (1) puts the page as it is into a copy, (2) names the copy
+//! in the table with release, (3) issues a release fence, and (4) changes the page by relaxed stores. A reader
+//! (a) looks at the table with acquire and finds no copy, (b) loads words of the page, relaxed, (c) issues an
+//! acquire fence, and (d) looks again, relaxed. If one of the words in (b) was stored in (4), the fence (3)
+//! synchronises with the fence (c), so (2) happened before (d), and (d) finds the copy. If it finds none, all
+//! words are those of the snapshot. With a copy, (a) synchronises with (2), so all of (1) is seen.
+//!
+//! *Why an ended snapshot gives no wrong answer.* `ended` is set before (3) for the first change without a
+//! copy, and before the fence that precedes the next use of one of its copies: by the same argument a reader
+//! that loaded anything newer, live or in a copy, finds `ended` set when it looks after its acquire fence. It
+//! looks each time before it gives anything out. Memory for copies is not unmapped while a handle is there.
+
+use super::snapshot::SnapshotEnded;
+use super::words::{copy_out, load};
+use crate::page::{Address, PAGE_SIZE};
+#[cfg(not(shuttle))]
+use rustix::mm::{MapFlags, ProtFlags};
+use sardonyx_base::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use std::ptr::NonNull;
+
+/// An entry of a page that nobody will ask for: every reader of this table is gone, or finds it ended.
+pub(super) const UNWANTED: u32 = u32::MAX;
+
+/// The pages as they were at one moment.
+#[derive(Debug)]
+pub(super) struct Frozen {
+    table: Table,
+    /// Set by the writer: what changes from now on is not kept.
+    ended: AtomicBool,
+    /// Set by the last owner of the handle: nobody reads.
+    closed: AtomicBool,
+}
+
+impl Frozen {
+    /// With no page changed.
+    pub fn new(pages: u64) -> rustix::io::Result<Self> {
+        Ok(Frozen {
+            table: Table::zeroed(pages as usize)?,
+            ended: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+        })
+    }
+
+    pub fn pages(&self) -> u64 {
+        self.table.entries().len() as u64
+    }
+
+    /// Whether the first change of this page is still to come. For the writer.
+    #[inline]
+    pub fn lacks(&self, page: u64) -> bool {
+        let entry = self.table.entries().get(page as usize);
+        entry.is_some_and(|entry| entry.load(Ordering::Relaxed) == 0)
+    }
+
+    /// Names the copy of a page: readers take it from there. For the writer.
+    pub fn publish(&self, page: u64, entry: u32) {
+        self.table.entries()[page as usize].store(entry, Ordering::Release);
+    }
+
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+    }
+
+    pub fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    pub fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Reads by `from`, which gets where pages begin and the offset there.
+    ///
+    /// # Safety
+    /// `live` has the pages of the table, `copies` those that its entries name; `from` only loads, by
+    /// [`load`], words of the page in which the offset is.
+    #[inline]
+    unsafe fn read<T>(
+        &self,
+        at: Address,
+        [live, copies]: [NonNull<u8>; 2],
+        mut from: impl FnMut(NonNull<u8>, usize) -> T,
+    ) -> Result<T, SnapshotEnded> {
+        let entry = &self.table.entries()[at.page().0 as usize];
+        let mut copy = entry.load(Ordering::Acquire);
+        if copy == 0 {
+            let value = from(live, at.0 as usize);
+            fence(Ordering::Acquire);
+            if self.ended.load(Ordering::Relaxed) {
+                return Err(SnapshotEnded);
+            }
+            if entry.load(Ordering::Relaxed) == 0 {
+                return Ok(value);
+            }
+            copy = entry.load(Ordering::Acquire);
+        }
+        // Also before: what the entry of an ended snapshot says is no copy.
+        if self.ended.load(Ordering::Relaxed) {
+            return Err(SnapshotEnded);
+        }
+        let value = from(copies, copy_place(copy) + at.offset_in_page());
+        fence(Ordering::Acquire);
+        match self.ended.load(Ordering::Relaxed) {
+            true => Err(SnapshotEnded),
+            false => Ok(value),
+        }
+    }
+
+    /// The word at an address.
+    ///
+    /// # Safety
+    /// As [`Frozen::read`].
+    ///
+    /// # Panics
+    /// If there is no such page, or the address is no multiple of 8.
+    #[inline]
+    pub unsafe fn word(&self, at: Address, bases: [NonNull<u8>; 2]) -> Result<u64, SnapshotEnded> {
+        assert!(at.0.is_multiple_of(8), "a word at {at}");
+        // SAFETY: the word lies in the page, since both are aligned; pages are changed by `words::store`.
+        let word = unsafe { self.read(at, bases, |base, at| load(base, at)) }?;
+        Ok(u64::from_le(word))
+    }
+
+    /// Copies bytes of one page; returns how many bytes of `buffer` are before them.
+    ///
+    /// # Safety
+    /// As [`Frozen::read`].
+    ///
+    /// # Panics
+    /// If there is no such page, or the bytes are not all in it.
+    #[inline]
+    pub unsafe fn copy(
+        &self,
+        at: Address,
+        length: usize,
+        bases: [NonNull<u8>; 2],
+        buffer: &mut Vec<u8>,
+    ) -> Result<usize, SnapshotEnded> {
+        let fits = length <= PAGE_SIZE - at.offset_in_page();
+        assert!(fits, "{length} bytes at {at} are not in one page");
+        // SAFETY: the words of these bytes lie in the page, whose size is a multiple of theirs; pages are
+        // changed by `words::store`.
+        unsafe { self.read(at, bases, |base, at| copy_out(base, at, length, buffer)) }
+    }
+}
+
+/// Where a copy stands among the copies, in bytes.
+pub(super) fn copy_place(entry: u32) -> usize {
+    (entry as usize - 1) * PAGE_SIZE
+}
+
+/// Zeroes that take memory only where they are changed.
+#[derive(Debug)]
+struct Table {
+    #[cfg(not(shuttle))]
+    start: NonNull<AtomicU32>,
+    #[cfg(not(shuttle))]
+    len: usize,
+    #[cfg(shuttle)]
+    entries: Vec<AtomicU32>,
+}
+
+#[cfg(not(shuttle))]
+impl Table {
+    fn zeroed(len: usize) -> rustix::io::Result<Self> {
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        let rights = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: a new mapping where the kernel sees fit touches nothing that exists.
+        let start = unsafe {
+            rustix::mm::mmap_anonymous(std::ptr::null_mut(), bytes_of_table(len), rights, flags)
+        }?;
+        let start = NonNull::new(start.cast()).ok_or(rustix::io::Errno::NOMEM)?;
+        Ok(Table { start, len })
+    }
+
+    #[inline]
+    fn entries(&self) -> &[AtomicU32] {
+        // SAFETY: `zeroed` mapped so many, aligned to a page, ours until we are dropped; zeroes are values.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+/// Bytes to map, which must not be none.
+#[cfg(not(shuttle))]
+fn bytes_of_table(len: usize) -> usize {
+    len.max(1) * size_of::<AtomicU32>()
+}
+
+#[cfg(not(shuttle))]
+impl Drop for Table {
+    fn drop(&mut self) {
+        let bytes = bytes_of_table(self.len);
+        // SAFETY: `zeroed` mapped exactly this for us alone.
+        let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), bytes) };
+        debug_assert!(unmapped.is_ok(), "unmap a snapshot's table: {unmapped:?}");
+    }
+}
+
+// SAFETY: the table owns its mapping, which is not tied to a thread.
+#[cfg(not(shuttle))]
+unsafe impl Send for Table {}
+// SAFETY: a shared table gives out atomics only.
+#[cfg(not(shuttle))]
+unsafe impl Sync for Table {}
+
+/// In the models the entries are where the threads meet.
+#[cfg(shuttle)]
+impl Table {
+    fn zeroed(len: usize) -> rustix::io::Result<Self> {
+        let entries = (0..len).map(|_| AtomicU32::new(0)).collect();
+        Ok(Table { entries })
+    }
+
+    fn entries(&self) -> &[AtomicU32] {
+        &self.entries
+    }
+}

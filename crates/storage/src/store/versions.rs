@@ -1,0 +1,281 @@
+//! The writer's side of snapshots: before a page changes for the first time since the newest snapshot, one
+//! copy of it is made and given to every open snapshot that has none; newer ones have a copy only if all
+//! older ones have, so one look at the newest's table tells.
+//!
+//! Copies stand in a page store of their own, the *pool*, which is used again and again. At the bound on its
+//! pages the oldest snapshot is ended and its copies are used again: the writer never waits and never fails.
+//! Handles are dropped by readers; the writer takes back the copies of what was closed a few at a time, when
+//! it needs one, so that no write pauses for them. The reader that drops the last handle frees the pool.
+
+use super::frozen::{Frozen, UNWANTED, copy_place};
+use super::mapping::Mapping;
+use super::snapshot::PageSnapshot;
+use super::{PageStore, StoreError, words};
+use crate::page::PAGE_SIZE;
+use sardonyx_base::sync::Mutex;
+use sardonyx_base::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+use std::sync::{Arc, Weak};
+
+/// Copies that are taken back for one that is needed, at most.
+const TAKEN_BACK: usize = 64;
+
+/// Kept by a store from its first snapshot until a write finds that no handle is left.
+#[derive(Debug)]
+pub(super) struct Versions {
+    /// Of the newest snapshot, whose handle may be gone.
+    newest: Arc<Frozen>,
+    handle: Weak<PageSnapshot>,
+    /// Whether anything was written since.
+    changed: bool,
+    shared: Arc<Shared>,
+}
+
+/// What handles share with the writer.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// Handles that may read. Once there is none there will be none.
+    handles: AtomicUsize,
+    /// The writer's; taken out, and freed, by who drops the last handle.
+    book: Mutex<Option<Book>>,
+}
+
+/// Which copies there are, and whose.
+#[derive(Debug)]
+struct Book {
+    pool: PageStore,
+    pages_max: u64,
+    /// By page of the pool: for how many snapshots it is kept.
+    owners: Vec<u32>,
+    free: Vec<u32>,
+    /// From the oldest to the newest.
+    open: VecDeque<Open>,
+    /// The copies of those that were open, to be taken back.
+    gone: Vec<Vec<u32>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    frozen: Arc<Frozen>,
+    copies: Vec<u32>,
+}
+
+impl Shared {
+    fn any_handles(&self) -> bool {
+        // Acquire: what is written after none was found comes after the last handle's last read.
+        self.handles.load(Ordering::Acquire) > 0
+    }
+
+    /// A handle is dropped. The last frees the copies, which takes a while, without the lock.
+    pub fn leave(&self) {
+        if self.handles.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return;
+        }
+        let book = self.book.lock().take();
+        drop(book);
+    }
+
+    /// Counts another handle, if any is left.
+    fn enter(&self) -> bool {
+        let one_more = |handles| (handles > 0).then_some(handles + 1);
+        let entered = self
+            .handles
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        entered.is_ok()
+    }
+}
+
+impl Versions {
+    /// Whether no handle is left, so that the store may forget all this.
+    #[inline]
+    pub fn are_idle(&self) -> bool {
+        !self.shared.any_handles()
+    }
+
+    /// The newest snapshot, if nothing was written since, and there were as many pages.
+    pub fn current(&self, pages: u64) -> Option<Arc<PageSnapshot>> {
+        let newest = self.handle.upgrade();
+        newest.filter(|newest| !self.changed && newest.pages() == pages)
+    }
+
+    /// A snapshot of so many pages, the newest of those in `before`, if there are any.
+    pub fn freeze(
+        before: Option<&Versions>,
+        live: &Arc<Mapping>,
+        pages: u64,
+        bytes_max: u64,
+    ) -> Result<(Versions, Arc<PageSnapshot>), StoreError> {
+        let refused = |source: rustix::io::Errno| StoreError::Memory {
+            operation: "reserve",
+            bytes: pages * size_of::<u32>() as u64,
+            source: source.into(),
+        };
+        let newest = Arc::new(Frozen::new(pages).map_err(refused)?);
+        let shared = before.map(|versions| versions.shared.clone());
+        let joined = shared.and_then(|shared| {
+            let copies = shared.join(&newest)?;
+            Some((shared, copies))
+        });
+        let (shared, copies) = match joined {
+            Some(joined) => joined,
+            None => Shared::with(&newest, bytes_max)?,
+        };
+        let handle = PageSnapshot::new(newest.clone(), live.clone(), copies, shared.clone());
+        let handle = Arc::new(handle);
+        let versions = Versions {
+            newest,
+            handle: Arc::downgrade(&handle),
+            changed: false,
+            shared,
+        };
+        Ok((versions, handle))
+    }
+
+    /// Keeps a page, which is about to change, for the snapshots that need it.
+    #[inline]
+    pub fn keep(&mut self, page: u64, live: NonNull<u8>) {
+        self.changed = true;
+        if self.newest.lacks(page) {
+            self.copy(page, live);
+        }
+    }
+
+    fn copy(&self, page: u64, live: NonNull<u8>) {
+        // Somebody else has the lock only to take the book out, when no handle is left: then nobody needs
+        // a copy.
+        if let Some(mut book) = self.shared.book.try_lock()
+            && let Some(book) = book.as_mut()
+        {
+            book.copy(page, live);
+        }
+        if self.newest.lacks(page) {
+            // It is closed or ended, as all older ones that lack it: there is nothing to look at again.
+            self.newest.publish(page, UNWANTED);
+        }
+    }
+}
+
+impl Shared {
+    /// The first snapshot.
+    fn with(first: &Arc<Frozen>, bytes_max: u64) -> Result<(Arc<Self>, Arc<Mapping>), StoreError> {
+        let pages_max = (bytes_max / PAGE_SIZE as u64).clamp(1, u64::from(UNWANTED) / 2);
+        // More than that, for what is not taken back at once.
+        let pool = PageStore::reserve(pages_max * 2 * PAGE_SIZE as u64)?;
+        let copies = pool.mapping.clone();
+        let mut book = Book {
+            pool,
+            pages_max,
+            owners: Vec::new(),
+            free: Vec::new(),
+            open: VecDeque::new(),
+            gone: Vec::new(),
+        };
+        book.add(first);
+        let shared = Arc::new(Shared {
+            handles: AtomicUsize::new(1),
+            book: Mutex::new(Some(book)),
+        });
+        Ok((shared, copies))
+    }
+
+    /// A further snapshot; returns where the copies are. `None` if the last handle was dropped.
+    fn join(&self, newest: &Arc<Frozen>) -> Option<Arc<Mapping>> {
+        let mut book = self.book.lock();
+        let book = book.as_mut()?;
+        if !self.enter() {
+            return None;
+        }
+        book.close();
+        book.add(newest);
+        Some(book.pool.mapping.clone())
+    }
+}
+
+impl Book {
+    fn add(&mut self, frozen: &Arc<Frozen>) {
+        self.open.push_back(Open {
+            frozen: frozen.clone(),
+            copies: Vec::new(),
+        });
+    }
+
+    /// Strikes out those whose handles were dropped.
+    fn close(&mut self) {
+        let mut n = 0;
+        while let Some(open) = self.open.get(n) {
+            match open.frozen.is_closed() {
+                true => self
+                    .gone
+                    .extend(self.open.remove(n).map(|open| open.copies)),
+                false => n += 1,
+            }
+        }
+    }
+
+    /// Copies a page for those that lack it.
+    fn copy(&mut self, page: u64, live: NonNull<u8>) {
+        self.close();
+        let Some(copy) = self.take(page) else {
+            return;
+        };
+        // What is stored there now must not be taken by a reader for what stood there before: the owners
+        // of that were ended before this.
+        fence(Ordering::Release);
+        let from = page as usize * PAGE_SIZE;
+        // SAFETY: `PageStore::write` calls this for a page of the store, which it has exclusively; others
+        // only load from it.
+        let bytes = unsafe { std::slice::from_raw_parts(live.as_ptr().add(from), PAGE_SIZE) };
+        // SAFETY: the page is in the pool, which is written here alone and read by `words::load`.
+        unsafe { words::store(self.pool.base(), copy_place(copy + 1), bytes) };
+        for open in self.open.iter_mut().rev() {
+            if !open.frozen.lacks(page) {
+                // Nor does any older one.
+                break;
+            }
+            self.owners[copy as usize] += 1;
+            open.copies.push(copy);
+            open.frozen.publish(page, copy + 1);
+        }
+    }
+
+    /// A page of the pool for a copy of this page, or `None` if no open snapshot needs one.
+    fn take(&mut self, page: u64) -> Option<u32> {
+        loop {
+            let wanted = self.open.back().is_some_and(|open| open.frozen.lacks(page));
+            if !wanted {
+                return None;
+            }
+            if let Some(free) = self.free.pop().or_else(|| self.take_back()) {
+                return Some(free);
+            }
+            let pages = self.pool.pages();
+            let may_grow = pages < self.pages_max || !self.gone.is_empty();
+            if may_grow && self.pool.grow_to(pages + 1).is_ok() {
+                self.owners.push(0);
+                return Some(pages as u32);
+            }
+            if let Some(oldest) = self.open.pop_front() {
+                oldest.frozen.end();
+                self.gone.push(oldest.copies);
+            }
+        }
+    }
+
+    /// Takes back a few copies of those that are gone, until one is free.
+    fn take_back(&mut self) -> Option<u32> {
+        for _ in 0..TAKEN_BACK {
+            let copies = self.gone.last_mut()?;
+            let Some(copy) = copies.pop() else {
+                self.gone.pop();
+                continue;
+            };
+            let owners = &mut self.owners[copy as usize];
+            *owners -= 1;
+            if *owners == 0 {
+                return Some(copy);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,317 @@
+//! Keys as bytes whose order is that of the values: what ordered indexes compare.
+//!
+//! A column that may be null begins with a byte: 1 where there is a value, 2 where there is none. Then:
+//!
+//! | type | bytes |
+//! | --- | --- |
+//! | unsigned integers, bool | big-endian |
+//! | signed integers, decimal, date, time, timestamp | big-endian, the sign bit flipped |
+//! | f32, f64 | as IEEE 754's total order says: negative ones flipped, others with the sign bit set; `-0.0` as `0.0` |
+//! | text, bytes | a zero byte as `00 FF`, and `00 00` at the end |
+//! | UUID, plain data | as they are |
+//!
+//! In a descending column every byte is flipped. So nulls come last in ascending order, first in descending; no key is
+//! the beginning of another; and the keys that begin with some columns' values begin with those values' bytes.
+
+mod bytes;
+mod values;
+
+pub(crate) use bytes::KeyBytes;
+pub use values::KeyValues;
+
+use crate::schema::{IndexDefinition, KEY_BYTES_MAX, NullBit, Schema, Type};
+use sardonyx_storage::page::Address;
+use sardonyx_storage::store::PageRead;
+use std::cmp::Ordering;
+
+const THERE: u8 = 1;
+const NULL: u8 = 2;
+
+/// Bytes of a key that an entry of an index has.
+const PREFIX_BYTES: usize = 8;
+
+/// How the key of an index is made of a row.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct KeyShape {
+    parts: Box<[Part]>,
+    /// Bytes of all keys, if they fit into an entry: then no row need be looked at.
+    exact: Option<usize>,
+}
+
+/// A column of a key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Part {
+    column: usize,
+    kind: Type,
+    offset: usize,
+    null: Option<NullBit>,
+    descending: bool,
+}
+
+/// A key, or the beginning of keys, that is looked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SearchKey {
+    pub bytes: KeyBytes,
+    /// Columns that are null.
+    pub has_null: bool,
+    /// Whether it has all columns.
+    pub is_whole: bool,
+}
+
+/// Why a value cannot be part of a key.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum BadKey {
+    /// The encoded key is too long.
+    TooLong { bytes: usize },
+    /// A value is not of the column's type, or out of its range.
+    Value { column: usize, value: String },
+    /// More values than columns.
+    Columns { values: usize },
+}
+
+/// A place between keys: before or behind all keys that begin with these bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge<'k> {
+    pub bytes: &'k [u8],
+    pub behind: bool,
+}
+
+impl Edge<'_> {
+    /// The prefix at which rows have to be looked at.
+    #[inline]
+    pub fn prefix(self) -> u64 {
+        let prefix = prefix(self.bytes);
+        match self.behind && self.bytes.len() < PREFIX_BYTES {
+            // All that begin with these bytes come before.
+            true => prefix | u64::MAX >> (8 * self.bytes.len()),
+            false => prefix,
+        }
+    }
+
+    /// Whether a whole key comes before it.
+    #[inline]
+    pub fn is_behind(self, key: &[u8]) -> bool {
+        match self.behind {
+            true => key[..key.len().min(self.bytes.len())] <= *self.bytes,
+            false => key < self.bytes,
+        }
+    }
+}
+
+/// The first 8 bytes of a key as a number; zeroes where it has fewer.
+#[inline]
+pub(crate) fn prefix(key: &[u8]) -> u64 {
+    match key.first_chunk() {
+        Some(first) => u64::from_be_bytes(*first),
+        None => {
+            let mut first = [0; PREFIX_BYTES];
+            first[..key.len()].copy_from_slice(key);
+            u64::from_be_bytes(first)
+        }
+    }
+}
+
+impl KeyShape {
+    /// The key of an index of rows as the schema says.
+    ///
+    /// # Panics
+    /// If the definition names columns that the schema does not have.
+    pub fn new(schema: &Schema, definition: &IndexDefinition) -> Self {
+        let parts: Box<[Part]> = definition
+            .key
+            .iter()
+            .map(|part| {
+                let column = &schema.columns[part.column];
+                Part {
+                    column: part.column,
+                    kind: column.kind,
+                    offset: column.offset,
+                    null: column.null,
+                    descending: part.descending,
+                }
+            })
+            .collect();
+        let width = parts.iter().map(Part::width).sum::<Option<usize>>();
+        KeyShape {
+            exact: width.filter(|&width| width <= PREFIX_BYTES),
+            parts,
+        }
+    }
+
+    /// Whether an entry of the index has the whole key.
+    #[inline]
+    pub fn is_exact(&self) -> bool {
+        self.exact.is_some()
+    }
+
+    /// The columns of the key.
+    pub fn columns(&self) -> impl Iterator<Item = usize> {
+        self.parts.iter().map(|part| part.column)
+    }
+
+    /// Whether changing bytes of a row's fixed part may change the key.
+    #[inline]
+    pub fn touches(&self, offset: usize, length: usize) -> bool {
+        self.parts.iter().any(|part| {
+            let overlaps = |start, bytes| offset < start + bytes && start < offset + length;
+            let null = part.null.map(|bit| bit.byte as usize);
+            overlaps(part.offset, part.kind.bytes()) || null.is_some_and(|byte| overlaps(byte, 1))
+        })
+    }
+
+    /// Appends a row's key. Returns whether a column of it is null.
+    #[inline]
+    pub fn of_row<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        key: &mut KeyBytes,
+    ) -> Result<bool, P::Error> {
+        let (mut buffer, mut has_null) = (Vec::new(), false);
+        for part in &self.parts {
+            let from = key.len();
+            let null = match part.null {
+                None => false,
+                Some(bit) => {
+                    let at = Address(row.0 + u64::from(bit.byte));
+                    let is_null = pages.read(at, 1, &mut buffer)?[0] >> bit.bit & 1 == 1;
+                    key.push(if is_null { NULL } else { THERE });
+                    is_null
+                }
+            };
+            has_null |= null;
+            if !null {
+                let at = Address(row.0 + part.offset as u64);
+                let bytes = pages.read(at, part.kind.bytes(), &mut buffer)?;
+                match part.kind.is_variable() {
+                    false => part.push_fixed(bytes, key),
+                    true => push_escaped(inline_value(bytes), key),
+                }
+            }
+            part.finish(from, key);
+        }
+        Ok(has_null)
+    }
+
+    /// The prefix of a row's key, which is the whole key if that is [exact](Self::is_exact).
+    #[inline]
+    pub fn prefix_of_row<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+    ) -> Result<u64, P::Error> {
+        let mut key = KeyBytes::default();
+        self.of_row(pages, row, &mut key)?;
+        Ok(prefix(&key))
+    }
+
+    /// How a row's key compares with a whole key.
+    #[inline]
+    pub fn compare<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        key: &[u8],
+    ) -> Result<Ordering, P::Error> {
+        let mut other = KeyBytes::default();
+        self.of_row(pages, row, &mut other)?;
+        Ok((*other).cmp(key))
+    }
+
+    /// Whether a row's key comes before an edge.
+    #[inline]
+    pub fn is_before<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        edge: Edge<'_>,
+    ) -> Result<bool, P::Error> {
+        if self.is_exact() {
+            return Ok(edge.behind);
+        }
+        let mut other = KeyBytes::default();
+        self.of_row(pages, row, &mut other)?;
+        Ok(edge.is_behind(&other))
+    }
+
+    /// Whether a key that was encoded is not longer than keys may be.
+    pub fn check_length(&self, key: &[u8]) -> Result<(), BadKey> {
+        match key.len() <= KEY_BYTES_MAX {
+            true => Ok(()),
+            false => Err(BadKey::TooLong { bytes: key.len() }),
+        }
+    }
+}
+
+impl Part {
+    /// Bytes of its keys, if all have as many.
+    fn width(&self) -> Option<usize> {
+        let is_fixed = self.null.is_none() && !self.kind.is_variable();
+        is_fixed.then(|| self.kind.bytes())
+    }
+
+    /// Flips what was pushed for it, if the column is descending.
+    #[inline]
+    fn finish(&self, from: usize, key: &mut KeyBytes) {
+        if self.descending {
+            key[from..].iter_mut().for_each(|byte| *byte = !*byte);
+        }
+    }
+
+    /// Appends a value as it stands in a row.
+    #[inline]
+    fn push_fixed(&self, bytes: &[u8], key: &mut KeyBytes) {
+        let from = key.len();
+        key.extend(bytes);
+        let bytes = &mut key[from..];
+        match self.kind {
+            Type::Uuid | Type::Plain { .. } => {}
+            Type::Bool | Type::U8 | Type::U16 | Type::U32 | Type::U64 | Type::U128 => {
+                bytes.reverse();
+            }
+            Type::F32 | Type::F64 => {
+                bytes.reverse();
+                if bytes[0] == 0x80 && bytes[1..].iter().all(|&byte| byte == 0) {
+                    bytes[0] = 0;
+                }
+                match bytes[0] >> 7 {
+                    0 => bytes[0] |= 0x80,
+                    _ => bytes.iter_mut().for_each(|byte| *byte = !*byte),
+                }
+            }
+            _ => {
+                bytes.reverse();
+                bytes[0] ^= 0x80;
+            }
+        }
+    }
+}
+
+/// Appends text or bytes, and their end.
+#[inline]
+fn push_escaped(value: &[u8], key: &mut KeyBytes) {
+    push_beginning(value, key);
+    key.extend(&[0, 0]);
+}
+
+/// Appends the beginning of text or bytes.
+fn push_beginning(value: &[u8], key: &mut KeyBytes) {
+    if !value.contains(&0) {
+        return key.extend(value);
+    }
+    for part in value.split_inclusive(|&byte| byte == 0) {
+        key.extend(part);
+        if part.ends_with(&[0]) {
+            key.push(0xff);
+        }
+    }
+}
+
+/// A text or bytes that stands in its reference of 16 bytes.
+fn inline_value(reference: &[u8]) -> &[u8] {
+    let length = u32::from_le_bytes(reference[..4].try_into().expect("4 bytes")) as usize;
+    &reference[4..4 + length.min(12)]
+}
+
+#[cfg(test)]
+mod tests;

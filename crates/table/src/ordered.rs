@@ -1,0 +1,557 @@
+//! An ordered index: a B+-tree whose entries are the first 8 bytes of a key's encoding ([`crate::key`]) and the
+//! address of the row. Where the encoding is no longer than that, no row is looked at; else entries with one
+//! prefix are told apart by comparing their rows' key columns, and in the end by their addresses.
+//!
+//! The tree does not know keys. What looks for a place gives a prefix and, for entries with that prefix, a
+//! condition on the row's address that holds up to the place and not behind it.
+//!
+//! Invariants: leaves hang together in order in both directions; every child but a node's first has the first
+//! entry below it beside it, so every entry that is compared is of a row that is there; only the root may have no
+//! entries, then there is none. A node that becomes empty is freed, and one that is less than a quarter full is
+//! joined with a neighbour where both then fill three quarters at most.
+//!
+//! It is a brother of the ordered index of `sardonyx-multilevel`, not the same mechanism: that one is durable, its
+//! nodes are pages with keys and values of any length in them, it is shared by locks on pages and keys, and every
+//! split has an inverse on disk. This one is in memory only, belongs to one writer, has no keys, and is rebuilt.
+//!
+//! Source: Bayer and McCreight, "Organization and Maintenance of Large Ordered Indices" (1972); Lehman and Carey,
+//! "A Study of Index Structures for Main Memory Database Management Systems" (1986), for keys that stand in the
+//! rows only.
+
+mod bulk;
+mod cursor;
+mod node;
+
+pub(crate) use bulk::build;
+pub(crate) use cursor::{Cursor, Place};
+pub(crate) use node::Entry;
+
+use crate::index_store::IndexStore;
+use node::{INNER_BYTES, INNER_ENTRIES, Inner, LEAF_BYTES, LEAF_ENTRIES, Leaf};
+use sardonyx_storage::page::Address;
+use sardonyx_storage::store::{PageRead, StoreError};
+use std::convert::Infallible;
+use zerocopy::{FromBytes, IntoBytes};
+
+/// More levels than a tree can have: a root is split only when it is full.
+const LEVELS_MAX: usize = 24;
+
+/// What an insertion may need in the index store, in bytes: a node on every level and a new root.
+pub(crate) const INSERT_BYTES_MAX: usize = LEVELS_MAX * INNER_BYTES;
+
+/// What inserting one of many entries needs in the index store at most, in bytes: a leaf, and its part of inner nodes.
+pub(crate) const ENTRY_BYTES_MAX: usize = LEAF_BYTES + INNER_BYTES / 8;
+
+/// The root of a tree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Tree {
+    /// Address 0 if there are no entries.
+    root: Address,
+    /// Levels of inner nodes.
+    height: u8,
+    len: u64,
+    /// Bytes of its nodes.
+    bytes: u64,
+}
+
+/// The way from the root to a leaf: inner nodes, and the number of the child in each.
+struct Path {
+    steps: [(Address, usize); LEVELS_MAX],
+    levels: usize,
+    leaf: Address,
+    /// The position in the leaf.
+    at: usize,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        Tree {
+            root: Address(0),
+            height: 0,
+            len: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl Tree {
+    /// Entries.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Bytes of memory that it takes.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The place before the first entry that is not `before`: an entry with a lower prefix is, one with a higher
+    /// prefix is not, one with this prefix if the condition on its row holds.
+    #[inline]
+    pub fn seek<P: PageRead + ?Sized>(
+        &self,
+        nodes: &P,
+        prefix: u64,
+        mut before: impl FnMut(Address) -> Result<bool, P::Error>,
+    ) -> Result<Place, P::Error> {
+        let mut buffer = Vec::new();
+        let mut at = self.root;
+        if at.0 == 0 {
+            return Ok(Place::END);
+        }
+        for _ in 0..self.height {
+            let inner = inner(nodes, at, &mut buffer)?;
+            at = inner.child(inner.position(prefix, &mut before)?);
+            prefetch_node(nodes, at);
+        }
+        let found = leaf(nodes, at, &mut buffer)?;
+        let position = found.position(prefix, &mut before)?;
+        Ok(match position < found.count() {
+            true => Place { leaf: at, position },
+            false => Place {
+                leaf: found.next(),
+                position: 0,
+            },
+        })
+    }
+
+    /// The place before the first entry.
+    pub fn start<P: PageRead + ?Sized>(&self, nodes: &P) -> Result<Place, P::Error> {
+        let mut buffer = Vec::new();
+        let mut at = self.root;
+        for _ in 0..self.height {
+            at = inner(nodes, at, &mut buffer)?.child(0);
+        }
+        Ok(Place {
+            leaf: at,
+            position: 0,
+        })
+    }
+
+    /// The last leaf; address 0 if there is none.
+    fn last_leaf<P: PageRead + ?Sized>(&self, nodes: &P) -> Result<Address, P::Error> {
+        let mut buffer = Vec::new();
+        let mut at = self.root;
+        for _ in 0..self.height {
+            let inner = inner(nodes, at, &mut buffer)?;
+            at = inner.child(inner.count() - 1);
+        }
+        Ok(at)
+    }
+
+    /// The first entry that is not before a place, as [`Tree::seek`] finds it.
+    #[inline]
+    pub fn first_from<P: PageRead + ?Sized>(
+        &self,
+        nodes: &P,
+        prefix: u64,
+        mut before: impl FnMut(Address) -> Result<bool, P::Error>,
+    ) -> Result<Option<Entry>, P::Error> {
+        let mut buffer = Vec::new();
+        let mut at = self.root;
+        if at.0 == 0 {
+            return Ok(None);
+        }
+        for _ in 0..self.height {
+            let inner = inner(nodes, at, &mut buffer)?;
+            at = inner.child(inner.position(prefix, &mut before)?);
+            prefetch_node(nodes, at);
+        }
+        let found = leaf(nodes, at, &mut buffer)?;
+        let position = found.position(prefix, &mut before)?;
+        if position < found.count() {
+            return Ok(Some(found.entry(position)));
+        }
+        let next = found.next();
+        Ok(match next.0 {
+            0 => None,
+            _ => Some(leaf(nodes, next, &mut buffer)?.entry(0)),
+        })
+    }
+
+    /// Entries between two places.
+    pub fn count<P: PageRead + ?Sized>(
+        &self,
+        nodes: &P,
+        from: Place,
+        to: Place,
+    ) -> Result<u64, P::Error> {
+        let mut buffer = Vec::new();
+        let (mut at, mut count) = (from, 0);
+        while at.leaf != to.leaf {
+            let leaf = leaf(nodes, at.leaf, &mut buffer)?;
+            count += (leaf.count() - at.position) as u64;
+            at = Place {
+                leaf: leaf.next(),
+                position: 0,
+            };
+        }
+        Ok(count + (to.position - at.position) as u64)
+    }
+
+    fn descend(&self, nodes: &[u8], prefix: u64, mut before: impl FnMut(Address) -> bool) -> Path {
+        let mut before = |address| Ok::<_, Infallible>(before(address));
+        let mut path = Path {
+            steps: [(Address(0), 0); LEVELS_MAX],
+            levels: usize::from(self.height),
+            leaf: self.root,
+            at: 0,
+        };
+        for step in &mut path.steps[..path.levels] {
+            let inner = live_inner(nodes, path.leaf);
+            let Ok(child) = inner.position(prefix, &mut before);
+            *step = (path.leaf, child);
+            path.leaf = inner.child(child);
+            prefetch_node(nodes, path.leaf);
+        }
+        let Ok(at) = live_leaf(nodes, path.leaf).position(prefix, &mut before);
+        path.at = at;
+        path
+    }
+
+    /// Inserts an entry at the place where `before` ends; see [`Tree::seek`].
+    ///
+    /// # Errors
+    /// [`StoreError`] if there is no memory; nothing has changed then.
+    pub fn insert(
+        &mut self,
+        store: &mut IndexStore,
+        entry: Entry,
+        before: impl FnMut(Address) -> bool,
+    ) -> Result<(), StoreError> {
+        if self.root.0 == 0 {
+            self.root = store.allocate(LEAF_BYTES)?;
+            self.bytes += LEAF_BYTES as u64;
+            store.write(self.root, Leaf::new(&[entry]).as_bytes());
+            self.len = 1;
+            return Ok(());
+        }
+        let path = self.descend(store.bytes(), entry.prefix, before);
+        let mut leaf = *live_leaf(store.bytes(), path.leaf);
+        if leaf.count() < LEAF_ENTRIES {
+            leaf.insert(path.at, entry);
+            store.write(path.leaf, leaf.as_bytes());
+        } else {
+            store.ensure_room((usize::from(self.height) + 2) * INNER_BYTES)?;
+            self.split(store, &path, leaf, entry)?;
+        }
+        self.len += 1;
+        Ok(())
+    }
+
+    /// Inserts into a full leaf. There is room for the nodes that it takes.
+    #[cold]
+    fn split(
+        &mut self,
+        store: &mut IndexStore,
+        path: &Path,
+        mut left: Leaf,
+        entry: Entry,
+    ) -> Result<(), StoreError> {
+        let new = store.allocate(LEAF_BYTES)?;
+        self.bytes += LEAF_BYTES as u64;
+        // What comes in ascending order fills the leaves.
+        let is_appended = left.next().0 == 0 && path.at == LEAF_ENTRIES;
+        let mut right = match is_appended {
+            true => Leaf::new(&[entry]),
+            false => left.split(LEAF_ENTRIES / 2),
+        };
+        if !is_appended {
+            match path.at.checked_sub(left.count()) {
+                Some(at) if at > 0 => right.insert(at, entry),
+                _ => left.insert(path.at, entry),
+            }
+        }
+        let next = left.next();
+        right.set_next(next);
+        right.set_previous(path.leaf);
+        left.set_next(new);
+        if next.0 != 0 {
+            let mut behind = *live_leaf(store.bytes(), next);
+            behind.set_previous(new);
+            store.write(next, behind.as_bytes());
+        }
+        store.write(path.leaf, left.as_bytes());
+        store.write(new, right.as_bytes());
+        self.add_child(store, path, right.entry(0), new, is_appended)
+    }
+
+    /// Hangs a new node behind the one that the path leads through, on the lowest level of inner nodes and, where
+    /// that is full, above.
+    fn add_child(
+        &mut self,
+        store: &mut IndexStore,
+        path: &Path,
+        mut first: Entry,
+        mut child: Address,
+        is_appended: bool,
+    ) -> Result<(), StoreError> {
+        for &(at, position) in path.steps[..path.levels].iter().rev() {
+            let mut left = *live_inner(store.bytes(), at);
+            if left.count() < INNER_ENTRIES {
+                left.insert(position + 1, first, child);
+                store.write(at, left.as_bytes());
+                return Ok(());
+            }
+            let new = store.allocate(INNER_BYTES)?;
+            self.bytes += INNER_BYTES as u64;
+            let right = if is_appended {
+                Inner::new(&[(first, child)])
+            } else {
+                let mut right = left.split(INNER_ENTRIES / 2);
+                match (position + 1).checked_sub(left.count()) {
+                    Some(at) if at > 0 => right.insert(at, first, child),
+                    _ => left.insert(position + 1, first, child),
+                }
+                right
+            };
+            store.write(at, left.as_bytes());
+            store.write(new, right.as_bytes());
+            (first, child) = (right.first(0), new);
+        }
+        let root = store.allocate(INNER_BYTES)?;
+        self.bytes += INNER_BYTES as u64;
+        // The first child's first entry is never looked at.
+        let children = [(first, self.root), (first, child)];
+        store.write(root, Inner::new(&children).as_bytes());
+        self.root = root;
+        self.height += 1;
+        Ok(())
+    }
+
+    /// Removes an entry, the last for which `up_to` says so: an entry with a lower prefix is up to it, one with a
+    /// higher prefix is not, one with this prefix if the condition on its row holds. Returns whether it was there.
+    pub fn remove(
+        &mut self,
+        store: &mut IndexStore,
+        entry: Entry,
+        up_to: impl FnMut(Address) -> bool,
+    ) -> bool {
+        if self.root.0 == 0 {
+            return false;
+        }
+        let path = self.descend(store.bytes(), entry.prefix, up_to);
+        let mut leaf = *live_leaf(store.bytes(), path.leaf);
+        let Some(at) = path.at.checked_sub(1).filter(|&at| leaf.entry(at) == entry) else {
+            return false;
+        };
+        leaf.remove(at);
+        self.len -= 1;
+        if leaf.count() == 0 {
+            self.unlink(store, &leaf);
+            store.free(path.leaf, LEAF_BYTES);
+            self.bytes -= LEAF_BYTES as u64;
+            self.remove_child(store, &path, path.levels);
+            return true;
+        }
+        store.write(path.leaf, leaf.as_bytes());
+        if at == 0 {
+            set_first(store, &path, path.levels, leaf.entry(0));
+        }
+        if leaf.count() < LEAF_ENTRIES / 4 {
+            self.join_leaf(store, &path);
+        }
+        true
+    }
+
+    /// Takes a leaf out of the row of leaves.
+    fn unlink(&self, store: &mut IndexStore, leaf: &Leaf) {
+        let (previous, next) = (leaf.previous(), leaf.next());
+        if previous.0 != 0 {
+            let mut before = *live_leaf(store.bytes(), previous);
+            before.set_next(next);
+            store.write(previous, before.as_bytes());
+        }
+        if next.0 != 0 {
+            let mut behind = *live_leaf(store.bytes(), next);
+            behind.set_previous(previous);
+            store.write(next, behind.as_bytes());
+        }
+    }
+
+    /// Takes the child out that the path leads to on the lowest of so many levels of inner nodes.
+    fn remove_child(&mut self, store: &mut IndexStore, path: &Path, levels: usize) {
+        let Some(level) = levels.checked_sub(1) else {
+            // The root itself is gone.
+            *self = Tree::default();
+            return;
+        };
+        let (at, position) = path.steps[level];
+        let mut inner = *live_inner(store.bytes(), at);
+        inner.remove(position);
+        if inner.count() == 0 {
+            store.free(at, INNER_BYTES);
+            self.bytes -= INNER_BYTES as u64;
+            self.remove_child(store, path, level);
+            return;
+        }
+        store.write(at, inner.as_bytes());
+        if position == 0 {
+            set_first(store, path, level, inner.first(0));
+        }
+        if inner.count() < INNER_ENTRIES / 4 {
+            self.join_inner(store, path, level);
+        }
+        self.lower_root(store);
+    }
+
+    /// A root with one child is none.
+    fn lower_root(&mut self, store: &mut IndexStore) {
+        while self.height > 0 {
+            let root = live_inner(store.bytes(), self.root);
+            if root.count() > 1 {
+                return;
+            }
+            let child = root.child(0);
+            store.free(self.root, INNER_BYTES);
+            self.bytes -= INNER_BYTES as u64;
+            self.root = child;
+            self.height -= 1;
+        }
+    }
+
+    /// Joins a leaf with a neighbour below the same node, if both fit well into one.
+    fn join_leaf(&mut self, store: &mut IndexStore, path: &Path) {
+        let Some(level) = path.levels.checked_sub(1) else {
+            return;
+        };
+        let (parent, position) = path.steps[level];
+        let inner = *live_inner(store.bytes(), parent);
+        for left in [position.checked_sub(1), Some(position)]
+            .into_iter()
+            .flatten()
+        {
+            if left + 1 >= inner.count() {
+                continue;
+            }
+            let (at, gone) = (inner.child(left), inner.child(left + 1));
+            let mut joined = *live_leaf(store.bytes(), at);
+            let right = *live_leaf(store.bytes(), gone);
+            if joined.count() + right.count() > LEAF_ENTRIES / 4 * 3 {
+                continue;
+            }
+            joined.append(&right, 0);
+            store.write(at, joined.as_bytes());
+            self.unlink(store, &right);
+            store.free(gone, LEAF_BYTES);
+            self.bytes -= LEAF_BYTES as u64;
+            self.remove_second(store, path, level, left + 1);
+            return;
+        }
+    }
+
+    /// Joins an inner node with a neighbour below the same node, if both fit well into one.
+    fn join_inner(&mut self, store: &mut IndexStore, path: &Path, level: usize) {
+        let Some(above) = level.checked_sub(1) else {
+            return;
+        };
+        let (parent, position) = path.steps[above];
+        let inner = *live_inner(store.bytes(), parent);
+        for left in [position.checked_sub(1), Some(position)]
+            .into_iter()
+            .flatten()
+        {
+            if left + 1 >= inner.count() {
+                continue;
+            }
+            let (at, gone) = (inner.child(left), inner.child(left + 1));
+            let mut joined = *live_inner(store.bytes(), at);
+            let right = *live_inner(store.bytes(), gone);
+            if joined.count() + right.count() > INNER_ENTRIES / 4 * 3 {
+                continue;
+            }
+            joined.append(&right, 0, inner.first(left + 1));
+            store.write(at, joined.as_bytes());
+            store.free(gone, INNER_BYTES);
+            self.bytes -= INNER_BYTES as u64;
+            self.remove_second(store, path, above, left + 1);
+            return;
+        }
+    }
+
+    /// Takes a child that is not the first out of the node at a level of the path; its entries are in the one before.
+    fn remove_second(&mut self, store: &mut IndexStore, path: &Path, level: usize, child: usize) {
+        let (at, _) = path.steps[level];
+        let mut inner = *live_inner(store.bytes(), at);
+        inner.remove(child);
+        store.write(at, inner.as_bytes());
+        if inner.count() < INNER_ENTRIES / 4 {
+            self.join_inner(store, path, level);
+        }
+        self.lower_root(store);
+    }
+
+    /// Gives all nodes back.
+    pub fn free(&mut self, store: &mut IndexStore) {
+        if self.root.0 != 0 {
+            free_below(store, self.root, self.height);
+        }
+        *self = Tree::default();
+    }
+}
+
+/// Frees a node and everything below it.
+fn free_below(store: &mut IndexStore, at: Address, height: u8) {
+    if height == 0 {
+        store.free(at, LEAF_BYTES);
+        return;
+    }
+    let inner = *live_inner(store.bytes(), at);
+    for child in 0..inner.count() {
+        free_below(store, inner.child(child), height - 1);
+    }
+    store.free(at, INNER_BYTES);
+}
+
+/// Notes the first entry below what the path leads to on so many levels, where it stands: in the lowest of the nodes
+/// there in which the path does not lead to the first child.
+fn set_first(store: &mut IndexStore, path: &Path, levels: usize, first: Entry) {
+    let steps = path.steps[..levels].iter().rev();
+    if let Some(&(at, position)) = steps.into_iter().find(|(_, position)| *position > 0) {
+        let mut inner = *live_inner(store.bytes(), at);
+        inner.set_first(position, first);
+        store.write(at, inner.as_bytes());
+    }
+}
+
+#[inline(always)]
+fn prefetch_node<P: PageRead + ?Sized>(nodes: &P, at: Address) {
+    for line in (0..LEAF_BYTES as u64).step_by(64) {
+        nodes.prefetch(Address(at.0 + line));
+    }
+}
+
+#[inline(always)]
+fn leaf<'a, P: PageRead + ?Sized>(
+    nodes: &'a P,
+    at: Address,
+    buffer: &'a mut Vec<u8>,
+) -> Result<&'a Leaf, P::Error> {
+    let bytes = nodes.read(at, LEAF_BYTES, buffer)?;
+    Ok(Leaf::ref_from_bytes(bytes).expect("as many bytes as were asked for"))
+}
+
+#[inline(always)]
+fn inner<'a, P: PageRead + ?Sized>(
+    nodes: &'a P,
+    at: Address,
+    buffer: &'a mut Vec<u8>,
+) -> Result<&'a Inner, P::Error> {
+    let bytes = nodes.read(at, INNER_BYTES, buffer)?;
+    Ok(Inner::ref_from_bytes(bytes).expect("as many bytes as were asked for"))
+}
+
+#[inline(always)]
+fn live_leaf(nodes: &[u8], at: Address) -> &Leaf {
+    let bytes = &nodes[at.0 as usize..][..LEAF_BYTES];
+    Leaf::ref_from_bytes(bytes).expect("so many bytes")
+}
+
+#[inline(always)]
+fn live_inner(nodes: &[u8], at: Address) -> &Inner {
+    let bytes = &nodes[at.0 as usize..][..INNER_BYTES];
+    Inner::ref_from_bytes(bytes).expect("so many bytes")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,212 @@
+use super::node::INNER_ENTRIES;
+use super::*;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+/// Rows have keys of more than 8 bytes: the address tells the rest of the key, in an order that is not its own.
+fn rest(address: Address) -> u64 {
+    address.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn order(entry: Entry) -> (u64, u64) {
+    (entry.prefix, rest(entry.address))
+}
+
+struct Pair {
+    store: IndexStore,
+    tree: Tree,
+    model: BTreeSet<(u64, u64)>,
+}
+
+impl Pair {
+    fn new() -> Self {
+        Pair {
+            store: IndexStore::reserve(0).expect("address space"),
+            tree: Tree::default(),
+            model: BTreeSet::new(),
+        }
+    }
+
+    fn insert(&mut self, entry: Entry) -> bool {
+        let is_new = self.model.insert(order(entry));
+        if is_new {
+            let before = |address| rest(address) < rest(entry.address);
+            self.tree
+                .insert(&mut self.store, entry, before)
+                .expect("memory");
+        }
+        is_new
+    }
+
+    fn remove(&mut self, entry: Entry) -> bool {
+        let was = self.model.remove(&order(entry));
+        let up_to = |address| rest(address) <= rest(entry.address);
+        assert_eq!(self.tree.remove(&mut self.store, entry, up_to), was);
+        was
+    }
+
+    fn seek(&self, (prefix, limit): (u64, u64)) -> Place {
+        let before = |address| Ok(rest(address) < limit);
+        let Ok(place) = self.tree.seek(self.store.bytes(), prefix, before);
+        place
+    }
+
+    /// Compares everything between two places, by every way.
+    fn compare(&self, from: (u64, u64), to: (u64, u64)) {
+        let expected: Vec<_> = match from <= to {
+            true => self.model.range(from..to).map(|(_, rest)| *rest).collect(),
+            false => return,
+        };
+        let (nodes, tree) = (self.store.bytes(), self.tree);
+        let (start, end) = (self.seek(from), self.seek(to));
+        let mut cursor = Cursor::new(tree, start, end);
+        let forward = std::iter::from_fn(|| cursor.next(nodes, |_| {}).expect("live"));
+        assert!(forward.map(rest).eq(expected.iter().copied()));
+        let mut cursor = Cursor::new(tree, start, end);
+        let backward = std::iter::from_fn(|| cursor.next_back(nodes, |_| {}).expect("live"));
+        assert!(backward.map(rest).eq(expected.iter().rev().copied()));
+        let mut cursor = Cursor::new(tree, start, end);
+        let mut both = Vec::new();
+        let (mut ends, mut forward) = (0, true);
+        while ends < 2 {
+            let Ok(next) = match forward {
+                true => cursor.next(nodes, |_| {}),
+                false => cursor.next_back(nodes, |_| {}),
+            };
+            forward = !forward;
+            match next {
+                Some(address) => both.push(rest(address)),
+                None => ends += 1,
+            }
+        }
+        both.sort_unstable();
+        let mut sorted = expected.clone();
+        sorted.sort_unstable();
+        assert_eq!(both, sorted);
+        assert_eq!(tree.count(nodes, start, end), Ok(expected.len() as u64));
+        let Ok(first) = tree.first_from(nodes, from.0, |address| Ok(rest(address) < from.1));
+        assert_eq!(first.map(order), self.model.range(from..).next().copied());
+    }
+
+    fn check(&self) {
+        let (nodes, tree) = (self.store.bytes(), self.tree);
+        assert_eq!(tree.len(), self.model.len() as u64);
+        assert_eq!(tree.bytes(), self.store.bytes_used());
+        let Ok(start) = tree.start(nodes);
+        let mut cursor = Cursor::new(tree, start, Place::END);
+        let all = std::iter::from_fn(|| cursor.next(nodes, |_| {}).expect("live"));
+        assert!(all.map(rest).eq(self.model.iter().map(|(_, rest)| *rest)));
+        if tree.root.0 != 0 {
+            self.check_below(tree.root, tree.height, None);
+        }
+    }
+
+    /// The first entry below a node is what stands above it.
+    fn check_below(&self, at: Address, height: u8, first: Option<Entry>) {
+        let nodes = self.store.bytes();
+        if height == 0 {
+            let leaf = live_leaf(nodes, at);
+            assert!(leaf.count() > 0);
+            assert!(first.is_none_or(|first| first == leaf.entry(0)));
+            return;
+        }
+        let inner = live_inner(nodes, at);
+        assert!((1..=INNER_ENTRIES).contains(&inner.count()));
+        self.check_below(inner.child(0), height - 1, first);
+        for child in 1..inner.count() {
+            self.check_below(inner.child(child), height - 1, Some(inner.first(child)));
+        }
+    }
+}
+
+fn entry() -> impl Strategy<Value = Entry> {
+    // Many entries with one prefix, and few.
+    let prefix = prop_oneof![0u64..4, 0u64..4000, Just(u64::MAX)];
+    (prefix, 1u64..400).prop_map(|(prefix, row)| Entry {
+        prefix,
+        address: Address((prefix.wrapping_mul(1000).wrapping_add(row) & 0xff_ffff) * 8),
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn it_agrees_with_a_set_in_order(
+        first in prop::collection::btree_set(entry(), 0..3000),
+        steps in prop::collection::vec((entry(), any::<bool>()), 0..600),
+        ranges in prop::collection::vec((entry(), entry()), 8),
+        bulk in any::<bool>(),
+        keep in 1usize..40,
+    ) {
+        let mut pair = Pair::new();
+        if bulk {
+            let mut entries: Vec<_> = first.iter().copied().collect();
+            entries.sort_by_key(|entry| order(*entry));
+            pair.tree = build(&mut pair.store, &entries).expect("memory");
+            pair.model = entries.iter().map(|entry| order(*entry)).collect();
+        } else {
+            // Not in order.
+            let mut entries: Vec<_> = first.iter().copied().collect();
+            entries.sort_by_key(|entry| rest(entry.address));
+            for entry in entries {
+                pair.insert(entry);
+            }
+        }
+        pair.check();
+        // A transaction, and its undo.
+        let before = pair.model.clone();
+        let mut done = Vec::new();
+        for (entry, inserts) in &steps {
+            let changed = match inserts {
+                true => pair.insert(*entry),
+                false => pair.remove(*entry),
+            };
+            if changed {
+                done.push((*entry, *inserts));
+            }
+        }
+        pair.check();
+        for (from, to) in &ranges {
+            pair.compare(order(*from), order(*to));
+            pair.compare((from.prefix, 0), (to.prefix, u64::MAX));
+        }
+        for (entry, inserted) in done.into_iter().rev() {
+            match inserted {
+                true => prop_assert!(pair.remove(entry)),
+                false => prop_assert!(pair.insert(entry)),
+            }
+        }
+        prop_assert_eq!(&pair.model, &before);
+        pair.check();
+        // Most of it goes, in several orders; what is left is in few nodes.
+        for (number, entry) in first.iter().enumerate() {
+            if number % 40 >= keep {
+                pair.remove(*entry);
+            }
+        }
+        pair.check();
+        for entry in first.iter().rev() {
+            pair.remove(*entry);
+        }
+        prop_assert_eq!(pair.tree, Tree::default());
+        prop_assert_eq!(pair.store.bytes_used(), 0);
+    }
+}
+
+#[test]
+fn what_comes_in_order_fills_the_leaves() {
+    let mut pair = Pair::new();
+    let count = 10_000;
+    for number in 0..count {
+        pair.insert(Entry {
+            prefix: number,
+            address: Address(number * 8),
+        });
+    }
+    pair.check();
+    assert!(pair.tree.bytes() < count * 18, "{}", pair.tree.bytes());
+    let mut tree = pair.tree;
+    tree.free(&mut pair.store);
+    assert_eq!(pair.store.bytes_used(), 0);
+}

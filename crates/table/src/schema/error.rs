@@ -1,0 +1,143 @@
+//! What can be wrong with a schema.
+
+use super::Type;
+
+/// Why a table cannot have a schema.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SchemaError {
+    /// A name is empty, too long, or has characters that names cannot have.
+    #[error(
+        "the name {name:?} of {what} cannot be stored: it must have 1 to {limit} bytes and no control characters"
+    )]
+    Name {
+        /// Of what.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The most bytes.
+        limit: usize,
+    },
+    /// Two columns, indexes or references have one name.
+    #[error("there are two {what} named {name:?}; give one of them another name")]
+    Twice {
+        /// Columns, indexes, ...
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// There is no such column.
+    #[error("there is no column {column:?}, which {user} names; the columns are {there_are}")]
+    UnknownColumn {
+        /// What was looked for.
+        column: String,
+        /// What names it.
+        user: String,
+        /// The names of those that there are.
+        there_are: String,
+    },
+    /// More of something than a table can have.
+    #[error("{what} is {count}, the limit is {limit}")]
+    TooMany {
+        /// What.
+        what: &'static str,
+        /// How many.
+        count: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// A default is no value of its column.
+    #[error("the default of column {column:?} is {default}, which is no value of type {kind}")]
+    Default {
+        /// The column.
+        column: String,
+        /// Its type.
+        kind: Type,
+        /// The default.
+        default: String,
+    },
+    /// A type has parameters that it cannot have.
+    #[error("the type of column {column:?} cannot be stored: {reason}")]
+    Type {
+        /// The column.
+        column: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// There is no primary key.
+    #[error("there is no primary key: name its columns with `primary_key`")]
+    NoPrimaryKey,
+    /// A column of the primary key may be null.
+    #[error("column {column:?} is of the primary key, so it cannot be nullable")]
+    NullableKey {
+        /// The column.
+        column: String,
+    },
+    /// A column stands twice in one key.
+    #[error("column {column:?} stands twice in the key of {index:?}")]
+    KeyColumnTwice {
+        /// The column.
+        column: String,
+        /// The index.
+        index: String,
+    },
+    /// The rows' fixed part is longer than a page has room for.
+    #[error(
+        "a row's fixed part has {bytes} bytes, the limit is {limit}; text and bytes take 16 there, however long \
+         they are"
+    )]
+    RowTooLong {
+        /// Its length.
+        bytes: usize,
+        /// The most.
+        limit: usize,
+    },
+    /// A column does not stand within the row, is not aligned, or overlaps another.
+    #[error("column {column:?} at offset {offset} {reason}")]
+    Place {
+        /// The column.
+        column: String,
+        /// Where it stands.
+        offset: usize,
+        /// What is wrong there.
+        reason: &'static str,
+    },
+    /// A change of the schema cannot be made.
+    #[error("column {column:?} cannot be {change}: {reason}")]
+    Change {
+        /// The column.
+        column: String,
+        /// What was to be done.
+        change: &'static str,
+        /// Why not, and what to do.
+        reason: String,
+    },
+    /// A column's new type cannot hold all values of the old one.
+    #[error(
+        "column {column:?} cannot be widened from {from} to {to}: not every value of {from} is one of {to}"
+    )]
+    NotWider {
+        /// The column.
+        column: String,
+        /// Its type.
+        from: Type,
+        /// The type that it should get.
+        to: Type,
+    },
+    /// Stored bytes are no schema.
+    #[error("the stored schema is damaged at byte {at}: {reason}")]
+    Damaged {
+        /// Where.
+        at: usize,
+        /// What is wrong there.
+        reason: &'static str,
+    },
+    /// A schema that a later version stored.
+    #[error("the stored schema has version {version}; this program knows versions up to {known}")]
+    Version {
+        /// Its version.
+        version: u16,
+        /// The newest that is known.
+        known: u16,
+    },
+}

@@ -1,0 +1,268 @@
+//! Where schemas stand: in a table of the engine's own, with the same rows, redo and undo as every table.
+//!
+//! Its records are pieces of encoded schemas, found by the number of the table that they describe and of the
+//! piece. Pieces of one size need nothing that other tables do not have: a schema is read before anything is known of
+//! any table's columns, this one's included. The table is declared when the first schema is stored; a table of which
+//! none is stored has one made of its definition.
+//!
+//! Invariant: the schema in a [`TableState`](crate::table::TableState) is the one that the pages have, at every end of
+//! a transaction: both change in [`Transaction::store_schema`], and are undone together.
+
+use crate::error::{RESERVED, TableError};
+use crate::record::{Record, Table};
+use crate::schema::{Schema, SchemaError};
+use crate::space::{TableSpace, definition_of_table};
+use crate::transaction::Transaction;
+use sardonyx_base::error::Error;
+use sardonyx_storage::catalogue::{Definition, Kind};
+use sardonyx_storage::page::Address;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// The most bytes of an encoded schema.
+pub(crate) const SCHEMA_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of a piece: eight in a page.
+const PIECE_BYTES: usize = 480;
+
+/// A part of an encoded schema.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(crate) struct Piece {
+    /// The number of the table whose schema it is, times 2^32; plus the number of the piece.
+    key: u64,
+    /// Bytes that are used: all, but of the last piece.
+    used: u64,
+    bytes: [u8; PIECE_BYTES],
+}
+
+crate::record!(Piece { table: "sardonyx.schemas", key: key: u64 });
+
+/// Whether a program may give this name.
+pub(crate) fn check_name(name: &str) -> Result<(), TableError> {
+    match name.starts_with(RESERVED) {
+        false => Ok(()),
+        true => Err(TableError::ReservedName {
+            name: name.to_string(),
+        }),
+    }
+}
+
+fn key(table: u16, piece: usize) -> u64 {
+    u64::from(table) << 32 | piece as u64
+}
+
+/// The table of schemas, if it is declared.
+fn table_of_schemas(space: &TableSpace) -> Result<Option<Table<Piece>>, TableError> {
+    let number = space.catalogue.number_of(&definition_of_table::<Piece>())?;
+    Ok(number.map(Table::new))
+}
+
+/// Reads all schemas that are stored.
+pub(crate) fn read(space: &mut TableSpace) -> Result<(), TableError> {
+    let Some(table) = table_of_schemas(space)? else {
+        return Ok(());
+    };
+    let state = space.state(table).expect("it was just found");
+    // In the order of their keys, with where they stand.
+    let pages = space.store.bytes();
+    let pieces: BTreeMap<u64, (Address, &Piece)> = state
+        .records(pages)
+        .map(|at| (at, crate::space::record_at::<Piece>(pages, at)))
+        .map(|(at, piece)| (piece.key, (at, piece)))
+        .collect();
+    let mut encoded: BTreeMap<u16, (Address, Vec<u8>)> = BTreeMap::new();
+    for (&key, &(at, piece)) in &pieces {
+        let wrong = |reason| Err(damaged(at, reason));
+        let (of, number) = (key >> 32, key as u32 as usize);
+        let Ok(of) = u16::try_from(of) else {
+            return wrong("a schema of an impossible table");
+        };
+        let (_, bytes) = encoded.entry(of).or_insert((at, Vec::new()));
+        // So the pieces before are whole and there.
+        if bytes.len() != number * PIECE_BYTES || bytes.len() >= SCHEMA_BYTES_MAX {
+            return wrong("a piece of a schema without the piece before");
+        }
+        match piece.bytes.get(..piece.used as usize) {
+            Some(used) if !used.is_empty() => bytes.extend(used),
+            _ => return wrong("a piece of a schema with an impossible length"),
+        }
+    }
+    for (number, (at, bytes)) in encoded {
+        let definition = space.catalogue.definitions.get(usize::from(number));
+        let state = space.tables.get_mut(usize::from(number));
+        let (Some(definition), Some(Some(state))) = (definition, state) else {
+            return Err(damaged(at, "a schema of no table"));
+        };
+        let refused = |source| TableError::Schema {
+            table: definition.name.clone(),
+            source,
+        };
+        let schema = Schema::decode(&bytes).map_err(refused)?;
+        if !fits(&schema, definition) {
+            return Err(damaged(at, "a schema of other rows than its table has"));
+        }
+        state.schema = Arc::new(schema);
+        state.schema_is_stored = true;
+    }
+    Ok(())
+}
+
+/// Whether a schema is of the rows that the catalogue speaks of: their size in the first shape, and their key if
+/// both know it.
+fn fits(schema: &Schema, definition: &Definition) -> bool {
+    let Kind::Table {
+        key_offset,
+        key_bytes,
+    } = definition.kind
+    else {
+        return false;
+    };
+    let key = key_offset..key_offset + key_bytes;
+    schema.row_bytes_of_shape(0) == Some(definition.record_bytes)
+        && schema.plain_key().is_none_or(|plain| plain == key)
+}
+
+fn damaged(at: Address, reason: &'static str) -> TableError {
+    TableError::DamagedTable {
+        table: Piece::NAME.to_string(),
+        page: at.page().0,
+        offset: at.offset_in_page(),
+        reason,
+    }
+}
+
+impl Transaction<'_> {
+    /// Declares a table with this schema, where absent: its number.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if no table can have it, or there is one of this name with another, or the name is one of
+    /// the engine's own; [`Error::Limit`], [`Error::Full`]. Nothing is changed then.
+    pub fn create_table(&mut self, name: &str, schema: Schema) -> Result<u16, Error> {
+        check_name(name)?;
+        let table = name.to_string();
+        if let Some(there) = self
+            .space
+            .catalogue
+            .definitions
+            .iter()
+            .position(|d| d.name == name)
+        {
+            let number = there as u16;
+            if self
+                .space
+                .schema(number)
+                .is_some_and(|stored| **stored == schema)
+            {
+                return Ok(number);
+            }
+            let text = match self.space.schema(number) {
+                Some(_) => "there is one of this name with another schema".to_string(),
+                None => "there is something else of this name".to_string(),
+            };
+            return Err(TableError::SchemaDiffers { table, text }.into());
+        }
+        schema
+            .check()
+            .map_err(|source| TableError::Schema { table, source })?;
+        let number = self.declare(schema.definition(name))?;
+        self.store_schema(number, schema)?;
+        Ok(number)
+    }
+
+    /// Gives a table a schema, and stores it.
+    ///
+    /// # Errors
+    /// [`TableError::Schema`] if no table, or not this one, can have it; [`TableError::UnknownHandle`] if there is no
+    /// such table; those of declaring a table and of inserting records. Nothing is changed then.
+    pub(crate) fn store_schema(&mut self, number: u16, schema: Schema) -> Result<(), Error> {
+        let definition = self.space.catalogue.definitions.get(usize::from(number));
+        let (Some(definition), Some(_)) = (definition, self.space.schema(number)) else {
+            return Err(TableError::UnknownHandle { number }.into());
+        };
+        let name = &definition.name;
+        let refused = |source| TableError::Schema {
+            table: name.clone(),
+            source,
+        };
+        schema.check().map_err(refused)?;
+        if !fits(&schema, definition) {
+            return Err(TableError::SchemaDiffers {
+                table: name.clone(),
+                text: format!("its rows are {}", definition.describe()),
+            }
+            .into());
+        }
+        let bytes = schema.encode();
+        if bytes.len() > SCHEMA_BYTES_MAX {
+            let (what, count) = ("the length of the schema in bytes", bytes.len());
+            let limit = SCHEMA_BYTES_MAX;
+            return Err(refused(SchemaError::TooMany { what, count, limit }).into());
+        }
+        let table = Table::<Piece>::new(self.declare(definition_of_table::<Piece>())?);
+        let pieces = bytes.chunks(PIECE_BYTES).enumerate();
+        // Everything that can fail comes first.
+        self.check_room(pieces.len() * (2 * size_of::<Piece>() + PIECE_OVERHEAD_BYTES))?;
+        self.make_places(table.number(), pieces.len())?;
+        for (piece, part) in pieces {
+            let mut bytes = [0; PIECE_BYTES];
+            bytes[..part.len()].copy_from_slice(part);
+            let (key, used) = (key(number, piece), part.len() as u64);
+            self.put(table, &Piece { key, used, bytes })?;
+        }
+        self.delete_pieces(table, number, bytes.len().div_ceil(PIECE_BYTES))?;
+        self.set_schema(number, Arc::new(schema), true);
+        Ok(())
+    }
+
+    /// Removes the stored schema of a table, which has the one made of its definition then.
+    ///
+    /// # Errors
+    /// [`TableError::UnknownHandle`] if there is no such table, [`Error::Limit`] if the transaction is too large.
+    #[allow(dead_code, reason = "for tables that are dropped")]
+    pub(crate) fn forget_schema(&mut self, number: u16) -> Result<(), Error> {
+        let definition = self.space.catalogue.definitions.get(usize::from(number));
+        let (Some(definition), Some(_)) = (definition, self.space.schema(number)) else {
+            return Err(TableError::UnknownHandle { number }.into());
+        };
+        let schema = Arc::new(Schema::of_definition(definition));
+        if let Some(table) = table_of_schemas(self.space)? {
+            self.check_room(SCHEMA_BYTES_MAX / PIECE_BYTES * PIECE_OVERHEAD_BYTES)?;
+            self.delete_pieces(table, number, 0)?;
+        }
+        self.set_schema(number, schema, false);
+        Ok(())
+    }
+
+    /// Deletes the pieces of a schema from this number on.
+    fn delete_pieces(
+        &mut self,
+        table: Table<Piece>,
+        of: u16,
+        mut from: usize,
+    ) -> Result<(), Error> {
+        while self.delete(table, &key(of, from))? {
+            from += 1;
+        }
+        Ok(())
+    }
+
+    fn set_schema(&mut self, number: u16, schema: Arc<Schema>, stored: bool) {
+        let state = self.parts(number).1;
+        let before = std::mem::replace(&mut state.schema, schema);
+        let was_stored = std::mem::replace(&mut state.schema_is_stored, stored);
+        self.space.undo.push_schema(number, before, was_stored);
+    }
+
+    /// Gives a table so many extents that as many records find a place.
+    fn make_places(&mut self, number: u16, records: usize) -> Result<(), TableError> {
+        while self.state(number).places_left() < records {
+            self.extend(number)?;
+        }
+        Ok(())
+    }
+}
+
+/// Redo bytes that a piece needs beside its own: heads of records, its page's words.
+const PIECE_OVERHEAD_BYTES: usize = 128;
