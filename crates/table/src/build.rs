@@ -15,13 +15,15 @@
 use crate::index::{
     HashIndex, SHARD_PLACES_MAX, SHARD_PLACES_MIN, address_of, entry, prefix, same_tag,
 };
+use crate::index_store::IndexStore;
 use crate::layout::PageLayout;
 use crate::table::{TableState, page_bytes};
 use sardonyx_storage::page::{Address, PageId};
 use sardonyx_storage::prefetch::{prefetch, prefetch_value};
+use sardonyx_storage::store::StoreError;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use zerocopy::FromZeros;
+use zerocopy::FromBytes;
 
 /// Records whose memory is asked for together.
 const BATCH: usize = 32;
@@ -30,9 +32,19 @@ const PAGES_PER_TURN: u64 = 64;
 /// A thread costs more than indexing the records of fewer pages than these.
 const PAGES_PER_WORKER_MIN: u64 = 128;
 
-/// Two records with one key; the second one's address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SecondRecord(pub Address);
+/// Why an index cannot be built.
+#[derive(Debug)]
+pub(crate) enum BuildError {
+    /// Two records have one key; the second one's address.
+    SecondRecord(Address),
+    Store(StoreError),
+}
+
+impl From<StoreError> for BuildError {
+    fn from(error: StoreError) -> Self {
+        BuildError::Store(error)
+    }
+}
 
 /// Why a table could not be built in shards of one size.
 enum Stop {
@@ -45,14 +57,38 @@ enum Stop {
 pub(crate) fn build_index(
     bytes: &[u8],
     state: &TableState,
+    store: &mut IndexStore,
     records: usize,
     workers: usize,
-) -> Result<HashIndex, SecondRecord> {
+) -> Result<HashIndex, BuildError> {
     let turns = turns(state);
     let pages: u64 = turns.iter().map(|turn| turn.end - turn.start).sum();
     let useful = (pages / PAGES_PER_WORKER_MIN).max(1);
     let workers = workers.min(usize::try_from(useful).unwrap_or(usize::MAX));
-    let builder = Builder::new(bytes, state, turns, records);
+    // At most two thirds full: a shard holds three quarters, and the hash spreads well.
+    let places = (records + records / 2).next_power_of_two();
+    let in_shard = places.clamp(SHARD_PLACES_MIN, SHARD_PLACES_MAX);
+    let shards = (places / in_shard).max(1);
+    let blocks: Vec<_> = (0..shards)
+        .map(|_| store.allocate_zeroed(in_shard * 8))
+        .collect::<Result<_, _>>()?;
+    let depth = shards.trailing_zeros();
+    // Nobody reads indexes before they are built, so there are no snapshots of them.
+    let words = <[AtomicU64]>::mut_from_bytes(store.pages_mut().bytes_mut())
+        .expect("pages are aligned and full of words");
+    let words = &*words;
+    let builder = Builder {
+        bytes,
+        state,
+        turns,
+        next_turn: AtomicUsize::new(0),
+        stopped: AtomicBool::new(false),
+        shards: blocks
+            .iter()
+            .map(|block| &words[block.0 as usize / 8..][..in_shard])
+            .collect(),
+        depth,
+    };
     let result = std::thread::scope(|scope| {
         // This thread is one of the workers.
         let others: Vec<_> = (1..workers)
@@ -66,29 +102,39 @@ pub(crate) fn build_index(
     });
     match result {
         Ok(()) => {
-            let index = builder.finish();
+            let mut index = HashIndex::from_shards(store, &blocks, in_shard, depth);
             if !index.is_skewed() {
                 return Ok(index);
             }
+            index.clear(store);
         }
-        Err(Stop::Second(address)) => return Err(SecondRecord(address)),
-        Err(Stop::Skewed) => {}
+        Err(Stop::Second(address)) => return Err(BuildError::SecondRecord(address)),
+        Err(Stop::Skewed) => {
+            for block in blocks {
+                store.free(block, in_shard * 8);
+            }
+        }
     }
-    build_one_by_one(bytes, state)
+    build_one_by_one(bytes, state, store)
 }
 
 /// Inserts one by one, so that shards are split where they must be.
-fn build_one_by_one(bytes: &[u8], state: &TableState) -> Result<HashIndex, SecondRecord> {
+fn build_one_by_one(
+    bytes: &[u8],
+    state: &TableState,
+    store: &mut IndexStore,
+) -> Result<HashIndex, BuildError> {
     let (key, mut index) = (state.key_place(), HashIndex::new());
     for address in state.records(bytes) {
         let hash = key.hash(bytes, address);
         if state
-            .find_in(&index, bytes, hash, key.of(bytes, address))
+            .find_in(&index, store, bytes, hash, key.of(bytes, address))
             .is_some()
         {
-            return Err(SecondRecord(address));
+            return Err(BuildError::SecondRecord(address));
         }
-        index.insert(hash, address, |at| key.hash(bytes, at));
+        index.make_room(store, hash, |at| key.hash(bytes, at))?;
+        index.insert(store, hash, address);
     }
     Ok(index)
 }
@@ -111,29 +157,11 @@ struct Builder<'a> {
     next_turn: AtomicUsize,
     /// Set by whoever fails, so that the others need not go on.
     stopped: AtomicBool,
-    shards: Vec<Vec<AtomicU64>>,
+    shards: Vec<&'a [AtomicU64]>,
     depth: u32,
 }
 
-impl<'a> Builder<'a> {
-    fn new(bytes: &'a [u8], state: &'a TableState, turns: Vec<Range<u64>>, records: usize) -> Self {
-        // At most two thirds full: a shard holds three quarters, and the hash spreads well.
-        let places = (records + records / 2).next_power_of_two();
-        let in_shard = places.clamp(SHARD_PLACES_MIN, SHARD_PLACES_MAX);
-        let shards = (places / in_shard).max(1);
-        Builder {
-            bytes,
-            state,
-            turns,
-            next_turn: AtomicUsize::new(0),
-            stopped: AtomicBool::new(false),
-            shards: (0..shards)
-                .map(|_| AtomicU64::new_vec_zeroed(in_shard).expect("memory for the index"))
-                .collect(),
-            depth: shards.trailing_zeros(),
-        }
-    }
-
+impl Builder<'_> {
     /// Indexes parts of the table until all are taken.
     fn work(&self) -> Result<(), Stop> {
         let mut batch = Batch::default();
@@ -194,29 +222,24 @@ impl Builder<'_> {
         let shard = &self.shards[prefix(hash, self.depth)];
         let mask = shard.len() - 1;
         let new = entry(hash, address);
+        // As `PageRead::word` reads it.
+        let stored = new.to_le();
         for step in 0..shard.len() {
             let place = &shard[(hash as usize).wrapping_add(step) & mask];
             let mut found = place.load(Ordering::Relaxed);
             if found == 0 {
                 // The pages do not change, so an entry is all that the threads tell each other.
-                match place.compare_exchange(0, new, Ordering::Relaxed, Ordering::Relaxed) {
+                match place.compare_exchange(0, stored, Ordering::Relaxed, Ordering::Relaxed) {
                     Ok(_) => return Ok(()),
                     Err(other) => found = other,
                 }
             }
+            let found = u64::from_le(found);
             if same_tag(found, new) && key.of(bytes, address_of(found)) == key.of(bytes, address) {
                 return Err(Stop::Second(address.max(address_of(found))));
             }
         }
         Err(Stop::Skewed)
-    }
-
-    fn finish(self) -> HashIndex {
-        let shards = self.shards.into_iter().map(|shard| {
-            let places = shard.into_iter().map(AtomicU64::into_inner);
-            places.collect()
-        });
-        HashIndex::from_shards(shards.collect(), self.depth)
     }
 }
 

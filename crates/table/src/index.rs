@@ -1,6 +1,9 @@
 //! The primary-key index: from a key's hash ([`crate::hash`]) to the address of its record. In memory only; rebuilt
 //! at open from the pages.
 //!
+//! The places stand in an [`IndexStore`], which changes page by page as rows do, so a snapshot of it and a copy
+//! of the [`Shards`] are the index frozen.
+//!
 //! Extendible hashing: the upper bits of the hash choose a shard through a directory, the lower bits
 //! a place in the shard, which is an open-addressing array with linear probing. A full shard is
 //! split in two, and the directory doubles when need be; so no insert ever waits for a rehash of
@@ -10,9 +13,11 @@
 //! (40 bits: 8 TiB). Zero is an empty place. The key itself stands only in the record, so whoever
 //! looks up compares it there; the tag makes comparing a wrong record rare (1 in 16 million).
 
+use crate::index_store::IndexStore;
 use sardonyx_storage::catalogue::ADDRESS_END;
-use sardonyx_storage::page::Address;
+use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
+use sardonyx_storage::store::{PageRead, StoreError};
 use zerocopy::IntoBytes;
 
 const ADDRESS_BITS: u32 = 40;
@@ -28,21 +33,38 @@ const DEPTH_SKEW_MAX: u64 = 64;
 
 const _: () = assert!(ADDRESS_END == 1 << (ADDRESS_BITS + 3));
 
-/// The index of one table.
+/// The index of one table. Its places stand in an [`IndexStore`], always the same one, so that snapshots see
+/// them frozen.
 #[derive(Debug)]
 pub struct HashIndex {
-    /// `1 << depth` entries: the shard for each value of the hash's upper bits.
-    directory: Vec<u32>,
-    depth: u32,
-    shards: Vec<Shard>,
+    shards: Shards,
+    /// Of each shard.
+    fill: Vec<Fill>,
     len: usize,
 }
 
-#[derive(Debug)]
-struct Shard {
-    places: Vec<u64>,
+/// Where the places of an index are: all that looking up needs, besides the places themselves.
+#[derive(Clone, Debug)]
+pub struct Shards {
+    /// `1 << depth` entries: the shard for each value of the hash's upper bits.
+    directory: Vec<u32>,
+    depth: u32,
+    places: Vec<Places>,
+}
+
+/// The places of a shard: words in a block.
+#[derive(Clone, Copy, Debug)]
+struct Places {
+    /// The block; 0 for the shard of an index that never had a key, whose one place is empty for ever.
+    at: u64,
+    /// Their number, a power of two, less one.
+    mask: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Fill {
     taken: usize,
-    /// How many of the hash's upper bits all its keys share.
+    /// How many of the hash's upper bits all keys of the shard share.
     depth: u32,
 }
 
@@ -53,38 +75,60 @@ impl Default for HashIndex {
 }
 
 impl HashIndex {
-    /// An empty index.
+    /// An empty index, which takes no memory yet.
     pub fn new() -> Self {
         HashIndex {
-            directory: vec![0],
-            depth: 0,
-            shards: vec![Shard::new(SHARD_PLACES_MIN, 0)],
+            shards: Shards {
+                directory: vec![0],
+                depth: 0,
+                places: vec![Places { at: 0, mask: 0 }],
+            },
+            fill: vec![Fill { taken: 0, depth: 0 }],
             len: 0,
         }
     }
 
-    /// An index of shards that share the first `depth` bits, one for each value of them.
-    pub(crate) fn from_shards(shards: Vec<Vec<u64>>, depth: u32) -> Self {
-        assert_eq!(shards.len(), 1 << depth, "a shard for each value");
-        let shards: Vec<_> = shards
-            .into_iter()
-            .map(|places| Shard {
-                taken: places.iter().filter(|&&entry| entry != 0).count(),
-                places,
-                depth,
-            })
-            .collect();
-        HashIndex {
+    /// An index of shards, blocks with so many places, that share the first `depth` bits, one for each
+    /// value of them.
+    pub(crate) fn from_shards(
+        store: &IndexStore,
+        blocks: &[Address],
+        in_shard: usize,
+        depth: u32,
+    ) -> Self {
+        assert_eq!(blocks.len(), 1 << depth, "a shard for each value");
+        let places = blocks.iter().map(|block| Places {
+            at: block.0,
+            mask: in_shard - 1,
+        });
+        let shards = Shards {
             directory: (0..1 << depth).collect(),
             depth,
-            len: shards.iter().map(|shard| shard.taken).sum(),
+            places: places.collect(),
+        };
+        let fill = shards.places.iter().map(|places| Fill {
+            taken: places.entries(store).count(),
+            depth,
+        });
+        let fill: Vec<_> = fill.collect();
+        HashIndex {
+            len: fill.iter().map(|shard| shard.taken).sum(),
+            fill,
             shards,
         }
     }
 
+    /// Gives its memory back; it is empty afterwards.
+    pub(crate) fn clear(&mut self, store: &mut IndexStore) {
+        for places in &self.shards.places {
+            places.free(store);
+        }
+        *self = HashIndex::new();
+    }
+
     /// Whether a shard would have been split, had the keys been inserted one by one.
     pub(crate) fn is_skewed(&self) -> bool {
-        self.shards.iter().any(Shard::is_full)
+        (0..self.fill.len()).any(|shard| self.is_full(shard))
     }
 
     /// Keys in the index.
@@ -97,114 +141,198 @@ impl HashIndex {
         self.len == 0
     }
 
-    /// Bytes of memory that it takes.
+    /// Bytes of memory that it takes, besides its places in the store.
     pub fn bytes(&self) -> usize {
-        self.directory.len() * 4
-            + self
-                .shards
-                .iter()
-                .map(|s| s.places.len() * 8)
-                .sum::<usize>()
+        size_of_val(&*self.shards.directory)
+            + size_of_val(&*self.shards.places)
+            + size_of_val(&*self.fill)
     }
 
-    #[inline]
-    fn shard_of(&self, hash: u64) -> usize {
-        self.directory[prefix(hash, self.depth)] as usize
+    /// Where its places are, for a snapshot to keep.
+    pub fn shards(&self) -> &Shards {
+        &self.shards
     }
 
     /// Asks the processor for the memory that [`HashIndex::find`] will read first.
     #[inline]
-    pub fn prefetch(&self, hash: u64) {
-        let shard = &self.shards[self.shard_of(hash)];
-        prefetch(shard.places.as_bytes(), shard.place_of(hash) * 8);
+    pub fn prefetch(&self, store: &IndexStore, hash: u64) {
+        let places = self.shards.of(hash);
+        prefetch(
+            store.bytes(),
+            places.place(hash & places.mask as u64).0 as usize,
+        );
     }
 
     /// The address with this hash for which `is_it` says so.
     #[inline]
-    pub fn find(&self, hash: u64, is_it: impl Fn(Address) -> bool) -> Option<Address> {
-        let shard = &self.shards[self.shard_of(hash)];
-        shard
-            .find(hash, is_it)
-            .map(|place| address_of(shard.places[place]))
+    pub fn find(
+        &self,
+        store: &IndexStore,
+        hash: u64,
+        is_it: impl Fn(Address) -> bool,
+    ) -> Option<Address> {
+        let Ok(found) = self.shards.find(store.bytes(), hash, |at| Ok(is_it(at)));
+        found
     }
 
     /// The first address whose tag fits: most likely the one that [`HashIndex::find`] will give, but
     /// without looking at the record.
     #[inline]
-    pub fn candidate(&self, hash: u64) -> Option<Address> {
-        self.find(hash, |_| true)
+    pub fn candidate(&self, store: &IndexStore, hash: u64) -> Option<Address> {
+        self.find(store, hash, |_| true)
     }
 
-    /// Adds a key that is not there. `hash_of` gives the hash of the key at an address, for when
-    /// keys must move.
+    /// Sees to it that a key with this hash can be inserted. `hash_of` gives the hash of the key at an
+    /// address, for when keys must move.
+    ///
+    /// # Errors
+    /// [`StoreError`] if there is no memory; all keys are there as before.
+    #[inline]
+    pub fn make_room(
+        &mut self,
+        store: &mut IndexStore,
+        hash: u64,
+        hash_of: impl Fn(Address) -> u64,
+    ) -> Result<(), StoreError> {
+        while self.is_full(self.shards.number(hash)) {
+            self.enlarge(store, hash, &hash_of)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a key that is not there and for which there is [room](HashIndex::make_room). There is, too, if
+    /// it was there and was removed, and whatever was inserted since was removed again.
     ///
     /// # Panics
     /// If the address is at or above [`ADDRESS_END`] or not a multiple of 8.
-    pub fn insert(&mut self, hash: u64, address: Address, hash_of: impl Fn(Address) -> u64) {
+    pub fn insert(&mut self, store: &mut IndexStore, hash: u64, address: Address) {
         assert!(
             address.0 < ADDRESS_END && address.0.is_multiple_of(8),
             "not indexable: {address}"
         );
-        while self.shards[self.shard_of(hash)].is_full() {
-            self.make_room(hash, &hash_of);
+        let number = self.shards.number(hash);
+        let places = self.shards.places[number];
+        debug_assert!(!self.is_full(number), "there is room");
+        let mut place = hash as usize & places.mask;
+        while places.entry(store, place) != 0 {
+            place = (place + 1) & places.mask;
         }
-        let shard = self.shard_of(hash);
-        self.shards[shard].insert(hash, address);
+        store.write_word(places.place(place as u64), entry(hash, address));
+        self.fill[number].taken += 1;
         self.len += 1;
     }
 
     /// Removes the key at this address. Returns whether it was there.
     pub fn remove(
         &mut self,
+        store: &mut IndexStore,
         hash: u64,
         address: Address,
         hash_of: impl Fn(Address) -> u64,
     ) -> bool {
-        let shard = self.shard_of(hash);
-        let shard = &mut self.shards[shard];
-        let Some(place) = shard.find(hash, |found| found == address) else {
+        let number = self.shards.number(hash);
+        let places = self.shards.places[number];
+        let Ok(found) = places.find(store.bytes(), hash, |at| Ok(at == address));
+        let Some((place, _)) = found else {
             return false;
         };
-        shard.remove(place, hash_of);
+        places.remove(store, place, hash_of);
+        self.fill[number].taken -= 1;
         self.len -= 1;
         true
     }
 
+    #[inline]
+    fn is_full(&self, shard: usize) -> bool {
+        self.fill[shard].taken >= (self.shards.places[shard].mask + 1) / 4 * 3
+    }
+
     /// Makes the hash's shard larger, or splits it.
     #[cold]
-    fn make_room(&mut self, hash: u64, hash_of: &impl Fn(Address) -> u64) {
-        let number = self.shard_of(hash);
-        let (places, depth) = (self.shards[number].places.len(), self.shards[number].depth);
+    fn enlarge(
+        &mut self,
+        store: &mut IndexStore,
+        hash: u64,
+        hash_of: &impl Fn(Address) -> u64,
+    ) -> Result<(), StoreError> {
+        let number = self.shards.number(hash);
+        let (before, Fill { depth, taken }) = (self.shards.places[number], self.fill[number]);
+        let places = before.mask + 1;
         // Keys whose hashes agree in their upper bits cannot be told apart by splitting: the
         // directory would double without end. Such a shard grows instead.
-        let skewed = 1u64 << depth > DEPTH_SKEW_MAX * self.shards.len() as u64;
+        let skewed = 1u64 << depth > DEPTH_SKEW_MAX * self.fill.len() as u64;
         if places < SHARD_PLACES_MAX || skewed {
-            let mut larger = Shard::new(places * 2, depth);
-            self.shards[number].for_each(|address| larger.insert(hash_of(address), address));
-            self.shards[number] = larger;
-            return;
+            let places = (places * 2).max(SHARD_PLACES_MIN);
+            let mut larger = NewShard::new(places);
+            before
+                .entries(store)
+                .for_each(|address| larger.insert(hash_of(address), address));
+            debug_assert_eq!(larger.taken, taken);
+            let larger = larger.put(store)?;
+            before.free(store);
+            self.shards.places[number] = larger;
+            return Ok(());
         }
-        if depth == self.depth {
-            self.directory = self
-                .directory
-                .iter()
-                .flat_map(|&shard| [shard, shard])
-                .collect();
-            self.depth += 1;
-        }
-        let mut halves = [Shard::new(places, depth + 1), Shard::new(places, depth + 1)];
-        self.shards[number].for_each(|address| {
+        let mut halves = [NewShard::new(places), NewShard::new(places)];
+        before.entries(store).for_each(|address| {
             let hash = hash_of(address);
             halves[(hash >> (63 - depth)) as usize & 1].insert(hash, address);
         });
         let [zero, one] = halves;
-        self.shards[number] = zero;
-        let new = self.shards.len() as u32;
-        self.shards.push(one);
+        let fill = [zero.taken, one.taken].map(|taken| Fill {
+            taken,
+            depth: depth + 1,
+        });
+        let zero = zero.put(store)?;
+        let one = one.put(store).inspect_err(|_| zero.free(store))?;
+        before.free(store);
+        let Shards {
+            directory,
+            depth: of_all,
+            places,
+        } = &mut self.shards;
+        if depth == *of_all {
+            *directory = directory.iter().flat_map(|&shard| [shard, shard]).collect();
+            *of_all += 1;
+        }
+        let new = places.len() as u32;
+        places[number] = zero;
+        places.push(one);
+        self.fill[number] = fill[0];
+        self.fill.push(fill[1]);
         // The directory entries of the shard are consecutive; the upper half goes to the new one.
-        let span = 1usize << (self.depth - depth);
-        let first = (hash >> (64 - self.depth)) as usize / span * span;
-        self.directory[first + span / 2..first + span].fill(new);
+        let span = 1usize << (*of_all - depth);
+        let first = (hash >> (64 - *of_all)) as usize / span * span;
+        directory[first + span / 2..first + span].fill(new);
+        Ok(())
+    }
+}
+
+impl Shards {
+    #[inline]
+    fn number(&self, hash: u64) -> usize {
+        self.directory[prefix(hash, self.depth)] as usize
+    }
+
+    #[inline]
+    fn of(&self, hash: u64) -> Places {
+        self.places[self.number(hash)]
+    }
+
+    /// The address with this hash for which `is_it` says so, in places that are read from `pages`: those of
+    /// the index's store, now or as a snapshot has them.
+    ///
+    /// # Errors
+    /// What reading says, here or in `is_it`.
+    #[inline]
+    pub fn find<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        hash: u64,
+        is_it: impl FnMut(Address) -> Result<bool, P::Error>,
+    ) -> Result<Option<Address>, P::Error> {
+        let found = self.of(hash).find(pages, hash, is_it)?;
+        Ok(found.map(|(_, address)| address))
     }
 }
 
@@ -241,77 +369,110 @@ pub(crate) fn address_of(entry: u64) -> Address {
     Address((entry & ADDRESS_MASK) * 8)
 }
 
-impl Shard {
-    fn new(places: usize, depth: u32) -> Self {
-        Shard {
-            places: vec![0; places],
-            taken: 0,
-            depth,
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.taken >= self.places.len() / 4 * 3
+impl Places {
+    #[inline]
+    fn place(self, place: u64) -> Address {
+        Address(self.at + place * 8)
     }
 
     #[inline]
-    fn place_of(&self, hash: u64) -> usize {
-        hash as usize & (self.places.len() - 1)
+    fn entry(self, store: &IndexStore, place: usize) -> u64 {
+        let Ok(entry) = store.bytes().word(self.place(place as u64));
+        entry
+    }
+
+    /// The addresses in it.
+    fn entries(self, store: &IndexStore) -> impl Iterator<Item = Address> {
+        (0..=self.mask)
+            .map(move |place| self.entry(store, place))
+            .filter(|&entry| entry != 0)
+            .map(address_of)
     }
 
     #[inline(always)]
-    fn find(&self, hash: u64, is_it: impl Fn(Address) -> bool) -> Option<usize> {
-        let (tag, mask) = (tag(hash), self.places.len() - 1);
-        let mut place = self.place_of(hash);
+    fn find<P: PageRead + ?Sized>(
+        self,
+        pages: &P,
+        hash: u64,
+        mut is_it: impl FnMut(Address) -> Result<bool, P::Error>,
+    ) -> Result<Option<(usize, Address)>, P::Error> {
+        let tag = tag(hash);
+        let mut place = hash as usize & self.mask;
         loop {
-            let entry = self.places[place];
+            let entry = pages.word(self.place(place as u64))?;
             if entry == 0 {
-                return None;
+                return Ok(None);
             }
-            if entry >> ADDRESS_BITS == tag && is_it(address_of(entry)) {
-                return Some(place);
+            if entry >> ADDRESS_BITS == tag && is_it(address_of(entry))? {
+                return Ok(Some((place, address_of(entry))));
             }
-            place = (place + 1) & mask;
+            place = (place + 1) & self.mask;
+        }
+    }
+
+    /// Empties a place and moves back what was displaced past it, so that no probe ends too early.
+    fn remove(self, store: &mut IndexStore, place: usize, hash_of: impl Fn(Address) -> u64) {
+        let mask = self.mask;
+        let mut hole = place;
+        let mut next = place;
+        loop {
+            next = (next + 1) & mask;
+            let entry = self.entry(store, next);
+            if entry == 0 {
+                break;
+            }
+            let home = hash_of(address_of(entry)) as usize & mask;
+            // It may move into the hole unless its home lies after the hole.
+            if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(hole) & mask) {
+                store.write_word(self.place(hole as u64), entry);
+                hole = next;
+            }
+        }
+        store.write_word(self.place(hole as u64), 0);
+    }
+
+    fn free(self, store: &mut IndexStore) {
+        if self.at != 0 {
+            store.free(Address(self.at), (self.mask + 1) * 8);
+        }
+    }
+}
+
+/// A shard that is being filled, before it gets its block.
+struct NewShard {
+    places: Vec<u64>,
+    taken: usize,
+}
+
+impl NewShard {
+    fn new(places: usize) -> Self {
+        NewShard {
+            places: vec![0; places],
+            taken: 0,
         }
     }
 
     fn insert(&mut self, hash: u64, address: Address) {
         let mask = self.places.len() - 1;
-        let mut place = self.place_of(hash);
+        let mut place = hash as usize & mask;
         while self.places[place] != 0 {
             place = (place + 1) & mask;
         }
-        self.places[place] = entry(hash, address);
+        // As `PageRead::word` reads it.
+        self.places[place] = entry(hash, address).to_le();
         self.taken += 1;
     }
 
-    /// Empties a place and moves back what was displaced past it, so that no probe ends too early.
-    fn remove(&mut self, place: usize, hash_of: impl Fn(Address) -> u64) {
-        let mask = self.places.len() - 1;
-        let mut hole = place;
-        let mut next = place;
-        loop {
-            next = (next + 1) & mask;
-            let entry = self.places[next];
-            if entry == 0 {
-                break;
-            }
-            let home = self.place_of(hash_of(address_of(entry)));
-            // It may move into the hole unless its home lies after the hole.
-            if (next.wrapping_sub(home) & mask) >= (next.wrapping_sub(hole) & mask) {
-                self.places[hole] = entry;
-                hole = next;
-            }
+    fn put(self, store: &mut IndexStore) -> Result<Places, StoreError> {
+        let bytes = self.places.as_bytes();
+        let block = store.allocate(bytes.len())?;
+        for (n, part) in bytes.chunks(PAGE_SIZE).enumerate() {
+            store.write(Address(block.0 + (n * PAGE_SIZE) as u64), part);
         }
-        self.places[hole] = 0;
-        self.taken -= 1;
-    }
-
-    fn for_each(&self, mut each: impl FnMut(Address)) {
-        self.places
-            .iter()
-            .filter(|&&entry| entry != 0)
-            .for_each(|&entry| each(address_of(entry)));
+        Ok(Places {
+            at: block.0,
+            mask: self.places.len() - 1,
+        })
     }
 }
 
@@ -330,22 +491,24 @@ mod tests {
     proptest! {
         #[test]
         fn it_agrees_with_a_hash_map(steps in prop::collection::vec((0u64..3000, any::<bool>()), 1..3000)) {
-            let mut index = HashIndex::new();
+            let mut store = IndexStore::reserve(0).expect("address space");
+        let mut index = HashIndex::new();
             let mut model = HashMap::new();
             for (n, insert) in steps {
                 let address = Address(n * 8);
                 if insert && !model.contains_key(&n) {
-                    index.insert(hash_of(address), address, hash_of);
+                    index.make_room(&mut store, hash_of(address), hash_of).expect("memory");
+                    index.insert(&mut store, hash_of(address), address);
                     model.insert(n, ());
                 } else if !insert {
-                    let there = index.remove(hash_of(address), address, hash_of);
+                    let there = index.remove(&mut store, hash_of(address), address, hash_of);
                     prop_assert_eq!(there, model.remove(&n).is_some());
                 }
                 prop_assert_eq!(index.len(), model.len());
             }
             for n in 0..3000 {
                 let address = Address(n * 8);
-                let found = index.find(hash_of(address), |a| a == address);
+                let found = index.find(&store, hash_of(address), |a| a == address);
                 prop_assert_eq!(found.is_some(), model.contains_key(&n));
             }
         }
@@ -353,42 +516,55 @@ mod tests {
 
     #[test]
     fn hashes_that_agree_in_their_upper_bits_do_not_double_the_directory_without_end() {
+        let mut store = IndexStore::reserve(0).expect("address space");
         let mut index = HashIndex::new();
         let hash_of = |address: Address| address.0 / 8 * 3;
         for n in 0..100_000u64 {
-            index.insert(hash_of(Address(n * 8)), Address(n * 8), hash_of);
+            index
+                .make_room(&mut store, hash_of(Address(n * 8)), hash_of)
+                .expect("memory");
+            index.insert(&mut store, hash_of(Address(n * 8)), Address(n * 8));
         }
-        assert!(index.directory.len() <= 4096, "{}", index.directory.len());
+        assert!(
+            index.shards.directory.len() <= 4096,
+            "{}",
+            index.shards.directory.len()
+        );
         for n in 0..100_000u64 {
             let address = Address(n * 8);
-            let found = index.find(hash_of(address), |a| a == address);
+            let found = index.find(&store, hash_of(address), |a| a == address);
             assert_eq!(found, Some(address));
         }
     }
 
     #[test]
     fn shards_split_and_everything_is_found_again() {
+        let mut store = IndexStore::reserve(0).expect("address space");
         let mut index = HashIndex::new();
         let hash = KeyHash::from_seed(1);
         let hash_of = |address: Address| hash.of(&address.0.to_le_bytes());
         for n in 0..300_000u64 {
-            index.insert(hash_of(Address(n * 8)), Address(n * 8), hash_of);
+            index
+                .make_room(&mut store, hash_of(Address(n * 8)), hash_of)
+                .expect("memory");
+            index.insert(&mut store, hash_of(Address(n * 8)), Address(n * 8));
         }
-        assert!(index.shards.len() > 8, "{} shards", index.shards.len());
-        assert!(index.bytes() < 300_000 * 24, "{} bytes", index.bytes());
+        assert!(index.fill.len() > 8, "{} shards", index.fill.len());
+        assert!(index.bytes() < 3000, "{} bytes", index.bytes());
+        assert!(store.bytes_used() < 300_000 * 24, "{}", store.bytes_used());
         for n in 0..300_000u64 {
             let address = Address(n * 8);
             assert_eq!(
-                index.find(hash_of(address), |a| a == address),
+                index.find(&store, hash_of(address), |a| a == address),
                 Some(address)
             );
         }
         for n in (0..300_000u64).step_by(2) {
-            assert!(index.remove(hash_of(Address(n * 8)), Address(n * 8), hash_of));
+            assert!(index.remove(&mut store, hash_of(Address(n * 8)), Address(n * 8), hash_of));
         }
         for n in 0..300_000u64 {
             let address = Address(n * 8);
-            let found = index.find(hash_of(address), |a| a == address);
+            let found = index.find(&store, hash_of(address), |a| a == address);
             assert_eq!(found.is_some(), n % 2 == 1);
         }
     }

@@ -44,13 +44,17 @@ pub struct IndexStore {
 }
 
 impl IndexStore {
-    /// Memory for the indexes of rows that take `row_bytes_max` bytes at most. Reserves address space only.
+    /// Memory for the indexes of rows that take `row_bytes_max` bytes at most. Takes no
+    /// more memory than a page.
     ///
     /// # Errors
     /// [`StoreError::Memory`] if there is no address space.
     pub fn reserve(row_bytes_max: u64) -> Result<Self, StoreError> {
+        let mut store = PageStore::reserve(Self::bytes_max(row_bytes_max))?;
+        // What "none" points to can be read, and is zero.
+        store.grow_to(1)?;
         Ok(IndexStore {
-            store: PageStore::reserve(Self::bytes_max(row_bytes_max))?,
+            store,
             top: 0,
             used: 0,
             free: std::array::from_fn(|_| BTreeSet::new()),

@@ -3,9 +3,10 @@
 //! It needs no record types: the catalogue says where the key stands. First the bitmaps of all pages
 //! are read for the free places; then the index is built, of a size that is now known.
 
-use crate::build::{SecondRecord, build_index};
+use crate::build::{BuildError, build_index};
 use crate::error::TableError;
 use crate::hash::KeyHash;
+use crate::index_store::IndexStore;
 use crate::layout::{PageKind, PageLayout, PageUse, word_at};
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, page_bytes};
@@ -36,6 +37,7 @@ pub struct RebuildReport {
 pub(crate) fn rebuild(
     bytes: &[u8],
     catalogue: &Catalogue,
+    indexes: &mut IndexStore,
     workers: usize,
     hash: KeyHash,
 ) -> Result<(Vec<Option<TableState>>, RebuildReport), TableError> {
@@ -51,8 +53,11 @@ pub(crate) fn rebuild(
         let damaged = |at, reason| damaged(definition, at, reason);
         let records = find_places(bytes, number as u16, &mut state)
             .map_err(|Damage { at, reason }| damaged(at, reason))?;
-        state.index = build_index(bytes, &state, records, workers)
-            .map_err(|SecondRecord(at)| damaged(at, "a second record with the same key"))?;
+        state.index =
+            build_index(bytes, &state, indexes, records, workers).map_err(|error| match error {
+                BuildError::SecondRecord(at) => damaged(at, "a second record with the same key"),
+                BuildError::Store(error) => TableError::Store(error),
+            })?;
         report.tables += 1;
         report.records += state.index.len() as u64;
         report.free += state.free.len() as u64;

@@ -75,15 +75,17 @@ impl TableSpace {
     ) -> Result<(Self, RebuildReport), TableError> {
         let catalogue = Catalogue::read(&mut store)?;
         unfinished::refuse(store.bytes(), &catalogue)?;
+        let rows_max = store.pages_max().saturating_mul(PAGE_SIZE as u64);
+        let mut indexes = IndexStore::reserve(rows_max)?;
         let (tables, report) = rebuild(
             store.bytes(),
             &catalogue,
+            &mut indexes,
             workers.clamp(1, WORKERS_MAX),
             hash,
         )?;
-        let rows_max = store.pages_max().saturating_mul(PAGE_SIZE as u64);
         let mut space = TableSpace {
-            indexes: IndexStore::reserve(rows_max)?,
+            indexes,
             store,
             catalogue,
             tables,
@@ -199,9 +201,9 @@ impl TableSpace {
         };
         let hash = state.hash.of(key.as_bytes());
         match what {
-            Prefetch::Index => state.index.prefetch(hash),
+            Prefetch::Index => state.index.prefetch(&self.indexes, hash),
             Prefetch::Record => {
-                if let Some(address) = state.index.candidate(hash) {
+                if let Some(address) = state.index.candidate(&self.indexes, hash) {
                     prefetch(self.store.bytes(), address.0 as usize);
                 }
             }
@@ -219,7 +221,7 @@ impl TableSpace {
     pub fn locate<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<Row<R>> {
         let state = self.state(table)?;
         let hash = state.hash.of(key.as_bytes());
-        let address = state.find(self.store.bytes(), hash, key.as_bytes())?;
+        let address = state.find(&self.indexes, self.store.bytes(), hash, key.as_bytes())?;
         Some(Row::new(address, table.number(), self.epoch, *key))
     }
 
@@ -242,7 +244,9 @@ impl TableSpace {
             .filter(|_| same_space);
         let key = row.key.as_bytes();
         state
-            .and_then(|state| state.find(self.store.bytes(), state.hash.of(key), key))
+            .and_then(|state| {
+                state.find(&self.indexes, self.store.bytes(), state.hash.of(key), key)
+            })
             .filter(|at| *at == row.address)
             .ok_or_else(|| TableError::StaleRow {
                 table: self.name(row.table),

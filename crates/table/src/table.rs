@@ -3,12 +3,14 @@
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index::HashIndex;
+use crate::index_store::IndexStore;
 use crate::layout::PageLayout;
 use crate::schema::Schema;
 use crate::values::ValueSpace;
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
+use sardonyx_storage::store::StoreError;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
@@ -129,8 +131,14 @@ impl TableState {
 
     /// The record with this key.
     #[inline]
-    pub fn find(&self, bytes: &[u8], hash: u64, key: &[u8]) -> Option<Address> {
-        self.find_in(&self.index, bytes, hash, key)
+    pub fn find(
+        &self,
+        indexes: &IndexStore,
+        bytes: &[u8],
+        hash: u64,
+        key: &[u8],
+    ) -> Option<Address> {
+        self.find_in(&self.index, indexes, bytes, hash, key)
     }
 
     /// The record with this key in an index of this table.
@@ -138,18 +146,19 @@ impl TableState {
     pub fn find_in(
         &self,
         index: &HashIndex,
+        indexes: &IndexStore,
         bytes: &[u8],
         hash: u64,
         key: &[u8],
     ) -> Option<Address> {
         if let Ok(word) = <[u8; 8]>::try_from(key) {
             // The common key of 8 bytes is compared as one word.
-            return index.find(hash, |at| {
+            return index.find(indexes, hash, |at| {
                 let start = at.0 as usize + self.key_offset;
                 bytes.get(start..start + 8) == Some(&word[..])
             });
         }
-        index.find(hash, |at| self.key_place().of(bytes, at) == key)
+        index.find(indexes, hash, |at| self.key_place().of(bytes, at) == key)
     }
 
     /// Where the next record goes.
@@ -273,18 +282,32 @@ pub(crate) fn page_bytes(bytes: &[u8], page: PageId) -> &[u8] {
     &bytes[page.address().0 as usize..][..PAGE_SIZE]
 }
 
-/// Indexes a record that is there.
-pub(crate) fn insert_into_index(state: &mut TableState, bytes: &[u8], hash: u64, address: Address) {
+/// Sees to it that a record with this hash of its key can be indexed.
+#[inline]
+pub(crate) fn make_index_room(
+    state: &mut TableState,
+    indexes: &mut IndexStore,
+    bytes: &[u8],
+    hash: u64,
+) -> Result<(), StoreError> {
     let key = state.key_place();
-    state.index.insert(hash, address, |at| key.hash(bytes, at));
+    state
+        .index
+        .make_room(indexes, hash, |at| key.hash(bytes, at))
 }
 
 /// Removes a record, whose bytes are still there, from the index.
-pub(crate) fn remove_from_index(state: &mut TableState, bytes: &[u8], address: Address) {
+pub(crate) fn remove_from_index(
+    state: &mut TableState,
+    indexes: &mut IndexStore,
+    bytes: &[u8],
+    address: Address,
+) {
     let key = state.key_place();
+    let hash = key.hash(bytes, address);
     let removed = state
         .index
-        .remove(key.hash(bytes, address), address, |at| key.hash(bytes, at));
+        .remove(indexes, hash, address, |at| key.hash(bytes, at));
     debug_assert!(removed, "every record is indexed");
 }
 

@@ -7,11 +7,12 @@
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
 use crate::error::TableError;
+use crate::index_store::IndexStore;
 use crate::layout::{PageLayout, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::schemas::check_name;
 use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
-use crate::table::{Place, TableState, insert_into_index, remove_from_index};
+use crate::table::{Place, TableState, make_index_room, remove_from_index};
 use crate::undo::{Step, undo_step};
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
@@ -191,7 +192,10 @@ impl<'a> Transaction<'a> {
         let key = &bytes[R::KEY_OFFSET..][..size_of::<R::Key>()];
         let state = self.state(number);
         let hash = state.hash.of(key);
-        if state.find(self.space.store.bytes(), hash, key).is_some() {
+        if state
+            .find(&self.space.indexes, self.space.store.bytes(), hash, key)
+            .is_some()
+        {
             let table = R::NAME.to_string();
             let key = hexadecimal(key);
             return Err(TableError::DuplicateKey { table, key }.into());
@@ -199,7 +203,8 @@ impl<'a> Transaction<'a> {
         if let Place::NeedsExtent = state.place() {
             self.extend(number)?;
         }
-        let state = self.state(number);
+        let (bytes_now, indexes, state) = self.parts_and_indexes(number);
+        make_index_room(state, indexes, bytes_now, hash).map_err(TableError::Store)?;
         let fresh_before = state.fresh;
         let (address, freed, first_of) = match state.place() {
             Place::Freed(address) => (address, true, None),
@@ -214,13 +219,13 @@ impl<'a> Transaction<'a> {
         }
         self.write(address, bytes);
         self.set_occupied(number, address, true);
-        let (bytes, state) = self.parts(number);
+        let (_, indexes, state) = self.parts_and_indexes(number);
         if freed {
             state.free.pop();
         } else {
             state.take_fresh();
         }
-        insert_into_index(state, bytes, hash, address);
+        state.index.insert(indexes, hash, address);
         self.space.undo.push(Step::Inserted {
             table: number,
             address,
@@ -249,8 +254,8 @@ impl<'a> Transaction<'a> {
     fn delete_at(&mut self, number: u16, address: Address) -> Result<(), TableError> {
         self.check_room(OVERHEAD_BYTES)?;
         self.set_occupied(number, address, false);
-        let (bytes, state) = self.parts(number);
-        remove_from_index(state, bytes, address);
+        let (bytes, indexes, state) = self.parts_and_indexes(number);
+        remove_from_index(state, indexes, bytes, address);
         state.free.push(address);
         self.space.epoch += 1;
         self.space.undo.push(Step::Deleted {
@@ -432,9 +437,23 @@ impl<'a> Transaction<'a> {
     }
 
     pub(crate) fn parts(&mut self, table: u16) -> (&[u8], &mut TableState) {
-        let TableSpace { store, tables, .. } = &mut *self.space;
+        let (bytes, _, state) = self.parts_and_indexes(table);
+        (bytes, state)
+    }
+
+    pub(crate) fn parts_and_indexes(
+        &mut self,
+        table: u16,
+    ) -> (&[u8], &mut IndexStore, &mut TableState) {
+        let TableSpace {
+            store,
+            indexes,
+            tables,
+            ..
+        } = &mut *self.space;
         (
             store.bytes(),
+            indexes,
             tables[usize::from(table)]
                 .as_mut()
                 .expect("the handle was checked"),

@@ -7,7 +7,7 @@
 
 use crate::schema::Schema;
 use crate::space::TableSpace;
-use crate::table::{Slot, TableState, insert_into_index, remove_from_index};
+use crate::table::{Slot, TableState, remove_from_index};
 use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
 
@@ -109,6 +109,7 @@ impl Undo {
 pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
     let TableSpace {
         store,
+        indexes,
         tables,
         catalogue,
         undo,
@@ -128,7 +129,7 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             fresh_before,
         } => {
             let state = state_of(tables, table);
-            remove_from_index(state, store.bytes(), address);
+            remove_from_index(state, indexes, store.bytes(), address);
             if freed {
                 state.free.push(address);
             }
@@ -140,7 +141,7 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             let place = state.free.pop();
             debug_assert_eq!(place, Some(address));
             let hash = state.hash_at(store.bytes(), address);
-            insert_into_index(state, store.bytes(), hash, address);
+            state.index.insert(indexes, hash, address);
         }
         Step::Values { table, page, class } => {
             let state = state_of(tables, table);
@@ -167,7 +168,9 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
         }
         Step::Defined => {
             catalogue.definitions.pop();
-            tables.pop();
+            if let Some(mut state) = tables.pop().flatten() {
+                state.index.clear(indexes);
+            }
             if catalogue.definitions.is_empty() {
                 catalogue.pages = 0;
             }
