@@ -40,6 +40,7 @@ impl Line {
                 Kind::Table { .. } => "table",
                 Kind::Journal => "journal",
                 Kind::Area => "area",
+                Kind::Dropped => "dropped",
             },
             record_bytes: definition.record_bytes,
             extents: extents().count(),

@@ -69,7 +69,7 @@ const KIND_DROPPED: u8 = 4;
 /// The number of whose extents are free.
 const FREE: u16 = u16::MAX;
 /// The last life; see [`Catalogue::life`].
-const LIFE_MAX: u32 = (1 << 24) - 1;
+const LIFE_MAX: u32 = (1 << 23) - 1;
 
 /// The root's bytes.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]

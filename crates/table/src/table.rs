@@ -36,6 +36,8 @@ pub(crate) struct TableState {
     /// Places of deleted records, used again from the end.
     pub free: Vec<Address>,
     pub fresh: Slot,
+    /// Its pages name it; see [`PageUse`](crate::layout::PageUse).
+    pub life: u32,
     /// Its pages of cells.
     pub values: ValueSpace,
     pub index: HashIndex,
@@ -93,12 +95,7 @@ impl TableState {
             return Ok(None);
         };
         Ok(Some(TableState {
-            fingerprint: fingerprint(
-                &definition.name,
-                definition.record_bytes,
-                key_offset,
-                key_bytes,
-            ),
+            fingerprint: fingerprint_of(definition),
             key_offset,
             key_bytes,
             hash,
@@ -106,11 +103,31 @@ impl TableState {
             extents: Vec::new(),
             free: Vec::new(),
             fresh: Slot::default(),
+            life: 0,
             values: ValueSpace::default(),
             index: HashIndex::new(),
             schema: Arc::new(Schema::of_definition(definition)),
             schema_is_stored: false,
         }))
+    }
+
+    /// The same without pages, in a life.
+    pub fn in_life(mut self, life: u32) -> Self {
+        self.life = life;
+        self.values = ValueSpace::of_life(life);
+        self
+    }
+
+    /// With what is known of another state of the same table, beside its rows.
+    pub fn described_as(mut self, other: &TableState) -> Self {
+        self.schema = Arc::clone(&other.schema);
+        self.schema_is_stored = other.schema_is_stored;
+        self
+    }
+
+    /// Gives back the memory of its indexes. It is not used any more.
+    pub fn release(&mut self, indexes: &mut IndexStore) {
+        self.index.clear(indexes);
     }
 
     /// Where the key stands in a record.
@@ -309,6 +326,23 @@ pub(crate) fn remove_from_index(
         .index
         .remove(indexes, hash, address, |at| key.hash(bytes, at));
     debug_assert!(removed, "every record is indexed");
+}
+
+/// The fingerprint of a table's definition.
+pub(crate) fn fingerprint_of(definition: &Definition) -> u64 {
+    let (key_offset, key_bytes) = match definition.kind {
+        Kind::Table {
+            key_offset,
+            key_bytes,
+        } => (key_offset, key_bytes),
+        Kind::Journal | Kind::Area | Kind::Dropped => (0, 0),
+    };
+    fingerprint(
+        &definition.name,
+        definition.record_bytes,
+        key_offset,
+        key_bytes,
+    )
 }
 
 /// Tells tables of different names or layouts apart, in one comparison; for record types at compile

@@ -155,6 +155,18 @@ impl Catalogue {
         Ok(Some((taken, self.changes_since(&before))))
     }
 
+    /// Takes back what [`Catalogue::declare`] did last, unless it took the place of something dropped.
+    pub fn forget_last(&mut self) {
+        self.definitions.pop();
+        // A transaction that is undone has given no life.
+        if let Some(life) = self.lives.pop().filter(|life| *life > 0) {
+            self.last_life = life - 1;
+        }
+        if self.definitions.is_empty() {
+            self.pages = 0;
+        }
+    }
+
     /// Pages in extents that are free.
     pub fn free_pages(&self) -> u64 {
         let free = self.extents.iter().filter(|(of, _)| *of == FREE);
