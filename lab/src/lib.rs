@@ -12,6 +12,7 @@
 //!   for plain memory (LIBXAC thesis, section 5);
 //! - [`complex_objects`]: operations on complex objects under each strategy of multi-level
 //!   transactions (DASDBS paper, section 3: Figures 7 to 10);
+//! - [`tpcc`]: TPC-C's five transactions on tables, and the twelve conditions of consistency;
 //! - [`hot_object`]: many threads that increment one counter, in multi-level transactions;
 //! - [`open_loop`]: requests that arrive whether or not earlier ones were answered;
 //! - [`floor`]: what bare loops and bare writes reach on this machine, to set beside all of them.
@@ -34,6 +35,7 @@ mod crew;
 pub mod debit_credit;
 pub mod directories;
 pub mod ending;
+pub mod engine_options;
 mod error;
 pub mod experiment;
 pub mod floor;
@@ -47,7 +49,9 @@ pub mod registry;
 pub mod responses;
 mod strategy;
 pub mod structures;
+pub mod tpcc;
 pub mod tree_inserts;
+pub mod window;
 mod worker;
 
 pub use crew::Program;

@@ -4,7 +4,7 @@ use crate::ending;
 use crate::experiment::{About, Experiment};
 use crate::worker::Worker;
 use crate::{
-    complex_objects, concurrency, debit_credit, floor, hot_object, page_touch, tree_inserts,
+    complex_objects, concurrency, debit_credit, floor, hot_object, page_touch, tpcc, tree_inserts,
 };
 use anyhow::Context;
 use sardonyx_results::findings::make_directory;
@@ -26,6 +26,8 @@ pub enum Experiments {
     #[allow(missing_docs)]
     HotObject(hot_object::Options),
     #[allow(missing_docs)]
+    Tpcc(Box<tpcc::Options>),
+    #[allow(missing_docs)]
     Floor(floor::Options),
     #[allow(missing_docs)]
     #[command(hide = true)]
@@ -33,13 +35,14 @@ pub enum Experiments {
 }
 
 /// What each experiment is for, in the order of the papers.
-pub const ABOUT: [About; 7] = [
+pub const ABOUT: [About; 8] = [
     debit_credit::Options::ABOUT,
     page_touch::Options::ABOUT,
     concurrency::Options::ABOUT,
     tree_inserts::Options::ABOUT,
     complex_objects::Options::ABOUT,
     hot_object::Options::ABOUT,
+    tpcc::Options::ABOUT,
     floor::Options::ABOUT,
 ];
 
@@ -62,6 +65,7 @@ impl Experiments {
             Experiments::TreeInserts(options) => run(options, json, output),
             Experiments::ComplexObjects(options) => run(&**options, json, output),
             Experiments::HotObject(options) => run(options, json, output),
+            Experiments::Tpcc(options) => run(&**options, json, output),
             Experiments::Floor(options) => run(options, json, output),
             Experiments::ExperimentWorker(worker) => worker.run().map(|()| true),
         }

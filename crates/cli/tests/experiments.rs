@@ -257,6 +257,39 @@ fn a_hot_object_is_what_was_acknowledged_under_each_way_of_locking() {
 }
 
 #[test]
+fn tpcc_is_consistent_before_and_after_recovery() {
+    let directory = tempfile::tempdir().unwrap();
+    let (shop, files) = (
+        path(directory.path(), "shop.sdx"),
+        path(directory.path(), "files"),
+    );
+    let quick = [
+        "tpcc",
+        "--small",
+        "--warehouses",
+        "2",
+        "--transactions",
+        "500",
+    ];
+    let places = ["--directory", &shop, "--output", &files];
+    let report = json(&[&quick[..], &places, &["--json", "--batch", "50"]].concat());
+    for when in ["consistency", "recovered"] {
+        assert_eq!(report[when]["first"], serde_json::Value::Null);
+        let violations = report[when]["violations"].as_array().unwrap();
+        assert!(violations.len() == 12 && violations.iter().all(|count| *count == 0));
+    }
+    let kinds = report["kinds"].as_array().unwrap();
+    let committed: u64 = kinds
+        .iter()
+        .map(|kind| kind["committed"].as_u64().unwrap())
+        .sum();
+    assert_eq!(committed + report["rolled_back"].as_u64().unwrap(), 500);
+    let csv = std::fs::read_to_string(Path::new(&files).join("tpcc.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 1 + 5);
+    assert!(!Path::new(&shop).exists());
+}
+
+#[test]
 fn the_floor_is_an_experiment_with_every_form() {
     let directory = tempfile::tempdir().unwrap();
     let (here, files) = (path(directory.path(), ""), path(directory.path(), "files"));
@@ -293,6 +326,8 @@ fn what_cannot_work_is_wrong_usage() {
         &["hot-object", "--threads", "0"],
         &["hot-object", "--cold-records", "1"],
         &["hot-object", "--transactions", "0"],
+        &["tpcc", "--warehouses", "0"],
+        &["tpcc", "--log-bytes", "1MiB"],
         &["floor", "--seconds", "-1"],
     ] {
         let (_, said) = run(2, arguments);

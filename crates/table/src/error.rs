@@ -1,6 +1,7 @@
 //! What can go wrong with a table.
 
 use crate::condition::ConditionError;
+use crate::rows::RowError;
 use crate::schema::SchemaError;
 use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::catalogue::CatalogueError;
@@ -20,7 +21,7 @@ pub enum TableError {
     DuplicateKey {
         /// The table.
         table: String,
-        /// The key's bytes, as hexadecimal digits.
+        /// The key's bytes as hexadecimal digits, or its columns' values.
         key: String,
     },
     /// An update changed the primary key; delete and insert instead.
@@ -102,6 +103,9 @@ pub enum TableError {
     /// A text is no condition on the table's rows.
     #[error(transparent)]
     Condition(#[from] ConditionError),
+    /// A value does not fit its column, or there is no such column.
+    #[error(transparent)]
+    Row(#[from] RowError),
     /// No memory for more pages.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -144,6 +148,7 @@ impl CrateError for TableError {
             TableError::TransactionTooLarge { .. } => Error::Limit,
             TableError::Catalogue(error) => error.kind(),
             TableError::Log(error) => error.kind(),
+            TableError::Row(error) => error.kind(),
             TableError::Store(error) => error.kind(),
             TableError::DamagedTable { .. } => Error::Damaged,
         }

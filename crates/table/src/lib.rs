@@ -9,6 +9,7 @@
 //! - [`TableSpace`]: all of it on one page store;
 //! - [`schema`]: what rows are, known at run time; [`value_text`]: values as text;
 //! - [`condition`]: conditions over the columns of a row;
+//! - [`RowRef`], [`Rows`]: rows by their columns' names; text and bytes of any length;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2; section 4, Figure 4.
@@ -39,6 +40,7 @@ pub mod layout;
 mod ordered;
 mod rebuild;
 mod record;
+mod rows;
 pub mod schema;
 mod schemas;
 mod space;
@@ -46,7 +48,6 @@ mod table;
 mod transaction;
 mod undo;
 pub mod value_text;
-#[allow(dead_code, reason = "the verbs on rows will call it")]
 mod values;
 
 pub use error::TableError;
@@ -54,5 +55,6 @@ pub use hash::KeyHash;
 pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
+pub use rows::{RowError, RowRef, RowWriter, Rows, RowsView};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};
 pub use transaction::{RecordMut, Transaction, Walk};

@@ -317,6 +317,16 @@ impl<'a> View<'a> {
         self.space.schema(number)
     }
 
+    /// The state of the table with this number.
+    pub(crate) fn state_of(&self, number: u16) -> Option<&'a TableState> {
+        self.space.tables.get(usize::from(number))?.as_ref()
+    }
+
+    /// Where the indexes stand.
+    pub(crate) fn indexes(&self) -> &'a IndexStore {
+        &self.space.indexes
+    }
+
     /// The catalogue.
     pub fn catalogue(&self) -> &'a Catalogue {
         &self.space.catalogue

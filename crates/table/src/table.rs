@@ -1,5 +1,6 @@
 //! One table in memory: its layout, extents, free places and index.
 
+use crate::condition::Condition;
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index::HashIndex;
@@ -44,6 +45,10 @@ pub(crate) struct TableState {
     /// As it is stored, or made of the definition if none is.
     pub schema: Arc<Schema>,
     pub schema_is_stored: bool,
+    /// As the catalogue has it.
+    pub name: Arc<str>,
+    /// The conditions of the schema that is named beside them, once they were needed.
+    pub checks: Option<(Arc<Schema>, Arc<[Condition]>)>,
 }
 
 /// Where the key stands in a record.
@@ -108,6 +113,8 @@ impl TableState {
             index: HashIndex::new(),
             schema: Arc::new(Schema::of_definition(definition)),
             schema_is_stored: false,
+            name: Arc::from(definition.name.as_str()),
+            checks: None,
         }))
     }
 

@@ -23,8 +23,8 @@ use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+mod rows;
 mod tables;
-#[allow(dead_code, reason = "the verbs on rows will call it")]
 mod values;
 mod verbs;
 
@@ -96,7 +96,7 @@ impl<'a> Transaction<'a> {
         self.view().count(table)
     }
 
-    fn view(&self) -> View<'_> {
+    pub(crate) fn view(&self) -> View<'_> {
         self.space.view()
     }
 
@@ -201,7 +201,21 @@ impl<'a> Transaction<'a> {
             let key = hexadecimal(key);
             return Err(TableError::DuplicateKey { table, key }.into());
         }
-        if let Place::NeedsExtent = state.place() {
+        let address = self.insert_bytes(number, bytes, hash)?;
+        let key = R::Key::read_from_bytes(key).expect("the bytes of a key");
+        Ok(Row::new(address, number, self.space.epoch, key))
+    }
+
+    /// Puts a record, whose key is new, into a table. There is room for it. Inlined, so that of a record type
+    /// its length is known at compile time.
+    #[inline(always)]
+    fn insert_bytes(
+        &mut self,
+        number: u16,
+        bytes: &[u8],
+        hash: u64,
+    ) -> Result<Address, TableError> {
+        if let Place::NeedsExtent = self.state(number).place() {
             self.extend(number)?;
         }
         let (bytes_now, indexes, state) = self.parts_and_indexes(number);
@@ -231,8 +245,7 @@ impl<'a> Transaction<'a> {
             freed,
             fresh_before,
         });
-        let key = R::Key::read_from_bytes(key).expect("the bytes of a key");
-        Ok(Row::new(address, number, self.space.epoch, key))
+        Ok(address)
     }
 
     /// Deletes a record. Returns false if there is no such record.

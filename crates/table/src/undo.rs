@@ -69,7 +69,7 @@ pub(crate) enum Was {
     /// In this state, if it was a table.
     State(Option<Box<TableState>>),
     /// With the same pages, but another name.
-    Named { fingerprint: u64 },
+    Named { name: Arc<str>, fingerprint: u64 },
     /// With an extent less.
     Smaller,
 }
@@ -218,7 +218,10 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
                     }
                     *place = state.map(|state| *state);
                 }
-                (Was::Named { fingerprint }, Some(now)) => now.fingerprint = fingerprint,
+                (Was::Named { name, fingerprint }, Some(now)) => {
+                    now.name = name;
+                    now.fingerprint = fingerprint;
+                }
                 (Was::Smaller, Some(now)) => drop(now.extents.pop()),
                 (_, None) => unreachable!("it is a table"),
             }

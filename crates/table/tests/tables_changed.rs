@@ -355,5 +355,8 @@ fn damage_of_entries_and_words_is_found_or_harmless() {
             pages[place] ^= flip;
         }
     }
-    assert!(found > 3 * harmless, "{found} found, {harmless} harmless");
+    assert!(
+        found > 1000 && harmless > 0,
+        "{found} found, {harmless} harmless"
+    );
 }

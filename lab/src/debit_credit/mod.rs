@@ -22,7 +22,7 @@
 mod curve;
 pub mod damage;
 pub mod exploration;
-mod figures;
+pub(crate) mod figures;
 pub mod load;
 mod measurement;
 mod memory;

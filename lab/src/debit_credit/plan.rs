@@ -7,7 +7,8 @@ use super::requests::{DebitCreditError, Scale};
 use super::run::{Load, Mode, Outcome, Until};
 use super::wire::Address;
 use crate::ExperimentError;
-use sardonyx::{Durability, GroupLimits, GroupPolicy, Options as EngineOptions, Shape};
+use crate::engine_options::{self, LOG_BYTES, LOG_BYTES_MIN};
+use sardonyx::{Durability, GroupPolicy, Options as EngineOptions, Shape};
 use sardonyx_storage::places::Directories;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,11 +19,6 @@ const PAPER_TRANSACTIONS: u64 = 50_000;
 
 const DEFAULT_SECONDS: f64 = 5.0;
 const SECONDS_MAX: f64 = 86_400.0;
-const DEFAULT_LOG_BYTES: u64 = 2 << 30;
-/// Below this a transaction of the loading would not fit.
-const LOG_BYTES_MIN: u64 = 32 << 20;
-const SEGMENT_BYTES_MAX: u64 = 64 << 20;
-const PREPARED_BYTES_MAX: u64 = 512 << 20;
 
 /// The shares of a closed loop's throughput that a curve offers.
 pub const CURVE: [f64; 12] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0, 1.1];
@@ -143,7 +139,7 @@ impl Plan {
         if options.keep && configurations.len() > 1 {
             return refuse("--keep keeps one database: choose one --configuration");
         }
-        let log_bytes = options.log_bytes.unwrap_or(DEFAULT_LOG_BYTES);
+        let log_bytes = options.log_bytes.unwrap_or(LOG_BYTES);
         if log_bytes < LOG_BYTES_MIN {
             return refuse(format!("--log-bytes {log_bytes}: at least 32MiB"));
         }
@@ -200,14 +196,9 @@ impl Plan {
 
     /// How the database is opened.
     pub fn options(&self, configuration: Configuration) -> EngineOptions {
-        let segment_bytes = (self.log_bytes / 4).min(SEGMENT_BYTES_MAX) / 4096 * 4096;
-        let options = EngineOptions::new()
+        let options = engine_options::with_log(self.log_bytes)
             .shape(self.shape(configuration))
             .group_policy(self.policy)
-            .group_limits(GroupLimits::for_segments(segment_bytes))
-            .segment_bytes(segment_bytes)
-            .log_bytes_max(self.log_bytes)
-            .log_bytes_prepared((self.log_bytes / 4).min(PREPARED_BYTES_MAX))
             .stripes(self.stripes);
         let options = match &self.places.log {
             Some(directory) => options.log_directory(directory),

@@ -10,8 +10,8 @@ use crate::debit_credit::schema::{HistoryRow, Schema};
 use crate::debit_credit::transaction::{DebitCredit, Located, Numbered, Refusal};
 use crate::open_loop::Point;
 use crate::responses::Responses;
-use sardonyx::{BatchTicket, Durability, Error, Procedure, Registered, Tables};
-use std::collections::VecDeque;
+use crate::window::{Answered, Window};
+use sardonyx::{Durability, Error, Procedure, Registered, Tables};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -129,7 +129,7 @@ impl Progress {
     }
 
     /// So many more were acknowledged.
-    pub(super) fn add_committed(&self, committed: u64) {
+    pub(crate) fn add_committed(&self, committed: u64) {
         self.committed.fetch_add(committed, Ordering::Relaxed);
     }
 }
@@ -219,13 +219,6 @@ pub(super) struct Measured {
     pub responses: Responses,
 }
 
-/// A batch on its way.
-struct InFlight {
-    ticket: BatchTicket<(), Refusal>,
-    started: Instant,
-    requests: u64,
-}
-
 struct Client<'a> {
     database: &'a Tables,
     schema: Schema,
@@ -312,7 +305,7 @@ impl<'a> Client<'a> {
     }
 
     fn run_batches(&mut self, requests: usize, in_flight: usize) -> Result<(), Error> {
-        let mut window: VecDeque<InFlight> = VecDeque::with_capacity(in_flight);
+        let mut window = Window::new(in_flight);
         loop {
             let started = Instant::now();
             let granted = self.grant(requests as u64, started);
@@ -321,18 +314,10 @@ impl<'a> Client<'a> {
                 let ticket = self
                     .database
                     .submit_batch(self.procedure, batch, self.number);
-                window.push_back(InFlight {
-                    ticket,
-                    started,
-                    requests: granted,
-                });
+                window.push(ticket, started);
             }
-            while let Some(first) = window.front() {
-                if granted > 0 && window.len() < in_flight && !first.ticket.is_done() {
-                    break;
-                }
-                let first = window.pop_front().expect("there is a first");
-                self.finish(first)?;
+            while let Some(answered) = window.pop(granted == 0)? {
+                self.finish(&answered);
             }
             if granted == 0 {
                 return Ok(());
@@ -340,19 +325,17 @@ impl<'a> Client<'a> {
         }
     }
 
-    fn finish(&mut self, batch: InFlight) -> Result<(), Error> {
-        let outcomes = batch.ticket.wait()?;
+    fn finish(&mut self, batch: &Answered<(), Refusal>) {
+        let requests = batch.outcomes.len() as u64;
         self.measured
             .responses
-            .record_n(batch.started.elapsed(), batch.requests);
-        let committed = outcomes.iter().filter(|outcome| outcome.is_ok()).count() as u64;
+            .record_n(batch.started.elapsed(), requests);
+        let committed = batch.outcomes.iter().filter(|outcome| outcome.is_ok());
+        let committed = committed.count() as u64;
         self.measured.committed += committed;
-        self.measured.refused += batch.requests - committed;
-        self.measured.acknowledged += batch.requests;
-        self.progress
-            .committed
-            .fetch_add(committed, Ordering::Relaxed);
-        Ok(())
+        self.measured.refused += requests - committed;
+        self.measured.acknowledged += requests;
+        self.progress.add_committed(committed);
     }
 
     fn run_one_at_a_time(&mut self) -> Result<(), Error> {

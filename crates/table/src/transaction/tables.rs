@@ -66,8 +66,10 @@ impl Transaction<'_> {
         self.check_room_for(&writes)?;
         let now = fingerprint_of(&catalogue.definitions[usize::from(number)]);
         let catalogue = std::mem::replace(&mut self.space.catalogue, catalogue);
-        let fingerprint = std::mem::replace(&mut self.parts(number).1.fingerprint, now);
-        self.note(number, Was::Named { fingerprint }, catalogue);
+        let state = self.parts(number).1;
+        let name = std::mem::replace(&mut state.name, to.into());
+        let fingerprint = std::mem::replace(&mut state.fingerprint, now);
+        self.note(number, Was::Named { name, fingerprint }, catalogue);
         self.write_catalogue(&writes);
         Ok(())
     }
@@ -79,9 +81,10 @@ impl Transaction<'_> {
             return Ok(());
         }
         self.check_room(OVERHEAD_BYTES)?;
-        let fingerprint = self.state(table).fingerprint;
+        let state = self.state(table);
+        let (name, fingerprint) = (state.name.clone(), state.fingerprint);
         let catalogue = self.space.catalogue.clone();
-        self.note(table, Was::Named { fingerprint }, catalogue);
+        self.note(table, Was::Named { name, fingerprint }, catalogue);
         let writes = self.space.catalogue.require_newer();
         self.write_catalogue(&writes);
         Ok(())

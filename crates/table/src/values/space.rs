@@ -43,11 +43,6 @@ impl ValueSpace {
         self.empty.first().copied()
     }
 
-    /// How many of them there are.
-    pub fn empty_pages(&self) -> usize {
-        self.empty.len()
-    }
-
     /// Looks at a page again whose bytes changed. If it was a value page, or is one, it was or is one of
     /// this table; its class was the one given, or it is now.
     pub fn refresh(&mut self, bytes: &[u8], table: u16, page: PageId, class: u8) {

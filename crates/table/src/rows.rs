@@ -1,0 +1,30 @@
+//! Rows by the columns that a schema names: for those who do not know them when they are compiled, who come
+//! by a wire or from another language, and for what `#[derive(Record)]` makes of a struct.
+//!
+//! - [`RowRef`]: a row, read column by column, live or of a snapshot;
+//! - [`RowWriter`]: values of columns, on their way into a row;
+//! - [`Rows`]: a table's rows in a transaction; [`RowsView`]: without one, to read.
+//!
+//! The bytes are those that a struct of [`record!`](crate::record!) has, so a row may be written the one way
+//! and read the other.
+//!
+//! Invariants: a value that stands in a row is one of its column's type ([`fixed`]); a row that was changed
+//! meets the conditions of its schema; an operation that fails has done nothing.
+
+mod error;
+mod fixed;
+mod key;
+mod reference;
+mod verbs;
+mod view;
+mod writer;
+
+pub use error::RowError;
+pub use reference::RowRef;
+pub use verbs::Rows;
+pub use view::RowsView;
+pub use writer::RowWriter;
+
+pub(crate) use error::shown;
+pub(crate) use fixed::{Unfit, decode, encode, set_null, variable_bytes};
+pub(crate) use key::{find_row, same};

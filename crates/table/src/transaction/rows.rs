@@ -1,0 +1,297 @@
+//! Rows by their columns inside a transaction: what a schema asks of them is checked, then the fixed part
+//! and the values outside it change by the means of all records.
+
+use super::{OVERHEAD_BYTES, Transaction};
+use crate::condition::Condition;
+use crate::error::TableError;
+use crate::rows::{
+    RowError, RowRef, RowWriter, Unfit, decode, encode, find_row, same, set_null, shown,
+    variable_bytes,
+};
+use crate::schema::{Schema, ValueRef};
+use crate::table::TableState;
+use crate::values::{REFERENCE_BYTES, Reference};
+use sardonyx_storage::log::record::encoded_bytes;
+use sardonyx_storage::page::Address;
+use std::sync::Arc;
+
+impl Transaction<'_> {
+    /// What a table's rows are, and its name.
+    pub(crate) fn row_table(&self, number: u16) -> Result<(Arc<Schema>, Arc<str>), TableError> {
+        let state = self.row_state(number)?;
+        Ok((Arc::clone(&state.schema), Arc::clone(&state.name)))
+    }
+
+    fn row_state(&self, number: u16) -> Result<&TableState, TableError> {
+        let state = self.space.tables.get(usize::from(number));
+        state
+            .and_then(Option::as_ref)
+            .ok_or(TableError::UnknownHandle { number })
+    }
+
+    /// The row whose key columns have these values.
+    pub(crate) fn find_row(
+        &self,
+        number: u16,
+        key: &[ValueRef<'_>],
+    ) -> Result<Option<Address>, TableError> {
+        let state = self.row_state(number)?;
+        find_row(
+            self.space.store.bytes(),
+            &self.space.indexes,
+            state,
+            &state.name,
+            key,
+        )
+    }
+
+    /// The row at an address, at which there is one.
+    pub(crate) fn row_at(&self, number: u16, at: Address) -> Result<RowRef<'_>, TableError> {
+        let state = self.row_state(number)?;
+        RowRef::new(self.space.store.bytes(), &state.schema, &state.name, at)
+    }
+
+    /// Inserts a row: of columns that are not set, their defaults.
+    pub(crate) fn insert_row_of(
+        &mut self,
+        number: u16,
+        row: RowWriter<'_>,
+    ) -> Result<Address, TableError> {
+        let (schema, name) = self.row_table(number)?;
+        let mut row = row;
+        row.complete(&schema, &name)?;
+        row.check(&schema, &name)?;
+        self.check_conditions(number, None, &row)?;
+        let parts = schema.primary.key.iter();
+        let key: Vec<_> = parts
+            .map(|part| row.get(part.column).unwrap_or_default())
+            .collect();
+        if self.find_row(number, &key)?.is_some() {
+            return Err(duplicate(&name, &key));
+        }
+        let mut fixed = vec![0; schema.row_bytes];
+        self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
+        let savepoint = self.savepoint();
+        let inserted = self
+            .fill(number, &schema, &name, &row, &mut fixed)
+            .and_then(|()| {
+                let state = self.state(number);
+                let key = &fixed[state.key_offset..][..state.key_bytes];
+                let hash = state.hash.of(key);
+                self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
+                self.insert_bytes(number, &fixed, hash)
+            });
+        inserted.inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    /// Changes the columns that are set of the row at an address.
+    pub(crate) fn update_row_at(
+        &mut self,
+        number: u16,
+        at: Address,
+        row: &RowWriter<'_>,
+    ) -> Result<(), TableError> {
+        let (schema, name) = self.row_table(number)?;
+        row.check(&schema, &name)?;
+        self.check_key_stays(number, at, row)?;
+        self.check_conditions(number, Some(at), row)?;
+        let there = self.row_at(number, at)?;
+        let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
+        let since = |number: usize| schema.columns[number].since_shape;
+        let moves = row.set_columns().any(|(number, _)| since(number) > shape)
+            || schema.plain_key().is_none();
+        self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
+        let savepoint = self.savepoint();
+        let changed = if moves {
+            self.move_row(number, &schema, &name, at, row)
+        } else {
+            self.fill(number, &schema, &name, row, &mut fixed)
+                .and_then(|()| self.check_room(2 * fixed.len() + OVERHEAD_BYTES))
+                .map(|()| self.write_differences(at, &fixed))
+        };
+        changed.inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    /// Changes a row by putting it into another place: into a page of the newest shape, or, where the whole
+    /// row is what the index knows it by, one that is indexed anew.
+    fn move_row(
+        &mut self,
+        number: u16,
+        schema: &Schema,
+        name: &str,
+        at: Address,
+        row: &RowWriter<'_>,
+    ) -> Result<(), TableError> {
+        let there = self.row_at(number, at)?;
+        let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
+        fixed.resize(schema.row_bytes, 0);
+        let mut all = RowWriter::new(schema.columns.len());
+        for (number, column) in schema.columns.iter().enumerate() {
+            if column.since_shape > shape && !column.dropped {
+                all.set(number, column.default.as_ref());
+            }
+        }
+        row.set_columns().for_each(|(number, value)| {
+            all.set(number, value);
+        });
+        self.fill(number, schema, name, &all, &mut fixed)?;
+        self.delete_at(number, at)?;
+        let state = self.state(number);
+        let hash = state.hash.of(&fixed[state.key_offset..][..state.key_bytes]);
+        self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
+        self.insert_bytes(number, &fixed, hash).map(drop)
+    }
+
+    /// Deletes the row at an address, with what its values have outside of it.
+    pub(crate) fn delete_row_at(&mut self, number: u16, at: Address) -> Result<(), TableError> {
+        let schema = self.row_table(number)?.0;
+        let there = self.row_at(number, at)?;
+        let columns = schema.variable_columns();
+        let references: Vec<_> = columns
+            .filter(|column| column.since_shape <= there.shape())
+            .map(|column| Reference::at(there.fixed(), column.offset))
+            .filter(|reference| reference.cell().is_some())
+            .collect();
+        let savepoint = self.savepoint();
+        let deleted = references
+            .into_iter()
+            .try_for_each(|reference| self.free_value(number, reference))
+            .and_then(|()| self.delete_at(number, at));
+        deleted.inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    /// Stores the columns that are set in a row's fixed part, and their values outside of it.
+    fn fill(
+        &mut self,
+        number: u16,
+        schema: &Schema,
+        name: &str,
+        row: &RowWriter<'_>,
+        fixed: &mut [u8],
+    ) -> Result<(), TableError> {
+        for (at, value) in row.set_columns() {
+            let column = &schema.columns[at];
+            let is_null = value == ValueRef::Null;
+            set_null(fixed, column, is_null);
+            let place = column.offset..column.offset + column.kind.bytes();
+            let unfit = |unfit: Unfit| unfit.of(name, column, value);
+            if column.kind.is_variable() {
+                let bytes = match is_null {
+                    true => &[][..],
+                    false => variable_bytes(column.kind, value).map_err(unfit)?,
+                };
+                let before = Reference::at(fixed, column.offset);
+                let after = self.replace_value(number, before, bytes)?;
+                debug_assert_eq!(place.len(), REFERENCE_BYTES);
+                fixed[place].copy_from_slice(&after.0);
+            } else if is_null {
+                fixed[place].fill(0);
+            } else {
+                encode(column.kind, value, &mut fixed[place]).map_err(unfit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether what is set of the key's columns is what stands there.
+    fn check_key_stays(
+        &self,
+        number: u16,
+        at: Address,
+        row: &RowWriter<'_>,
+    ) -> Result<(), TableError> {
+        let there = self.row_at(number, at)?;
+        for part in &there.schema().primary.key {
+            let Some(value) = row.get(part.column) else {
+                continue;
+            };
+            let column = &there.schema().columns[part.column];
+            if !same(column.kind, there.get_at(part.column)?, value) {
+                let table = self.name(number);
+                return Err(TableError::KeyChanged { table });
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&self, number: u16) -> String {
+        self.space.name(number)
+    }
+
+    /// Whether the row that is to be has the conditions of its table: with what is set, and for the rest what
+    /// stands at `there`.
+    fn check_conditions(
+        &mut self,
+        number: u16,
+        there: Option<Address>,
+        row: &RowWriter<'_>,
+    ) -> Result<(), TableError> {
+        if self.row_state(number)?.schema.checks.is_empty() {
+            return Ok(());
+        }
+        let conditions = self.conditions(number)?;
+        let there = there.map(|at| self.row_at(number, at)).transpose()?;
+        let schema = &self.row_state(number)?.schema;
+        for (condition, (name, text)) in conditions.iter().zip(&schema.checks) {
+            let mut values = vec![ValueRef::Null; schema.columns.len()];
+            // What is stored, not what was given: rounded, and of the column's scale.
+            let mut stored = vec![[0; 16]; schema.columns.len()];
+            let columns = condition.columns();
+            for (column, bytes) in stored.iter_mut().enumerate() {
+                let kind = schema.columns[column].kind;
+                if let (Some(value), Some(bytes)) = (row.get(column), bytes.get_mut(..kind.bytes()))
+                    && columns.contains(&column)
+                    && !kind.is_variable()
+                {
+                    // It was checked that it fits.
+                    let _ = encode(kind, value, bytes);
+                }
+            }
+            for column in columns {
+                let kind = schema.columns[column].kind;
+                values[column] = match (row.get(column), &there) {
+                    (Some(ValueRef::Null), _) => ValueRef::Null,
+                    (Some(value), _) if kind.is_variable() || kind.bytes() > 16 => value,
+                    (Some(_), _) => decode(kind, &stored[column][..kind.bytes()]),
+                    (None, Some(there)) => there.get_at(column)?,
+                    (None, None) => ValueRef::Null,
+                };
+            }
+            if !condition.allows(|column| values[column]) {
+                let error = RowError::Check {
+                    table: self.name(number),
+                    name: name.clone(),
+                    condition: text.clone(),
+                };
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The conditions of a table, read once for each of its schemas.
+    fn conditions(&mut self, number: u16) -> Result<Arc<[Condition]>, TableError> {
+        let state = self.parts(number).1;
+        if let Some((schema, conditions)) = &state.checks
+            && Arc::ptr_eq(schema, &state.schema)
+        {
+            return Ok(Arc::clone(conditions));
+        }
+        let schema = Arc::clone(&state.schema);
+        let texts = schema.checks.iter();
+        let conditions: Arc<[_]> = texts
+            .map(|(_, text)| Condition::parse(text, &schema))
+            .collect::<Result<_, _>>()?;
+        state.checks = Some((schema, Arc::clone(&conditions)));
+        Ok(conditions)
+    }
+}
+
+#[cold]
+fn duplicate(table: &str, key: &[ValueRef<'_>]) -> TableError {
+    let key: Vec<_> = key.iter().map(|value| shown(*value)).collect();
+    TableError::DuplicateKey {
+        table: table.to_string(),
+        key: key.join(", "),
+    }
+}

@@ -1,0 +1,281 @@
+//! The tables of TPC-C: fixed records, money in cents, rates in ten-thousandths, times in microseconds
+//! since 1970.
+//!
+//! A carrier or a delivery time of 0 is the standard's null. Texts are filled with spaces.
+//!
+//! Source: TPC-C, clause 1.3.1.
+
+use sardonyx::{Error, Journal, Table, Tables, plain, record};
+
+plain! {
+    /// Where somebody is.
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct Address {
+        /// The first line.
+        pub street_1: [u8; 20],
+        /// The second line.
+        pub street_2: [u8; 20],
+        /// The city.
+        pub city: [u8; 20],
+        /// The state.
+        pub state: [u8; 2],
+        /// The postal code.
+        pub zip: [u8; 9],
+    }
+}
+
+record! {
+    /// A warehouse.
+    #[table("warehouses", key = id)]
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct Warehouse {
+        /// Its number.
+        pub id: u64,
+        /// What was paid this year.
+        pub year_to_date: i64,
+        /// The sales tax.
+        pub tax: i32,
+        /// Its name.
+        pub name: [u8; 10],
+        /// Where it is.
+        pub address: Address,
+        /// Zeroes.
+        pub reserved: [u8; 3],
+    }
+}
+
+record! {
+    /// A district of a warehouse.
+    #[table("districts", key = id)]
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct District {
+        /// Its key.
+        pub id: u64,
+        /// What was paid this year.
+        pub year_to_date: i64,
+        /// The number of its next order.
+        pub next_order: u32,
+        /// The sales tax.
+        pub tax: i32,
+        /// Its name.
+        pub name: [u8; 10],
+        /// Where it is.
+        pub address: Address,
+        /// Zeroes.
+        pub reserved: [u8; 7],
+    }
+}
+
+record! {
+    /// A customer of a district. What transactions change stands first, in one cache line.
+    #[table("customers", key = id)]
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct Customer {
+        /// The key.
+        pub id: u64,
+        /// The key of the district.
+        pub district: u64,
+        /// What is owed.
+        pub balance: i64,
+        /// What was paid this year.
+        pub year_to_date: i64,
+        /// When the customer came.
+        pub since: i64,
+        /// The most that may be owed.
+        pub credit_limit: i64,
+        /// Payments.
+        pub payments: u32,
+        /// Deliveries.
+        pub deliveries: u32,
+        /// The discount.
+        pub discount: i32,
+        /// `GC` or `BC`: good or bad.
+        pub credit: [u8; 2],
+        /// The initial, `OE`.
+        pub middle: [u8; 2],
+        /// The last name.
+        pub last: [u8; 16],
+        /// The first name.
+        pub first: [u8; 16],
+        /// Where the customer is.
+        pub address: Address,
+        /// The telephone number.
+        pub phone: [u8; 16],
+        /// What is known about one with bad credit.
+        pub data: [u8; 500],
+        /// Zeroes.
+        pub reserved: [u8; 5],
+    }
+}
+
+record! {
+    /// A payment; never changed.
+    #[journal("history")]
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct History {
+        /// The customer's key.
+        pub customer: u64,
+        /// The key of the district where it was paid.
+        pub district: u64,
+        /// How much.
+        pub amount: i64,
+        /// When.
+        pub date: i64,
+        /// The warehouse's and the district's names.
+        pub data: [u8; 24],
+    }
+}
+
+record! {
+    /// An order that was not delivered yet.
+    #[table("new_orders", key = id)]
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct NewOrder {
+        /// The order's key.
+        pub id: u64,
+    }
+}
+
+record! {
+    /// An order.
+    #[table("orders", key = id)]
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct Order {
+        /// The key.
+        pub id: u64,
+        /// The customer's key.
+        pub customer: u64,
+        /// When it was entered.
+        pub entered: i64,
+        /// Who delivered it; 0: nobody yet.
+        pub carrier: u8,
+        /// How many lines it has.
+        pub lines: u8,
+        /// 1 if all of it is of the customer's warehouse.
+        pub all_local: u8,
+        /// Zeroes.
+        pub reserved: [u8; 5],
+    }
+}
+
+record! {
+    /// A line of an order.
+    #[table("order_lines", key = id)]
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct OrderLine {
+        /// The key.
+        pub id: u64,
+        /// When it was delivered; 0: not yet.
+        pub delivered: i64,
+        /// What it costs.
+        pub amount: i32,
+        /// The item.
+        pub item: u32,
+        /// The warehouse that it came from.
+        pub supplier: u32,
+        /// How many.
+        pub quantity: u8,
+        /// The stock's text for the district.
+        pub district_text: [u8; 24],
+        /// Zeroes.
+        pub reserved: [u8; 3],
+    }
+}
+
+record! {
+    /// What is sold.
+    #[table("items", key = id)]
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct Item {
+        /// Its number.
+        pub id: u64,
+        /// What it costs.
+        pub price: i32,
+        /// Its picture.
+        pub image: u32,
+        /// Its name.
+        pub name: [u8; 24],
+        /// What is known about it.
+        pub data: [u8; 50],
+        /// Zeroes.
+        pub reserved: [u8; 6],
+    }
+}
+
+plain! {
+    /// What transactions change of a stock.
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct Level {
+        /// Sold this year.
+        pub year_to_date: u32,
+        /// How many there are.
+        pub quantity: i16,
+        /// Zeroes.
+        pub reserved: u16,
+        /// Orders.
+        pub orders: u32,
+        /// Orders of other warehouses.
+        pub remote_orders: u32,
+    }
+}
+
+record! {
+    /// What a warehouse has of an item.
+    #[table("stock", key = id)]
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct Stock {
+        /// The key.
+        pub id: u64,
+        /// How many there are, and how they were sold.
+        pub level: Level,
+        /// What is known about it.
+        pub data: [u8; 50],
+        /// A text for each district.
+        pub district_texts: [[u8; 24]; 10],
+        /// Zeroes.
+        pub reserved: [u8; 6],
+    }
+}
+
+/// The handles of all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Schema {
+    /// The warehouses.
+    pub warehouses: Table<Warehouse>,
+    /// The districts.
+    pub districts: Table<District>,
+    /// The customers.
+    pub customers: Table<Customer>,
+    /// The payments.
+    pub history: Journal<History>,
+    /// The orders that were not delivered yet.
+    pub new_orders: Table<NewOrder>,
+    /// The orders.
+    pub orders: Table<Order>,
+    /// Their lines.
+    pub order_lines: Table<OrderLine>,
+    /// The items.
+    pub items: Table<Item>,
+    /// The stock.
+    pub stock: Table<Stock>,
+}
+
+impl Schema {
+    /// Declares what is absent.
+    ///
+    /// # Errors
+    /// What the database says.
+    pub fn of(database: &Tables) -> Result<Schema, Error> {
+        Ok(Schema {
+            warehouses: database.table()?,
+            districts: database.table()?,
+            customers: database.table()?,
+            history: database.journal()?,
+            new_orders: database.table()?,
+            orders: database.table()?,
+            order_lines: database.table()?,
+            items: database.table()?,
+            stock: database.table()?,
+        })
+    }
+}

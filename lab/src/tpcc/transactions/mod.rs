@@ -1,0 +1,205 @@
+//! The five transactions as one procedure, so that a batch has them in the mix's order.
+
+mod delivery;
+mod new_order;
+mod order_status;
+mod payment;
+mod stock_level;
+
+pub use new_order::{Sold, SoldLine};
+pub use order_status::{Status, StatusLine};
+pub use payment::Paid;
+
+use super::paths::Paths;
+use super::records::{Customer, Schema};
+use super::requests::{Request, Who};
+use super::scale;
+use sardonyx::{Error, Prefetch, Procedure, Row, TableSpace, Transaction};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What a terminal is told.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// Of a new order.
+    NewOrder(Box<Sold>),
+    /// Of a payment.
+    Payment(Box<Paid>),
+    /// Of a look at a customer's newest order.
+    OrderStatus(Box<Status>),
+    /// Of a delivery: how many districts had an order to deliver.
+    Delivery(u32),
+    /// Of a look at recent orders: how many items there is little of.
+    StockLevel(u32),
+}
+
+/// Why a transaction was undone.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// One of a hundred new orders has an item that nobody sells: the standard asks for this.
+    #[error("there is no item {item}")]
+    UnusedItem {
+        /// Its number.
+        item: u32,
+    },
+    /// A row is missing.
+    #[error("{table} has no row with key {key}")]
+    Missing {
+        /// The table.
+        table: &'static str,
+        /// The key.
+        key: u64,
+    },
+    /// No customer of a district has this last name.
+    #[error("no customer of district {district} is called {last}")]
+    Nobody {
+        /// The district's key.
+        district: u64,
+        /// The name.
+        last: String,
+    },
+    /// The database refused. Behind a pointer: almost all outcomes are successes.
+    #[error("{0}")]
+    Database(Arc<Error>),
+}
+
+impl From<Error> for Refusal {
+    #[cold]
+    fn from(error: Error) -> Self {
+        Refusal::Database(Arc::new(error))
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        Error::other(refusal)
+    }
+}
+
+/// The five transactions.
+#[derive(Debug)]
+pub struct Tpcc {
+    schema: Schema,
+    paths: Mutex<Paths>,
+}
+
+impl Tpcc {
+    /// The procedure for these tables.
+    pub fn new(schema: Schema, paths: Paths) -> Self {
+        let paths = Mutex::new(paths);
+        Tpcc { schema, paths }
+    }
+
+    /// Only the thread that executes takes it.
+    fn paths(&self) -> MutexGuard<'_, Paths> {
+        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The customer whom a request means.
+    fn customer(&self, who: &Who, transaction: &Transaction<'_>) -> Result<Row<Customer>, Refusal> {
+        let key = match *who {
+            Who::Key(key) => key,
+            Who::Named { district, last } => {
+                let nobody = || Refusal::Nobody {
+                    district,
+                    last: String::from_utf8_lossy(&last).trim_end().into(),
+                };
+                self.paths().named(district, last).ok_or_else(nobody)?
+            }
+        };
+        let found = transaction.find(self.schema.customers, &key);
+        found.ok_or_else(|| missing("customers", key))
+    }
+}
+
+impl Procedure for Tpcc {
+    type Arguments = Request;
+    type Output = Answer;
+    type Error = Refusal;
+    type Located = ();
+
+    fn name(&self) -> &str {
+        "tpcc"
+    }
+
+    #[inline]
+    fn prefetch(&self, what: Prefetch, request: &Request, space: &TableSpace) {
+        let schema = &self.schema;
+        match request {
+            Request::NewOrder {
+                customer,
+                lines,
+                count,
+                ..
+            } => {
+                space.prefetch(what, schema.customers, customer);
+                for line in &lines[..usize::from(*count)] {
+                    space.prefetch(what, schema.items, &line.item.into());
+                    let stock = scale::stock(line.supplier, line.item);
+                    space.prefetch(what, schema.stock, &stock);
+                }
+            }
+            Request::Payment {
+                who: Who::Key(customer),
+                ..
+            } => space.prefetch(what, schema.customers, customer),
+            // What these read is found on the way.
+            _ => {}
+        }
+    }
+
+    /// Nothing is kept: deliveries delete, which makes tokens of rows stale.
+    #[inline]
+    fn locate(&self, _request: &Request, _space: &TableSpace) {}
+
+    #[inline]
+    fn execute(
+        &self,
+        request: &Request,
+        (): (),
+        transaction: &mut Transaction<'_>,
+    ) -> Result<Answer, Refusal> {
+        match request {
+            Request::NewOrder {
+                customer,
+                lines,
+                count,
+                now,
+            } => {
+                let lines = &lines[..usize::from(*count)];
+                let sold = self.new_order(*customer, lines, *now, transaction)?;
+                Ok(Answer::NewOrder(sold))
+            }
+            Request::Payment {
+                who,
+                district,
+                amount,
+                now,
+            } => {
+                let paid = self.payment(who, *district, *amount, *now, transaction)?;
+                Ok(Answer::Payment(paid))
+            }
+            Request::OrderStatus { who } => {
+                self.order_status(who, transaction).map(Answer::OrderStatus)
+            }
+            Request::Delivery {
+                warehouse,
+                carrier,
+                now,
+            } => self
+                .delivery(*warehouse, *carrier, *now, transaction)
+                .map(Answer::Delivery),
+            Request::StockLevel {
+                district,
+                threshold,
+            } => self
+                .stock_level(*district, *threshold, transaction)
+                .map(Answer::StockLevel),
+        }
+    }
+}
+
+#[cold]
+fn missing(table: &'static str, key: u64) -> Refusal {
+    Refusal::Missing { table, key }
+}

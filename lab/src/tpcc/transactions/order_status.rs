@@ -1,0 +1,75 @@
+//! Order status: a customer's newest order and its lines.
+//!
+//! Source: TPC-C, clause 2.6.2.
+
+use super::super::records::Order;
+use super::super::requests::Who;
+use super::super::scale::{self, LINES_MAX};
+use super::{Refusal, Tpcc, missing};
+use sardonyx::Transaction;
+
+/// A customer and the newest order.
+#[derive(Clone, Copy, Debug)]
+pub struct Status {
+    /// The customer's key.
+    pub customer: u64,
+    /// The customer's names: first, middle, last.
+    pub name: ([u8; 16], [u8; 2], [u8; 16]),
+    /// What the customer owes.
+    pub balance: i64,
+    /// The order.
+    pub order: Order,
+    /// Its lines, as many as the order says.
+    pub lines: [StatusLine; LINES_MAX],
+}
+
+/// A line of it.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct StatusLine {
+    /// The item.
+    pub item: u32,
+    /// The warehouse that it came from.
+    pub supplier: u32,
+    /// How many.
+    pub quantity: u8,
+    /// What they cost.
+    pub amount: i32,
+    /// When they were delivered; 0: not yet.
+    pub delivered: i64,
+}
+
+impl Tpcc {
+    pub(super) fn order_status(
+        &self,
+        who: &Who,
+        transaction: &Transaction<'_>,
+    ) -> Result<Box<Status>, Refusal> {
+        let schema = &self.schema;
+        let row = self.customer(who, transaction)?;
+        let customer = transaction.record(row)?;
+        let newest = self.paths().newest_order(customer.id);
+        let newest = newest.ok_or_else(|| missing("orders", customer.id))?;
+        let order = transaction.get(schema.orders, &newest);
+        let order = *order.ok_or_else(|| missing("orders", newest))?;
+        let mut status = Box::new(Status {
+            customer: customer.id,
+            name: (customer.first, customer.middle, customer.last),
+            balance: customer.balance,
+            order,
+            lines: [StatusLine::default(); LINES_MAX],
+        });
+        for (shown, number) in status.lines.iter_mut().zip(1..=order.lines.into()) {
+            let key = scale::line(order.id, number);
+            let line = transaction.get(schema.order_lines, &key);
+            let line = line.ok_or_else(|| missing("order_lines", key))?;
+            *shown = StatusLine {
+                item: line.item,
+                supplier: line.supplier,
+                quantity: line.quantity,
+                amount: line.amount,
+                delivered: line.delivered,
+            };
+        }
+        Ok(status)
+    }
+}
