@@ -8,13 +8,18 @@
 mod catalogue_figures;
 mod checkpoint;
 mod exit;
+mod export;
 mod help;
 mod history;
+mod import;
 mod inspect;
 mod leftovers;
 mod output;
 mod recover;
+mod rows;
+mod schema;
 mod simulate;
+mod space;
 mod standby;
 mod target;
 mod trace;
@@ -48,6 +53,10 @@ enum Command {
     Checkpoint(checkpoint::Arguments),
     #[command(alias = "checkpointer")]
     Standby(standby::Arguments),
+    Rows(rows::Arguments),
+    Schema(schema::Arguments),
+    Import(import::Arguments),
+    Export(export::Arguments),
     Simulate(Box<simulate::Arguments>),
     Trace(trace::Arguments),
     History(history::Arguments),
@@ -78,6 +87,10 @@ fn main() -> ExitCode {
         Command::Recover(verb) => verb.run(&mut output),
         Command::Checkpoint(verb) => verb.run(&mut output),
         Command::Standby(verb) => verb.run(&mut output),
+        Command::Rows(verb) => verb.run(&mut output),
+        Command::Schema(verb) => verb.run(&mut output),
+        Command::Import(verb) => verb.run(&mut output),
+        Command::Export(verb) => verb.run(&mut output),
         Command::Simulate(verb) => verb.run(&mut output),
         Command::Trace(verb) => verb.run(&mut output),
         Command::History(verb) => verb.run(&mut output),
