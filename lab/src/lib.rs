@@ -13,6 +13,7 @@
 //! - [`complex_objects`]: operations on complex objects under each strategy of multi-level
 //!   transactions (DASDBS paper, section 3: Figures 7 to 10);
 //! - [`tpcc`]: TPC-C's five transactions on tables, and the twelve conditions of consistency;
+//! - [`ycsb`]: YCSB's workloads on tables, and on whatever implements its store;
 //! - [`hot_object`]: many threads that increment one counter, in multi-level transactions;
 //! - [`open_loop`]: requests that arrive whether or not earlier ones were answered;
 //! - [`floor`]: what bare loops and bare writes reach on this machine, to set beside all of them.
@@ -44,6 +45,7 @@ pub mod least_squares;
 pub mod open_loop;
 pub mod page_touch;
 pub mod place;
+mod processor;
 mod progress;
 pub mod registry;
 pub mod responses;
@@ -53,6 +55,7 @@ pub mod tpcc;
 pub mod tree_inserts;
 pub mod window;
 mod worker;
+pub mod ycsb;
 
 pub use crew::Program;
 pub use error::{ExperimentError, Failure};

@@ -5,6 +5,7 @@ use crate::experiment::{About, Experiment};
 use crate::worker::Worker;
 use crate::{
     complex_objects, concurrency, debit_credit, floor, hot_object, page_touch, tpcc, tree_inserts,
+    ycsb,
 };
 use anyhow::Context;
 use sardonyx_results::findings::make_directory;
@@ -28,6 +29,8 @@ pub enum Experiments {
     #[allow(missing_docs)]
     Tpcc(Box<tpcc::Options>),
     #[allow(missing_docs)]
+    Ycsb(ycsb::Options),
+    #[allow(missing_docs)]
     Floor(floor::Options),
     #[allow(missing_docs)]
     #[command(hide = true)]
@@ -35,7 +38,7 @@ pub enum Experiments {
 }
 
 /// What each experiment is for, in the order of the papers.
-pub const ABOUT: [About; 8] = [
+pub const ABOUT: [About; 9] = [
     debit_credit::Options::ABOUT,
     page_touch::Options::ABOUT,
     concurrency::Options::ABOUT,
@@ -43,6 +46,7 @@ pub const ABOUT: [About; 8] = [
     complex_objects::Options::ABOUT,
     hot_object::Options::ABOUT,
     tpcc::Options::ABOUT,
+    ycsb::Options::ABOUT,
     floor::Options::ABOUT,
 ];
 
@@ -66,6 +70,7 @@ impl Experiments {
             Experiments::ComplexObjects(options) => run(&**options, json, output),
             Experiments::HotObject(options) => run(options, json, output),
             Experiments::Tpcc(options) => run(&**options, json, output),
+            Experiments::Ycsb(options) => run(options, json, output),
             Experiments::Floor(options) => run(options, json, output),
             Experiments::ExperimentWorker(worker) => worker.run().map(|()| true),
         }

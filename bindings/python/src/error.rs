@@ -9,6 +9,7 @@ use sardonyx_mapped::memory::{GrowError, PlaceError};
 mod python {
     pyo3::import_exception!(sardonyx._exceptions, Conflict);
     pyo3::import_exception!(sardonyx._exceptions, Damaged);
+    pyo3::import_exception!(sardonyx._exceptions, Duplicate);
     pyo3::import_exception!(sardonyx._exceptions, Error);
     pyo3::import_exception!(sardonyx._exceptions, Forked);
     pyo3::import_exception!(sardonyx._exceptions, Full);
@@ -17,6 +18,7 @@ mod python {
     pyo3::import_exception!(sardonyx._exceptions, NoTransaction);
     pyo3::import_exception!(sardonyx._exceptions, NotFound);
     pyo3::import_exception!(sardonyx._exceptions, Poisoned);
+    pyo3::import_exception!(sardonyx._exceptions, Refused);
     pyo3::import_exception!(sardonyx._exceptions, SlowReader);
     pyo3::import_exception!(sardonyx._exceptions, TransactionTooLarge);
     pyo3::import_exception!(sardonyx._exceptions, WrittenOutside);
@@ -40,6 +42,18 @@ pub enum Failure {
     /// Python said so.
     #[error(transparent)]
     Python(#[from] PyErr),
+    /// The engine said so, of tables.
+    #[error(transparent)]
+    Tables(#[from] sardonyx::Error),
+    /// The transaction on tables is over, or did not begin.
+    #[error("the transaction is not running: use `with tables.transaction() as tx:`")]
+    NotRunning,
+    /// The thread would wait for the transaction that it is in itself.
+    #[error("this thread is inside of a transaction on these tables; use that one")]
+    Inside,
+    /// The thread of the transaction ended without having been told.
+    #[error("the transaction was ended by the engine")]
+    TransactionDied,
     /// The handle was closed.
     #[error("this segment was closed; open it again")]
     Closed,
@@ -91,6 +105,10 @@ impl From<Failure> for PyErr {
                 ArrayError::Damaged { .. } => python::Damaged::new_err(message),
             },
             Failure::Conflict { page, array } => python::Conflict::new_err((message, page, array)),
+            Failure::Tables(error) => of_tables(&error, message),
+            Failure::NotRunning => python::NoTransaction::new_err(message),
+            Failure::Inside => python::InsideTransaction::new_err(message),
+            Failure::TransactionDied => python::Error::new_err(message),
             Failure::Closed => python::Error::new_err(message),
             Failure::SnapshotOver => python::NoTransaction::new_err(message),
             Failure::OtherThread => python::Error::new_err(message),
@@ -120,6 +138,23 @@ fn of_segment(error: &SegmentError, message: String) -> PyErr {
         | SegmentError::TooMany { .. }
         | SegmentError::LogFull { .. } => python::Full::new_err(message),
         SegmentError::Poisoned { .. } => python::Poisoned::new_err(message),
+        _ => python::Error::new_err(message),
+    }
+}
+
+fn of_tables(error: &sardonyx::Error, message: String) -> PyErr {
+    use sardonyx::Error;
+    match error {
+        Error::Duplicate(_) => python::Duplicate::new_err(message),
+        Error::NotFound(_) => python::NotFound::new_err(message),
+        Error::Refused(_) => python::Refused::new_err(message),
+        Error::Limit(_) => python::TransactionTooLarge::new_err(message),
+        Error::Full(_) => python::Full::new_err(message),
+        Error::Damaged(_) => python::Damaged::new_err(message),
+        Error::Poisoned(_) => python::Poisoned::new_err(message),
+        Error::Nested(_) => python::InsideTransaction::new_err(message),
+        Error::Forked(_) => python::Forked::new_err(message),
+        Error::Conflict(_) => python::Conflict::new_err(message),
         _ => python::Error::new_err(message),
     }
 }

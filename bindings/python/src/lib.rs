@@ -12,16 +12,22 @@
 //! | `snapshot` | `with segment.snapshot()` |
 //! | `lent` | the memory of a session, and the buffers on it |
 //! | `directory` | arrays by name in the segment's heap |
+//! | `tables` | a database as tables, and the rows of one in a transaction |
+//! | `open_transaction` | a transaction on tables that is driven step by step |
+//! | `value` | values of columns as Python's objects |
 
 mod directory;
 mod error;
 mod lent;
+mod open_transaction;
 mod record;
 mod segment;
 mod snapshot;
+mod tables;
 mod thread_session;
 mod ticket;
 mod transaction;
+mod value;
 
 use pyo3::prelude::*;
 
@@ -32,6 +38,8 @@ mod _native {
     use crate::segment::{Segment, open, private, volatile};
     #[pymodule_export]
     use crate::snapshot::Snapshot;
+    #[pymodule_export]
+    use crate::tables::{Table, TableTransaction, Tables, tables};
     #[pymodule_export]
     use crate::ticket::Ticket;
     #[pymodule_export]

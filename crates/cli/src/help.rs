@@ -14,6 +14,7 @@ const GROUPS: [(&str, &[&str]); 2] = [
             "verify",
             "recover",
             "checkpoint",
+            "backup",
             "standby",
             "leftovers",
             "rows",

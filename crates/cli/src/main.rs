@@ -5,6 +5,7 @@
 //! the exit codes mean. What a verb finds out is a plain value that serialises (`--json`) and that a
 //! test can check; printing comes last and decides nothing.
 
+mod backup;
 mod catalogue_figures;
 mod checkpoint;
 mod exit;
@@ -51,6 +52,7 @@ enum Command {
     Verify(verify::Arguments),
     Recover(recover::Arguments),
     Checkpoint(checkpoint::Arguments),
+    Backup(backup::Arguments),
     #[command(alias = "checkpointer")]
     Standby(standby::Arguments),
     Rows(rows::Arguments),
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Command::Verify(verb) => verb.run(&mut output),
         Command::Recover(verb) => verb.run(&mut output),
         Command::Checkpoint(verb) => verb.run(&mut output),
+        Command::Backup(verb) => verb.run(&mut output),
         Command::Standby(verb) => verb.run(&mut output),
         Command::Rows(verb) => verb.run(&mut output),
         Command::Schema(verb) => verb.run(&mut output),

@@ -328,6 +328,8 @@ fn what_cannot_work_is_wrong_usage() {
         &["hot-object", "--transactions", "0"],
         &["tpcc", "--warehouses", "0"],
         &["tpcc", "--log-bytes", "1MiB"],
+        &["ycsb", "--fields", "2"],
+        &["ycsb", "--batch", "0"],
         &["floor", "--seconds", "-1"],
     ] {
         let (_, said) = run(2, arguments);

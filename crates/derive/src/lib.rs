@@ -1,4 +1,7 @@
-//! The derive for types that may live in a mapped segment.
+//! The derives: for structs that are rows of a table, and for types that may live in a mapped segment.
+//!
+//! `#[derive(Record)]` writes how a struct's fields become columns and come back; the trait is
+//! `sardonyx_table::Stored`. What it cannot store it refuses with a message that names Sardonyx and the remedy.
 //!
 //! Memory of a segment comes from disk and from other processes, some of them written in C or
 //! Python, so a type may live there only if every bit pattern is one of its values and every byte
@@ -6,6 +9,7 @@
 //! refuses with a message that names the remedy. The trait itself, with examples, is
 //! `sardonyx_mapped::resident::Resident`.
 
+mod record;
 mod resident;
 
 use proc_macro::TokenStream;
@@ -34,6 +38,29 @@ pub fn derive_resident(input: TokenStream) -> TokenStream {
 pub fn derive_resident_in_memory(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as syn::DeriveInput);
     resident::expand(&input, "sardonyx::memory")
+        .unwrap_or_else(|refusal| refusal.to_compile_error())
+        .into()
+}
+
+/// Implements `sardonyx::Stored` for a struct with named fields: it is a row of the table that
+/// `#[record(table = "…", key = field)]` names, its fields are columns. The key may be several fields:
+/// `key = (first, second)`. For an enum without fields it implements `sardonyx::StoredField`: it is stored as its
+/// number, a `u8` unless `repr` says another integer.
+///
+/// `#[record(crate = my::path)]` names the module that stands in for `sardonyx`.
+#[proc_macro_derive(Record, attributes(record))]
+pub fn derive_record(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as syn::DeriveInput);
+    record::expand(&input)
+        .unwrap_or_else(|refusal| refusal.to_compile_error())
+        .into()
+}
+
+/// What `sardonyx::plain!` and `record!` make of a struct.
+#[doc(hidden)]
+#[proc_macro]
+pub fn plain_struct(item: TokenStream) -> TokenStream {
+    record::plain(item.into())
         .unwrap_or_else(|refusal| refusal.to_compile_error())
         .into()
 }

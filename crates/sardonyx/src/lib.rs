@@ -97,6 +97,8 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("sardonyx needs Linux");
 
+#[doc(hidden)]
+pub mod backup;
 mod error;
 #[cfg(feature = "memory")]
 pub mod memory;
@@ -104,20 +106,25 @@ pub mod memory;
 pub mod operations;
 mod options;
 mod record;
+mod snapshot;
 mod statistics;
 mod tables;
 mod ticket;
 
+pub use backup::Backup;
 pub use error::Error;
 #[cfg(feature = "memory")]
 pub use memory::Memory;
 #[cfg(feature = "operations")]
 pub use operations::Operations;
 pub use options::Options;
+pub use snapshot::Snapshot;
 pub use statistics::Statistics;
 pub use tables::{JournalRows, Tables};
 pub use ticket::{BatchTicket, Ticket};
 
+/// Makes a struct with fields of any length a row of a table, an enum a field of one.
+pub use sardonyx_derive::Record;
 pub use sardonyx_serial::{
     Durability, Exchange, Outcomes, Owed, Procedure, ProcedureError, Registered, Shape, StageTimes,
 };
@@ -126,10 +133,15 @@ pub use sardonyx_storage::journal::{InvalidPosition, JournalPosition, Retention}
 pub use sardonyx_storage::log::policy::{GroupLimits, GroupPolicy};
 pub use sardonyx_storage::places::Directories;
 pub use sardonyx_storage::recovery::RecoveryReport;
+pub use sardonyx_storage::store::SnapshotEnded;
 pub use sardonyx_table::{
-    Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordKey, RecordMut, Row, Table,
-    TableSpace, Transaction, View, Walk, field,
+    ColumnType, Field, Journal, JournalRow, Prefetch, RebuildReport, Record, RecordColumn,
+    RecordKey, RecordMut, Row, Stored, StoredField, StoredTable, Table, TableSpace, Transaction,
+    View, Walk, field,
 };
+pub use sardonyx_table::{RowError, RowRef, RowWriter, Rows, RowsView};
+/// What rows are, known at run time; and types of fields that are no numbers.
+pub use sardonyx_table::{schema, types};
 /// What makes plain data of a struct; [`record!`] writes its derives.
 pub use zerocopy;
 
@@ -150,7 +162,9 @@ pub mod standby {
 /// What [`record!`] calls.
 #[doc(hidden)]
 pub mod declared {
-    pub use sardonyx_table::record;
+    pub use sardonyx_derive::plain_struct;
+    pub use sardonyx_storage::store::PageRead;
+    pub use sardonyx_table::{TableError, nested_columns, no_value_of_field, record};
 }
 
 /// The README's programs are compiled with the tests of the documentation.

@@ -37,6 +37,7 @@ pub struct Options {
     pub(crate) storage: StorageOptions,
     pub(crate) shape: Shape,
     pub(crate) hash_seed: Option<u64>,
+    pub(crate) snapshot_bytes_max: Option<u64>,
     create: bool,
     #[cfg(feature = "memory")]
     memory: sardonyx_mapped::Options,
@@ -58,6 +59,7 @@ impl Options {
             storage: StorageOptions::default(),
             shape: Shape::of_this_machine(),
             hash_seed: None,
+            snapshot_bytes_max: None,
             create: true,
             #[cfg(feature = "memory")]
             memory: sardonyx_mapped::Options::new(),
@@ -138,6 +140,15 @@ impl Options {
     /// the data grows). The checkpointer's copy takes as much again.
     pub fn memory_bytes_max(mut self, bytes: u64) -> Self {
         self.storage.memory_bytes_max = bytes;
+        self
+    }
+
+    /// The most bytes of memory for pages that changed while a [`Snapshot`](crate::Snapshot) is there, and as
+    /// much again for indexes (default 1 GiB, or a quarter of [`Options::memory_bytes_max`] if that is less).
+    /// Each page that changes is kept once for all snapshots that need it. At the bound the oldest snapshot is
+    /// ended; transactions never wait. For tables.
+    pub fn snapshot_bytes_max(mut self, bytes: u64) -> Self {
+        self.snapshot_bytes_max = Some(bytes);
         self
     }
 

@@ -28,8 +28,14 @@
 /// with a field such as `reserved: [u8; 4]`. The struct is `Copy`, and `#[repr(C)]`: what is on disk does
 /// not depend on the compiler.
 ///
+/// The database knows the fields as columns, by name, type and place: it compares them when the table is opened, and
+/// other programs read the records by them. Numbers, and what [`types`](crate::types) has, are columns of their
+/// types; a nested struct that [`plain!`](crate::plain!) declared is its fields' columns, named `outer.inner`; arrays and
+/// all else are plain bytes to others.
+///
 /// A struct that is plain data already (the derives of [`zerocopy`](crate::zerocopy)) is made a record by
-/// `record!(Account { table: "accounts", key: id: u64 });`.
+/// `record!(Account { table: "accounts", key: id: u64, fields: { id: u64, balance: i64 } });`, or, if the database
+/// need know nothing but the key, without the fields.
 #[macro_export]
 macro_rules! record {
     (
@@ -49,7 +55,9 @@ macro_rules! record {
             macro_rules! type_of_field {
                 $(($field) => { $type };)*
             }
-            $crate::record!($name { table: $table, key: $key: type_of_field!($key) });
+            $crate::declared::record!($name {
+                table: $table, key: $key: type_of_field!($key), fields: { $($field: $type),* },
+            });
         };
     };
     (
@@ -69,8 +77,8 @@ macro_rules! record {
             const NAME: &'static str = $journal;
         }
     };
-    ($record:ident { table: $table:expr, key: $key:ident: $type:ty }) => {
-        $crate::declared::record!($record { table: $table, key: $key: $type });
+    ($record:ident { $($what:tt)* }) => {
+        $crate::declared::record!($record { $($what)* });
     };
 }
 
@@ -78,17 +86,21 @@ macro_rules! record {
 /// a table.
 #[macro_export]
 macro_rules! plain {
+    (
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident {
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident : $type:ty),* $(,)?
+        }
+    ) => {
+        $crate::declared::plain_struct! {
+            $(#[$meta])*
+            $vis struct $name { $($(#[$field_meta])* $field_vis $field: $type,)* }
+        }
+        const _: () = {
+            $crate::declared::nested_columns!($name { $($field: $type),* });
+        };
+    };
     ($($item:tt)*) => {
-        #[derive(
-            Clone,
-            Copy,
-            $crate::zerocopy::FromBytes,
-            $crate::zerocopy::IntoBytes,
-            $crate::zerocopy::Immutable,
-            $crate::zerocopy::KnownLayout,
-        )]
-        #[zerocopy(crate = "sardonyx::zerocopy")]
-        #[repr(C)]
-        $($item)*
+        $crate::declared::plain_struct! { $($item)* }
     };
 }

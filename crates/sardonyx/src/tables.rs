@@ -4,9 +4,10 @@ mod journals;
 
 pub use journals::JournalRows;
 
+use crate::backup::{self, Backup};
 use crate::error::Typed;
 use crate::ticket::{BatchTicket, Ticket};
-use crate::{Error, Options, Statistics};
+use crate::{Error, Options, Snapshot, Statistics};
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_serial::{Durability, Exchange, Kernel, Owed, Procedure, ProcedureError};
 use sardonyx_serial::{Registered, SerialError};
@@ -14,9 +15,12 @@ use sardonyx_storage::checkpoint::Waiting;
 use sardonyx_storage::disk::Disk;
 use sardonyx_storage::engine::Engine;
 use sardonyx_storage::engine_view::EngineView;
+use sardonyx_storage::journal::{JournalReader, Retention};
 use sardonyx_storage::recovery::RecoveryReport;
+use sardonyx_table::schema::IntoSchema;
 use sardonyx_table::{
-    Journal, JournalRow, KeyHash, RebuildReport, Record, Table, TableSpace, Transaction, View,
+    Journal, JournalRow, KeyHash, RebuildReport, Record, Stored, StoredTable, Table, TableSpace,
+    Transaction, View,
 };
 use std::collections::HashSet;
 use std::path::Path;
@@ -55,6 +59,9 @@ impl Tables {
         let opened = Engine::open(disk, options.storage)?;
         let (mut space, rebuild) = TableSpace::open_with(opened.store, workers, hash)?;
         space.set_transaction_bytes_max(limits.transaction_bytes);
+        if let Some(bytes) = options.snapshot_bytes_max {
+            space.set_snapshot_bytes_max(bytes);
+        }
         let kernel = Kernel::start(space, opened.engine, shape);
         let procedures = Mutex::default();
         Ok(Tables {
@@ -65,16 +72,95 @@ impl Tables {
         })
     }
 
-    /// The table of this record type, declared where absent.
+    /// The table of this record type, declared where absent. The type's fields are compared with the columns that
+    /// the database has, by name, type and place; where it has none yet, as in a database of version 0.1, they are
+    /// stored.
     ///
     /// # Errors
-    /// If the database has a table of this name with another layout, or no room for one more;
+    /// If the database has a table of this name with other columns or another layout (the error shows both, beside
+    /// each other), or no room for one more;
     /// [`Error::Nested`] inside a transaction of this database, which has its own access.
     pub fn table<R: Record>(&self) -> Result<Table<R>, Error> {
-        match self.kernel.try_read(|space| space.table::<R>())?? {
+        let found = self.kernel.try_read(|space| {
+            let table = space.table::<R>()?;
+            // One whose columns are not in the database yet is declared again, which stores them.
+            let known = |table: &Table<R>| {
+                space.has_stored_schema(table.number()) || R::columns().is_none()
+            };
+            Ok::<_, Error>(table.filter(known))
+        })??;
+        match found {
             Some(table) => Ok(table),
             None => self.run(|transaction| transaction.declare_table::<R>()),
         }
+    }
+
+    /// The table of a struct that has `#[derive(Record)]`, created where absent.
+    ///
+    /// ```
+    /// use sardonyx::{Record, Tables};
+    ///
+    /// #[derive(Record, Debug, PartialEq)]
+    /// #[record(table = "customers", key = id)]
+    /// struct Customer {
+    ///     id: u64,
+    ///     name: String,
+    ///     discount: Option<f64>,
+    ///     state: State,
+    /// }
+    ///
+    /// #[derive(Record, Debug, PartialEq)]
+    /// enum State {
+    ///     Open,
+    ///     Closed,
+    /// }
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// let shop = Tables::open(directory.path().join("shop.sdx"))?;
+    /// let customers = shop.stored::<Customer>()?;
+    /// let name = "Ada".to_string();
+    /// shop.run(|tx| {
+    ///     tx.insert_stored(&customers, &Customer { id: 1, name, discount: None, state: State::Open })?;
+    ///     tx.update_stored(&customers, 1, |customer| customer.state = State::Closed)
+    /// })?;
+    /// let ada = shop.read(|view| view.get_stored(&customers, 1))??;
+    /// assert_eq!(ada.map(|customer| customer.state), Some(State::Closed));
+    /// # Ok::<(), sardonyx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if its columns are not the struct's fields (the error names the first that differs);
+    /// [`Error::Nested`] inside a transaction of this database, which has its own access.
+    pub fn stored<T: Stored>(&self) -> Result<StoredTable<T>, Error> {
+        match self.kernel.try_read(|space| space.stored::<T>())?? {
+            Some(table) => Ok(table),
+            None => self.run(|transaction| transaction.stored::<T>()),
+        }
+    }
+
+    /// Creates a table with a schema that is known at run time, where absent, and says its number.
+    ///
+    /// ```
+    /// use sardonyx::Tables;
+    /// use sardonyx::schema::{Schema, Type};
+    /// # let directory = tempfile::tempdir()?;
+    /// # let shop = Tables::open(directory.path().join("shop.sdx"))?;
+    /// let orders = Schema::new()
+    ///     .column("id", Type::U64)
+    ///     .column("customer", Type::Text)
+    ///     .column("paid", Type::Timestamp).nullable()
+    ///     .primary_key(["id"])
+    ///     .index("by_customer", ["customer", "id desc"]).ordered();
+    /// let number = shop.create_table("orders", orders)?;
+    /// # assert_eq!(number, 0);
+    /// # Ok::<(), sardonyx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if no table can have the schema, or there is something else of this name; [`Error::Limit`];
+    /// [`Error::Nested`] inside a transaction of this database, which has its own access.
+    pub fn create_table(&self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
+        self.run(|transaction| transaction.create_table(name, schema))
     }
 
     /// The journal of this row type, declared where absent.
@@ -244,6 +330,57 @@ impl Tables {
     pub fn read<T>(&self, body: impl FnOnce(&View<'_>) -> T) -> Result<T, Error> {
         let body = |space: &TableSpace| body(&space.view());
         Ok(self.kernel.try_read(body)?)
+    }
+
+    /// A snapshot of all tables, with everything that is committed now: to read from any thread while
+    /// transactions go on, which do not wait for it. What it sees may not be on stable storage yet;
+    /// [`Tables::flush`] before to be sure of that.
+    ///
+    /// # Errors
+    /// As [`Tables::read`]; [`Error::Full`] if the process has no address space for it.
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        let space = self.kernel.snapshot()?;
+        Ok(Snapshot::new(space, self.kernel.engine().process()))
+    }
+
+    /// Writes a backup into a directory, which is absent or empty: a database of its own, with everything
+    /// that is committed now and nothing else, journals included, while transactions go on. It has another
+    /// identity, and positions in its journals are its own. What it is written from is a [`Snapshot`], with
+    /// that bound on memory.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the directory is not empty; [`Error::Limit`] if the snapshot was ended; what the
+    /// disk says; those of [`Tables::snapshot`]. No backup is there then.
+    pub fn backup(&self, directory: impl AsRef<Path>) -> Result<Backup, Error> {
+        self.backup_with(directory, |_, _| {})
+    }
+
+    /// The same; `progress` is told from time to time how many of how many pages were written.
+    ///
+    /// # Errors
+    /// Those of [`Tables::backup`].
+    pub fn backup_with(
+        &self,
+        directory: impl AsRef<Path>,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Backup, Error> {
+        let (snapshot, group) = self.kernel.snapshot_at_group()?;
+        let engine = self.kernel.engine();
+        let (disk, manifest) = (engine.disk(), engine.manifest());
+        let journals = match manifest.journal {
+            Retention::Nothing => None,
+            _ => {
+                let reader = JournalReader::open(disk, manifest, None, None)?;
+                Some(reader.while_written(engine.commit().segments(), group + 1))
+            }
+        };
+        let source = backup::Source {
+            pages: snapshot.pages(),
+            count: snapshot.pages().pages(),
+            journals,
+            manifest,
+        };
+        backup::write(directory.as_ref(), source, progress)
     }
 
     /// Waits until everything that ran so far is on stable storage.

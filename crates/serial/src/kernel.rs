@@ -20,7 +20,7 @@ use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::log::writer::LogWriter;
 use sardonyx_storage::pen::{Held, Pen};
 use sardonyx_storage::supervisor::Supervisor;
-use sardonyx_table::{TableSpace, Transaction};
+use sardonyx_table::{SpaceSnapshot, TableError, TableSpace, Transaction};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -237,6 +237,31 @@ impl Kernel {
         // A child that the closure made has read what its parent had.
         drop(held.still_ours());
         Ok(outcome.unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+
+    /// A snapshot of all tables, with what is committed now. It may not be durable yet.
+    ///
+    /// # Errors
+    /// [`SerialError::Nested`] if called by code that the database itself runs; [`SerialError::Forked`];
+    /// [`SerialError::Closed`]; if there is no address space for it.
+    pub fn snapshot(&self) -> Result<Arc<SpaceSnapshot>, SerialError> {
+        let mut held = self.take()?;
+        let snapshot = frozen(&mut held);
+        held.hand_on();
+        Ok(snapshot?)
+    }
+
+    /// A snapshot with which a group ends: what is in it is in this group or before, and durable on return,
+    /// and nothing else is.
+    ///
+    /// # Errors
+    /// As [`Kernel::snapshot`]; what poisoned the log.
+    pub fn snapshot_at_group(&self) -> Result<(Arc<SpaceSnapshot>, u64), SerialError> {
+        let mut held = self.take()?;
+        let snapshot = frozen(&mut held);
+        let group = held.close_group();
+        self.shared.pen.wait(group)?;
+        Ok((snapshot?, group))
     }
 
     /// Submits a closure as a transaction; the ticket tells when it is durable.
@@ -467,4 +492,11 @@ impl std::fmt::Debug for Kernel {
             .field("shape", &self.shared.shape)
             .finish_non_exhaustive()
     }
+}
+
+fn frozen(held: &mut Held<'_, TableSpace>) -> Result<Arc<SpaceSnapshot>, TableError> {
+    let (space, mut appending) = held.split();
+    // Beginning undoes a transaction that was leaked.
+    space.begin(appending.builder()).abort();
+    space.snapshot()
 }

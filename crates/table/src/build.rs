@@ -140,7 +140,7 @@ fn build_one_by_one(
 }
 
 /// The used pages, in parts.
-fn turns(state: &TableState) -> Vec<Range<u64>> {
+pub(crate) fn turns(state: &TableState) -> Vec<Range<u64>> {
     let runs = state.used_runs();
     runs.flat_map(|run| {
         let end = run.end;

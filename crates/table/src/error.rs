@@ -6,7 +6,7 @@ use crate::schema::SchemaError;
 use sardonyx_base::error::{CrateError, Error, Kind};
 use sardonyx_storage::catalogue::CatalogueError;
 use sardonyx_storage::log::LogError;
-use sardonyx_storage::store::StoreError;
+use sardonyx_storage::store::{SnapshotEnded, StoreError};
 use std::convert::Infallible;
 
 /// What names begin with that programs cannot give.
@@ -69,6 +69,18 @@ pub enum TableError {
         /// Both sides, and what to do.
         text: String,
     },
+    /// A stored value is none of the type of a program's field.
+    #[error(
+        "table {table:?} has {value} in field {field:?}, which is no value of the field's type"
+    )]
+    Field {
+        /// The table.
+        table: String,
+        /// The field.
+        field: String,
+        /// The value.
+        value: String,
+    },
     /// The transaction's redo records exceed the limit. The operation did nothing; abort, and use
     /// several transactions.
     #[error(
@@ -92,7 +104,7 @@ pub enum TableError {
     #[error(
         "table {table:?} cannot go: {by:?} refers to it by its foreign key {reference:?}; drop that first"
     )]
-    Referenced {
+    TableReferenced {
         /// The table.
         table: String,
         /// The one that refers to it.
@@ -103,12 +115,105 @@ pub enum TableError {
     /// A text is no condition on the table's rows.
     #[error(transparent)]
     Condition(#[from] ConditionError),
+    /// A unique index has a row with this key already.
+    #[error("table {table:?} has a row with {key} in the unique index {index:?} already")]
+    DuplicateValue {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+        /// The key's values.
+        key: String,
+    },
+    /// There is no such index.
+    #[error("table {table:?} has no index {index:?}")]
+    UnknownIndex {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+    },
+    /// A key is longer than keys may be, once it is encoded.
+    #[error(
+        "a key of the index {index:?} of table {table:?} has {bytes} bytes, the limit is {}: shorten its text or \
+         bytes, or index another column",
+        crate::schema::KEY_BYTES_MAX
+    )]
+    KeyTooLong {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+        /// Bytes of the encoded key.
+        bytes: usize,
+    },
+    /// More values were given than the key has columns.
+    #[error(
+        "the index {index:?} of table {table:?} has {columns} columns, but {values} values were given"
+    )]
+    KeyColumns {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+        /// Values given.
+        values: usize,
+        /// Columns of the key.
+        columns: usize,
+    },
+    /// What is looked for in an index is no value of its column.
+    #[error(
+        "{value} is no value of the column {column:?} of table {table:?} (index {index:?}), which is of type {expected}"
+    )]
+    KeyValue {
+        /// The table.
+        table: String,
+        /// The index.
+        index: String,
+        /// The column.
+        column: String,
+        /// The column's type.
+        expected: String,
+        /// The value.
+        value: String,
+    },
+    /// A row refers to a row that is not there.
+    #[error(
+        "no row of table {referenced:?} has {key}, to which table {table:?} refers ({foreign_key:?})"
+    )]
+    NoSuchReference {
+        /// The table.
+        table: String,
+        /// The foreign key.
+        foreign_key: String,
+        /// The table that it refers to.
+        referenced: String,
+        /// The values.
+        key: String,
+    },
+    /// Rows refer to a row that would go, or get another key.
+    #[error(
+        "rows of table {table:?} refer to {key} of table {referenced:?} ({foreign_key:?}): delete them first"
+    )]
+    Referenced {
+        /// The table whose rows refer.
+        table: String,
+        /// The foreign key.
+        foreign_key: String,
+        /// The table that they refer to.
+        referenced: String,
+        /// The values.
+        key: String,
+    },
     /// A value does not fit its column, or there is no such column.
     #[error(transparent)]
     Row(#[from] RowError),
     /// No memory for more pages.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The snapshot was ended: what changed since reached the bound on memory for it.
+    #[error(transparent)]
+    SnapshotEnded(#[from] SnapshotEnded),
     /// The pages of a table do not hold sound records.
     #[error("table {table:?} is damaged at page {page}, offset {offset}: {reason}")]
     DamagedTable {
@@ -132,20 +237,27 @@ impl From<Infallible> for TableError {
 impl CrateError for TableError {
     fn kind(&self) -> Kind {
         match self {
-            TableError::DuplicateKey { .. } => Error::Duplicate,
+            TableError::DuplicateKey { .. } | TableError::DuplicateValue { .. } => Error::Duplicate,
+            TableError::UnknownIndex { .. }
+            | TableError::KeyColumns { .. }
+            | TableError::KeyValue { .. }
+            | TableError::NoSuchReference { .. }
+            | TableError::Referenced { .. } => Error::Refused,
+            TableError::KeyTooLong { .. } => Error::Limit,
             TableError::KeyChanged { .. }
             | TableError::StaleRow { .. }
             | TableError::UnknownHandle { .. }
             | TableError::SchemaDiffers { .. }
+            | TableError::Field { .. }
             | TableError::ReservedName { .. }
-            | TableError::Referenced { .. }
+            | TableError::TableReferenced { .. }
             | TableError::Condition(_) => Error::Refused,
             TableError::Schema { source, .. } => match source {
                 SchemaError::TooMany { .. } | SchemaError::RowTooLong { .. } => Error::Limit,
                 SchemaError::Damaged { .. } => Error::Damaged,
                 _ => Error::Refused,
             },
-            TableError::TransactionTooLarge { .. } => Error::Limit,
+            TableError::TransactionTooLarge { .. } | TableError::SnapshotEnded(_) => Error::Limit,
             TableError::Catalogue(error) => error.kind(),
             TableError::Log(error) => error.kind(),
             TableError::Row(error) => error.kind(),

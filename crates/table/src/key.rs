@@ -14,12 +14,16 @@
 //! the beginning of another; and the keys that begin with some columns' values begin with those values' bytes.
 
 mod bytes;
+mod text;
 mod values;
 
 pub(crate) use bytes::KeyBytes;
 pub use values::KeyValues;
 
-use crate::schema::{IndexDefinition, KEY_BYTES_MAX, NullBit, Schema, Type};
+use crate::error::TableError;
+use crate::layout::{PageKind, PageLayout, PageUse};
+use crate::schema::{IndexDefinition, KEY_BYTES_MAX, NullBit, Schema, Type, Value};
+use crate::values::{Reference, read_value};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 use std::cmp::Ordering;
@@ -34,18 +38,21 @@ const PREFIX_BYTES: usize = 8;
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct KeyShape {
     parts: Box<[Part]>,
-    /// Bytes of all keys, if they fit into an entry: then no row need be looked at.
-    exact: Option<usize>,
+    /// Whether an entry has the whole key: then no row need be looked at.
+    is_exact: bool,
 }
 
 /// A column of a key.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 struct Part {
     column: usize,
     kind: Type,
     offset: usize,
     null: Option<NullBit>,
     descending: bool,
+    /// Rows in pages of an earlier shape have the default.
+    since_shape: u8,
+    default: Value,
 }
 
 /// A key, or the beginning of keys, that is looked for.
@@ -128,12 +135,14 @@ impl KeyShape {
                     offset: column.offset,
                     null: column.null,
                     descending: part.descending,
+                    since_shape: column.since_shape,
+                    default: column.default.clone(),
                 }
             })
             .collect();
         let width = parts.iter().map(Part::width).sum::<Option<usize>>();
         KeyShape {
-            exact: width.filter(|&width| width <= PREFIX_BYTES),
+            is_exact: width.is_some_and(|width| width <= PREFIX_BYTES),
             parts,
         }
     }
@@ -141,12 +150,51 @@ impl KeyShape {
     /// Whether an entry of the index has the whole key.
     #[inline]
     pub fn is_exact(&self) -> bool {
-        self.exact.is_some()
+        self.is_exact
     }
 
-    /// The columns of the key.
-    pub fn columns(&self) -> impl Iterator<Item = usize> {
-        self.parts.iter().map(|part| part.column)
+    /// Whether a row's key begins with these bytes.
+    #[inline]
+    pub fn begins<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        beginning: &[u8],
+    ) -> Result<bool, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        let mut key = KeyBytes::default();
+        self.of_row(pages, row, &mut key)?;
+        Ok(key.starts_with(beginning))
+    }
+
+    /// A row's key as people read it.
+    #[cold]
+    pub fn describe<P: PageRead + ?Sized>(&self, pages: &P, row: Address) -> String
+    where
+        TableError: From<P::Error>,
+    {
+        let mut key = KeyBytes::default();
+        match self.of_row(pages, row, &mut key) {
+            Ok(_) => self.text_of(&key),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// Columns of the key.
+    pub fn width(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Whether two versions of a row's fixed part may have different keys.
+    pub fn differs(&self, before: &[u8], after: &[u8]) -> bool {
+        self.parts.iter().any(|part| {
+            let value = part.offset..part.offset + part.kind.bytes();
+            let null = part.null.map(|bit| bit.byte as usize);
+            before[value.clone()] != after[value]
+                || null.is_some_and(|byte| before[byte] != after[byte])
+        })
     }
 
     /// Whether changing bytes of a row's fixed part may change the key.
@@ -166,9 +214,17 @@ impl KeyShape {
         pages: &P,
         row: Address,
         key: &mut KeyBytes,
-    ) -> Result<bool, P::Error> {
+    ) -> Result<bool, TableError>
+    where
+        TableError: From<P::Error>,
+    {
         let (mut buffer, mut has_null) = (Vec::new(), false);
         for part in &self.parts {
+            if part.since_shape > 0 && shape_at(pages, row)? < part.since_shape {
+                has_null |= part.default == Value::Null;
+                part.push(part.default.as_ref(), key);
+                continue;
+            }
             let from = key.len();
             let null = match part.null {
                 None => false,
@@ -185,24 +241,12 @@ impl KeyShape {
                 let bytes = pages.read(at, part.kind.bytes(), &mut buffer)?;
                 match part.kind.is_variable() {
                     false => part.push_fixed(bytes, key),
-                    true => push_escaped(inline_value(bytes), key),
+                    true => push_variable(pages, &Reference::at(bytes, 0), key)?,
                 }
             }
             part.finish(from, key);
         }
         Ok(has_null)
-    }
-
-    /// The prefix of a row's key, which is the whole key if that is [exact](Self::is_exact).
-    #[inline]
-    pub fn prefix_of_row<P: PageRead + ?Sized>(
-        &self,
-        pages: &P,
-        row: Address,
-    ) -> Result<u64, P::Error> {
-        let mut key = KeyBytes::default();
-        self.of_row(pages, row, &mut key)?;
-        Ok(prefix(&key))
     }
 
     /// How a row's key compares with a whole key.
@@ -212,7 +256,10 @@ impl KeyShape {
         pages: &P,
         row: Address,
         key: &[u8],
-    ) -> Result<Ordering, P::Error> {
+    ) -> Result<Ordering, TableError>
+    where
+        TableError: From<P::Error>,
+    {
         let mut other = KeyBytes::default();
         self.of_row(pages, row, &mut other)?;
         Ok((*other).cmp(key))
@@ -225,7 +272,10 @@ impl KeyShape {
         pages: &P,
         row: Address,
         edge: Edge<'_>,
-    ) -> Result<bool, P::Error> {
+    ) -> Result<bool, TableError>
+    where
+        TableError: From<P::Error>,
+    {
         if self.is_exact() {
             return Ok(edge.behind);
         }
@@ -307,10 +357,37 @@ fn push_beginning(value: &[u8], key: &mut KeyBytes) {
     }
 }
 
-/// A text or bytes that stands in its reference of 16 bytes.
-fn inline_value(reference: &[u8]) -> &[u8] {
-    let length = u32::from_le_bytes(reference[..4].try_into().expect("4 bytes")) as usize;
-    &reference[4..4 + length.min(12)]
+/// The shape of the page that a row is in.
+#[cold]
+fn shape_at<P: PageRead + ?Sized>(pages: &P, row: Address) -> Result<u8, TableError>
+where
+    TableError: From<P::Error>,
+{
+    let word = pages.word(PageLayout::table_word(row.page()))?;
+    Ok(match PageUse::of_word(word).map(|page| page.kind) {
+        Some(PageKind::Rows { shape }) => shape,
+        // Opening found that it is a page of rows.
+        _ => 0,
+    })
+}
+
+/// Appends a text or bytes of a row.
+fn push_variable<P: PageRead + ?Sized>(
+    pages: &P,
+    reference: &Reference,
+    key: &mut KeyBytes,
+) -> Result<(), TableError>
+where
+    TableError: From<P::Error>,
+{
+    if reference.cell().is_none() {
+        push_escaped(reference.start(), key);
+        return Ok(());
+    }
+    let mut value = Vec::new();
+    read_value(pages, reference, "", &mut value)?;
+    push_escaped(&value, key);
+    Ok(())
 }
 
 #[cfg(test)]

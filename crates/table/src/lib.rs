@@ -7,7 +7,9 @@
 //! - [`index`]: from key to address, in memory only, rebuilt at open;
 //! - [`index_store`]: memory for indexes;
 //! - [`TableSpace`]: all of it on one page store;
+//! - [`SpaceSnapshot`]: all tables at one commit, to read while transactions go on;
 //! - [`schema`]: what rows are, known at run time; [`value_text`]: values as text;
+//! - [`types`]: dates and the like as fields;
 //! - [`condition`]: conditions over the columns of a row;
 //! - [`RowRef`], [`Rows`]: rows by their columns' names; text and bytes of any length;
 //! - [`Transaction`]: changes with before-images for undo and redo records of what changed.
@@ -30,31 +32,46 @@
 )]
 
 mod build;
+#[doc(hidden)]
+pub mod columns;
+mod compare;
 pub mod condition;
 mod error;
 pub mod hash;
 pub mod index;
 pub mod index_store;
+mod index_view;
 mod key;
 pub mod layout;
 mod ordered;
+mod ordered_build;
 mod rebuild;
 mod record;
 mod rows;
 pub mod schema;
 mod schemas;
+mod secondary;
+mod snapshot;
 mod space;
+mod stored;
 mod table;
 mod transaction;
+pub mod types;
 mod undo;
 pub mod value_text;
 mod values;
 
+pub use columns::{ColumnType, RecordColumn};
 pub use error::TableError;
 pub use hash::KeyHash;
+pub use index_view::{Index, IndexRange};
 pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
 pub use rows::{RowError, RowRef, RowWriter, Rows, RowsView};
+pub use snapshot::{Records, SpaceSnapshot};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};
+#[doc(hidden)]
+pub use stored::no_value_of_field;
+pub use stored::{Stored, StoredField, StoredTable};
 pub use transaction::{RecordMut, Transaction, Walk};

@@ -81,6 +81,7 @@ impl Tree {
     }
 
     /// Bytes of memory that it takes.
+    #[cfg(test)]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -88,12 +89,12 @@ impl Tree {
     /// The place before the first entry that is not `before`: an entry with a lower prefix is, one with a higher
     /// prefix is not, one with this prefix if the condition on its row holds.
     #[inline]
-    pub fn seek<P: PageRead + ?Sized>(
+    pub fn seek<P: PageRead + ?Sized, E: From<P::Error>>(
         &self,
         nodes: &P,
         prefix: u64,
-        mut before: impl FnMut(Address) -> Result<bool, P::Error>,
-    ) -> Result<Place, P::Error> {
+        mut before: impl FnMut(Address) -> Result<bool, E>,
+    ) -> Result<Place, E> {
         let mut buffer = Vec::new();
         let mut at = self.root;
         if at.0 == 0 {
@@ -141,12 +142,12 @@ impl Tree {
 
     /// The first entry that is not before a place, as [`Tree::seek`] finds it.
     #[inline]
-    pub fn first_from<P: PageRead + ?Sized>(
+    pub fn first_from<P: PageRead + ?Sized, E: From<P::Error>>(
         &self,
         nodes: &P,
         prefix: u64,
-        mut before: impl FnMut(Address) -> Result<bool, P::Error>,
-    ) -> Result<Option<Entry>, P::Error> {
+        mut before: impl FnMut(Address) -> Result<bool, E>,
+    ) -> Result<Option<Entry>, E> {
         let mut buffer = Vec::new();
         let mut at = self.root;
         if at.0 == 0 {

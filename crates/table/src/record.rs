@@ -1,6 +1,7 @@
 //! What a record is: plain old data of a fixed size with a primary key in it; handles of tables and
 //! journals; tokens of rows and fields.
 
+use crate::columns::RecordColumn;
 use sardonyx_storage::page::Address;
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,6 +20,12 @@ pub trait Record: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + 'stat
     const NAME: &'static str;
     /// Where the key stands in the record, in bytes.
     const KEY_OFFSET: usize;
+
+    /// Its fields as columns, in their order; `None` if the type does not say which fields it has. They are
+    /// compared with the database's when the table is opened.
+    fn columns() -> Option<Vec<RecordColumn>> {
+        None
+    }
 }
 
 /// A row of a journal: appended, never changed.
@@ -29,9 +36,43 @@ pub trait JournalRow: FromBytes + IntoBytes + Immutable + KnownLayout + Copy + '
 
 /// Makes a type a [`Record`]: `record!(Account { table: "accounts", key: id: u64 });`
 ///
-/// The compiler checks that the field is there and has that type.
+/// The compiler checks that the field is there and has that type. Where all fields are named too, the database
+/// knows them as columns, and compares them when the table is opened:
+///
+/// ```
+/// # use sardonyx_table::record;
+/// # #[derive(Clone, Copy, zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable, zerocopy::KnownLayout)]
+/// # #[repr(C)]
+/// # struct Account { id: u64, balance: i64 }
+/// record!(Account {
+///     table: "accounts",
+///     key: id: u64,
+///     fields: { id: u64, balance: i64 },
+/// });
+/// ```
 #[macro_export]
 macro_rules! record {
+    ($record:ident {
+        table: $table:expr, key: $key:ident: $type:ty, fields: { $($field:ident: $kind:ty),* $(,)? } $(,)?
+    }) => {
+        const _: () = ::core::assert!(
+            0 $(+ ::core::mem::size_of::<$kind>())* == ::core::mem::size_of::<$record>(),
+            "`record!` of Sardonyx needs all fields of the struct, with their types"
+        );
+        impl $crate::Record for $record {
+            type Key = $type;
+            const NAME: &'static str = $table;
+            const KEY_OFFSET: usize = {
+                // Compiles only if the field has the key's type.
+                let _: fn(&$record) -> &$type = |record| &record.$key;
+                ::core::mem::offset_of!($record, $key)
+            };
+
+            fn columns() -> ::core::option::Option<::std::vec::Vec<$crate::RecordColumn>> {
+                ::core::option::Option::Some($crate::columns_of!($record { $($field: $kind),* }))
+            }
+        }
+    };
     ($record:ident { table: $table:expr, key: $key:ident: $type:ty }) => {
         impl $crate::Record for $record {
             type Key = $type;
@@ -41,6 +82,48 @@ macro_rules! record {
                 let _: fn(&$record) -> &$type = |record| &record.$key;
                 ::core::mem::offset_of!($record, $key)
             };
+        }
+    };
+}
+
+/// The columns of a struct's fields.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! columns_of {
+    ($record:ident { $($field:ident: $kind:ty),* }) => {{
+        let mut columns = ::std::vec::Vec::new();
+        $crate::columns_of!(in $record { $($field: $kind),* } "", 0, &mut columns);
+        columns
+    }};
+    (in $record:ident { $($field:ident: $kind:ty),* } $outer:expr, $at:expr, $columns:expr) => {{
+        #[allow(unused_imports, reason = "of the two the compiler takes the one that fits")]
+        use $crate::columns::{OfAnyType as _, OfColumnType as _};
+        $({
+            // Compiles only if the field has this type.
+            let _: fn(&$record) -> &$kind = |record| &record.$field;
+            (&$crate::columns::FieldOf::<$kind>::NEW).push(
+                &$crate::columns::nested_name($outer, ::core::stringify!($field)),
+                ::core::stringify!($kind),
+                $at + ::core::mem::offset_of!($record, $field),
+                $columns,
+            );
+        })*
+    }};
+}
+
+/// Says which columns a nested struct of plain data is, by its fields.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! nested_columns {
+    ($record:ident { $($field:ident: $kind:ty),* }) => {
+        impl $crate::ColumnType for $record {
+            fn columns(
+                name: &str,
+                offset: usize,
+                into: &mut ::std::vec::Vec<$crate::RecordColumn>,
+            ) {
+                $crate::columns_of!(in $record { $($field: $kind),* } name, offset, into);
+            }
         }
     };
 }

@@ -10,9 +10,9 @@
 
 use crate::error::{RESERVED, TableError};
 use crate::record::{Record, Table};
-use crate::schema::{Schema, SchemaError};
+use crate::schema::{IntoSchema, Schema, SchemaError};
 use crate::space::{TableSpace, definition_of_table};
-use crate::transaction::Transaction;
+use crate::transaction::{Transaction, note_references};
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{Definition, Kind};
 use sardonyx_storage::page::Address;
@@ -139,36 +139,44 @@ impl Transaction<'_> {
     /// # Errors
     /// [`Error::Refused`] if no table can have it, or there is one of this name with another, or the name is one of
     /// the engine's own; [`Error::Limit`], [`Error::Full`]. Nothing is changed then.
-    pub fn create_table(&mut self, name: &str, schema: Schema) -> Result<u16, Error> {
+    pub fn create_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
         check_name(name)?;
         let table = name.to_string();
-        if let Some(there) = self
-            .space
-            .catalogue
-            .definitions
-            .iter()
-            .position(|d| d.name == name)
-        {
+        let refused = |source| TableError::Schema {
+            table: name.to_string(),
+            source,
+        };
+        let rows = schema.rows().map_err(refused)?;
+        let definitions = &self.space.catalogue.definitions;
+        if let Some(there) = definitions.iter().position(|d| d.name == name) {
             let number = there as u16;
-            if self
-                .space
-                .schema(number)
-                .is_some_and(|stored| **stored == schema)
-            {
-                return Ok(number);
-            }
-            let text = match self.space.schema(number) {
-                Some(_) => "there is one of this name with another schema".to_string(),
-                None => "there is something else of this name".to_string(),
+            let Some(stored) = self.space.schema(number) else {
+                let text = "there is something else of this name".to_string();
+                return Err(TableError::SchemaDiffers { table, text }.into());
             };
-            return Err(TableError::SchemaDiffers { table, text }.into());
+            let schema = schema.into_schema(name, &|name| self.named(name));
+            if **stored != schema.map_err(refused)? {
+                let text =
+                    "there is one of this name with another schema; open it as it is, or change it";
+                let text = text.to_string();
+                return Err(TableError::SchemaDiffers { table, text }.into());
+            }
+            return Ok(number);
         }
-        schema
-            .check()
-            .map_err(|source| TableError::Schema { table, source })?;
-        let number = self.declare(schema.definition(name))?;
-        self.store_schema(number, schema)?;
-        Ok(number)
+        self.whole(|tx| {
+            let number = tx.declare(rows.definition(name))?;
+            // A table may refer to itself.
+            let schema = schema.into_schema(name, &|name| tx.named(name));
+            tx.store_schema(number, schema.map_err(refused)?)?;
+            Ok(number)
+        })
+    }
+
+    /// The number and schema of the table of a name.
+    fn named(&self, name: &str) -> Option<(u16, Arc<Schema>)> {
+        let mut definitions = self.space.catalogue.definitions.iter();
+        let number = definitions.position(|d| d.name == name)? as u16;
+        Some((number, self.space.schema(number)?.clone()))
     }
 
     /// Gives a table a schema, and stores it.
@@ -200,39 +208,35 @@ impl Transaction<'_> {
             let limit = SCHEMA_BYTES_MAX;
             return Err(refused(SchemaError::TooMany { what, count, limit }).into());
         }
-        let table = Table::<Piece>::new(self.declare(definition_of_table::<Piece>())?);
-        let pieces = bytes.chunks(PIECE_BYTES).enumerate();
-        // Everything that can fail comes first.
-        self.check_room(pieces.len() * (2 * size_of::<Piece>() + PIECE_OVERHEAD_BYTES))?;
-        self.make_places(table.number(), pieces.len())?;
-        for (piece, part) in pieces {
-            let mut bytes = [0; PIECE_BYTES];
-            bytes[..part.len()].copy_from_slice(part);
-            let (key, used) = (key(number, piece), part.len() as u64);
-            self.put(table, &Piece { key, used, bytes })?;
-        }
-        self.delete_pieces(table, number, bytes.len().div_ceil(PIECE_BYTES))?;
-        self.set_schema(number, Arc::new(schema), true);
-        Ok(())
+        self.whole(|tx| {
+            let table = Table::<Piece>::new(tx.declare(definition_of_table::<Piece>())?);
+            let pieces = bytes.chunks(PIECE_BYTES).enumerate();
+            for (piece, part) in pieces {
+                let mut bytes = [0; PIECE_BYTES];
+                bytes[..part.len()].copy_from_slice(part);
+                let (key, used) = (key(number, piece), part.len() as u64);
+                tx.put(table, &Piece { key, used, bytes })?;
+            }
+            tx.delete_pieces(table, number, bytes.len().div_ceil(PIECE_BYTES))?;
+            let references_before = tx.state(number).schema.foreign_keys.clone();
+            tx.set_schema(number, Arc::new(schema), true);
+            tx.match_indexes(number)?;
+            if tx.state(number).schema.foreign_keys != references_before {
+                tx.check_all_references(number)?;
+            }
+            Ok(())
+        })
     }
 
-    /// Removes the stored schema of a table, which has the one made of its definition then.
+    /// Removes the stored schema of a table, which goes in the same transaction.
     ///
     /// # Errors
-    /// [`TableError::UnknownHandle`] if there is no such table, [`Error::Limit`] if the transaction is too large.
-    #[allow(dead_code, reason = "for tables that are dropped")]
+    /// [`Error::Limit`] if the transaction is too large. Nothing is changed then.
     pub(crate) fn forget_schema(&mut self, number: u16) -> Result<(), Error> {
-        let definition = self.space.catalogue.definitions.get(usize::from(number));
-        let (Some(definition), Some(_)) = (definition, self.space.schema(number)) else {
-            return Err(TableError::UnknownHandle { number }.into());
-        };
-        let schema = Arc::new(Schema::of_definition(definition));
-        if let Some(table) = table_of_schemas(self.space)? {
-            self.check_room(SCHEMA_BYTES_MAX / PIECE_BYTES * PIECE_OVERHEAD_BYTES)?;
-            self.delete_pieces(table, number, 0)?;
+        match table_of_schemas(self.space)? {
+            Some(table) => self.whole(|tx| tx.delete_pieces(table, number, 0)),
+            None => Ok(()),
         }
-        self.set_schema(number, schema, false);
-        Ok(())
     }
 
     /// Deletes the pieces of a schema from this number on.
@@ -253,16 +257,6 @@ impl Transaction<'_> {
         let before = std::mem::replace(&mut state.schema, schema);
         let was_stored = std::mem::replace(&mut state.schema_is_stored, stored);
         self.space.undo.push_schema(number, before, was_stored);
-    }
-
-    /// Gives a table so many extents that as many records find a place.
-    fn make_places(&mut self, number: u16, records: usize) -> Result<(), TableError> {
-        while self.state(number).places_left() < records {
-            self.extend(number)?;
-        }
-        Ok(())
+        note_references(&mut self.space.tables);
     }
 }
-
-/// Redo bytes that a piece needs beside its own: heads of records, its page's words.
-const PIECE_OVERHEAD_BYTES: usize = 128;

@@ -2,6 +2,7 @@
 //!
 //! Owned exclusively by whoever runs transactions; that is all the concurrency control there is.
 
+use crate::compare::compare;
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
@@ -9,7 +10,10 @@ use crate::rebuild::{RebuildReport, check_all_values, rebuild};
 use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::schema::Schema;
 use crate::schemas;
-use crate::table::{TableState, fingerprint};
+use crate::secondary::build_ordered;
+
+use crate::snapshot::SpaceSnapshot;
+use crate::table::{TableState, fingerprint_of};
 use crate::transaction::Transaction;
 use crate::undo::Undo;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Kind, unfinished};
@@ -18,8 +22,8 @@ use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::recovery::WORKERS_MAX;
 use sardonyx_storage::store::PageStore;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use zerocopy::IntoBytes;
 
 /// Tables and journals on a page store.
@@ -36,6 +40,8 @@ pub struct TableSpace {
     pub(crate) epoch: u64,
     pub(crate) hash: KeyHash,
     pub(crate) transaction_bytes_max: usize,
+    /// The snapshot that was taken last, if somebody has it.
+    pub(crate) newest_snapshot: Weak<SpaceSnapshot>,
 }
 
 /// What to ask the processor for: a lookup touches two places in memory, one after the other.
@@ -48,7 +54,7 @@ pub enum Prefetch {
 }
 
 /// The default bound on a transaction's redo records, in bytes.
-const TRANSACTION_BYTES_MAX: usize = 16 << 20;
+const TRANSACTION_BYTES_MAX: usize = 20 << 20;
 
 /// So that rows of one space are never taken for rows of another.
 static SPACES: AtomicU64 = AtomicU64::new(1);
@@ -93,9 +99,11 @@ impl TableSpace {
             epoch: SPACES.fetch_add(1, Ordering::Relaxed) << 40,
             hash,
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
+            newest_snapshot: Weak::new(),
         };
         schemas::read(&mut space)?;
         check_all_values(&space)?;
+        build_ordered(&mut space, workers.clamp(1, WORKERS_MAX))?;
         Ok((space, report))
     }
 
@@ -111,7 +119,7 @@ impl TableSpace {
         self.store
     }
 
-    /// Sets the bound on a transaction's redo records, in bytes (default 16 MiB).
+    /// Sets the bound on a transaction's redo records, in bytes (default 20 MiB).
     pub fn set_transaction_bytes_max(&mut self, bytes: usize) {
         self.transaction_bytes_max = bytes;
     }
@@ -154,17 +162,32 @@ impl TableSpace {
         Some(&state.schema)
     }
 
+    /// Whether the schema of a table was stored by a program that knows its columns, so that it is more than its
+    /// key. A table of an older database has none until it is [declared](Transaction::declare_table) by one.
+    pub fn has_stored_schema(&self, number: u16) -> bool {
+        let state = self.tables.get(usize::from(number));
+        state.is_some_and(|state| state.as_ref().is_some_and(|state| state.schema_is_stored))
+    }
+
     /// The handle of a record type's table, if it is declared.
     ///
     /// # Errors
-    /// [`TableError::Catalogue`] (`LayoutDiffers`) if it is declared with another layout;
-    /// [`TableError::ReservedName`].
+    /// [`TableError::Catalogue`] (`LayoutDiffers`) or [`TableError::SchemaDiffers`] if it is declared with
+    /// another layout; [`TableError::ReservedName`].
     pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, TableError> {
         schemas::check_name(R::NAME)?;
-        Ok(self
-            .catalogue
-            .number_of(&definition_of_table::<R>())?
-            .map(Table::new))
+        let mut tables = self.tables.iter().zip(&self.catalogue.definitions);
+        let named = tables.position(|(_, definition)| definition.name == R::NAME);
+        let number = match named {
+            Some(number) if self.has_stored_schema(number as u16) => {
+                let state = self.tables[number].as_ref().expect("it has a schema");
+                compare::<R>(&state.schema, &self.catalogue.definitions[number])?;
+                Some(number as u16)
+            }
+            // Only what the catalogue says is known.
+            _ => self.catalogue.number_of(&definition_of_table::<R>())?,
+        };
+        Ok(number.map(Table::new))
     }
 
     /// The handle of a row type's journal, if it is declared.
@@ -182,9 +205,7 @@ impl TableSpace {
     #[inline]
     pub(crate) fn state<R: Record>(&self, table: Table<R>) -> Option<&TableState> {
         let state = self.tables.get(usize::from(table.number()))?.as_ref()?;
-        let expected =
-            const { fingerprint(R::NAME, size_of::<R>(), R::KEY_OFFSET, size_of::<R::Key>()) };
-        (state.fingerprint == expected).then_some(state)
+        (state.fingerprint == fingerprint_of::<R>()).then_some(state)
     }
 
     pub(crate) fn name(&self, number: u16) -> String {
@@ -288,6 +309,11 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
+    #[inline]
+    pub(crate) fn space(&self) -> &'a TableSpace {
+        self.space
+    }
+
     /// The record with this key.
     #[inline]
     pub fn get<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<&'a R> {
@@ -307,9 +333,7 @@ impl<'a> View<'a> {
 
     /// The number of records.
     pub fn count<R: Record>(&self, table: Table<R>) -> u64 {
-        self.space
-            .state(table)
-            .map_or(0, |state| state.index.len() as u64)
+        self.space.state(table).map_or(0, TableState::len)
     }
 
     /// What the rows of the table with this number are; see [`TableSpace::schema`].
@@ -322,7 +346,7 @@ impl<'a> View<'a> {
         self.space.tables.get(usize::from(number))?.as_ref()
     }
 
-    /// Where the indexes stand.
+    /// The memory of all indexes.
     pub(crate) fn indexes(&self) -> &'a IndexStore {
         &self.space.indexes
     }

@@ -6,7 +6,10 @@ use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
 use crate::layout::PageLayout;
-use crate::schema::Schema;
+use crate::ordered::Tree;
+use crate::record::Record;
+use crate::schema::{Schema, ValueRef};
+use crate::secondary::Secondary;
 use crate::values::ValueSpace;
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -42,6 +45,13 @@ pub(crate) struct TableState {
     /// Its pages of cells.
     pub values: ValueSpace,
     pub index: HashIndex,
+    /// Whether rows are in `index`, by their primary key.
+    pub is_hashed: bool,
+    /// The ordered indexes; none of most tables.
+    pub secondary: Vec<Secondary>,
+    /// Whether it has references to tables, and whether tables have references to it.
+    pub refers: bool,
+    pub is_referenced: bool,
     /// As it is stored, or made of the definition if none is.
     pub schema: Arc<Schema>,
     pub schema_is_stored: bool,
@@ -100,7 +110,7 @@ impl TableState {
             return Ok(None);
         };
         Ok(Some(TableState {
-            fingerprint: fingerprint_of(definition),
+            fingerprint: fingerprint_of_definition(definition),
             key_offset,
             key_bytes,
             hash,
@@ -111,6 +121,10 @@ impl TableState {
             life: 0,
             values: ValueSpace::default(),
             index: HashIndex::new(),
+            is_hashed: true,
+            secondary: Vec::new(),
+            refers: false,
+            is_referenced: false,
             schema: Arc::new(Schema::of_definition(definition)),
             schema_is_stored: false,
             name: Arc::from(definition.name.as_str()),
@@ -129,12 +143,23 @@ impl TableState {
     pub fn described_as(mut self, other: &TableState) -> Self {
         self.schema = Arc::clone(&other.schema);
         self.schema_is_stored = other.schema_is_stored;
+        self.is_hashed = other.is_hashed;
+        self.refers = other.refers;
+        self.is_referenced = other.is_referenced;
+        let empty = |index: &Secondary| Secondary {
+            what: Arc::clone(&index.what),
+            tree: Tree::default(),
+        };
+        self.secondary = other.secondary.iter().map(empty).collect();
         self
     }
 
     /// Gives back the memory of its indexes. It is not used any more.
     pub fn release(&mut self, indexes: &mut IndexStore) {
         self.index.clear(indexes);
+        for mut index in self.secondary.drain(..) {
+            index.tree.free(indexes);
+        }
     }
 
     /// Where the key stands in a record.
@@ -200,14 +225,6 @@ impl TableState {
         }
     }
 
-    /// How many records find a place without another extent.
-    pub fn places_left(&self) -> usize {
-        let extents = self.extents.get(self.fresh.extent..).unwrap_or_default();
-        let pages: u64 = extents.iter().map(|extent| extent.pages).sum();
-        let pages = (pages - self.fresh.page.min(pages)) as usize;
-        self.free.len() + pages * self.layout.records - self.fresh.slot
-    }
-
     /// Moves past the fresh place.
     pub fn take_fresh(&mut self) {
         self.fresh.slot += 1;
@@ -235,20 +252,36 @@ impl TableState {
         so_far.clamp(EXTENT_PAGES_MIN, EXTENT_PAGES_MAX)
     }
 
+    /// The row with this primary key, by its ordered index: for keys that are not found by a hash.
+    ///
+    /// # Errors
+    /// [`TableError::KeyValue`] and others if these are no values of the key.
+    pub fn find_ordered(
+        &self,
+        indexes: &IndexStore,
+        rows: &[u8],
+        key: &[ValueRef<'_>],
+    ) -> Result<Option<Address>, TableError> {
+        let mut secondary = self.secondary.iter();
+        let primary =
+            secondary.find(|index| index.what.definition.name == self.schema.primary.name);
+        let primary = primary.expect("what is not hashed is ordered");
+        let key = primary.what.shape.of_values(key);
+        let key = key.map_err(|bad| primary.bad_key(bad, &self.name, Some(&self.schema)))?;
+        primary.find(indexes.bytes(), rows, &key.bytes)
+    }
+
+    /// Rows.
+    pub fn len(&self) -> u64 {
+        match self.secondary.first() {
+            Some(index) if !self.is_hashed => index.tree.len(),
+            _ => self.index.len() as u64,
+        }
+    }
+
     /// The pages that have been used, in order: consecutive ones together.
     pub fn used_runs(&self) -> impl Iterator<Item = Range<u64>> + '_ {
-        let fresh = self.fresh;
-        self.extents
-            .iter()
-            .enumerate()
-            .map(move |(number, extent)| {
-                let used = match number.cmp(&fresh.extent) {
-                    Ordering::Less => extent.pages,
-                    Ordering::Equal => fresh.page + u64::from(fresh.slot > 0),
-                    Ordering::Greater => 0,
-                };
-                extent.first_page.0..extent.first_page.0 + used
-            })
+        used_runs(&self.extents, self.fresh)
     }
 
     /// The first record at a slot or behind it, in the order of the addresses, and the slot behind that.
@@ -301,6 +334,18 @@ impl TableState {
     }
 }
 
+/// The pages of a table's extents before the first that was never used, in order.
+pub(crate) fn used_runs(extents: &[Extent], fresh: Slot) -> impl Iterator<Item = Range<u64>> + '_ {
+    extents.iter().enumerate().map(move |(number, extent)| {
+        let used = match number.cmp(&fresh.extent) {
+            Ordering::Less => extent.pages,
+            Ordering::Equal => fresh.page + u64::from(fresh.slot > 0),
+            Ordering::Greater => 0,
+        };
+        extent.first_page.0..extent.first_page.0 + used
+    })
+}
+
 /// The bytes of a page.
 pub(crate) fn page_bytes(bytes: &[u8], page: PageId) -> &[u8] {
     &bytes[page.address().0 as usize..][..PAGE_SIZE]
@@ -314,6 +359,9 @@ pub(crate) fn make_index_room(
     bytes: &[u8],
     hash: u64,
 ) -> Result<(), StoreError> {
+    if !state.is_hashed {
+        return Ok(());
+    }
     let key = state.key_place();
     state
         .index
@@ -327,6 +375,9 @@ pub(crate) fn remove_from_index(
     bytes: &[u8],
     address: Address,
 ) {
+    if !state.is_hashed {
+        return;
+    }
     let key = state.key_place();
     let hash = key.hash(bytes, address);
     let removed = state
@@ -336,7 +387,7 @@ pub(crate) fn remove_from_index(
 }
 
 /// The fingerprint of a table's definition.
-pub(crate) fn fingerprint_of(definition: &Definition) -> u64 {
+pub(crate) fn fingerprint_of_definition(definition: &Definition) -> u64 {
     let (key_offset, key_bytes) = match definition.kind {
         Kind::Table {
             key_offset,
@@ -350,6 +401,12 @@ pub(crate) fn fingerprint_of(definition: &Definition) -> u64 {
         key_offset,
         key_bytes,
     )
+}
+
+/// The fingerprint of a record type's table.
+#[inline]
+pub(crate) fn fingerprint_of<R: Record>() -> u64 {
+    const { fingerprint(R::NAME, size_of::<R>(), R::KEY_OFFSET, size_of::<R::Key>()) }
 }
 
 /// Tells tables of different names or layouts apart, in one comparison; for record types at compile

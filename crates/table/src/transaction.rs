@@ -6,12 +6,15 @@
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
+use crate::columns::schema_of;
 use crate::error::TableError;
 use crate::index_store::IndexStore;
 use crate::layout::{PageLayout, PageUse, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::schemas::check_name;
-use crate::space::{TableSpace, View, definition_of_journal, definition_of_table, record_at};
+use crate::space::{
+    Prefetch, TableSpace, View, definition_of_journal, definition_of_table, record_at,
+};
 use crate::table::{Place, TableState, make_index_room, remove_from_index};
 use crate::undo::{Step, undo_step};
 use sardonyx_base::error::Error;
@@ -23,11 +26,14 @@ use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+mod indexes;
+mod references;
 mod rows;
 mod tables;
 mod values;
 mod verbs;
 
+pub(crate) use references::note_references;
 pub use verbs::{RecordMut, Walk};
 
 /// Redo bytes kept in reserve for the catalogue's and the page's own changes by one operation.
@@ -76,6 +82,14 @@ impl<'a> Transaction<'a> {
         self.space.locate(table, key)
     }
 
+    /// Asks the processor for what [`Transaction::find`] and [`Transaction::record`] will read, as
+    /// [`TableSpace::prefetch`] does: for a transaction that learns of many keys at once, so that their
+    /// cache misses overlap.
+    #[inline]
+    pub fn prefetch<R: Record>(&self, what: Prefetch, table: Table<R>, key: &R::Key) {
+        self.space.prefetch(what, table, key);
+    }
+
     /// The record of a row.
     ///
     /// # Errors
@@ -118,6 +132,22 @@ impl<'a> Transaction<'a> {
             return Err(key_changed(R::NAME));
         }
         self.check_room(encoded_bytes(size_of::<T>()))?;
+        if self.has_ordered(row.table) {
+            let touched = self.indexes_touched(row.table, field.offset, size_of::<T>());
+            let state = self.state(row.table);
+            if touched != 0 || state.refers || state.is_referenced {
+                let schema = state.schema.clone();
+                let changes = |column: usize| {
+                    let column = &schema.columns[column];
+                    field.offset < column.offset + column.kind.bytes()
+                        && column.offset < field.offset + size_of::<T>()
+                };
+                let change = |this: &mut Self| {
+                    this.write(Address(at.0 + field.offset as u64), value.as_bytes());
+                };
+                return Ok(self.change_indexed(row.table, at, touched, changes, change)?);
+            }
+        }
         if size_of::<T>() > 0 {
             self.write(Address(at.0 + field.offset as u64), value.as_bytes());
         }
@@ -175,6 +205,22 @@ impl<'a> Transaction<'a> {
         if after[R::KEY_OFFSET..][..size_of::<R::Key>()] != *row.key.as_bytes() {
             return Err(key_changed(R::NAME));
         }
+        if self.has_ordered(row.table) {
+            let before = &self.space.store.bytes()[row.address.0 as usize..][..after.len()];
+            let differ = self.indexes_that_differ(row.table, before, after);
+            let state = self.state(row.table);
+            if differ != 0 || state.refers || state.is_referenced {
+                let schema = state.schema.clone();
+                let before = before.to_vec();
+                let changes = |column: usize| {
+                    let column = &schema.columns[column];
+                    let place = column.offset..column.offset + column.kind.bytes();
+                    before[place.clone()] != after[place]
+                };
+                let change = |this: &mut Self| this.write_differences(row.address, after);
+                return Ok(self.change_indexed(row.table, row.address, differ, changes, change)?);
+            }
+        }
         self.write_differences(row.address, after);
         Ok(())
     }
@@ -215,6 +261,7 @@ impl<'a> Transaction<'a> {
         bytes: &[u8],
         hash: u64,
     ) -> Result<Address, TableError> {
+        let savepoint = self.has_ordered(number).then(|| self.savepoint());
         if let Place::NeedsExtent = self.state(number).place() {
             self.extend(number)?;
         }
@@ -238,13 +285,24 @@ impl<'a> Transaction<'a> {
         } else {
             state.take_fresh();
         }
-        state.index.insert(indexes, hash, address);
+        if state.is_hashed {
+            state.index.insert(indexes, hash, address);
+        }
         self.space.undo.push(Step::Inserted {
             table: number,
             address,
             freed,
             fresh_before,
         });
+        if let Some(savepoint) = savepoint {
+            let indexes = self.all_indexes(number);
+            self.index_row(number, address, indexes)
+                .and_then(|()| match self.state(number).refers {
+                    true => self.check_references(number, address),
+                    false => Ok(()),
+                })
+                .inspect_err(|_| self.roll_back_to(savepoint))?;
+        }
         Ok(address)
     }
 
@@ -264,6 +322,19 @@ impl<'a> Transaction<'a> {
 
     /// Deletes the record at an address, at which there is one.
     fn delete_at(&mut self, number: u16, address: Address) -> Result<(), TableError> {
+        self.check_room(OVERHEAD_BYTES)?;
+        if self.has_ordered(number) {
+            if self.state(number).is_referenced {
+                return self.delete_with_referring(number, address);
+            }
+            let indexes = self.all_indexes(number);
+            self.unindex_row(number, address, indexes)?;
+        }
+        self.delete_unindexed(number, address)
+    }
+
+    /// Deletes the record at an address, which is in no ordered index any more.
+    fn delete_unindexed(&mut self, number: u16, address: Address) -> Result<(), TableError> {
         self.check_room(OVERHEAD_BYTES)?;
         self.set_occupied(number, address, false);
         let (bytes, indexes, state) = self.parts_and_indexes(number);
@@ -294,7 +365,8 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// The table of this record type, declared if it is not yet.
+    /// The table of this record type, declared if it is not yet. If no schema of it is stored, as in an older
+    /// database, and the type says its fields, these are stored as its columns.
     ///
     /// # Errors
     /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
@@ -305,8 +377,16 @@ impl<'a> Transaction<'a> {
                 "records are aligned to 8 bytes at most"
             )
         };
-        check_name(R::NAME)?;
-        Ok(Table::new(self.declare(definition_of_table::<R>())?))
+        let table = match self.space.table::<R>()? {
+            Some(table) => table,
+            None => Table::new(self.declare(definition_of_table::<R>())?),
+        };
+        if !self.space.has_stored_schema(table.number())
+            && let Some(schema) = schema_of::<R>()
+        {
+            self.store_schema(table.number(), schema)?;
+        }
+        Ok(table)
     }
 
     /// The journal of this row type, declared if it is not yet.
@@ -325,6 +405,9 @@ impl<'a> Transaction<'a> {
         self.finished = true;
         if self.space.undo.has_replaced() {
             self.release_replaced();
+        }
+        if self.space.undo.has_dropped_indexes() {
+            self.free_dropped_indexes();
         }
         self.space.undo.clear();
         self.log.end_transaction()
@@ -503,6 +586,19 @@ impl<'a> Transaction<'a> {
             steps: self.space.undo.len(),
             log: self.log.mark(),
         }
+    }
+
+    /// Runs several steps of one operation: all are done, or none.
+    pub(crate) fn whole<T>(
+        &mut self,
+        steps: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let before = self.savepoint();
+        let result = steps(self);
+        if result.is_err() {
+            self.roll_back_to(before);
+        }
+        result
     }
 
     /// Undoes what the transaction did since the savepoint: for an operation of several steps that failed

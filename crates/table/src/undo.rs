@@ -6,8 +6,10 @@
 //! Source: TPK paper, Figure 2 ("copy all records to be modified, for use in case of abort").
 
 use crate::schema::Schema;
+use crate::secondary::{Secondary, is_hashed};
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, remove_from_index};
+use crate::transaction::note_references;
 use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
@@ -35,6 +37,22 @@ pub(crate) enum Step {
         places: u32,
         fresh_before: Slot,
     },
+    /// A row was put into these ordered indexes of its table, as bits.
+    Indexed {
+        table: u16,
+        address: Address,
+        indexes: u32,
+    },
+    /// A row was taken out of these.
+    Unindexed {
+        table: u16,
+        address: Address,
+        indexes: u32,
+    },
+    /// A table got an ordered index, behind those that it had.
+    IndexCreated { table: u16 },
+    /// A table lost an ordered index, the last of [`Undo::indexes`]; it was the one with this number.
+    IndexDropped { table: u16, number: u8 },
     /// A table got an extent.
     Extended { table: u16 },
     /// A table or journal was defined.
@@ -52,6 +70,10 @@ pub(crate) struct Undo {
     images: Vec<u8>,
     schemas: Vec<Arc<Schema>>,
     replaced: Vec<Replaced>,
+    /// Indexes that were dropped.
+    indexes: Vec<Secondary>,
+    /// Entries of ordered indexes that were inserted or removed.
+    index_changes: usize,
 }
 
 /// What was before a table was dropped, emptied at once, renamed, or got free pages.
@@ -117,6 +139,28 @@ impl Undo {
         self.steps.push(Step::Schema { table, was_stored });
     }
 
+    /// Notes that so many entries of indexes are about to change; returns how many are in all.
+    pub fn count_index_changes(&mut self, more: u32) -> usize {
+        self.index_changes += more as usize;
+        self.index_changes
+    }
+
+    /// Notes an index that a table lost.
+    pub fn push_index(&mut self, table: u16, number: u8, index: Secondary) {
+        self.indexes.push(index);
+        self.steps.push(Step::IndexDropped { table, number });
+    }
+
+    #[inline]
+    pub fn has_dropped_indexes(&self) -> bool {
+        !self.indexes.is_empty()
+    }
+
+    /// An index that was dropped, for good when the transaction has ended.
+    pub fn dropped_index(&mut self) -> Option<Secondary> {
+        self.indexes.pop()
+    }
+
     /// Takes the last step; for bytes, their image stands at the end until `drop_image`.
     pub fn pop(&mut self) -> Option<Step> {
         self.steps.pop()
@@ -140,6 +184,7 @@ impl Undo {
     pub fn clear(&mut self) {
         self.steps.clear();
         self.images.clear();
+        self.index_changes = 0;
         if !self.schemas.is_empty() {
             self.schemas.clear();
         }
@@ -182,7 +227,9 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             let place = state.free.pop();
             debug_assert_eq!(place, Some(address));
             let hash = state.hash_at(store.bytes(), address);
-            state.index.insert(indexes, hash, address);
+            if state.is_hashed {
+                state.index.insert(indexes, hash, address);
+            }
         }
         Step::Values { table, page, class } => {
             let state = state_of(tables, table);
@@ -202,10 +249,43 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             let (_, extent) = catalogue.extents.pop().expect("an extent was added");
             catalogue.pages = extent.first_page.0;
         }
+        Step::Indexed {
+            table,
+            address,
+            indexes: bits,
+        } => {
+            let state = state_of(tables, table);
+            for index in chosen(&mut state.secondary, bits) {
+                let removed = index.remove(indexes, store.bytes(), address);
+                removed.expect("its key was read before");
+            }
+        }
+        Step::Unindexed {
+            table,
+            address,
+            indexes: bits,
+        } => {
+            let state = state_of(tables, table);
+            for index in chosen(&mut state.secondary, bits) {
+                let inserted = index.insert(indexes, store.bytes(), address, &String::new);
+                inserted.expect("it was there, and there is room for its entry");
+            }
+        }
+        Step::IndexCreated { table } => {
+            let index = state_of(tables, table).secondary.pop();
+            index.expect("it was created").tree.free(indexes);
+        }
+        Step::IndexDropped { table, number } => {
+            let index = undo.indexes.pop().expect("noted with the step");
+            let secondary = &mut state_of(tables, table).secondary;
+            secondary.insert(usize::from(number), index);
+        }
         Step::Schema { table, was_stored } => {
             let state = state_of(tables, table);
             state.schema = undo.schemas.pop().expect("noted with the step");
             state.schema_is_stored = was_stored;
+            state.is_hashed = is_hashed(state);
+            note_references(tables);
         }
         Step::Replaced => {
             let before = undo.replaced.pop().expect("noted with the step");
@@ -225,6 +305,7 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
                 (Was::Smaller, Some(now)) => drop(now.extents.pop()),
                 (_, None) => unreachable!("it is a table"),
             }
+            note_references(tables);
             *epoch += 1;
         }
         Step::Defined => {
@@ -234,6 +315,13 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             }
         }
     }
+}
+
+/// The indexes whose bits are set.
+pub(crate) fn chosen(indexes: &mut [Secondary], bits: u32) -> impl Iterator<Item = &mut Secondary> {
+    let numbered = indexes.iter_mut().enumerate();
+    let chosen = numbered.filter(move |(number, _)| bits >> number & 1 == 1);
+    chosen.map(|(_, index)| index)
 }
 
 fn state_of(tables: &mut [Option<TableState>], table: u16) -> &mut TableState {

@@ -356,10 +356,19 @@ proptest! {
     #[test]
     fn tables_agree_with_maps_and_i3_redo_makes_the_same_pages(
         events in prop::collection::vec(event(), 1..40),
+        kept in 1usize..6,
+        pages_kept in 1u64..60,
     ) {
         let (mut world, tables) = World::new();
+        world.space.set_snapshot_bytes_max(pages_kept * 4096);
         let mut model = Model::default();
+        let mut snapshots = Vec::new();
         for event in events {
+            snapshots.push((world.space.snapshot().expect("snapshot"), model.clone()));
+            if snapshots.len() > kept {
+                // Some of the oldest, some of the newest.
+                snapshots.remove(model.len() % kept);
+            }
             match event {
                 Happening::Transaction { steps, end } => {
                     transaction(&mut world, &tables, &mut model, &steps, end);
@@ -370,6 +379,7 @@ proptest! {
                 }
             }
             model.check(&world.space.view(), &tables);
+            snapshots.iter().for_each(|(snapshot, model)| model.check_frozen(snapshot, &tables));
         }
         // From the redo records alone, on another machine as it were.
         let pages = support::store_of(&world.redone);

@@ -216,6 +216,175 @@ fn what_no_table_can_have_is_refused_with_what_is_wrong() {
     }
 }
 
+#[test]
+fn a_builder_places_columns_and_resolves_names() {
+    let schema = Schema::new()
+        .column("flag", Type::Bool)
+        .nullable()
+        .column("id", Type::U32)
+        .column("amount", Type::Decimal { scale: 2 })
+        .column("part", Type::U32)
+        .column("name", Type::Text)
+        .nullable()
+        .default_value("none")
+        .column("ratio", Type::F64)
+        .default_value(2)
+        .column("day desc", Type::Date)
+        .primary_key(["part", "id"])
+        .index("by_name", ["name desc", "day desc", "id asc"])
+        .ordered()
+        .index("by_day", ["day desc"])
+        .unique()
+        .check("positive", "ratio > 0")
+        .build()
+        .expect("a schema");
+    assert_eq!(schema.plain_key(), Some(0..8));
+    let places: Vec<_> = schema.columns.iter().map(|c| c.offset).collect();
+    assert_eq!(places, [52, 4, 8, 0, 24, 40, 48]);
+    assert_eq!(schema.row_bytes, 56);
+    let null = |byte, bit| Some(NullBit { byte, bit });
+    assert_eq!(
+        (schema.columns[0].null, schema.columns[4].null),
+        (null(53, 0), null(53, 1))
+    );
+    assert_eq!(schema.columns[5].default, Value::Float(2.0));
+    let by_name = &schema.indexes[0];
+    let key: Vec<_> = by_name
+        .key
+        .iter()
+        .map(|p| (p.column, p.descending))
+        .collect();
+    assert_eq!(key, [(4, true), (6, false), (1, false)]);
+    assert_eq!((by_name.kind, by_name.unique), (IndexKind::Ordered, false));
+    assert!(schema.indexes[1].unique && schema.primary.unique);
+    // An ordered or scattered primary key stands in the schema alone.
+    let key = |columns: &'static [&str]| {
+        Schema::new()
+            .column("a", Type::U32)
+            .column("b", Type::U64)
+            .column("c", Type::Text)
+            .primary_key(columns.iter().copied())
+    };
+    assert_eq!(
+        key(&["b", "a"]).build().expect("built").plain_key(),
+        Some(0..12)
+    );
+    assert_eq!(key(&["a", "b"]).build().expect("built").plain_key(), None);
+    assert_eq!(key(&["c"]).build().expect("built").plain_key(), None);
+    assert_eq!(
+        key(&["b"]).ordered().build().expect("built").plain_key(),
+        None
+    );
+}
+
+#[test]
+fn what_a_builder_is_told_wrongly_is_said() {
+    let columns = || {
+        Schema::new()
+            .column("id", Type::U64)
+            .column("name", Type::Text)
+    };
+    let long = |count: usize| {
+        let all = (0..count).fold(Schema::new(), |b, n| b.column(&format!("c{n}"), Type::Text));
+        all.nullable().primary_key(["c0"])
+    };
+    for (builder, said) in [
+        (columns(), "no primary key"),
+        (
+            columns().primary_key(["key"]),
+            "no column \"key\", which index \"primary\" names; the columns are id, name",
+        ),
+        (
+            columns().column("id", Type::I8).primary_key(["id"]),
+            "two columns named \"id\"",
+        ),
+        (
+            columns().default_value(7).primary_key(["id"]),
+            "no value of type text",
+        ),
+        (
+            columns().nullable().primary_key(["name"]),
+            "cannot be nullable",
+        ),
+        (
+            columns().primary_key(["id"]).index("i", ["id", "id desc"]),
+            "twice",
+        ),
+        (columns().primary_key(["id"]).index("i", []), "limit is 16"),
+        (
+            columns().ordered().primary_key(["id"]),
+            "behind a primary key",
+        ),
+        (Schema::new().nullable(), "before any column"),
+        (long(255), "limit is 4080"),
+        (long(513), "number of columns is 513"),
+        (
+            columns()
+                .primary_key(["id"])
+                .foreign_key("o", ["id"], "nowhere", ["id"]),
+            "not there",
+        ),
+        (columns().primary_key(["id"]).check("c", "idd > 0"), "idd"),
+    ] {
+        let mut world = World::with_memory(STORE_BYTES);
+        let error = world
+            .commit(|tx| tx.create_table("t", builder))
+            .expect_err(said);
+        assert!(error.to_string().contains(said), "{said}: {error}");
+        assert!(world.space.definitions().is_empty(), "{said}");
+        assert!(world.redone.iter().all(|&byte| byte == 0), "{said}");
+    }
+    assert!(long(254).build().is_ok());
+}
+
+#[test]
+fn a_reference_is_to_a_unique_key_of_the_same_types() {
+    let mut world = World::with_memory(STORE_BYTES);
+    let people = Schema::new()
+        .column("id", Type::U64)
+        .column("name", Type::Text)
+        .column("boss", Type::U64)
+        .nullable()
+        .primary_key(["id"])
+        .foreign_key("boss", ["boss"], "people", ["id"]);
+    let number = world.commit(|tx| tx.create_table("people", people.clone()).expect("created"));
+    let schema = world.space.schema(number).expect("a table").clone();
+    assert_eq!(
+        (
+            schema.foreign_keys[0].table,
+            &schema.foreign_keys[0].columns
+        ),
+        (number, &vec![2])
+    );
+    assert_eq!(
+        world.commit(|tx| tx.create_table("people", people).expect("there")),
+        number
+    );
+    let order = |column: &'static str, to: &'static str| {
+        Schema::new()
+            .column("id", Type::U64)
+            .column("name", Type::Text)
+            .primary_key(["id"])
+            .foreign_key("owner", [column], "people", [to])
+            .cascade()
+    };
+    for (column, to, said) in [
+        ("name", "id", "give both one type"),
+        ("name", "name", "unique index"),
+    ] {
+        let refused = world.commit(|tx| tx.create_table("orders", order(column, to)));
+        let text = refused.expect_err(said).to_string();
+        assert!(text.contains(said), "{text}");
+    }
+    let number = world.commit(|tx| {
+        tx.create_table("orders", order("id", "id"))
+            .expect("created")
+    });
+    world.reopen(1);
+    let schema = world.space.schema(number).expect("a table");
+    assert_eq!(schema.foreign_keys[0].on_delete, OnDelete::Cascade);
+}
+
 fn any_type() -> impl Strategy<Value = Type> {
     prop_oneof![
         Just(Type::Bool),
@@ -302,6 +471,20 @@ prop_compose! {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn what_is_built_can_be_had(types in proptest::collection::vec((any_type(), any::<bool>()), 1..40)) {
+        let mut builder = Schema::new().column("id", Type::U32).primary_key(["id"]);
+        for (number, (kind, nullable)) in types.iter().enumerate() {
+            builder = builder.column(&format!("c{number}"), *kind);
+            builder = if *nullable { builder.nullable() } else { builder };
+        }
+        let schema = builder.build().expect("built");
+        schema.check().expect("checked");
+        let values: usize = schema.columns.iter().map(|c| c.kind.bytes()).sum();
+        // What is lost to alignment: at most what the last column and the row's end need.
+        prop_assert!(schema.row_bytes <= values + types.len().div_ceil(8) + 16);
+    }
 
     #[test]
     fn a_schema_is_read_as_it_was_written_and_no_part_of_it_is(schema in any_schema(), at in any::<usize>(), bit in 0..8_u8) {

@@ -4,6 +4,7 @@
 //!
 //! - [`random`]: seeded numbers that replay on every version and machine (invariant I11).
 //! - [`arrival`]: when transactions arrive.
+//! - [`popularity`]: which of many items is asked for.
 //! - [`reference`](mod@reference): transactions as page references, for page-level models.
 //! - [`debit_credit_pages`]: debit-credit as page references (GEM paper).
 //! - [`trace`]: recorded transactions: two forms, statistics, a synthetic one, local lock shares.
@@ -13,6 +14,7 @@
 
 pub mod arrival;
 pub mod debit_credit_pages;
+pub mod popularity;
 pub mod random;
 pub mod reference;
 pub mod routing;

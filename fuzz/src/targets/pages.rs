@@ -87,7 +87,7 @@ fn schema_with_everything() -> Schema {
     {
         let nullable = NullBit { byte: 0, bit: 1 };
         schema.columns.push(Column {
-            name: format!("column {number}"),
+            name: format!("column_{number}"),
             kind,
             default,
             offset,
@@ -132,7 +132,7 @@ fn schema_with_everything() -> Schema {
         referenced: vec![2],
         on_delete: OnDelete::Cascade,
     }];
-    schema.checks = vec![("positive".to_string(), "amount > 0".to_string())];
+    schema.checks = vec![("positive".to_string(), "column_0 > 0".to_string())];
     schema.check().expect("a schema that a table can have");
     schema
 }

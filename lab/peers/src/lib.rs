@@ -17,7 +17,7 @@
 //!
 //! A second comparison, [`tree_inserts`], is of ordered trees alone: durable random inserts, one
 //! transaction each, by threads or processes. A third, [`ordered_index`], is of ordered indexes with
-//! keys and values of bytes: inserts, gets and scans, by threads.
+//! keys and values of bytes: inserts, gets and scans, by threads. A fourth, [`stores`], runs YCSB's workloads.
 //!
 //! # Building
 //!
@@ -30,6 +30,7 @@
 //! cargo run --release -p sardonyx-peers -- --seconds 2
 //! cargo run --release -p sardonyx-peers --bin tree-inserts -- --seconds 2
 //! cargo run --release -p sardonyx-peers --bin ordered-index -- --seconds 2
+//! cargo run --release -p sardonyx-peers --bin ycsb -- --seconds 2
 //! ```
 //!
 //! # Adding an engine
@@ -48,6 +49,7 @@ mod rocksdb;
 mod run;
 mod sardonyx;
 mod sqlite;
+pub mod stores;
 mod table;
 pub mod tree_inserts;
 

@@ -24,6 +24,10 @@ const HISTORY: &str = "history";
 /// How many records one batch writes while the bank is filled.
 const FILL_BATCH: u64 = 10_000;
 
+/// What the options here set.
+pub(crate) const SETTINGS: &str = "WriteOptions.sync, log files recycled, write buffers 4 x 256 MiB a table, block cache 1 GiB, \
+     bloom filters, no compression";
+
 pub(crate) struct RocksDb {
     database: DB,
     synced: WriteOptions,
@@ -38,27 +42,20 @@ impl Peer for RocksDb {
     }
 
     fn settings() -> &'static str {
-        "WriteOptions.sync, log files recycled, write buffers 4 x 256 MiB a table, block cache \
-         1 GiB, bloom filters, no compression"
+        SETTINGS
     }
 
     fn open(directory: &Path, scale: Scale) -> Result<Self, Failure> {
-        let mut options = Options::default();
-        options.create_if_missing(true);
-        options.create_missing_column_families(true);
-        options.increase_parallelism(2);
-        options.set_recycle_log_file_num(4);
+        let options = database_options();
         let cache = Cache::new_lru_cache(1 << 30);
         let families = TABLES
             .into_iter()
             .chain([HISTORY])
             .map(|name| ColumnFamilyDescriptor::new(name, family_options(&cache)));
         let database = DB::open_cf_descriptors(&options, directory, families)?;
-        let mut synced = WriteOptions::default();
-        synced.set_sync(true);
         let mut bank = RocksDb {
             database,
-            synced,
+            synced: synced(),
             changed: HashMap::new(),
             lines: 0,
         };
@@ -188,7 +185,25 @@ impl RocksDb {
     }
 }
 
-fn family_options(cache: &Cache) -> Options {
+/// How a database is opened, which is made if it is not there.
+pub(crate) fn database_options() -> Options {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.create_missing_column_families(true);
+    options.increase_parallelism(2);
+    options.set_recycle_log_file_num(4);
+    options
+}
+
+/// How a write is made that is on stable storage when it returns.
+pub(crate) fn synced() -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.set_sync(true);
+    options
+}
+
+/// How a column family is kept.
+pub(crate) fn family_options(cache: &Cache) -> Options {
     let mut blocks = BlockBasedOptions::default();
     blocks.set_block_cache(cache);
     blocks.set_bloom_filter(10.0, false);

@@ -16,6 +16,26 @@ use crate::peer::{Failure, Peer};
 
 const TABLES: [&str; 3] = ["account", "teller", "branch"];
 
+/// What [`connection`] sets.
+pub(crate) const SETTINGS: &str = "journal_mode=WAL, synchronous=FULL, locking_mode=EXCLUSIVE, cache 1 GiB, checkpoint every \
+     16384 pages, prepared statements";
+
+/// Opens a database, for this process alone, with all of it in its cache.
+pub(crate) fn connection(file: &Path) -> Result<Connection, Failure> {
+    let connection = Connection::open(file)?;
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    let mode: String =
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if mode != "wal" {
+        let text = format!("SQLite keeps no write-ahead log here, but journal_mode={mode}");
+        return Err(text.into());
+    }
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "cache_size", -(1 << 20))?;
+    connection.pragma_update(None, "wal_autocheckpoint", 16_384)?;
+    Ok(connection)
+}
+
 pub(crate) struct Sqlite {
     connection: Connection,
     lines: u64,
@@ -27,23 +47,11 @@ impl Peer for Sqlite {
     }
 
     fn settings() -> &'static str {
-        "journal_mode=WAL, synchronous=FULL, locking_mode=EXCLUSIVE, cache 1 GiB, checkpoint every \
-         16384 pages, prepared statements"
+        SETTINGS
     }
 
     fn open(directory: &Path, scale: Scale) -> Result<Self, Failure> {
-        let mut connection = Connection::open(directory.join("bank.sqlite"))?;
-        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
-        let mode: String =
-            connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
-        if mode != "wal" {
-            return Err(
-                format!("SQLite keeps no write-ahead log here, but journal_mode={mode}").into(),
-            );
-        }
-        connection.pragma_update(None, "synchronous", "FULL")?;
-        connection.pragma_update(None, "cache_size", -(1 << 20))?;
-        connection.pragma_update(None, "wal_autocheckpoint", 16_384)?;
+        let mut connection = connection(&directory.join("bank.sqlite"))?;
         let transaction = connection.transaction()?;
         if !transaction.table_exists(None, "history")? {
             create(&transaction, scale)?;

@@ -6,8 +6,8 @@ use super::operation::{ADD, Add, EXCLUSIVE, RECORDS_PER_PAGE, Sum, pages_for};
 use crate::error::{ExperimentError, Failure};
 use crate::experiment::Report;
 use crate::place::Place;
+use crate::processor::processor_time;
 use crate::responses::{Responses, Summary};
-use rustix::time::{ClockId, clock_gettime};
 use sardonyx_multilevel::{Area, CallError, Database, Release, Statistics, Stop, Strategy};
 use sardonyx_workload::random::Random;
 use std::path::Path;
@@ -227,12 +227,6 @@ struct Outcome {
     responses: Responses,
     elapsed: Duration,
     processor: Duration,
-}
-
-/// The processor time that the calling thread has used.
-fn processor_time() -> Duration {
-    let now = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
 fn run_threads(client: &Client<'_>, threads: usize) -> Result<Vec<Outcome>, CallError<Stop>> {

@@ -3,7 +3,7 @@
 use super::consistency::{Consistency, check};
 use super::load::{constants, load};
 use super::options::Options;
-use super::paths::Paths;
+use super::paths;
 use super::records::Schema;
 use super::requests::Kind;
 use super::run::{Load, Outcome, run};
@@ -46,6 +46,9 @@ pub struct Figures {
     pub delivered: u64,
     /// Each kind of transaction.
     pub kinds: Vec<Kinds>,
+    /// What the clients' threads used of the processors, for each committed transaction: with execution
+    /// where the stages are coalesced.
+    pub processor_microseconds: f64,
     /// The time that each stage was busy.
     pub stages: Stages,
     /// Commit groups.
@@ -97,6 +100,7 @@ pub fn measure(options: &Options, path: &Path) -> anyhow::Result<Figures> {
         || engine_options::with_log(options.log_bytes()).shape(Shape::for_processors(processors));
     let database = engine().open_tables(path)?;
     let schema = Schema::of(&database)?;
+    paths::create(&database, &schema)?;
     let bar = progress::bar("loading", scale.rows());
     let fill = || {
         load(&database, &schema, &scale, options.seed, |rows| {
@@ -112,8 +116,7 @@ pub fn measure(options: &Options, path: &Path) -> anyhow::Result<Figures> {
         checkpoint_seconds: checkpoint_time.as_secs_f64(),
     };
 
-    let paths = Paths::of(&database, &schema)?;
-    let procedure = database.register(Tpcc::new(schema, paths))?;
+    let procedure = database.register(Tpcc::new(schema))?;
     let until = match options.transactions {
         Some(transactions) => Until::Transactions(transactions),
         None => Until::Time(Duration::from_secs_f64(options.seconds)),
@@ -158,6 +161,7 @@ pub fn measure(options: &Options, path: &Path) -> anyhow::Result<Figures> {
         rolled_back: outcome.rolled_back,
         delivered: outcome.delivered,
         kinds: kinds(&outcome),
+        processor_microseconds: outcome.processor.as_secs_f64() * 1e6 / outcome.all().max(1) as f64,
         stages: Stages::between(outcome.elapsed, &before, &after),
         groups: Groups::between(&before, &after),
         log: Logged::between(&before, &after),

@@ -1,81 +1,88 @@
-//! The ordered accesses of TPC-C: customers by last name, a customer's newest order, a district's oldest
-//! new order.
-//!
-//! These are kept beside the tables for the time being, in memory of the procedure, and made again from
-//! the tables at each opening. A transaction tells what it did when nothing in it can fail any more.
+//! The ordered accesses of TPC-C, each by an ordered index: customers by last name, a customer's newest
+//! order, a district's oldest new order.
 
-use super::records::Schema;
+use super::records::{Customer, NewOrder, Order, Schema};
 use super::scale;
-use sardonyx::{Error, Tables};
-use std::collections::{BTreeSet, HashMap};
+use super::transactions::Refusal;
+use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart};
+use sardonyx::{Error, Record, Table, Tables, Transaction};
 
-/// What is ordered.
-#[derive(Clone, Debug, Default)]
-pub struct Paths {
-    /// By district, last name, first name and key.
-    names: BTreeSet<(u64, [u8; 16], [u8; 16], u64)>,
-    newest: HashMap<u64, u64>,
-    new_orders: BTreeSet<u64>,
+/// Of customers: district, last name, first name.
+const BY_NAME: &str = "by_name";
+/// Of orders: customer, order.
+const BY_CUSTOMER: &str = "by_customer";
+/// Of new orders: order.
+const IN_ORDER: &str = "in_order";
+
+/// Creates the indexes that are absent.
+///
+/// # Errors
+/// What the database says.
+pub fn create(database: &Tables, schema: &Schema) -> Result<(), Error> {
+    let names = &["district", "last", "first"];
+    create_one(database, schema.customers, BY_NAME, names)?;
+    create_one(database, schema.orders, BY_CUSTOMER, &["customer", "id"])?;
+    create_one(database, schema.new_orders, IN_ORDER, &["id"])
 }
 
-impl Paths {
-    /// Of the tables as they stand.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub fn of(database: &Tables, schema: &Schema) -> Result<Self, Error> {
-        database.read(|view| {
-            let mut paths = Paths::default();
-            for customer in view.scan(schema.customers) {
-                let key = (
-                    customer.district,
-                    customer.last,
-                    customer.first,
-                    customer.id,
-                );
-                paths.names.insert(key);
-            }
-            for order in view.scan(schema.orders) {
-                let newest = paths.newest.entry(order.customer).or_insert(order.id);
-                *newest = order.id.max(*newest);
-            }
-            paths.new_orders = view.scan(schema.new_orders).map(|order| order.id).collect();
-            paths
-        })
-    }
-
-    /// The customer in the middle of those of a district with this last name, by first name: of `n`
-    /// that at `n / 2`, rounded up (clause 2.5.2.2).
-    pub fn named(&self, district: u64, last: [u8; 16]) -> Option<u64> {
-        let of_name = || {
-            let least = (district, last, [0; 16], 0);
-            let most = (district, last, [u8::MAX; 16], u64::MAX);
-            self.names.range(least..=most)
+fn create_one<R: Record>(
+    database: &Tables,
+    table: Table<R>,
+    name: &str,
+    columns: &[&str],
+) -> Result<(), Error> {
+    let key = database.read(|view| {
+        let schema = view.schema(table.number())?;
+        let part = |column: &&str| {
+            Some(KeyPart {
+                column: schema.column(column)?,
+                descending: false,
+            })
         };
-        let middle = of_name().count().div_ceil(2);
-        let customer = of_name().nth(middle.checked_sub(1)?);
-        customer.map(|(_, _, _, key)| *key)
-    }
+        columns.iter().map(part).collect::<Option<Vec<_>>>()
+    })?;
+    let definition = IndexDefinition {
+        name: name.into(),
+        kind: IndexKind::Ordered,
+        unique: false,
+        key: key.expect("fields of the record are columns of the table"),
+    };
+    database.run(|transaction| match transaction.index(table, name) {
+        Ok(_) => Ok(()),
+        Err(_) => transaction.create_index(table.number(), definition),
+    })
+}
 
-    /// The newest order of a customer.
-    pub fn newest_order(&self, customer: u64) -> Option<u64> {
-        self.newest.get(&customer).copied()
-    }
+/// The customer in the middle of those of a district with this last name, by first name: of `n` that at
+/// `n / 2`, rounded up (clause 2.5.2.2).
+pub(super) fn named(
+    transaction: &Transaction<'_>,
+    customers: Table<Customer>,
+    (district, last): (u64, &[u8; 16]),
+) -> Result<Option<u64>, Refusal> {
+    let index = transaction.index(customers, BY_NAME)?;
+    let key = (district, &last[..]);
+    let found: Vec<u64> = index.prefix(key)?.map(|customer| customer.id).collect();
+    Ok(found.len().div_ceil(2).checked_sub(1).map(|at| found[at]))
+}
 
-    /// The oldest new order of a district.
-    pub fn oldest_new_order(&self, district: u64) -> Option<u64> {
-        let all = scale::order(district, 0)..scale::order(district + 1, 0);
-        self.new_orders.range(all).next().copied()
-    }
+/// The newest order of a customer.
+pub(super) fn newest_order<'t>(
+    transaction: &'t Transaction<'_>,
+    orders: Table<Order>,
+    customer: u64,
+) -> Result<Option<&'t Order>, Refusal> {
+    let index = transaction.index(orders, BY_CUSTOMER)?;
+    Ok(index.prefix(customer)?.next_back())
+}
 
-    /// An order was entered.
-    pub fn ordered(&mut self, customer: u64, order: u64) {
-        self.newest.insert(customer, order);
-        self.new_orders.insert(order);
-    }
-
-    /// An order was delivered.
-    pub fn delivered(&mut self, order: u64) {
-        self.new_orders.remove(&order);
-    }
+/// The oldest new order of a district.
+pub(super) fn oldest_new_order(
+    transaction: &Transaction<'_>,
+    new_orders: Table<NewOrder>,
+    district: u64,
+) -> Result<Option<u64>, Refusal> {
+    let index = transaction.index(new_orders, IN_ORDER)?;
+    let all = scale::order(district, 0)..scale::order(district + 1, 0);
+    Ok(index.range(all)?.next().map(|order| order.id))
 }

@@ -8,6 +8,7 @@ use super::requests::{Generator, Kind, Request};
 use super::scale::Scale;
 use super::transactions::{Answer, Refusal, Tpcc};
 use crate::debit_credit::run::{Progress, Until};
+use crate::processor::processor_time;
 use crate::responses::Responses;
 use crate::window::{Answered, Window};
 use sardonyx::{Error, ProcedureError, Registered, Tables};
@@ -47,6 +48,9 @@ pub struct Outcome {
     pub responses: [Responses; 5],
     /// Wall time of the run.
     pub elapsed: Duration,
+    /// What the clients' threads used of the processors. Where the stages are coalesced, clients execute
+    /// their batches.
+    pub processor: Duration,
 }
 
 impl Outcome {
@@ -58,6 +62,7 @@ impl Outcome {
     fn merge(&mut self, client: &Outcome) {
         self.rolled_back += client.rolled_back;
         self.delivered += client.delivered;
+        self.processor += client.processor;
         for kind in 0..5 {
             self.committed[kind] += client.committed[kind];
             self.responses[kind].merge(&client.responses[kind]);
@@ -136,7 +141,9 @@ struct Client<'a> {
 
 impl Client<'_> {
     fn run(mut self) -> Result<Outcome, Error> {
+        let before = processor_time();
         let ended = self.run_batches();
+        self.outcome.processor = processor_time() - before;
         if ended.is_err() {
             self.progress.stop();
         }

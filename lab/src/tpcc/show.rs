@@ -44,10 +44,12 @@ pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
         .note(grid.table())
         .gap()
         .note(format_args!(
-            "busy: execution {}, log {}, checkpoint {}; {} of log for each transaction, groups of {:.0}",
+            "busy: execution {}, log {}, checkpoint {}; for each transaction {} of the clients' processor \
+             time and {} of log; groups of {:.0}",
             time(stages.execute),
             time(stages.log),
             time(stages.checkpoint),
+            time(figures.processor_microseconds / 1e6),
             bytes(figures.log.record_bytes_per_transaction.round() as u64),
             figures.groups.mean,
         ))
@@ -89,7 +91,7 @@ fn verdict(figures: &Figures) -> String {
 fn grid(figures: &Figures) -> Grid<&Kinds> {
     let us = Unit::Microseconds;
     Grid::of(&figures.kinds)
-        .text("", "transaction", |row| row.kind.name())
+        .text("transaction", "transaction", |row| row.kind.name())
         .count("committed", "committed", |row| row.committed)
         .number("a second", "per_second", Unit::PerSecond, |row| {
             row.committed as f64 / figures.seconds

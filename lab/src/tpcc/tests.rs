@@ -2,7 +2,7 @@ use super::consistency::{Consistency, check};
 use super::draw::{Constants, Draw, is_original, last_name};
 use super::figures::is_complete;
 use super::load::{constants, load};
-use super::paths::Paths;
+use super::paths;
 use super::records::Schema;
 use super::requests::{Generator, Kind, Request, Who};
 use super::run::{Load, Outcome, run};
@@ -18,12 +18,12 @@ const SEED: u64 = 7;
 fn opened(path: &Path) -> (Tables, Schema) {
     let database = Tables::open(path).unwrap();
     let schema = Schema::of(&database).unwrap();
+    paths::create(&database, &schema).unwrap();
     (database, schema)
 }
 
 fn registered(database: &Tables, schema: Schema) -> Registered<Tpcc> {
-    let paths = Paths::of(database, &schema).unwrap();
-    database.register(Tpcc::new(schema, paths)).unwrap()
+    database.register(Tpcc::new(schema)).unwrap()
 }
 
 fn run_some(database: &Tables, schema: Schema, scale: Scale, seed: u64) -> Outcome {
@@ -58,7 +58,7 @@ fn the_conditions_hold_after_loading_running_and_opening_again() {
     assert_eq!(outcome.all() + outcome.rolled_back, 3_000);
     database.close().unwrap();
 
-    // The ordered accesses go on where they were.
+    // The ordered indexes are there again.
     let (database, schema) = opened(&path);
     assert_eq!(check(&database, &schema, &scale).unwrap(), found);
     let later = run_some(&database, schema, scale, 2);

@@ -12,6 +12,7 @@ array([0., 1., 1., 0.])
 from ._exceptions import (
     Conflict,
     Damaged,
+    Duplicate,
     Error,
     Forked,
     Full,
@@ -20,16 +21,31 @@ from ._exceptions import (
     NoTransaction,
     NotFound,
     Poisoned,
+    Refused,
     SlowReader,
     TransactionTooLarge,
     WrittenOutside,
 )
-from ._native import Nested, Segment, Snapshot, Ticket, Transaction, open, private, volatile
+from ._native import (
+    Nested,
+    Segment,
+    Snapshot,
+    Table,
+    Tables,
+    TableTransaction,
+    Ticket,
+    Transaction,
+    open,
+    private,
+    tables,
+    volatile,
+)
 from ._types import spread
 
 __all__ = [
     "Conflict",
     "Damaged",
+    "Duplicate",
     "Error",
     "Forked",
     "Full",
@@ -39,9 +55,13 @@ __all__ = [
     "NoTransaction",
     "NotFound",
     "Poisoned",
+    "Refused",
     "Segment",
     "SlowReader",
     "Snapshot",
+    "Table",
+    "TableTransaction",
+    "Tables",
     "Ticket",
     "Transaction",
     "TransactionTooLarge",
@@ -49,5 +69,6 @@ __all__ = [
     "open",
     "private",
     "spread",
+    "tables",
     "volatile",
 ]

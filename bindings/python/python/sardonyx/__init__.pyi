@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ._exceptions import Conflict as Conflict
 from ._exceptions import Damaged as Damaged
+from ._exceptions import Duplicate as Duplicate
 from ._exceptions import Error as Error
 from ._exceptions import Forked as Forked
 from ._exceptions import Full as Full
@@ -18,6 +19,7 @@ from ._exceptions import Mismatch as Mismatch
 from ._exceptions import NoTransaction as NoTransaction
 from ._exceptions import NotFound as NotFound
 from ._exceptions import Poisoned as Poisoned
+from ._exceptions import Refused as Refused
 from ._exceptions import SlowReader as SlowReader
 from ._exceptions import TransactionTooLarge as TransactionTooLarge
 from ._exceptions import WrittenOutside as WrittenOutside
@@ -25,6 +27,7 @@ from ._exceptions import WrittenOutside as WrittenOutside
 __all__ = [
     "Conflict",
     "Damaged",
+    "Duplicate",
     "Error",
     "Forked",
     "Full",
@@ -34,9 +37,13 @@ __all__ = [
     "NoTransaction",
     "NotFound",
     "Poisoned",
+    "Refused",
     "Segment",
     "SlowReader",
     "Snapshot",
+    "Table",
+    "TableTransaction",
+    "Tables",
     "Ticket",
     "Transaction",
     "TransactionTooLarge",
@@ -44,6 +51,7 @@ __all__ = [
     "open",
     "private",
     "spread",
+    "tables",
     "volatile",
 ]
 
@@ -159,3 +167,52 @@ def private(
     address_space_bytes: int | None = None,
     slow_reader_wait: float | None = None,
 ) -> Segment: ...
+
+_Row = dict[str, Any]
+
+@final
+class Tables:
+    def transaction(self) -> TableTransaction: ...
+    def create_table(
+        self,
+        name: str,
+        columns: dict[str, str],
+        *,
+        key: str | Sequence[str],
+        ordered: bool = False,
+        indexes: dict[str, str | Sequence[str]] | None = None,
+        unique: dict[str, str | Sequence[str]] | None = None,
+        checks: dict[str, str] | None = None,
+    ) -> None: ...
+    def schema(self) -> dict[str, dict[str, str]]: ...
+    def get(self, table: str, *key: Any) -> _Row | None: ...
+    def count(self, table: str) -> int: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_exception: object) -> Literal[False]: ...
+
+@final
+class TableTransaction:
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> Literal[False]: ...
+    def __getitem__(self, table: str) -> Table: ...
+
+@final
+class Table:
+    def insert(self, **columns: Any) -> None: ...
+    def insert_many(self, rows: Sequence[_Row] | Generator[_Row]) -> int: ...
+    def put(self, **columns: Any) -> bool: ...
+    def update(self, *key: Any, **columns: Any) -> None: ...
+    def delete(self, *key: Any) -> bool: ...
+    def get(self, *key: Any) -> _Row | None: ...
+    def __getitem__(self, key: Any) -> _Row: ...
+    def __len__(self) -> int: ...
+    def scan(self) -> list[_Row]: ...
+
+def tables(path: str | os.PathLike[str]) -> Tables: ...

@@ -2,7 +2,7 @@
 
 
 class Error(Exception):
-    """Any failure of a segment."""
+    """Any failure of a segment or of tables."""
 
 
 class Conflict(Error):
@@ -60,3 +60,11 @@ class NotFound(Error, LookupError):
 
 class Mismatch(Error, ValueError):
     """The array of this name has another shape or another type."""
+
+
+class Duplicate(Error):
+    """There is a row with this key already, in the primary key or a unique index."""
+
+
+class Refused(Error, ValueError):
+    """A value, a column or a table that cannot be: the message says which, and what would do."""

@@ -62,7 +62,8 @@ impl Default for GroupLimits {
     fn default() -> Self {
         GroupLimits {
             group_bytes: 4 << 20,
-            transaction_bytes: 16 << 20,
+            // The longest value of a row, with what stands around it.
+            transaction_bytes: 20 << 20,
             depth: 2,
             buffers: 12,
         }

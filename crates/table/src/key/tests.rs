@@ -47,7 +47,7 @@ fn column() -> impl Strategy<Value = (Type, [Value; 2])> {
         pair(Type::Text, text, |value| value.into()),
         pair(Type::Bytes, bytes, |value| value.into()),
         pair(Type::Date, any::<i32>(), Value::Date),
-        pair(Type::Time, any::<i64>(), Value::Time),
+        pair(Type::Time, 0..86_400_000_000i64, Value::Time),
         pair(Type::Timestamp, any::<i64>(), Value::Timestamp),
         pair(Type::Uuid, any::<[u8; 16]>(), Value::Uuid),
     ]
@@ -93,7 +93,6 @@ fn raw(kind: Type, value: &Value) -> Vec<u8> {
         (_, Value::Date(days)) => days.to_le_bytes().to_vec(),
         (_, Value::Time(time) | Value::Timestamp(time)) => time.to_le_bytes().to_vec(),
         (_, Value::Uuid(bytes)) => bytes.to_vec(),
-        (_, other) => panic!("{other:?}"),
     };
     bytes.resize(kind.bytes(), 0);
     bytes
@@ -182,9 +181,9 @@ fn what_is_no_key_is_said() {
         column,
         value: value.to_string(),
     };
-    assert_eq!(bad(shape.of_values(&256)), value(0, "Int(256)"));
-    assert_eq!(bad(shape.of_values(&"a")), value(0, "Text(\"a\")"));
-    assert_eq!(bad(shape.of_values(&(1, None::<&str>))), value(1, "Null"));
+    assert_eq!(bad(shape.of_values(&256)), value(0, "256"));
+    assert_eq!(bad(shape.of_values(&"a")), value(0, "\"a\""));
+    assert_eq!(bad(shape.of_values(&(1, None::<&str>))), value(1, "null"));
     assert_eq!(
         bad(shape.of_values(&(1, "a", 2))),
         BadKey::Columns { values: 3 }

@@ -1,7 +1,8 @@
 //! Keys from values: what is looked for, written as a value, a tuple or a slice of values.
 
 use super::{BadKey, KeyBytes, KeyShape, NULL, Part, SearchKey, THERE, push_escaped};
-use crate::schema::{Type, Value, ValueRef};
+use crate::rows::{encode, shown, variable_bytes};
+use crate::schema::{Value, ValueRef};
 
 /// Values of the columns of a key, or of its first columns: a value, a tuple of values, a slice of them.
 ///
@@ -129,7 +130,7 @@ impl KeyShape {
             last = key.bytes.len();
             key.has_null |= matches!(value, ValueRef::Null);
             if !part.push(value, &mut key.bytes) {
-                let value = format!("{value:?}");
+                let value = shown(value);
                 bad = Some(BadKey::Value {
                     column: part.column,
                     value,
@@ -166,7 +167,7 @@ impl SearchKey {
 impl Part {
     /// Appends a value; false if it is none of this column.
     #[inline]
-    fn push(&self, value: ValueRef<'_>, key: &mut KeyBytes) -> bool {
+    pub(super) fn push(&self, value: ValueRef<'_>, key: &mut KeyBytes) -> bool {
         let from = key.len();
         let is_null = matches!(value, ValueRef::Null);
         if self.null.is_some() {
@@ -181,53 +182,22 @@ impl Part {
 
     #[inline]
     fn push_value(&self, value: ValueRef<'_>, key: &mut KeyBytes) -> bool {
-        macro_rules! integer {
-            ($type:ty, $value:expr) => {
-                match <$type>::try_from($value) {
-                    Ok(value) => self.push_fixed(&value.to_le_bytes(), key),
-                    Err(_) => return false,
-                }
-            };
+        if self.kind.is_variable() {
+            let bytes = variable_bytes(self.kind, value);
+            return bytes.map(|bytes| push_escaped(bytes, key)).is_ok();
         }
-        match (self.kind, value) {
-            (Type::Bool, ValueRef::Bool(value)) => self.push_fixed(&[u8::from(value)], key),
-            (Type::I8, ValueRef::Int(value)) => integer!(i8, value),
-            (Type::I16, ValueRef::Int(value)) => integer!(i16, value),
-            (Type::I32, ValueRef::Int(value)) => integer!(i32, value),
-            (Type::I64, ValueRef::Int(value)) => integer!(i64, value),
-            (Type::I128, ValueRef::Int(value)) => integer!(i128, value),
-            (Type::U8, ValueRef::Int(value)) => integer!(u8, value),
-            (Type::U16, ValueRef::Int(value)) => integer!(u16, value),
-            (Type::U32, ValueRef::Int(value)) => integer!(u32, value),
-            (Type::U64, ValueRef::Int(value)) => integer!(u64, value),
-            (Type::U128, ValueRef::Int(value)) => integer!(u128, value),
-            (Type::U128, ValueRef::U128(value)) => integer!(u128, value),
-            (Type::F64, ValueRef::Float(value)) => self.push_fixed(&value.to_le_bytes(), key),
-            (Type::F32, ValueRef::Float(value)) => {
-                let narrow = value as f32;
-                if f64::from(narrow) != value && !value.is_nan() {
-                    return false;
-                }
-                self.push_fixed(&narrow.to_le_bytes(), key);
+        let (mut short, mut long) = ([0; 16], Vec::new());
+        let place = match short.get_mut(..self.kind.bytes()) {
+            Some(place) => place,
+            None => {
+                long.resize(self.kind.bytes(), 0);
+                &mut long[..]
             }
-            (Type::Decimal { scale }, ValueRef::Decimal(units, other)) if scale == other => {
-                self.push_fixed(&units.to_le_bytes(), key);
-            }
-            (Type::Date, ValueRef::Date(days)) => self.push_fixed(&days.to_le_bytes(), key),
-            (Type::Time, ValueRef::Time(time)) => self.push_fixed(&time.to_le_bytes(), key),
-            (Type::Timestamp, ValueRef::Timestamp(time)) => {
-                self.push_fixed(&time.to_le_bytes(), key);
-            }
-            (Type::Uuid, ValueRef::Uuid(bytes)) => self.push_fixed(bytes, key),
-            (Type::Text, ValueRef::Text(text)) => push_escaped(text.as_bytes(), key),
-            (Type::Bytes, ValueRef::Bytes(bytes)) => push_escaped(bytes, key),
-            (Type::Plain { bytes: length, .. }, ValueRef::Bytes(bytes))
-                if bytes.len() == length as usize =>
-            {
-                self.push_fixed(bytes, key);
-            }
-            _ => return false,
+        };
+        let fits = encode(self.kind, value, place).is_ok();
+        if fits {
+            self.push_fixed(place, key);
         }
-        true
+        fits
     }
 }

@@ -46,7 +46,7 @@ impl Pair {
     }
 
     fn seek(&self, (prefix, limit): (u64, u64)) -> Place {
-        let before = |address| Ok(rest(address) < limit);
+        let before = |address| Ok::<_, Infallible>(rest(address) < limit);
         let Ok(place) = self.tree.seek(self.store.bytes(), prefix, before);
         place
     }
@@ -84,7 +84,9 @@ impl Pair {
         sorted.sort_unstable();
         assert_eq!(both, sorted);
         assert_eq!(tree.count(nodes, start, end), Ok(expected.len() as u64));
-        let Ok(first) = tree.first_from(nodes, from.0, |address| Ok(rest(address) < from.1));
+        let Ok(first) = tree.first_from(nodes, from.0, |address| {
+            Ok::<_, Infallible>(rest(address) < from.1)
+        });
         assert_eq!(first.map(order), self.model.range(from..).next().copied());
     }
 

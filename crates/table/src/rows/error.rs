@@ -147,6 +147,7 @@ pub(crate) fn shown(value: ValueRef<'_>) -> String {
             let more = if start.len() < text.len() { "…" } else { "" };
             format!("{start:?}{more}")
         }
-        other => format!("{other:?}"),
+        ValueRef::Null => "null".to_string(),
+        other => other.to_string(),
     }
 }

@@ -1,13 +1,12 @@
 //! Finding a row by the values of its primary key's columns.
 
+use super::RowError;
 use super::fixed::{Unfit, encode, variable_bytes};
-use super::{RowError, RowRef};
 use crate::error::TableError;
 use crate::index_store::IndexStore;
 use crate::schema::{Schema, Type, ValueRef};
 use crate::table::TableState;
 use sardonyx_storage::page::Address;
-use sardonyx_storage::store::PageRead;
 
 /// The most bytes of a plain key for which nothing is allocated.
 const KEY_BYTES: usize = 64;
@@ -47,8 +46,8 @@ fn check_count(schema: &Schema, table: &str, key: &[ValueRef<'_>]) -> Result<(),
 
 /// The row whose key columns have these values.
 pub(crate) fn find_row(
-    bytes: &[u8],
     indexes: &IndexStore,
+    bytes: &[u8],
     state: &TableState,
     table: &str,
     key: &[ValueRef<'_>],
@@ -56,7 +55,7 @@ pub(crate) fn find_row(
     let schema = &*state.schema;
     let Some(place) = schema.plain_key() else {
         check_key(schema, table, key)?;
-        return find_by_values(bytes, state, table, key);
+        return state.find_ordered(indexes, bytes, key);
     };
     check_count(schema, table, key)?;
     let (mut short, mut long) = ([0; KEY_BYTES], Vec::new());
@@ -73,42 +72,6 @@ pub(crate) fn find_row(
         encode(column.kind, value, place).map_err(|unfit| unfit.of(table, column, value))?;
     }
     Ok(state.find(indexes, bytes, state.hash.of(encoded), encoded))
-}
-
-/// Looks at all rows.
-fn find_by_values(
-    bytes: &[u8],
-    state: &TableState,
-    table: &str,
-    key: &[ValueRef<'_>],
-) -> Result<Option<Address>, TableError> {
-    let schema = &*state.schema;
-    for address in state.records(bytes) {
-        let row = RowRef::new(bytes, schema, table, address)?;
-        if has_key(&row, key)? {
-            return Ok(Some(address));
-        }
-    }
-    Ok(None)
-}
-
-/// Whether a row's key columns have these values.
-pub(crate) fn has_key<P: PageRead + ?Sized>(
-    row: &RowRef<'_, P>,
-    key: &[ValueRef<'_>],
-) -> Result<bool, TableError>
-where
-    TableError: From<P::Error>,
-{
-    let parts = row.schema().primary.key.iter();
-    for (part, &value) in parts.zip(key) {
-        let there = row.get_at(part.column)?;
-        let column = &row.schema().columns[part.column];
-        if !same(column.kind, there, value) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Whether a value in a row is the one given, which may say it in another way.

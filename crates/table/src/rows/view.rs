@@ -8,13 +8,14 @@ use crate::schema::{Schema, Value, ValueRef};
 use crate::space::View;
 use crate::table::TableState;
 use sardonyx_base::error::Error;
+use sardonyx_storage::page::PAGE_SIZE;
 use std::sync::Arc;
 
 /// The rows of a table, to read: [`View::rows`].
 #[derive(Clone, Copy, Debug)]
 pub struct RowsView<'a> {
-    bytes: &'a [u8],
     indexes: &'a IndexStore,
+    bytes: &'a [u8],
     state: &'a TableState,
     number: u16,
 }
@@ -40,8 +41,8 @@ impl<'a> View<'a> {
         let state = self.state_of(number);
         let state = state.ok_or(TableError::UnknownHandle { number })?;
         Ok(RowsView {
-            bytes: self.pages(),
             indexes: self.indexes(),
+            bytes: self.pages(),
             state,
             number,
         })
@@ -65,7 +66,7 @@ impl<'a> RowsView<'a> {
     /// [`Error::Refused`] if these are no values of the key's columns; [`Error::Damaged`].
     pub fn get(&self, key: &[Value]) -> Result<Option<RowRef<'a>>, Error> {
         let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
-        let found = find_row(self.bytes, self.indexes, self.state, &self.state.name, &key)?;
+        let found = find_row(self.indexes, self.bytes, self.state, &self.state.name, &key)?;
         Ok(found.map(|at| self.row(at)).transpose()?)
     }
 
@@ -82,6 +83,12 @@ impl<'a> RowsView<'a> {
 
     /// How many rows there are.
     pub fn count(&self) -> u64 {
-        self.state.index.len() as u64
+        self.state.len()
+    }
+
+    /// Bytes of the pages that the table uses, for rows and for the values outside of them.
+    pub fn bytes(&self) -> u64 {
+        let pages = self.state.used_runs().map(|run| run.end - run.start);
+        pages.sum::<u64>() * PAGE_SIZE as u64
     }
 }

@@ -4,9 +4,10 @@
 
 use super::{
     CHECK_BYTES_MAX, CHECKS_MAX, COLUMN_NAME_BYTES_MAX, COLUMNS_MAX, Column, DEFAULT_BYTES_MAX,
-    FOREIGN_KEYS_MAX, INDEXES_MAX, IndexDefinition, KEY_COLUMNS_MAX, SHAPES_MAX, Schema,
-    SchemaError, Type, Value,
+    FOREIGN_KEYS_MAX, ForeignKey, INDEXES_MAX, IndexDefinition, KEY_COLUMNS_MAX, SHAPES_MAX,
+    Schema, SchemaError, Type, Value,
 };
+use crate::condition::Condition;
 use sardonyx_storage::catalogue::RECORD_BYTES_MAX;
 use std::collections::HashSet;
 
@@ -26,7 +27,7 @@ impl Schema {
         self.check_conditions()
     }
 
-    fn check_counts(&self) -> Result<(), SchemaError> {
+    pub(super) fn check_counts(&self) -> Result<(), SchemaError> {
         for (what, count, limit) in [
             ("the number of columns", self.columns.len(), COLUMNS_MAX),
             ("the number of indexes", self.indexes.len() + 1, INDEXES_MAX),
@@ -49,7 +50,7 @@ impl Schema {
         Ok(())
     }
 
-    fn check_columns(&self) -> Result<(), SchemaError> {
+    pub(super) fn check_columns(&self) -> Result<(), SchemaError> {
         let mut names = HashSet::new();
         for column in &self.columns {
             check_name("a column", &column.name)?;
@@ -158,6 +159,46 @@ impl Schema {
         Ok(())
     }
 
+    /// Whether a reference can be to columns of a table with that schema: of the same types, and a unique key there.
+    pub(crate) fn check_reference(
+        &self,
+        reference: &ForeignKey,
+        there: &Schema,
+    ) -> Result<(), SchemaError> {
+        let wrong = |reason| SchemaError::Reference {
+            reference: reference.name.clone(),
+            reason,
+        };
+        for (&from, &to) in reference.columns.iter().zip(&reference.referenced) {
+            let from = self.live(from, &reference.name)?;
+            let to = there.live(to, &reference.name)?;
+            if from.kind != to.kind {
+                return Err(wrong(format!(
+                    "column {:?} is of type {}, but {:?}, to which it refers, is of type {}; give both one type",
+                    from.name, from.kind, to.name, to.kind
+                )));
+            }
+        }
+        let mut unique = [&there.primary]
+            .into_iter()
+            .chain(&there.indexes)
+            .filter(|index| index.unique);
+        let is_key = |index: &IndexDefinition| {
+            index.key.len() == reference.referenced.len()
+                && index
+                    .key
+                    .iter()
+                    .all(|part| reference.referenced.contains(&part.column))
+        };
+        match unique.any(is_key) {
+            true => Ok(()),
+            false => Err(wrong(
+                "what it refers to is not the key of a unique index there; make one, or refer to the primary key"
+                    .to_string(),
+            )),
+        }
+    }
+
     fn check_key(&self, index: &IndexDefinition) -> Result<(), SchemaError> {
         let (count, limit) = (index.key.len(), KEY_COLUMNS_MAX);
         if count > limit || count == 0 {
@@ -189,6 +230,10 @@ impl Schema {
             if count > limit {
                 let what = "the length of a condition in bytes";
                 return Err(SchemaError::TooMany { what, count, limit });
+            }
+            if let Err(source) = Condition::parse(condition, self) {
+                let name = name.clone();
+                return Err(SchemaError::Condition { name, source });
             }
         }
         Ok(())

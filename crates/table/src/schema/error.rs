@@ -102,6 +102,38 @@ pub enum SchemaError {
         /// What is wrong there.
         reason: &'static str,
     },
+    /// A builder's words stand where they say nothing.
+    #[error("{reason}")]
+    Misplaced {
+        /// Which, and where they belong.
+        reason: &'static str,
+    },
+    /// There is no table of this name.
+    #[error(
+        "reference {reference:?} is to table {table:?}, which is not there; create that one first"
+    )]
+    UnknownTable {
+        /// The reference.
+        reference: String,
+        /// The table.
+        table: String,
+    },
+    /// The columns of a reference and those that it is to do not go together.
+    #[error("reference {reference:?}: {reason}")]
+    Reference {
+        /// The reference.
+        reference: String,
+        /// Why not, and what to do.
+        reason: String,
+    },
+    /// A condition is none.
+    #[error("condition {name:?}: {source}")]
+    Condition {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        source: crate::condition::ConditionError,
+    },
     /// A change of the schema cannot be made.
     #[error("column {column:?} cannot be {change}: {reason}")]
     Change {

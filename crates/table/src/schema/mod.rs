@@ -6,6 +6,7 @@
 //! column of a fixed width stands at its offset in the row's fixed part, as `repr(C)` would put it, and text
 //! and bytes stand there as references of 16 bytes.
 
+mod builder;
 mod check;
 mod column;
 mod encoding;
@@ -14,10 +15,11 @@ mod index;
 mod types;
 mod value;
 
+pub use builder::{IntoSchema, SchemaBuilder, TablesByName};
 pub use column::{Column, NullBit};
 pub use error::SchemaError;
 pub use index::{ForeignKey, IndexDefinition, IndexKind, KeyPart, OnDelete};
-pub use types::Type;
+pub use types::{Type, UnknownType};
 pub use value::{Value, ValueRef};
 
 use sardonyx_storage::catalogue::{Definition, Kind};

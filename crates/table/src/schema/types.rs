@@ -1,6 +1,7 @@
 //! The types of columns, and how their values stand in a row.
 
 use std::fmt;
+use std::str::FromStr;
 
 /// The type of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -116,5 +117,83 @@ impl fmt::Display for Type {
             Type::Plain { bytes, .. } => return write!(f, "plain({bytes})"),
         };
         f.pad(name)
+    }
+}
+
+/// A text that names no type of columns.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "{text:?} is no type of a column: write bool, i8 to i128, u8 to u128, f32, f64, decimal(SCALE), text, bytes, date, \
+     time, timestamp or uuid"
+)]
+pub struct UnknownType {
+    /// The text.
+    pub text: String,
+}
+
+impl FromStr for Type {
+    type Err = UnknownType;
+
+    /// Reads what [`fmt::Display`] prints, but for plain data, whose inside only a program's own type says.
+    fn from_str(text: &str) -> Result<Type, UnknownType> {
+        Ok(match text {
+            "bool" => Type::Bool,
+            "i8" => Type::I8,
+            "i16" => Type::I16,
+            "i32" => Type::I32,
+            "i64" => Type::I64,
+            "i128" => Type::I128,
+            "u8" => Type::U8,
+            "u16" => Type::U16,
+            "u32" => Type::U32,
+            "u64" => Type::U64,
+            "u128" => Type::U128,
+            "f32" => Type::F32,
+            "f64" => Type::F64,
+            "text" => Type::Text,
+            "bytes" => Type::Bytes,
+            "date" => Type::Date,
+            "time" => Type::Time,
+            "timestamp" => Type::Timestamp,
+            "uuid" => Type::Uuid,
+            _ => {
+                let scale = text.strip_prefix("decimal(");
+                let scale = scale.and_then(|rest| rest.strip_suffix(')')?.parse().ok());
+                match scale {
+                    Some(scale) if scale <= 38 => Type::Decimal { scale },
+                    _ => {
+                        let text = text.to_string();
+                        return Err(UnknownType { text });
+                    }
+                }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_is_read_as_it_is_printed() {
+        let names = "bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 text bytes date time timestamp uuid";
+        for name in names.split(' ').chain(["decimal(0)", "decimal(38)"]) {
+            assert_eq!(
+                name.parse::<Type>().map(|kind| kind.to_string()),
+                Ok(name.to_string())
+            );
+        }
+        for wrong in [
+            "",
+            "int",
+            "decimal",
+            "decimal(39)",
+            "decimal(-1)",
+            "plain(4)",
+            "decimal(2",
+        ] {
+            assert!(wrong.parse::<Type>().is_err(), "{wrong:?}");
+        }
     }
 }

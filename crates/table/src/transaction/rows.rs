@@ -36,13 +36,8 @@ impl Transaction<'_> {
         key: &[ValueRef<'_>],
     ) -> Result<Option<Address>, TableError> {
         let state = self.row_state(number)?;
-        find_row(
-            self.space.store.bytes(),
-            &self.space.indexes,
-            state,
-            &state.name,
-            key,
-        )
+        let pages = self.space.store.bytes();
+        find_row(&self.space.indexes, pages, state, &state.name, key)
     }
 
     /// The row at an address, at which there is one.
@@ -97,18 +92,36 @@ impl Transaction<'_> {
         self.check_conditions(number, Some(at), row)?;
         let there = self.row_at(number, at)?;
         let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
+        if self.state(number).is_referenced {
+            let changes = |column: usize| {
+                let kind = schema.columns[column].kind;
+                let is_same = |value| there.get_at(column).is_ok_and(|now| same(kind, now, value));
+                row.get(column).is_some_and(|value| !is_same(value))
+            };
+            self.check_unreferenced(number, at, changes)?;
+        }
         let since = |number: usize| schema.columns[number].since_shape;
-        let moves = row.set_columns().any(|(number, _)| since(number) > shape)
-            || schema.plain_key().is_none();
+        let moves = row.set_columns().any(|(number, _)| since(number) > shape);
+        // Of the indexes whose keys may change, before any of the row's values does.
+        let indexes = match moves {
+            true => self.all_indexes(number),
+            false => self.indexes_of_columns(number, |column| row.get(column).is_some()),
+        };
         self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
         let savepoint = self.savepoint();
-        let changed = if moves {
-            self.move_row(number, &schema, &name, at, row)
-        } else {
-            self.fill(number, &schema, &name, row, &mut fixed)
-                .and_then(|()| self.check_room(2 * fixed.len() + OVERHEAD_BYTES))
-                .map(|()| self.write_differences(at, &fixed))
-        };
+        let changed = self.unindex_row(number, at, indexes).and_then(|()| {
+            if moves {
+                return self.move_row(number, &schema, &name, at, row);
+            }
+            self.fill(number, &schema, &name, row, &mut fixed)?;
+            self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
+            self.write_differences(at, &fixed);
+            self.index_row(number, at, indexes)?;
+            match self.state(number).refers {
+                true => self.check_references(number, at),
+                false => Ok(()),
+            }
+        });
         changed.inspect_err(|_| self.roll_back_to(savepoint))
     }
 
@@ -135,7 +148,7 @@ impl Transaction<'_> {
             all.set(number, value);
         });
         self.fill(number, schema, name, &all, &mut fixed)?;
-        self.delete_at(number, at)?;
+        self.delete_unindexed(number, at)?;
         let state = self.state(number);
         let hash = state.hash.of(&fixed[state.key_offset..][..state.key_bytes]);
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
@@ -144,6 +157,14 @@ impl Transaction<'_> {
 
     /// Deletes the row at an address, with what its values have outside of it.
     pub(crate) fn delete_row_at(&mut self, number: u16, at: Address) -> Result<(), TableError> {
+        match self.row_state(number)?.is_referenced {
+            true => self.delete_with_referring(number, at),
+            false => self.delete_row_alone(number, at),
+        }
+    }
+
+    /// The same of a row to which no row refers that stays.
+    pub(crate) fn delete_row_alone(&mut self, number: u16, at: Address) -> Result<(), TableError> {
         let schema = self.row_table(number)?.0;
         let there = self.row_at(number, at)?;
         let columns = schema.variable_columns();
@@ -153,10 +174,13 @@ impl Transaction<'_> {
             .filter(|reference| reference.cell().is_some())
             .collect();
         let savepoint = self.savepoint();
-        let deleted = references
-            .into_iter()
-            .try_for_each(|reference| self.free_value(number, reference))
-            .and_then(|()| self.delete_at(number, at));
+        let indexes = self.all_indexes(number);
+        let deleted = self.unindex_row(number, at, indexes).and_then(|()| {
+            for reference in references {
+                self.free_value(number, reference)?;
+            }
+            self.delete_unindexed(number, at)
+        });
         deleted.inspect_err(|_| self.roll_back_to(savepoint))
     }
 

@@ -1,10 +1,10 @@
 //! Tables dropped, renamed and emptied at once, inside transactions: the catalogue says so, and the pages are not
 //! touched. What a table was in memory is kept until the end: an abort puts it back as it was.
 
-use super::{OVERHEAD_BYTES, Transaction};
+use super::{OVERHEAD_BYTES, Transaction, note_references};
 use crate::error::TableError;
 use crate::schemas::check_name;
-use crate::table::{TableState, fingerprint_of};
+use crate::table::{TableState, fingerprint_of_definition};
 use crate::undo::{Replaced, Was};
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{Catalogue, Write as CatalogueWrite};
@@ -64,7 +64,7 @@ impl Transaction<'_> {
             .rename_table(number, to)
             .map_err(TableError::from)?;
         self.check_room_for(&writes)?;
-        let now = fingerprint_of(&catalogue.definitions[usize::from(number)]);
+        let now = fingerprint_of_definition(&catalogue.definitions[usize::from(number)]);
         let catalogue = std::mem::replace(&mut self.space.catalogue, catalogue);
         let state = self.parts(number).1;
         let name = std::mem::replace(&mut state.name, to.into());
@@ -123,6 +123,7 @@ impl Transaction<'_> {
         let place = &mut self.space.tables[usize::from(table)];
         let was = std::mem::replace(place, state).map(Box::new);
         self.note(table, Was::State(was), catalogue);
+        note_references(&mut self.space.tables);
     }
 
     /// Notes what a table and the catalogue were before.
@@ -165,7 +166,7 @@ impl Transaction<'_> {
                 keys.find(|key| key.table == number)
             });
             if let Some(key) = refers.filter(|_| other != usize::from(number)) {
-                return Err(TableError::Referenced {
+                return Err(TableError::TableReferenced {
                     table: name.to_string(),
                     by: self.space.name(other as u16),
                     reference: key.name.clone(),

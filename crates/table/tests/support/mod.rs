@@ -10,8 +10,8 @@ use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
 use sardonyx_table::{
-    Field, JournalRow, KeyHash, RebuildReport, Record, Table, TableError, TableSpace, Transaction,
-    View, field, record,
+    Field, JournalRow, KeyHash, RebuildReport, Record, SpaceSnapshot, Table, TableError,
+    TableSpace, Transaction, View, field, record,
 };
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -235,6 +235,18 @@ impl Model {
         check_table(view, tables.large, &self.large);
     }
 
+    /// Compares everything that a snapshot shows; if it was ended, it must say so.
+    pub fn check_frozen(&self, snapshot: &SpaceSnapshot, tables: &Tables) {
+        let said = check_frozen(snapshot, tables.small, &self.small)
+            .and_then(|()| check_frozen(snapshot, tables.accounts, &self.accounts))
+            .and_then(|()| check_frozen(snapshot, tables.orders, &self.orders))
+            .and_then(|()| check_frozen(snapshot, tables.large, &self.large));
+        if let Err(error) = in_detail(said) {
+            assert!(matches!(error, TableError::SnapshotEnded(_)), "{error:?}");
+            assert!(snapshot.is_ended());
+        }
+    }
+
     /// All records.
     pub fn len(&self) -> usize {
         self.small.len() + self.accounts.len() + self.orders.len() + self.large.len()
@@ -251,6 +263,29 @@ fn check_table<R: Sample>(view: &View<'_>, table: Table<R>, model: &BTreeMap<u32
         assert!(view.get(table, &R::sample_key(*key)) == Some(record));
         assert!(view.get(table, &R::sample_key(key ^ 0x4000_0000)).is_none());
     }
+}
+
+fn check_frozen<R: Sample>(
+    snapshot: &SpaceSnapshot,
+    table: Table<R>,
+    model: &BTreeMap<u32, R>,
+) -> Result<(), Error> {
+    assert_eq!(snapshot.count(table), model.len() as u64, "{}", R::NAME);
+    let mut scanned = BTreeMap::new();
+    for record in snapshot.scan(table) {
+        let record = record?;
+        assert!(scanned.insert(record.number(), record).is_none());
+    }
+    assert!(scanned == *model, "the scan of {} differs", R::NAME);
+    for (key, record) in model {
+        assert!(snapshot.get(table, &R::sample_key(*key))? == Some(*record));
+        assert!(
+            snapshot
+                .get(table, &R::sample_key(key ^ 0x4000_0000))?
+                .is_none()
+        );
+    }
+    Ok(())
 }
 
 /// Room for pages in the tests, in bytes: address space only.

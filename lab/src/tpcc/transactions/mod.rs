@@ -10,12 +10,12 @@ pub use new_order::{Sold, SoldLine};
 pub use order_status::{Status, StatusLine};
 pub use payment::Paid;
 
-use super::paths::Paths;
+use super::paths;
 use super::records::{Customer, Schema};
 use super::requests::{Request, Who};
 use super::scale;
 use sardonyx::{Error, Prefetch, Procedure, Row, TableSpace, Transaction};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// What a terminal is told.
 #[derive(Clone, Debug)]
@@ -77,22 +77,15 @@ impl From<Refusal> for Error {
 }
 
 /// The five transactions.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Tpcc {
     schema: Schema,
-    paths: Mutex<Paths>,
 }
 
 impl Tpcc {
-    /// The procedure for these tables.
-    pub fn new(schema: Schema, paths: Paths) -> Self {
-        let paths = Mutex::new(paths);
-        Tpcc { schema, paths }
-    }
-
-    /// Only the thread that executes takes it.
-    fn paths(&self) -> MutexGuard<'_, Paths> {
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The procedure for these tables, which have the indexes of [`paths`].
+    pub fn new(schema: Schema) -> Self {
+        Tpcc { schema }
     }
 
     /// The customer whom a request means.
@@ -104,7 +97,8 @@ impl Tpcc {
                     district,
                     last: String::from_utf8_lossy(&last).trim_end().into(),
                 };
-                self.paths().named(district, last).ok_or_else(nobody)?
+                let customers = self.schema.customers;
+                paths::named(transaction, customers, (district, &last))?.ok_or_else(nobody)?
             }
         };
         let found = transaction.find(self.schema.customers, &key);

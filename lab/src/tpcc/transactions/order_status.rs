@@ -2,6 +2,7 @@
 //!
 //! Source: TPC-C, clause 2.6.2.
 
+use super::super::paths;
 use super::super::records::Order;
 use super::super::requests::Who;
 use super::super::scale::{self, LINES_MAX};
@@ -47,10 +48,8 @@ impl Tpcc {
         let schema = &self.schema;
         let row = self.customer(who, transaction)?;
         let customer = transaction.record(row)?;
-        let newest = self.paths().newest_order(customer.id);
-        let newest = newest.ok_or_else(|| missing("orders", customer.id))?;
-        let order = transaction.get(schema.orders, &newest);
-        let order = *order.ok_or_else(|| missing("orders", newest))?;
+        let newest = paths::newest_order(transaction, schema.orders, customer.id)?;
+        let order = *newest.ok_or_else(|| missing("orders", customer.id))?;
         let mut status = Box::new(Status {
             customer: customer.id,
             name: (customer.first, customer.middle, customer.last),

@@ -1,0 +1,147 @@
+"""Tables: rows by name, transactions as blocks, values of every type, exceptions by kind."""
+
+import datetime
+import decimal
+import threading
+import uuid
+
+import pytest
+
+import sardonyx
+
+
+@pytest.fixture
+def bank(tmp_path):
+    with sardonyx.tables(tmp_path / "bank.sdx") as bank:
+        bank.create_table(
+            "accounts",
+            {"id": "u64", "owner": "text", "balance": "i64", "note": "text?"},
+            key="id",
+            checks={"solvent": "balance >= 0"},
+        )
+        yield bank
+
+
+def test_a_block_commits_or_undoes(bank):
+    with bank.transaction() as tx:
+        tx["accounts"].insert(id=1, owner="Ada", balance=100)
+        tx["accounts"].update(1, balance=70)
+        assert tx["accounts"][1]["balance"] == 70
+    assert bank.get("accounts", 1) == {"id": 1, "owner": "Ada", "balance": 70, "note": None}
+    with pytest.raises(ZeroDivisionError):
+        with bank.transaction() as tx:
+            tx["accounts"].delete(1)
+            assert len(tx["accounts"]) == 0
+            1 / 0
+    assert bank.count("accounts") == 1
+
+
+def test_what_cannot_be_is_an_exception_of_its_kind_and_changes_nothing(bank):
+    with bank.transaction() as tx:
+        accounts = tx["accounts"]
+        accounts.insert(id=1, owner="Ada", balance=1)
+        with pytest.raises(sardonyx.Duplicate):
+            accounts.insert(id=1, owner="Bob", balance=1)
+        for wrong in ({"id": 2, "owner": "Bob", "balance": 2**63}, {"id": 2, "owner": 7, "balance": 0}):
+            with pytest.raises(sardonyx.Refused, match="accounts"):
+                accounts.insert(**wrong)
+        with pytest.raises(sardonyx.Refused, match="colour"):
+            accounts.insert(id=2, owner="Bob", balance=0, colour="red")
+        with pytest.raises(sardonyx.Refused, match="solvent"):
+            accounts.update(1, balance=-1)
+        with pytest.raises(KeyError):
+            accounts.update(9, balance=1)
+        with pytest.raises(KeyError):
+            accounts[9]
+        with pytest.raises(TypeError):
+            accounts.insert(id=2, owner=object(), balance=0)
+        with pytest.raises(sardonyx.Refused):
+            tx["nothing"]
+    assert bank.count("accounts") == 1
+
+
+def test_every_type_comes_back_as_it_went_in(bank):
+    columns = {
+        "id": "u64",
+        "flag": "bool",
+        "small": "i8",
+        "wide": "u128",
+        "real": "f64",
+        "price": "decimal(2)",
+        "name": "text",
+        "data": "bytes",
+        "day": "date",
+        "hour": "time",
+        "moment": "timestamp",
+        "uuid": "uuid",
+    }
+    bank.create_table("things", columns, key="id")
+    utc = datetime.timezone.utc
+    row = {
+        "id": 2**64 - 1,
+        "flag": True,
+        "small": -128,
+        "wide": 2**128 - 1,
+        "real": -0.5,
+        "price": decimal.Decimal("-12.30"),
+        "name": "ünï" * 5000,
+        "data": bytes(range(256)) * 40,
+        "day": datetime.date(1969, 12, 31),
+        "hour": datetime.time(23, 59, 59, 999999),
+        "moment": datetime.datetime(1901, 2, 3, 4, 5, 6, 7, tzinfo=utc),
+        "uuid": uuid.UUID(int=0x0102030405060708090A0B0C0D0E0F10),
+    }
+    with bank.transaction() as tx:
+        tx["things"].insert(**row)
+        assert tx["things"].scan() == [row]
+    assert bank.get("things", row["id"]) == row
+    assert bank.schema()["things"] == columns
+
+
+def test_many_rows_at_once_and_after_reopening(tmp_path):
+    path = tmp_path / "shop.sdx"
+    with sardonyx.tables(path) as shop:
+        shop.create_table("orders", {"customer": "text", "number": "u32"}, key=["customer", "number"])
+        with shop.transaction() as tx:
+            rows = ({"customer": f"c{n % 10}", "number": n} for n in range(500))
+            assert tx["orders"].insert_many(rows) == 500
+            assert tx["orders"]["c3", 13] == {"customer": "c3", "number": 13}
+    with sardonyx.tables(path) as shop:
+        assert shop.count("orders") == 500
+        assert shop.get("orders", "c3", 13)["number"] == 13
+
+
+def test_transactions_of_threads_take_turns(bank):
+    with bank.transaction() as tx:
+        tx["accounts"].insert(id=1, owner="Ada", balance=0)
+
+    def pay():
+        for _ in range(20):
+            with bank.transaction() as tx:
+                tx["accounts"].update(1, balance=tx["accounts"][1]["balance"] + 1)
+
+    threads = [threading.Thread(target=pay) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert bank.get("accounts", 1)["balance"] == 80
+
+
+def test_a_thread_does_not_wait_for_itself(bank):
+    with bank.transaction():
+        with pytest.raises(sardonyx.InsideTransaction):
+            bank.count("accounts")
+        with pytest.raises(sardonyx.InsideTransaction):
+            with bank.transaction():
+                pass
+    assert bank.count("accounts") == 0
+
+
+def test_a_forgotten_transaction_is_undone(bank):
+    forgotten = bank.transaction().__enter__()
+    forgotten["accounts"].insert(id=1, owner="Ada", balance=0)
+    with pytest.raises(sardonyx.NoTransaction):
+        bank.transaction()["accounts"]
+    forgotten.__exit__(ValueError, ValueError(), None)
+    assert bank.count("accounts") == 0

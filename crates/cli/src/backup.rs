@@ -1,0 +1,108 @@
+//! `backup`: writes a database again, as it was at one commit, into a directory of its own.
+
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::target::Target;
+use anyhow::Context;
+use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx::backup::{Source, write};
+use sardonyx_results::table::Sheet;
+use sardonyx_results::units;
+use sardonyx_storage::catalogue::unfinished;
+use sardonyx_storage::journal::{JournalReader, Retention};
+use sardonyx_storage::manifest::Manifest;
+use sardonyx_storage::page::PAGE_SIZE;
+use sardonyx_storage::recovery::recover;
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Write a backup of a database, consistent at one commit, into a new directory.
+///
+/// The database may be open in another program, which is neither stopped nor slowed by more than the
+/// reading of its files: what its log had made durable is backed up. The backup is a database of its own,
+/// with another identity; its journals are in it. A database with unfinished multi-level transactions is
+/// refused.
+///
+/// Examples:
+///   sardonyx backup bank.sdx /backups/bank-monday.sdx
+///   sardonyx backup bank.sdx copy.sdx --json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(flatten)]
+    target: Target,
+    /// The backup's directory: absent or empty
+    destination: PathBuf,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    pages: u64,
+    bytes: u64,
+    journal_rows: u64,
+    /// Where the log ended whose transactions are in it.
+    log_end_lsn: u64,
+    seconds: f64,
+}
+
+impl Arguments {
+    /// Runs the verb.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let started = Instant::now();
+        let files = self.target.files(output)?;
+        let style = ProgressStyle::with_template("{bar:40} {percent}% of the pages, {eta} left");
+        let bar = ProgressBar::new(0).with_style(style.expect("a valid template"));
+        let copy = || {
+            let manifest = Manifest::read(&*files.disk)?;
+            let mut recovered = recover(&files.disk, &manifest, files.dry_run())?;
+            unfinished::refuse_in_any(&mut recovered.store)?;
+            let journals = match manifest.journal {
+                Retention::Nothing => None,
+                _ => {
+                    let before = Some(recovered.end.group);
+                    Some(JournalReader::open(&files.disk, &manifest, None, before)?)
+                }
+            };
+            let source = Source {
+                pages: recovered.store.bytes(),
+                count: recovered.store.pages(),
+                journals,
+                manifest: &manifest,
+            };
+            let backup = write(&self.destination, source, |done, all| {
+                bar.set_length(all);
+                bar.set_position(done);
+            })?;
+            Ok((backup, recovered.end))
+        };
+        let copied = files.read(copy, |_| None);
+        bar.finish_and_clear();
+        let (backup, end) =
+            copied.with_context(|| format!("backing up {}", self.target.path.display()))?;
+        let report = Report {
+            pages: backup.pages,
+            bytes: backup.pages * PAGE_SIZE as u64,
+            journal_rows: backup.journal_rows,
+            log_end_lsn: end.lsn.0,
+            seconds: started.elapsed().as_secs_f64(),
+        };
+        if output.is_json() {
+            output.value(&report)?;
+        } else {
+            let mut sheet = Sheet::default();
+            sheet.heading("Backed up");
+            let took = units::time(report.seconds);
+            sheet.remarked(
+                "pages",
+                units::count(report.pages),
+                units::bytes(report.bytes),
+            );
+            sheet.figure("journal rows", units::count(report.journal_rows));
+            sheet.remarked("up to", format!("LSN {}", report.log_end_lsn), took);
+            write!(output, "{sheet}")?;
+        }
+        Ok(Exit::Done)
+    }
+}

@@ -1,0 +1,450 @@
+//! What `#[derive(Record)]` writes, and what it refuses; and the check of the fields of `record!`. Works on
+//! `proc_macro2` tokens, so that the refusals are tested like any other function.
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, quote};
+use syn::spanned::Spanned;
+use syn::{Data, DataEnum, DeriveInput, Error, Fields, LitStr, Path, Token, Type, parse_quote};
+
+/// What `#[record(…)]` on a struct says.
+struct Options {
+    table: Option<LitStr>,
+    key: Vec<Ident>,
+    path: Path,
+}
+
+/// The implementation for a struct (`Stored`) or an enum (`StoredField`).
+///
+/// # Errors
+/// Says why the type cannot be stored, and what to do.
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream, Error> {
+    let options = options(input)?;
+    if let Some(parameter) = input.generics.params.first() {
+        return Err(Error::new(
+            parameter.span(),
+            format!(
+                "Sardonyx cannot store the generic type `{}`: a table has one set of columns; write the type out",
+                input.ident
+            ),
+        ));
+    }
+    match &input.data {
+        Data::Struct(data) => expand_struct(&input.ident, &data.fields, &options),
+        Data::Enum(data) => expand_enum(input, data, &options.path),
+        Data::Union(data) => Err(Error::new(
+            data.union_token.span(),
+            format!(
+                "Sardonyx cannot store the union `{}`: which of its fields counts is not known; use an `Option` for each",
+                input.ident
+            ),
+        )),
+    }
+}
+
+fn expand_struct(
+    name: &Ident,
+    fields: &Fields,
+    Options { table, key, path }: &Options,
+) -> Result<TokenStream, Error> {
+    let Fields::Named(named) = fields else {
+        let text = format!(
+            "Sardonyx cannot store `{name}`: columns have names; give its fields names: `struct {name} {{ … }}`"
+        );
+        return Err(Error::new(name.span(), text));
+    };
+    let help = format!("`#[record(table = \"…\", key = field)]` on `{name}`");
+    let table = table.as_ref().ok_or_else(|| {
+        let text = format!("Sardonyx does not know which table `{name}` is of: say {help}");
+        Error::new(name.span(), text)
+    })?;
+    if key.is_empty() {
+        let text = format!(
+            "Sardonyx does not know the primary key of `{name}`: say {help}, or `key = (first, second)`"
+        );
+        return Err(Error::new(name.span(), text));
+    }
+    let idents: Vec<&Ident> = named.named.iter().flat_map(|field| &field.ident).collect();
+    for part in key {
+        if !idents
+            .iter()
+            .any(|ident| column_name(ident) == column_name(part))
+        {
+            let text = format!(
+                "`{name}` has no field `{part}` for Sardonyx to find its records by; name one of its fields"
+            );
+            return Err(Error::new(part.span(), text));
+        }
+    }
+    for field in &named.named {
+        let key_field = field.ident.as_ref().is_some_and(|ident| {
+            key.iter()
+                .any(|part| column_name(part) == column_name(ident))
+        });
+        refuse_field(field, key_field)?;
+    }
+    let types: Vec<&Type> = named.named.iter().map(|field| &field.ty).collect();
+    let names: Vec<String> = idents.iter().map(|ident| column_name(ident)).collect();
+    let keys: Vec<String> = key.iter().map(column_name).collect();
+    let places = 0..idents.len();
+    let write = places.clone();
+    Ok(quote! {
+        #[automatically_derived]
+        impl #path::Stored for #name {
+            const TABLE: &'static str = #table;
+            const FIELDS: &'static [(&'static str, #path::schema::Type, bool)] = &[#((
+                #names,
+                <#types as #path::StoredField>::KIND,
+                <#types as #path::StoredField>::NULLABLE,
+            ),)*];
+
+            fn schema() -> #path::schema::SchemaBuilder {
+                let mut schema = #path::schema::Schema::new();
+                for (name, kind, nullable) in <Self as #path::Stored>::FIELDS {
+                    schema = schema.column(name, *kind);
+                    if *nullable {
+                        schema = schema.nullable();
+                    }
+                }
+                schema.primary_key([#(#keys),*])
+            }
+
+            fn write<'v>(&'v self, columns: &[usize], row: &mut #path::RowWriter<'v>) {
+                #(row.set(columns[#write], #path::StoredField::to_value(&self.#idents));)*
+            }
+
+            fn read<P: #path::declared::PageRead + ?Sized>(
+                columns: &[usize],
+                row: &#path::RowRef<'_, P>,
+            ) -> ::core::result::Result<Self, #path::declared::TableError>
+            where
+                #path::declared::TableError: ::core::convert::From<P::Error>,
+            {
+                ::core::result::Result::Ok(#name {
+                    #(#idents: {
+                        let value = row.get_at(columns[#places])?;
+                        match <#types as #path::StoredField>::from_value(value) {
+                            ::core::option::Option::Some(value) => value,
+                            ::core::option::Option::None => {
+                                return ::core::result::Result::Err(
+                                    #path::declared::no_value_of_field(#table, #names, value),
+                                );
+                            }
+                        }
+                    },)*
+                })
+            }
+        }
+    })
+}
+
+/// A field's name without `r#`.
+fn column_name(ident: &Ident) -> String {
+    let name = ident.to_string();
+    name.strip_prefix("r#").map(str::to_string).unwrap_or(name)
+}
+
+fn expand_enum(input: &DeriveInput, data: &DataEnum, path: &Path) -> Result<TokenStream, Error> {
+    let name = &input.ident;
+    for variant in &data.variants {
+        if !matches!(variant.fields, Fields::Unit) {
+            let text = format!(
+                "Sardonyx stores an enum as its number, and `{name}::{}` has fields, too; keep them in columns of \
+                 their own, as `Option`",
+                variant.ident
+            );
+            return Err(Error::new(variant.span(), text));
+        }
+    }
+    if data.variants.is_empty() {
+        let text = format!("Sardonyx cannot store `{name}`: it has no variants, so no values");
+        return Err(Error::new(name.span(), text));
+    }
+    let mut number: Ident = parse_quote!(u8);
+    for attribute in input.attrs.iter().filter(|a| a.path().is_ident("repr")) {
+        attribute.parse_nested_meta(|meta| {
+            let known = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"];
+            if let Some(ident) = meta.path.get_ident()
+                && known.contains(&&*ident.to_string())
+            {
+                number = ident.clone();
+            }
+            Ok(())
+        })?;
+    }
+    let variants: Vec<&Ident> = data.variants.iter().map(|variant| &variant.ident).collect();
+    let kind = Ident::new(&number.to_string().to_uppercase(), number.span());
+    let too_large = format!(
+        "Sardonyx stores `{name}` as a `{number}`, and a variant has a number beyond it: add `#[repr(u32)]`, or another \
+         that has room"
+    );
+    Ok(quote! {
+        const _: () = {
+            #(::core::assert!(
+                #name::#variants as i128 >= #number::MIN as i128
+                    && #name::#variants as i128 <= #number::MAX as i128,
+                #too_large
+            );)*
+        };
+        #[automatically_derived]
+        impl #path::StoredField for #name {
+            const KIND: #path::schema::Type = #path::schema::Type::#kind;
+
+            fn to_value(&self) -> #path::schema::ValueRef<'_> {
+                #path::schema::ValueRef::Int(match self {
+                    #(#name::#variants => #name::#variants as i128,)*
+                })
+            }
+
+            fn from_value(value: #path::schema::ValueRef<'_>) -> ::core::option::Option<Self> {
+                let #path::schema::ValueRef::Int(number) = value else {
+                    return ::core::option::Option::None;
+                };
+                #(if number == #name::#variants as i128 {
+                    return ::core::option::Option::Some(#name::#variants);
+                })*
+                ::core::option::Option::None
+            }
+        }
+    })
+}
+
+fn options(input: &DeriveInput) -> Result<Options, Error> {
+    let mut options = Options {
+        table: None,
+        key: Vec::new(),
+        path: parse_quote!(::sardonyx),
+    };
+    for attribute in &input.attrs {
+        if !attribute.path().is_ident("record") {
+            continue;
+        }
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("table") {
+                options.table = Some(meta.value()?.parse()?);
+            } else if meta.path.is_ident("crate") {
+                options.path = meta.value()?.parse()?;
+            } else if meta.path.is_ident("key") {
+                let value = meta.value()?;
+                if value.peek(syn::token::Paren) {
+                    let parts;
+                    syn::parenthesized!(parts in value);
+                    let parts = parts.parse_terminated(Ident::parse_any, Token![,])?;
+                    options.key = parts.into_iter().collect();
+                } else {
+                    options.key = vec![Ident::parse_any(value)?];
+                }
+            } else {
+                let text = "Sardonyx knows `table = \"…\"`, `key = field` or `key = (first, second)`, and `crate = path`";
+                return Err(meta.error(text));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(options)
+}
+
+use syn::ext::IdentExt;
+
+/// Refuses what no column can be, by what its type is called, where that is certain.
+fn refuse_field(field: &syn::Field, in_key: bool) -> Result<(), Error> {
+    let name = field.ident.as_ref().map(column_name).unwrap_or_default();
+    let wrong = |text: String| Err(Error::new(field.ty.span(), text));
+    match &plain_type(&field.ty) {
+        Type::Reference(_) | Type::Ptr(_) => wrong(format!(
+            "Sardonyx cannot store the reference in field `{name}`: what it points to is not in the database; keep the \
+             value itself, such as a `String`"
+        )),
+        Type::Tuple(_) => wrong(format!(
+            "Sardonyx cannot store the tuple in field `{name}`: columns have names; make a field of each part"
+        )),
+        Type::Path(path) if in_key && last(&path.path) == "Option" => wrong(format!(
+            "field `{name}` is of the key, by which Sardonyx finds the record, so it cannot be an `Option`"
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// A type without the group in which a macro put it.
+fn plain_type(mut kind: &Type) -> &Type {
+    while let Type::Group(group) = kind {
+        kind = &group.elem;
+    }
+    kind
+}
+
+fn last(path: &Path) -> String {
+    let last = path.segments.last();
+    last.map(|segment| segment.ident.to_string())
+        .unwrap_or_default()
+}
+
+/// The struct of `record!` and `plain!`, with the derives that make plain data of it; or one error for each field that
+/// no plain data can be.
+///
+/// # Errors
+/// Names the field and the remedy.
+pub(crate) fn plain(item: TokenStream) -> Result<TokenStream, Error> {
+    // What is no struct with fields is the compiler's business.
+    if let Ok(input) = syn::parse2::<DeriveInput>(item.clone())
+        && let Data::Struct(data) = &input.data
+    {
+        let mut refused: Option<Error> = None;
+        for field in &data.fields {
+            if let Err(error) = refuse_plain(field) {
+                match &mut refused {
+                    Some(refused) => refused.combine(error),
+                    None => refused = Some(error),
+                }
+            }
+        }
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+    }
+    Ok(quote! {
+        #[derive(
+            ::core::clone::Clone,
+            ::core::marker::Copy,
+            ::sardonyx::zerocopy::FromBytes,
+            ::sardonyx::zerocopy::IntoBytes,
+            ::sardonyx::zerocopy::Immutable,
+            ::sardonyx::zerocopy::KnownLayout,
+        )]
+        #[zerocopy(crate = "sardonyx::zerocopy")]
+        #[repr(C)]
+        #item
+    })
+}
+
+/// Refuses a field that is not plain data, by what its type is called, where that is certain.
+fn refuse_plain(field: &syn::Field) -> Result<(), Error> {
+    let name = field.ident.as_ref().map(column_name).unwrap_or_default();
+    let derive = "or declare the struct with `#[derive(sardonyx::Record)] #[record(table = \"…\", key = …)]`, whose \
+                  fields may be of any length";
+    let kind = plain_type(&field.ty);
+    let called = kind.to_token_stream().to_string().replace(' ', "");
+    let why = match kind {
+        Type::Path(path) => match &*last(&path.path) {
+            "String" | "Vec" | "Box" | "Rc" | "Arc" | "Cow" | "HashMap" | "BTreeMap"
+            | "HashSet" | "BTreeSet" => format!(
+                "its contents stand elsewhere, and a `record!` is stored as it is: use an array such as `[u8; 32]`, {derive}"
+            ),
+            "Option" => {
+                format!("not every byte of it has a meaning: use a value that means none, {derive}")
+            }
+            "bool" | "char" => {
+                format!("not every bit pattern is one of its values: use `u8` or `u32`, {derive}")
+            }
+            "u128" | "i128" => {
+                format!("it is aligned to 16 bytes, records to 8: use `[u64; 2]`, {derive}")
+            }
+            _ => return Ok(()),
+        },
+        Type::Reference(_) | Type::Ptr(_) => {
+            format!("what it points to is not in the database: keep the value itself, {derive}")
+        }
+        Type::Tuple(tuple) if !tuple.elems.is_empty() => {
+            format!("the order of its parts is the compiler's: use a struct of `plain!`, {derive}")
+        }
+        _ => return Ok(()),
+    };
+    let text = format!("Sardonyx cannot store field `{name}` of type `{called}`: {why}");
+    Err(Error::new(field.ty.span(), text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(source: &str) -> String {
+        let input: DeriveInput = syn::parse_str(source).unwrap();
+        match expand(&input) {
+            Ok(tokens) => panic!("not refused: {source}\n{tokens}"),
+            Err(refusal) => refusal.to_string(),
+        }
+    }
+
+    #[test]
+    fn every_refusal_names_sardonyx_and_the_remedy() {
+        for (source, remedy) in [
+            (
+                "#[record(table = \"t\", key = id)] struct A(u64);",
+                "give its fields names",
+            ),
+            ("#[record(key = id)] struct A { id: u64 }", "table = "),
+            (
+                "#[record(table = \"t\")] struct A { id: u64 }",
+                "key = (first, second)",
+            ),
+            (
+                "#[record(table = \"t\", key = no)] struct A { id: u64 }",
+                "no field `no`",
+            ),
+            (
+                "#[record(table = \"t\", keys = id)] struct A { id: u64 }",
+                "`key = field`",
+            ),
+            (
+                "#[record(table = \"t\", key = id)] struct A<T> { id: T }",
+                "write the type out",
+            ),
+            (
+                "#[record(table = \"t\", key = id)] struct A { id: u64, x: &'static str }",
+                "`String`",
+            ),
+            (
+                "#[record(table = \"t\", key = id)] struct A { id: u64, x: (u8, u8) }",
+                "each part",
+            ),
+            (
+                "#[record(table = \"t\", key = id)] struct A { id: Option<u64> }",
+                "cannot be an `Option`",
+            ),
+            ("enum A { X, Y(u8) }", "columns of their own"),
+            ("enum A {}", "no variants"),
+            ("union A { x: u8 }", "`Option`"),
+        ] {
+            let message = refusal(source);
+            assert!(message.contains(remedy), "{source}: {message}");
+            assert!(message.contains("Sardonyx"), "{source}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_struct_and_an_enum_are_accepted() {
+        let input = "#[record(table = \"t\", key = (a, r#type))] struct A { a: u64, r#type: String, x: Option<bool> }";
+        let tokens = expand(&syn::parse_str(input).unwrap()).unwrap().to_string();
+        assert!(tokens.contains("\"type\""), "{tokens}");
+        let tokens = expand(&syn::parse_str("#[repr(i16)] enum E { X = -3, Y }").unwrap());
+        assert!(tokens.unwrap().to_string().contains("Type :: I16"));
+    }
+
+    #[test]
+    fn a_record_with_a_field_that_is_not_plain_is_one_error() {
+        let of = |source: &str| plain(source.parse().unwrap());
+        for (field, remedy) in [
+            ("String", "[u8; 32]"),
+            ("std::string::String", "derive(sardonyx::Record)"),
+            ("Vec<u8>", "derive(sardonyx::Record)"),
+            ("Option<u64>", "means none"),
+            ("bool", "`u8`"),
+            ("u128", "`[u64; 2]`"),
+            ("&'static str", "the value itself"),
+            ("(u8, u8)", "`plain!`"),
+        ] {
+            let error = of(&format!("struct A {{ id: u64, name: {field} }}")).unwrap_err();
+            assert_eq!(error.clone().into_iter().count(), 1);
+            let text = error.to_string();
+            assert!(text.contains(remedy) && text.contains("Sardonyx"), "{text}");
+            assert!(text.contains("`name`"), "{text}");
+        }
+        assert_eq!(
+            of("struct A { a: String, b: bool }")
+                .unwrap_err()
+                .into_iter()
+                .count(),
+            2
+        );
+        assert!(of("struct A { id: u64, name: [u8; 8] }").is_ok());
+    }
+}

@@ -1,0 +1,102 @@
+//! Snapshots of tables: a consistent state to read at leisure, which nobody waits for.
+
+use crate::Error;
+use sardonyx_base::process::Process;
+use sardonyx_serial::SerialError;
+use sardonyx_storage::catalogue::Definition;
+use sardonyx_table::{Record, Records, SpaceSnapshot, Table};
+use std::sync::Arc;
+
+/// The state of all tables at one commit, to read from any thread, for as long as it is kept, while
+/// transactions go on: [`Tables::snapshot`](crate::Tables::snapshot). Clones are the same snapshot.
+///
+/// Nobody waits for it. While it is there the first change of a page keeps a copy of that page, so it takes as
+/// much memory as changed meanwhile, up to [`Options::snapshot_bytes_max`](crate::Options::snapshot_bytes_max). At that bound the oldest
+/// snapshot is ended, and reads of it say so ([`Error::Limit`], with a
+/// [`SnapshotEnded`](crate::SnapshotEnded) inside): take a new one then. It stays readable when the database is closed, whose
+/// memory it then keeps. In a child made by `fork` it is refused ([`Error::Forked`]).
+///
+/// ```
+/// # fn main() -> Result<(), sardonyx::Error> {
+/// use sardonyx::{Tables, record};
+/// record! {
+///     #[table("accounts", key = id)]
+///     struct Account { id: u64, balance: i64 }
+/// }
+/// # let directory = tempfile::tempdir().unwrap();
+/// # let path = directory.path();
+/// let db = Tables::open(path)?;
+/// let accounts = db.table::<Account>()?;
+/// db.run(|tx| tx.insert(accounts, &Account { id: 1, balance: 10 }).map(drop))?;
+/// let then = db.snapshot()?;
+/// db.run(|tx| tx.update(accounts, &1, |account| account.balance = 20).map(drop))?;
+/// assert_eq!(then.get(accounts, &1)?.unwrap().balance, 10);
+/// assert_eq!(db.snapshot()?.get(accounts, &1)?.unwrap().balance, 20);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    space: Arc<SpaceSnapshot>,
+    process: Process,
+}
+
+impl Snapshot {
+    pub(crate) fn new(space: Arc<SpaceSnapshot>, process: Process) -> Self {
+        Snapshot { space, process }
+    }
+
+    fn check(&self) -> Result<&SpaceSnapshot, Error> {
+        self.process.check().map_err(SerialError::from)?;
+        Ok(&self.space)
+    }
+
+    /// The record with this key.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the snapshot was ended; [`Error::Forked`].
+    pub fn get<R: Record>(&self, table: Table<R>, key: &R::Key) -> Result<Option<R>, Error> {
+        self.check()?.get(table, key)
+    }
+
+    /// All records of a table, in no particular order.
+    ///
+    /// # Errors
+    /// [`Error::Forked`]; each record may be [`Error::Limit`] instead, if the snapshot was ended, and is then
+    /// the last.
+    pub fn scan<R: Record>(&self, table: Table<R>) -> Result<Records<'_, R>, Error> {
+        Ok(self.check()?.scan(table))
+    }
+
+    /// The number of records in a table.
+    ///
+    /// # Errors
+    /// [`Error::Forked`].
+    pub fn count<R: Record>(&self, table: Table<R>) -> Result<u64, Error> {
+        Ok(self.check()?.count(table))
+    }
+
+    /// The handle of a record type's table, if it was declared.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it was declared with another layout; [`Error::Forked`].
+    pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, Error> {
+        Ok(self.check()?.table()?)
+    }
+
+    /// The tables, journals and areas.
+    pub fn definitions(&self) -> &[Definition] {
+        self.space.definitions()
+    }
+
+    /// Whether it was ended, and every read says so.
+    pub fn is_ended(&self) -> bool {
+        self.space.is_ended()
+    }
+
+    /// What is below, for tools.
+    #[doc(hidden)]
+    pub fn space(&self) -> &Arc<SpaceSnapshot> {
+        &self.space
+    }
+}

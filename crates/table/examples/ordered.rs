@@ -1,0 +1,181 @@
+//! Ordered indexes: how long a table with an ordered primary key and a secondary index takes to open, and how many
+//! rows a second are found by key and met by ranges. Arguments: records (default 1,000,000) and threads (default 2).
+//!
+//! Run it with `cargo run --release -p sardonyx-table --example ordered`.
+
+use sardonyx_storage::log::seal::GroupBuilder;
+use sardonyx_storage::store::PageStore;
+use sardonyx_table::schema::{Column, IndexDefinition, IndexKind, KeyPart, Schema, Type, Value};
+use sardonyx_table::{Record, TableSpace, record};
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// Runs that are timed, and reads and ranges in one.
+const RUNS: u64 = 301;
+const READS: u64 = 5000;
+const SCANS: u64 = 200;
+/// Rows of a range.
+const LENGTH: usize = 100;
+
+/// 104 bytes.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Customer {
+    id: u64,
+    balance: i64,
+    filler: [u64; 11],
+}
+record!(Customer { table: "customers", key: id: u64 });
+
+fn index(name: &str, column: usize, unique: bool) -> IndexDefinition {
+    let descending = false;
+    IndexDefinition {
+        name: name.to_string(),
+        kind: IndexKind::Ordered,
+        unique,
+        key: vec![KeyPart { column, descending }],
+    }
+}
+
+fn schema() -> Schema {
+    let (bytes, align, fingerprint) = (88, 8, 0);
+    let filler = Type::Plain {
+        bytes,
+        align,
+        fingerprint,
+    };
+    let columns = [
+        ("id", Type::U64, 0),
+        ("balance", Type::I64, 8),
+        ("filler", filler, 16),
+    ];
+    let mut schema = Schema::default();
+    schema
+        .columns
+        .extend(columns.map(|(name, kind, offset)| Column {
+            name: name.to_string(),
+            kind,
+            default: Value::Null,
+            offset,
+            null: None,
+            dropped: false,
+            since_shape: 0,
+        }));
+    schema.primary = index("primary", 0, true);
+    schema.primary.kind = IndexKind::Hash;
+    schema.row_bytes = size_of::<Customer>();
+    schema.indexes = vec![index("by_id", 0, true), index("by_balance", 1, false)];
+    schema
+}
+
+/// Different numbers in an order that looks random.
+fn scattered(number: u64, records: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % records
+}
+
+/// The median time of a run of many that are short: other programs disturb few of them.
+fn median(mut run: impl FnMut(u64)) -> f64 {
+    let time = |number| {
+        let started = Instant::now();
+        run(number);
+        started.elapsed()
+    };
+    let mut times: Vec<_> = (0..RUNS).map(time).collect();
+    times.sort_unstable();
+    times[times.len() / 2].as_secs_f64()
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let records: u64 = arguments
+        .next()
+        .map_or(Ok(1_000_000), |text| text.parse())?;
+    let workers: usize = arguments.next().map_or(Ok(2), |text| text.parse())?;
+    let bytes = (records * 512).next_multiple_of(1 << 30);
+    let (mut space, _) = TableSpace::open(PageStore::reserve(bytes)?, workers)?;
+    let mut inserting = Duration::ZERO;
+    let mut number = 0;
+    while number < records {
+        let mut log = GroupBuilder::with_capacity(1 << 20);
+        let started = Instant::now();
+        let mut tx = space.begin(&mut log);
+        if number == 0 {
+            tx.create_table(Customer::NAME, schema())?;
+        }
+        let customers = tx.declare_table::<Customer>()?;
+        for _ in 0..1000.min(records - number) {
+            // The last ones come in an order that is not theirs.
+            let id = number ^ 0x2aa;
+            let balance = scattered(number, records) as i64;
+            let filler = [number; 11];
+            tx.insert(
+                customers,
+                &Customer {
+                    id,
+                    balance,
+                    filler,
+                },
+            )?;
+            number += 1;
+        }
+        tx.commit();
+        inserting += started.elapsed();
+    }
+    let rate = |count: u64, seconds: f64| count as f64 / seconds / 1e6;
+    println!(
+        "{records} rows inserted, with two ordered indexes: {:.2} million/s",
+        rate(records, inserting.as_secs_f64())
+    );
+    let mut opening = Duration::MAX;
+    for _ in 0..3 {
+        let store = space.into_store();
+        let started = Instant::now();
+        space = TableSpace::open(store, workers)?.0;
+        opening = opening.min(started.elapsed());
+    }
+    println!(
+        "opened by {workers} threads in {:.2} s, indexes {:.1} bytes for a row",
+        opening.as_secs_f64(),
+        space.index_bytes() as f64 / records as f64
+    );
+    let customers = space.table::<Customer>()?.ok_or("declared")?;
+    let view = space.view();
+    let hashed = median(|run| {
+        for number in 0..READS {
+            let key = scattered(run * READS + number, records);
+            black_box(view.get(customers, &key).map(|row| row.filler[10]));
+        }
+    });
+    println!("by hash: {:.1} million point reads/s", rate(READS, hashed));
+    for name in ["by_id", "by_balance"] {
+        let index = view.index(customers, name)?;
+        let points = median(|run| {
+            for number in 0..READS {
+                let key = scattered(run * READS + number, records);
+                let found = match name {
+                    "by_id" => index.get_by(key),
+                    _ => index.get_by(key as i64),
+                };
+                black_box(found.expect("a good key").map(|row| row.filler[10]));
+            }
+        });
+        let ranges = median(|run| {
+            for number in 0..SCANS {
+                let key = scattered(run * SCANS + number, records);
+                let range = match name {
+                    "by_id" => index.range(key..),
+                    _ => index.range((key as i64)..),
+                };
+                let rows = range.expect("a good key").take(LENGTH);
+                black_box(rows.map(|row| row.filler[10]).sum::<u64>());
+            }
+        });
+        println!(
+            "{name}: {:.1} million point reads/s, {:.1} million rows/s in ranges of {LENGTH}",
+            rate(READS, points),
+            rate(SCANS * LENGTH as u64, ranges)
+        );
+    }
+    Ok(())
+}

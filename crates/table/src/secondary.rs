@@ -1,0 +1,308 @@
+//! The ordered indexes of a table: its secondary indexes, and that of a primary key that is ordered, or that is found
+//! by something else than bytes that stand together in the row.
+//!
+//! All of them are trees ([`crate::ordered`]). One that is declared as a hash is kept as a tree, too, and answers whole
+//! keys only to those who ask for no more. A table that has none costs one look at an empty list.
+//!
+//! Invariant: an index has an entry for every row that is there, with the prefix of the row's key, at every moment at
+//! which its rows are compared. So an entry is removed before its row's key changes, and inserted after.
+
+use crate::error::TableError;
+use crate::index::HashIndex;
+use crate::index_store::IndexStore;
+use crate::key::{BadKey, Edge, KeyBytes, KeyShape, prefix};
+use crate::ordered::{Cursor, ENTRY_BYTES_MAX, Entry, INSERT_BYTES_MAX, Place, Tree};
+use crate::ordered_build::{Unfit, build_secondary};
+use crate::schema::{IndexDefinition, KEY_BYTES_MAX, Schema};
+use crate::space::TableSpace;
+use crate::table::TableState;
+use crate::transaction::note_references;
+use sardonyx_storage::page::Address;
+use sardonyx_storage::store::PageRead;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// An index of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Secondary {
+    pub what: Arc<What>,
+    pub tree: Tree,
+}
+
+/// What an index is.
+#[derive(Debug, PartialEq)]
+pub(crate) struct What {
+    pub definition: IndexDefinition,
+    pub shape: KeyShape,
+}
+
+/// The indexes that a table with this schema has as trees; `is_hashed` if its primary key is found by a hash.
+pub(crate) fn wanted(schema: &Schema, is_hashed: bool) -> Vec<What> {
+    use crate::schema::IndexKind::Ordered;
+    let primary = Some(&schema.primary);
+    let primary = primary.filter(|index| index.kind == Ordered || !is_hashed);
+    primary
+        .into_iter()
+        .chain(&schema.indexes)
+        .map(|definition| What {
+            definition: definition.clone(),
+            shape: KeyShape::new(schema, definition),
+        })
+        .collect()
+}
+
+/// The entry of a row with this key.
+fn entry(key: &[u8], row: Address) -> Entry {
+    Entry {
+        prefix: prefix(key),
+        address: row,
+    }
+}
+
+impl What {
+    /// How an entry's row compares with a row and its key, which has the same prefix.
+    #[inline]
+    pub fn compare(&self, rows: &[u8], other: Address, row: Address, key: &[u8]) -> Ordering {
+        let keys = match self.shape.is_exact() {
+            true => Ordering::Equal,
+            // Opening found that the rows' values are sound.
+            false => (self.shape.compare(rows, other, key)).unwrap_or(Ordering::Equal),
+        };
+        keys.then(other.cmp(&row))
+    }
+}
+
+impl Secondary {
+    /// An index without entries.
+    pub fn new(what: What) -> Self {
+        Secondary {
+            what: Arc::new(what),
+            tree: Tree::default(),
+        }
+    }
+
+    #[inline]
+    fn shape(&self) -> &KeyShape {
+        &self.what.shape
+    }
+
+    /// Inserts an entry for a row that is there.
+    ///
+    /// # Errors
+    /// [`TableError::DuplicateValue`] if the index is unique and there is a row with its key, [`TableError::KeyTooLong`],
+    /// [`TableError::Store`] if there is no memory. Nothing has changed then.
+    pub fn insert(
+        &mut self,
+        store: &mut IndexStore,
+        rows: &[u8],
+        row: Address,
+        table: &dyn Fn() -> String,
+    ) -> Result<(), TableError> {
+        let mut key = KeyBytes::default();
+        let has_null = self.shape().of_row(rows, row, &mut key)?;
+        if key.len() > KEY_BYTES_MAX {
+            return Err(self.bad_key(BadKey::TooLong { bytes: key.len() }, &table(), None));
+        }
+        if self.what.definition.unique
+            && !has_null
+            && let Some(there) = self.find(store.bytes(), rows, &key)?
+        {
+            return Err(TableError::DuplicateValue {
+                table: table(),
+                index: self.what.definition.name.clone(),
+                key: self.shape().describe(rows, there),
+            });
+        }
+        let (what, entry) = (&*self.what, entry(&key, row));
+        let before = |other| what.compare(rows, other, row, &key) == Ordering::Less;
+        Ok(self.tree.insert(store, entry, before)?)
+    }
+
+    /// Removes the entry of a row that is there.
+    pub fn remove(
+        &mut self,
+        store: &mut IndexStore,
+        rows: &[u8],
+        row: Address,
+    ) -> Result<(), TableError> {
+        let mut key = KeyBytes::default();
+        self.shape().of_row(rows, row, &mut key)?;
+        let what = &*self.what;
+        let up_to = |other| what.compare(rows, other, row, &key) != Ordering::Greater;
+        let removed = self.tree.remove(store, entry(&key, row), up_to);
+        debug_assert!(removed, "every row is indexed");
+        Ok(())
+    }
+
+    /// A row with this whole key.
+    #[inline]
+    pub fn find<N, P>(&self, nodes: &N, rows: &P, key: &[u8]) -> Result<Option<Address>, TableError>
+    where
+        N: PageRead + ?Sized,
+        P: PageRead + ?Sized,
+        TableError: From<N::Error> + From<P::Error>,
+    {
+        let edge = Edge {
+            bytes: key,
+            behind: false,
+        };
+        let at = edge.prefix();
+        let is_before = |row| self.shape().is_before(rows, row, edge);
+        let Some(found) = self.tree.first_from(nodes, at, is_before)? else {
+            return Ok(None);
+        };
+        let known = key.len().min(8);
+        if known > 0 && (found.prefix ^ at) >> (64 - 8 * known) != 0 {
+            return Ok(None);
+        }
+        let is_it = self.shape().is_exact() || self.shape().begins(rows, found.address, key)?;
+        Ok(is_it.then_some(found.address))
+    }
+
+    /// The place of an edge between keys.
+    #[inline]
+    pub fn place<N, P>(&self, nodes: &N, rows: &P, edge: Edge<'_>) -> Result<Place, TableError>
+    where
+        N: PageRead + ?Sized,
+        P: PageRead + ?Sized,
+        TableError: From<N::Error> + From<P::Error>,
+    {
+        let is_before = |row| self.shape().is_before(rows, row, edge);
+        self.tree.seek(nodes, edge.prefix(), is_before)
+    }
+
+    /// A walk over what is between two edges; without an edge to the end.
+    #[inline]
+    pub fn walk<N, P>(
+        &self,
+        nodes: &N,
+        rows: &P,
+        from: Option<Edge<'_>>,
+        to: Option<Edge<'_>>,
+    ) -> Result<(Place, Place), TableError>
+    where
+        N: PageRead + ?Sized,
+        P: PageRead + ?Sized,
+        TableError: From<N::Error> + From<P::Error>,
+    {
+        if let (Some(from), Some(to)) = (from, to) {
+            // Before and behind the same bytes, or the edges in the wrong order.
+            let is_empty = match from.bytes == to.bytes {
+                true => from.behind || !to.behind,
+                false => !edge_before(from, to),
+            };
+            if is_empty {
+                return Ok((Place::END, Place::END));
+            }
+        }
+        let start = match from {
+            Some(edge) => self.place(nodes, rows, edge)?,
+            None => self.tree.start(nodes)?,
+        };
+        let end = match to {
+            Some(edge) => self.place(nodes, rows, edge)?,
+            None => Place::END,
+        };
+        Ok((start, end))
+    }
+
+    /// A cursor between two places.
+    #[inline]
+    pub fn cursor(&self, (from, to): (Place, Place)) -> Cursor {
+        Cursor::new(self.tree, from, to)
+    }
+
+    /// Turns what is wrong with a key into an error that names everything.
+    #[cold]
+    pub fn bad_key(&self, bad: BadKey, table: &str, schema: Option<&Schema>) -> TableError {
+        let (table, index) = (table.to_string(), self.what.definition.name.clone());
+        match bad {
+            BadKey::TooLong { bytes } => TableError::KeyTooLong {
+                table,
+                index,
+                bytes,
+            },
+            BadKey::Columns { values } => TableError::KeyColumns {
+                table,
+                index,
+                values,
+                columns: self.shape().width(),
+            },
+            BadKey::Value { column, value } => {
+                let column = schema.and_then(|schema| schema.columns.get(column));
+                TableError::KeyValue {
+                    table,
+                    index,
+                    column: column.map_or_else(String::new, |column| column.name.clone()),
+                    expected: column.map_or_else(String::new, |column| column.kind.to_string()),
+                    value,
+                }
+            }
+        }
+    }
+}
+
+/// Whether one edge comes before another with other bytes.
+fn edge_before(one: Edge<'_>, other: Edge<'_>) -> bool {
+    if one.bytes.starts_with(other.bytes) {
+        return other.behind;
+    }
+    if other.bytes.starts_with(one.bytes) {
+        return !one.behind;
+    }
+    one.bytes < other.bytes
+}
+
+/// Sees to it that the index store has room for so many changes of indexes, and for undoing them.
+pub(crate) fn ensure_room(store: &mut IndexStore, changes: usize) -> Result<(), TableError> {
+    Ok(store.ensure_room(changes * ENTRY_BYTES_MAX + INSERT_BYTES_MAX)?)
+}
+
+/// Whether rows are found by the hash of their primary key as it stands in the row: the catalogue says where, or the
+/// schema does.
+pub(crate) fn is_hashed(state: &TableState) -> bool {
+    let whole_row = state
+        .schema
+        .row_bytes_of_shape(0)
+        .unwrap_or(state.schema.row_bytes);
+    state.schema.plain_key().is_some() || (state.key_offset, state.key_bytes) != (0, whole_row)
+}
+
+/// Builds the ordered indexes of all tables, whose schemas are known.
+pub(crate) fn build_ordered(space: &mut TableSpace, workers: usize) -> Result<(), TableError> {
+    let TableSpace {
+        store,
+        tables,
+        indexes,
+        catalogue,
+        ..
+    } = space;
+    note_references(tables);
+    for (state, definition) in tables.iter_mut().zip(&catalogue.definitions) {
+        let Some(state) = state else {
+            continue;
+        };
+        state.is_hashed = is_hashed(state);
+        if !state.is_hashed {
+            state.index = HashIndex::new();
+        }
+        for what in wanted(&state.schema, state.is_hashed) {
+            let built = build_secondary(indexes, store.bytes(), state, what, workers);
+            let damaged = |at: Address, reason| TableError::DamagedTable {
+                table: definition.name.clone(),
+                page: at.page().0,
+                offset: at.offset_in_page(),
+                reason,
+            };
+            let index = built.map_err(|unfit| match unfit {
+                Unfit::Duplicate(row) => {
+                    damaged(row, "a second row with the same key in a unique index")
+                }
+                Unfit::Key(_) => damaged(Address(0), "a row with a key that is too long"),
+                Unfit::Table(error) => error,
+            })?;
+            state.secondary.push(index);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,272 @@
+//! A snapshot of all tables: the state at one commit, to read from any thread for as long as one likes, while
+//! transactions go on.
+//!
+//! What stands in pages, rows and indexes, is read through snapshots of the two page stores; of each table a
+//! small copy is made of what reading needs besides: its layout, extents, and where its index is. So taking
+//! one costs some microseconds and the first change of each page a copy of it; whoever writes never waits.
+//!
+//! Invariant: it is taken between transactions, so all three are of one commit. At the bound on memory for
+//! copies the oldest snapshot is ended: every read says so from then on ([`SnapshotEnded`]), and none is wrong.
+
+use crate::error::TableError;
+use crate::hash::KeyHash;
+use crate::index::Shards;
+use crate::layout::PageLayout;
+use crate::record::{Record, Table};
+use crate::schema::Schema;
+use crate::space::{TableSpace, definition_of_table};
+use crate::table::{Slot, TableState, fingerprint_of, used_runs};
+use sardonyx_base::error::Error;
+use sardonyx_storage::catalogue::{Catalogue, Definition, Extent};
+use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
+use sardonyx_storage::store::{PageRead, PageSnapshot, SnapshotEnded};
+use std::marker::PhantomData;
+use std::sync::Arc;
+use zerocopy::IntoBytes;
+
+/// The state of all tables at one commit.
+#[derive(Debug)]
+pub struct SpaceSnapshot {
+    rows: Arc<PageSnapshot>,
+    indexes: Arc<PageSnapshot>,
+    catalogue: Catalogue,
+    /// By number; `None` for journals and areas.
+    tables: Vec<Option<FrozenTable>>,
+}
+
+/// What reading a table needs, as it was.
+#[derive(Debug)]
+struct FrozenTable {
+    fingerprint: u64,
+    key_offset: usize,
+    hash: KeyHash,
+    layout: PageLayout,
+    extents: Vec<Extent>,
+    fresh: Slot,
+    shards: Shards,
+    len: u64,
+    schema: Arc<Schema>,
+}
+
+impl FrozenTable {
+    fn of(state: &TableState) -> Self {
+        FrozenTable {
+            fingerprint: state.fingerprint,
+            key_offset: state.key_offset,
+            hash: state.hash,
+            layout: state.layout,
+            extents: state.extents.clone(),
+            fresh: state.fresh,
+            shards: state.index.shards().clone(),
+            len: state.index.len() as u64,
+            schema: state.schema.clone(),
+        }
+    }
+}
+
+impl TableSpace {
+    /// A snapshot of everything that is committed. Two without a change between are one.
+    ///
+    /// # Errors
+    /// [`TableError::Store`] if there is no address space for it.
+    ///
+    /// # Panics
+    /// If a transaction is open that was neither committed nor undone: its changes stand in the pages.
+    pub fn snapshot(&mut self) -> Result<Arc<SpaceSnapshot>, TableError> {
+        assert!(
+            self.undo.is_empty(),
+            "a snapshot is taken between transactions"
+        );
+        let rows = self.store.snapshot()?;
+        if let Some(newest) = self.newest_snapshot.upgrade()
+            && Arc::ptr_eq(&newest.rows, &rows)
+        {
+            return Ok(newest);
+        }
+        let tables = self.tables.iter();
+        let snapshot = Arc::new(SpaceSnapshot {
+            rows,
+            indexes: self.indexes.pages_mut().snapshot()?,
+            catalogue: self.catalogue.clone(),
+            tables: tables
+                .map(|state| state.as_ref().map(FrozenTable::of))
+                .collect(),
+        });
+        self.newest_snapshot = Arc::downgrade(&snapshot);
+        Ok(snapshot)
+    }
+
+    /// Sets the bound on memory for pages that snapshots keep, in bytes (default 1 GiB, or a quarter of the
+    /// store's limit if that is less): for the rows, and as much for the indexes.
+    pub fn set_snapshot_bytes_max(&mut self, bytes: u64) {
+        self.store.set_snapshot_bytes_max(bytes);
+        self.indexes.pages_mut().set_snapshot_bytes_max(bytes);
+    }
+}
+
+impl SpaceSnapshot {
+    /// The handle of a record type's table, if it was declared.
+    ///
+    /// # Errors
+    /// [`TableError::Catalogue`] (`LayoutDiffers`) if it was declared with another layout.
+    pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, TableError> {
+        let number = self.catalogue.number_of(&definition_of_table::<R>())?;
+        Ok(number.map(Table::new))
+    }
+
+    /// The tables, journals and areas.
+    pub fn definitions(&self) -> &[Definition] {
+        &self.catalogue.definitions
+    }
+
+    /// The columns of a table.
+    pub fn schema<R: Record>(&self, table: Table<R>) -> Option<&Arc<Schema>> {
+        self.state(table).map(|state| &state.schema)
+    }
+
+    /// The pages of rows, as they were.
+    pub fn pages(&self) -> &PageSnapshot {
+        &self.rows
+    }
+
+    /// Whether it was ended, and every read says so.
+    pub fn is_ended(&self) -> bool {
+        self.rows.is_ended() || self.indexes.is_ended()
+    }
+
+    /// The record with this key.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the snapshot was ended ([`SnapshotEnded`]).
+    pub fn get<R: Record>(&self, table: Table<R>, key: &R::Key) -> Result<Option<R>, Error> {
+        self.find(table, key.as_bytes()).map_err(ended)
+    }
+
+    /// All records, in no particular order.
+    pub fn scan<R: Record>(&self, table: Table<R>) -> Records<'_, R> {
+        Records {
+            pages: Vec::new(),
+            table: self.state(table),
+            rows: &self.rows,
+            run: 0,
+            next: 0,
+            page: Page::default(),
+            of: PhantomData,
+        }
+        .with_runs()
+    }
+
+    /// The number of records.
+    pub fn count<R: Record>(&self, table: Table<R>) -> u64 {
+        self.state(table).map_or(0, |state| state.len)
+    }
+
+    fn state<R: Record>(&self, table: Table<R>) -> Option<&FrozenTable> {
+        let state = self.tables.get(usize::from(table.number()))?.as_ref()?;
+        (state.fingerprint == fingerprint_of::<R>()).then_some(state)
+    }
+
+    fn find<R: Record>(&self, table: Table<R>, key: &[u8]) -> Result<Option<R>, SnapshotEnded> {
+        let Some(state) = self.state(table) else {
+            return Ok(None);
+        };
+        let mut buffer = Vec::with_capacity(size_of::<R>());
+        let mut found = None;
+        state
+            .shards
+            .find(&*self.indexes, state.hash.of(key), |at| {
+                let record = self.rows.read(at, size_of::<R>(), &mut buffer)?;
+                let is_it = record[state.key_offset..][..key.len()] == *key;
+                if is_it {
+                    found = R::read_from_bytes(record).ok();
+                }
+                Ok(is_it)
+            })?;
+        Ok(found)
+    }
+}
+
+/// The records of a table in a snapshot: a page is read at a time.
+#[derive(Debug)]
+pub struct Records<'a, R> {
+    /// Runs of used pages.
+    pages: Vec<std::ops::Range<u64>>,
+    table: Option<&'a FrozenTable>,
+    rows: &'a PageSnapshot,
+    run: usize,
+    /// The page after the one that was read last.
+    next: u64,
+    page: Page,
+    of: PhantomData<R>,
+}
+
+/// A page that was read.
+#[derive(Debug, Default)]
+struct Page {
+    bytes: Vec<u8>,
+    /// The slot to go on with; none if all were given.
+    slot: Option<usize>,
+}
+
+impl<R> Records<'_, R> {
+    fn with_runs(mut self) -> Self {
+        if let Some(table) = self.table {
+            self.pages = used_runs(&table.extents, table.fresh).collect();
+            self.next = self.pages.first().map_or(0, |run| run.start);
+        }
+        self
+    }
+
+    /// Reads the next page with rows. Returns whether there is one.
+    fn read_page(&mut self) -> Result<bool, SnapshotEnded> {
+        while let Some(run) = self.pages.get(self.run) {
+            if self.next >= run.end {
+                self.run += 1;
+                self.next = self.pages.get(self.run).map_or(0, |run| run.start);
+                continue;
+            }
+            let at: Address = PageId(self.next).address();
+            self.next += 1;
+            // All of it: the buffer then begins with it.
+            let content = self.rows.read(at, PAGE_SIZE, &mut self.page.bytes)?;
+            if PageLayout::has_rows(content) {
+                self.page.slot = Some(0);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl<R: Record> Iterator for Records<'_, R> {
+    type Item = Result<R, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let layout = self.table?.layout;
+        loop {
+            if let Some(from) = self.page.slot {
+                let bytes = &self.page.bytes;
+                if let Some(slot) = layout.occupied_from(bytes, from) {
+                    self.page.slot = Some(slot + 1);
+                    let record = &bytes[slot * layout.stride..][..size_of::<R>()];
+                    let record = R::read_from_bytes(record);
+                    return Some(Ok(record.expect("so many bytes are a record")));
+                }
+                self.page.slot = None;
+            }
+            match self.read_page() {
+                Ok(true) => {}
+                Ok(false) => return None,
+                Err(error) => {
+                    // It is told once.
+                    self.pages.clear();
+                    return Some(Err(ended(error)));
+                }
+            }
+        }
+    }
+}
+
+fn ended(error: SnapshotEnded) -> Error {
+    TableError::from(error).into()
+}

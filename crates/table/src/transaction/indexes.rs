@@ -1,0 +1,251 @@
+//! Ordered indexes in transactions: kept as rows come, change and go, created and dropped while they are in use.
+
+use super::Transaction;
+use crate::error::TableError;
+use crate::ordered_build::{Unfit, build_secondary};
+use crate::schema::{IndexDefinition, Schema};
+use crate::secondary::{ensure_room, is_hashed, wanted};
+use crate::space::TableSpace;
+use crate::undo::{Step, chosen};
+use sardonyx_base::error::Error;
+use sardonyx_storage::page::Address;
+
+impl Transaction<'_> {
+    /// Whether a table has ordered indexes, or references from or to others.
+    #[inline]
+    pub(crate) fn has_ordered(&self, table: u16) -> bool {
+        let state = self.state(table);
+        !state.secondary.is_empty() || state.refers || state.is_referenced
+    }
+
+    /// All ordered indexes of a table, as bits.
+    pub(crate) fn all_indexes(&self, table: u16) -> u32 {
+        u32::MAX.unbounded_shr(32 - self.state(table).secondary.len() as u32)
+    }
+
+    /// The ordered indexes in whose keys two versions of a row's fixed part differ, as bits. Text and bytes differ
+    /// if their references do.
+    pub(crate) fn indexes_that_differ(&self, table: u16, before: &[u8], after: &[u8]) -> u32 {
+        let indexes = self.state(table).secondary.iter().enumerate();
+        indexes.fold(0, |bits, (number, index)| {
+            bits | u32::from(index.what.shape.differs(before, after)) << number
+        })
+    }
+
+    /// The ordered indexes in whose keys bytes of a row's fixed part are, as bits.
+    pub(crate) fn indexes_touched(&self, table: u16, offset: usize, length: usize) -> u32 {
+        let indexes = self.state(table).secondary.iter().enumerate();
+        indexes.fold(0, |bits, (number, index)| {
+            bits | u32::from(index.what.shape.touches(offset, length)) << number
+        })
+    }
+
+    /// The ordered indexes whose keys have one of these columns, as bits.
+    pub(crate) fn indexes_of_columns(&self, table: u16, is_set: impl Fn(usize) -> bool) -> u32 {
+        let indexes = self.state(table).secondary.iter().enumerate();
+        indexes.fold(0, |bits, (number, index)| {
+            let key = &index.what.definition.key;
+            bits | u32::from(key.iter().any(|part| is_set(part.column))) << number
+        })
+    }
+
+    /// Puts a row, which is there and as it shall be, into these of the table's ordered indexes.
+    ///
+    /// # Errors
+    /// [`TableError::DuplicateValue`], [`TableError::KeyTooLong`], [`TableError::Store`]. Some indexes have the row then:
+    /// the caller rolls back to a savepoint from before.
+    #[inline(never)]
+    pub(crate) fn index_row(
+        &mut self,
+        table: u16,
+        address: Address,
+        indexes: u32,
+    ) -> Result<(), TableError> {
+        if indexes == 0 {
+            return Ok(());
+        }
+        self.ensure_index_room(indexes)?;
+        let TableSpace {
+            store,
+            tables,
+            indexes: index_store,
+            catalogue,
+            undo,
+            ..
+        } = &mut *self.space;
+        let state = tables[usize::from(table)].as_mut().expect("it is a table");
+        let name = || catalogue.definitions[usize::from(table)].name.clone();
+        for number in 0..state.secondary.len() {
+            if indexes >> number & 1 == 0 {
+                continue;
+            }
+            state.secondary[number].insert(index_store, store.bytes(), address, &name)?;
+            undo.push(Step::Indexed {
+                table,
+                address,
+                indexes: 1 << number,
+            });
+        }
+        Ok(())
+    }
+
+    /// Takes a row, which is there and as it was indexed, out of these of the table's ordered indexes.
+    ///
+    /// # Errors
+    /// [`TableError::Store`] if there is no memory for undoing it; nothing has changed then.
+    #[inline(never)]
+    pub(crate) fn unindex_row(
+        &mut self,
+        table: u16,
+        address: Address,
+        indexes: u32,
+    ) -> Result<(), TableError> {
+        if indexes == 0 {
+            return Ok(());
+        }
+        self.ensure_index_room(indexes)?;
+        let TableSpace {
+            store,
+            tables,
+            indexes: index_store,
+            undo,
+            ..
+        } = &mut *self.space;
+        let state = tables[usize::from(table)].as_mut().expect("it is a table");
+        for index in chosen(&mut state.secondary, indexes) {
+            index.remove(index_store, store.bytes(), address)?;
+        }
+        undo.push(Step::Unindexed {
+            table,
+            address,
+            indexes,
+        });
+        Ok(())
+    }
+
+    /// Changes a row, of which these ordered indexes' keys change, and the columns of which `changes` says so.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::index_row`], [`TableError::Referenced`], [`TableError::NoSuchReference`]; nothing has changed then.
+    #[inline(never)]
+    pub(crate) fn change_indexed(
+        &mut self,
+        table: u16,
+        address: Address,
+        indexes: u32,
+        changes: impl Fn(usize) -> bool,
+        change: impl FnOnce(&mut Self),
+    ) -> Result<(), TableError> {
+        if self.state(table).is_referenced {
+            self.check_unreferenced(table, address, changes)?;
+        }
+        let savepoint = self.savepoint();
+        self.unindex_row(table, address, indexes)?;
+        change(self);
+        self.index_row(table, address, indexes)
+            .and_then(|()| match self.state(table).refers {
+                true => self.check_references(table, address),
+                false => Ok(()),
+            })
+            .inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    fn ensure_index_room(&mut self, indexes: u32) -> Result<(), TableError> {
+        let changes = self.space.undo.count_index_changes(indexes.count_ones());
+        ensure_room(&mut self.space.indexes, changes)
+    }
+
+    /// Gives a table another index, built of its rows. The other indexes and their readers are not concerned.
+    ///
+    /// # Errors
+    /// [`Error::Duplicate`] if it is unique and rows have one key; [`Error::Refused`] if the table cannot have it;
+    /// [`Error::Limit`] if a key is too long, or there are too many indexes; [`Error::Full`]. Nothing has changed then.
+    pub fn create_index(&mut self, table: u16, definition: IndexDefinition) -> Result<(), Error> {
+        let mut schema = self.schema_of(table)?;
+        schema.indexes.push(definition);
+        self.store_schema(table, schema)
+    }
+
+    /// Takes an index from a table.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such index, or a reference needs it; [`Error::Limit`] if the transaction is too
+    /// large. Nothing has changed then.
+    pub fn drop_index(&mut self, table: u16, name: &str) -> Result<(), Error> {
+        let mut schema = self.schema_of(table)?;
+        let Some(at) = schema.indexes.iter().position(|index| index.name == name) else {
+            return Err(TableError::UnknownIndex {
+                table: self.space.name(table),
+                index: name.to_string(),
+            }
+            .into());
+        };
+        schema.indexes.remove(at);
+        self.store_schema(table, schema)
+    }
+
+    pub(super) fn schema_of(&self, number: u16) -> Result<Schema, TableError> {
+        let schema = self.space.schema(number);
+        let schema = schema.ok_or(TableError::UnknownHandle { number })?;
+        Ok((**schema).clone())
+    }
+
+    /// Creates and drops ordered indexes of a table until they are those of its schema, which has just changed.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::create_index`]; the caller rolls back to a savepoint from before.
+    pub(crate) fn match_indexes(&mut self, table: u16) -> Result<(), TableError> {
+        let TableSpace {
+            store,
+            tables,
+            indexes,
+            catalogue,
+            undo,
+            ..
+        } = &mut *self.space;
+        let state = tables[usize::from(table)].as_mut().expect("it is a table");
+        state.is_hashed = is_hashed(state);
+        let mut wanted = wanted(&state.schema, state.is_hashed);
+        for number in (0..state.secondary.len()).rev() {
+            let there = &state.secondary[number];
+            match wanted.iter().position(|what| *what == *there.what) {
+                Some(at) => drop(wanted.remove(at)),
+                None => {
+                    let index = state.secondary.remove(number);
+                    undo.push_index(table, number as u8, index);
+                }
+            }
+        }
+        for what in wanted {
+            let (name, shape) = (what.definition.name.clone(), what.shape.clone());
+            let built = build_secondary(indexes, store.bytes(), state, what, 1);
+            let index = built.map_err(|unfit| {
+                let table = catalogue.definitions[usize::from(table)].name.clone();
+                match unfit {
+                    Unfit::Duplicate(row) => TableError::DuplicateValue {
+                        table,
+                        index: name,
+                        key: shape.describe(store.bytes(), row),
+                    },
+                    Unfit::Key(bytes) => TableError::KeyTooLong {
+                        table,
+                        index: name,
+                        bytes,
+                    },
+                    Unfit::Table(error) => error,
+                }
+            })?;
+            state.secondary.push(index);
+            undo.push(Step::IndexCreated { table });
+        }
+        self.check_reference_indexes(table)
+    }
+
+    /// Gives back the memory of indexes that the transaction dropped, at its end.
+    #[cold]
+    pub(super) fn free_dropped_indexes(&mut self) {
+        while let Some(mut index) = self.space.undo.dropped_index() {
+            index.tree.free(&mut self.space.indexes);
+        }
+    }
+}

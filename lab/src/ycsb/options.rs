@@ -1,0 +1,110 @@
+//! The options of YCSB, and the experiment as a whole.
+
+use super::run::{Plan, run};
+use super::show;
+use super::store::Engine;
+use super::tables::Sardonyx;
+use super::workload::Workload;
+use crate::experiment::{About, Conditions, Experiment, check_seconds};
+use crate::progress;
+use sardonyx_results::Findings;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Run YCSB's core workloads on a table, durably, in batches and one operation at a time.
+///
+/// Loads rows of ten fields of 100 bytes, and runs workloads A to F, as YCSB's distribution has them, with
+/// one client that hands over a batch and waits until all of it is on stable storage. Then the database is
+/// opened again and all rows are read. The same runs on other people's stores: see lab/peers.
+///
+/// Examples:
+///   sardonyx ycsb --busy
+///   sardonyx ycsb --workload a,e --batch 1,1000 --seconds 5
+///   sardonyx ycsb --fields 1 --workload reads,scans --batch 1000
+#[derive(Clone, Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Options {
+    /// Rows
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub rows: u64,
+    /// Fields of a row, of 100 bytes: 1 or 10
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = fields)]
+    pub fields: u8,
+    /// Which workloads, in order [default: a,b,c,f,d,e]
+    #[arg(
+        long = "workload",
+        value_name = "WORKLOAD",
+        value_enum,
+        value_delimiter = ','
+    )]
+    pub workloads: Vec<Workload>,
+    /// Operations in a batch: the sizes to try
+    #[arg(long = "batch", value_name = "N,…", value_delimiter = ',', default_values_t = [1, 1_000])]
+    pub batches: Vec<usize>,
+    /// How long each workload runs with each size
+    #[arg(long, value_name = "S", default_value_t = 2.0)]
+    pub seconds: f64,
+    /// The seed of the operations
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Where to make the database (it is removed) [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR", default_value_os_t = std::env::temp_dir())]
+    #[arg(hide_default_value = true)]
+    pub directory: PathBuf,
+    /// What experiments have in common.
+    #[command(flatten)]
+    pub conditions: Conditions,
+}
+
+impl Experiment for Options {
+    const ABOUT: About = About {
+        name: "ycsb",
+        answers: "How many operations of YCSB's workloads a second, durably?",
+        source: None,
+    };
+
+    fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    fn run(&self) -> anyhow::Result<Findings> {
+        check_seconds(self.seconds)?;
+        let bar = progress::spinner("running");
+        let report = run(&self.plan(vec![Engine::of::<Sardonyx>()]), |what| {
+            bar.set_message(what.to_string())
+        });
+        bar.finish_and_clear();
+        Ok(show::findings(&report?)?)
+    }
+}
+
+impl Options {
+    /// What these options say, for these stores.
+    pub fn plan(&self, engines: Vec<Engine>) -> Plan {
+        Plan {
+            engines,
+            workloads: match self.workloads.is_empty() {
+                true => Workload::YCSB.to_vec(),
+                false => self.workloads.clone(),
+            },
+            rows: self.rows,
+            fields: self.fields,
+            batches: self.batches.clone(),
+            time: Duration::from_secs_f64(self.seconds),
+            face: self.conditions.face(),
+            directory: self.directory.clone(),
+            seed: self.seed,
+        }
+    }
+}
+
+/// Takes 1 or 10.
+fn fields(text: &str) -> Result<u8, String> {
+    match text {
+        "1" => Ok(1),
+        "10" => Ok(10),
+        _ => Err("choose 1 or 10".into()),
+    }
+}
