@@ -205,7 +205,7 @@ impl Writer {
         let mut turn: Vec<(Piece, Vec<u8>)> = Vec::new();
         let mut buffer = Vec::new();
         for page in 0..source.count {
-            if page % IN_A_TURN == 0 {
+            if page.is_multiple_of(IN_A_TURN) {
                 self.append(&mut turn)?;
                 progress(page, source.count);
             }

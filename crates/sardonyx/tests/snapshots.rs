@@ -38,7 +38,7 @@ fn a_snapshot_shows_one_commit_in_every_shape_and_when_the_database_is_closed() 
         assert!(std::sync::Arc::ptr_eq(then.space(), same.space()));
         (250..700).for_each(|id| opened.put(id, 2).expect("put"));
         let items = opened.items;
-        let delete = |tx: &mut Transaction<'_>| tx.retain(items, |item| item.id % 2 == 0);
+        let delete = |tx: &mut Transaction<'_>| tx.retain(items, |item| item.id.is_multiple_of(2));
         opened.database.run(delete).expect("deletes");
         let now = opened.database.snapshot().expect("snapshot");
         let of_each = |snapshot: &Snapshot| {

@@ -63,13 +63,17 @@ pub(super) unsafe fn store(base: NonNull<u8>, at: usize, bytes: &[u8]) {
         let (now, later) = rest.split_at(rest.len().min(WORD - skip));
         // SAFETY: one of these words; aligned.
         let word = unsafe { AtomicU64::from_ptr(base.as_ptr().add(at - skip).cast()) };
-        let mut image = match now.len() {
-            WORD => [0; WORD],
-            _ => word.load(Relaxed).to_ne_bytes(),
+        // A length that is known is a load; else it would be a call to copy memory for each word.
+        let value = match <[u8; WORD]>::try_from(now) {
+            Ok(whole) => u64::from_ne_bytes(whole),
+            Err(_) => {
+                let mut image = word.load(Relaxed).to_ne_bytes();
+                image[skip..][..now.len()].copy_from_slice(now);
+                u64::from_ne_bytes(image)
+            }
         };
-        image[skip..][..now.len()].copy_from_slice(now);
         step();
-        word.store(u64::from_ne_bytes(image), Relaxed);
+        word.store(value, Relaxed);
         at += now.len();
         rest = later;
     }
