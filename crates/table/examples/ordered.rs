@@ -86,6 +86,18 @@ fn median(mut run: impl FnMut(u64)) -> f64 {
     times[times.len() / 2].as_secs_f64()
 }
 
+/// Processor time of all threads so far, in seconds.
+fn processor_time() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The program's name is in parentheses, and may have spaces.
+    let fields = text.rsplit(')').next().unwrap_or_default().split(' ');
+    let ticks = fields
+        .skip(12)
+        .take(2)
+        .filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let records: u64 = arguments
@@ -128,14 +140,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         rate(records, inserting.as_secs_f64())
     );
     let mut opening = Duration::MAX;
+    let mut processor = f64::MAX;
     for _ in 0..3 {
         let store = space.into_store();
-        let started = Instant::now();
+        let (started, before) = (Instant::now(), processor_time());
         space = TableSpace::open(store, workers)?.0;
+        processor = processor.min(processor_time() - before);
         opening = opening.min(started.elapsed());
     }
     println!(
-        "opened by {workers} threads in {:.2} s, indexes {:.1} bytes for a row",
+        "opened by {workers} threads in {:.2} s ({processor:.2} s of processors), indexes {:.1} bytes for a row",
         opening.as_secs_f64(),
         space.index_bytes() as f64 / records as f64
     );

@@ -1,18 +1,24 @@
 //! Reading by ordered indexes: [`Index`], a table's index by its name, and [`IndexRange`], rows in its order.
 
+mod reader;
+mod snapshot;
+
+pub use snapshot::{SnapshotIndex, SnapshotRange};
+
 use crate::error::TableError;
-use crate::key::{BadKey, Edge, KeyValues, SearchKey};
+use crate::key::KeyValues;
 use crate::ordered::{Cursor, Place};
 use crate::record::{Record, Row, Table};
 use crate::secondary::Secondary;
 use crate::space::{TableSpace, View, record_at};
 use crate::transaction::Transaction;
+use reader::Reader;
 use sardonyx_base::error::Error;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::prefetch::prefetch;
 use std::fmt;
 use std::marker::PhantomData;
-use std::ops::{Bound, RangeBounds};
+use std::ops::RangeBounds;
 use zerocopy::FromBytes;
 
 /// An ordered index of a table, to find rows by it.
@@ -74,23 +80,17 @@ impl<'a, R: Record> Index<'a, R> {
         })
     }
 
-    fn bad_key(&self, bad: BadKey) -> Error {
-        let schema = self.space.schema(self.table).map(|schema| &**schema);
-        let name = self.space.name(self.table);
-        self.index.bad_key(bad, &name, schema).into()
-    }
-
     #[inline]
-    fn key(&self, values: &(impl KeyValues + ?Sized)) -> Result<SearchKey, Error> {
-        let key = self.index.what.shape.of_values(values);
-        key.map_err(|bad| self.bad_key(bad))
-    }
-
-    #[inline]
-    fn address(&self, values: &(impl KeyValues + ?Sized)) -> Result<Option<Address>, Error> {
-        let key = self.key(values)?;
-        let (nodes, rows) = (self.space.indexes.bytes(), self.space.store.bytes());
-        Ok(self.index.find(nodes, rows, &key.bytes)?)
+    fn reader(&self) -> Reader<'a, [u8]> {
+        let state = self.space.tables[usize::from(self.table)].as_ref();
+        let state = state.expect("it is a table");
+        Reader {
+            nodes: self.space.indexes.bytes(),
+            rows: self.space.store.bytes(),
+            index: self.index,
+            schema: &state.schema,
+            table: &state.name,
+        }
     }
 
     /// The first record with this key, or whose key begins with these values.
@@ -99,7 +99,7 @@ impl<'a, R: Record> Index<'a, R> {
     /// [`Error::Refused`] if the values are none of the index's columns, [`Error::Limit`] if the key is too long.
     #[inline]
     pub fn get_by(&self, key: impl KeyValues) -> Result<Option<&'a R>, Error> {
-        let found = self.address(&key)?;
+        let found = self.reader().find(&key)?;
         Ok(found.map(|at| record_at(self.space.store.bytes(), at)))
     }
 
@@ -108,7 +108,7 @@ impl<'a, R: Record> Index<'a, R> {
     /// # Errors
     /// Those of [`Index::get_by`].
     pub fn find(&self, key: impl KeyValues) -> Result<Option<Row<R>>, Error> {
-        let found = self.address(&key)?;
+        let found = self.reader().find(&key)?;
         Ok(found.map(|at| row_at(self.space, self.table, at)))
     }
 
@@ -121,7 +121,7 @@ impl<'a, R: Record> Index<'a, R> {
         &self,
         range: impl RangeBounds<K>,
     ) -> Result<IndexRange<'a, R>, Error> {
-        Ok(self.walk(self.places(range)?))
+        Ok(self.walk(self.reader().range(range)?))
     }
 
     /// The records whose keys begin with these values.
@@ -129,8 +129,7 @@ impl<'a, R: Record> Index<'a, R> {
     /// # Errors
     /// Those of [`Index::get_by`].
     pub fn prefix(&self, key: impl KeyValues) -> Result<IndexRange<'a, R>, Error> {
-        let key = self.key(&key)?;
-        Ok(self.walk(self.between(Some((&key, false)), Some((&key, true)))?))
+        Ok(self.walk(self.reader().prefix(&key)?))
     }
 
     /// The records whose keys begin with these values, of which the last, a text or bytes, may go on.
@@ -138,9 +137,7 @@ impl<'a, R: Record> Index<'a, R> {
     /// # Errors
     /// Those of [`Index::get_by`].
     pub fn starts_with(&self, key: impl KeyValues) -> Result<IndexRange<'a, R>, Error> {
-        let key = self.index.what.shape.of_beginning(&key);
-        let key = key.map_err(|bad| self.bad_key(bad))?;
-        Ok(self.walk(self.between(Some((&key, false)), Some((&key, true)))?))
+        Ok(self.walk(self.reader().starts_with(&key)?))
     }
 
     /// All records, in the order of the index.
@@ -165,40 +162,8 @@ impl<'a, R: Record> Index<'a, R> {
     /// # Errors
     /// Those of [`Index::get_by`].
     pub fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
-        let (from, to) = self.places(range)?;
-        let Ok(count) = self.index.tree.count(self.space.indexes.bytes(), from, to);
-        Ok(count)
-    }
-
-    fn places<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<(Place, Place), Error> {
-        let key = |bound: Bound<&K>| match bound {
-            Bound::Unbounded => Ok(None),
-            Bound::Included(values) => Ok(Some((self.key(values)?, true))),
-            Bound::Excluded(values) => Ok::<_, Error>(Some((self.key(values)?, false))),
-        };
-        let (start, end) = (key(range.start_bound())?, key(range.end_bound())?);
-        self.between(
-            start.as_ref().map(|(key, included)| (key, !included)),
-            end.as_ref().map(|(key, included)| (key, *included)),
-        )
-    }
-
-    /// The places of two edges: before a key, or behind it.
-    fn between(
-        &self,
-        from: Option<(&SearchKey, bool)>,
-        to: Option<(&SearchKey, bool)>,
-    ) -> Result<(Place, Place), Error> {
-        let (nodes, rows) = (self.space.indexes.bytes(), self.space.store.bytes());
-        let from = from.map(|(key, behind)| Edge {
-            bytes: &key.bytes,
-            behind,
-        });
-        let to = to.map(|(key, behind)| Edge {
-            bytes: &key.bytes,
-            behind,
-        });
-        Ok(self.index.walk(nodes, rows, from, to)?)
+        let reader = self.reader();
+        reader.count(reader.range(range)?)
     }
 
     #[inline]

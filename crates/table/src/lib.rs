@@ -65,7 +65,7 @@ mod values;
 pub use columns::{ColumnType, RecordColumn};
 pub use error::TableError;
 pub use hash::KeyHash;
-pub use index_view::{Index, IndexRange};
+pub use index_view::{Index, IndexRange, SnapshotIndex, SnapshotRange};
 pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};

@@ -14,6 +14,7 @@ use crate::index::Shards;
 use crate::layout::PageLayout;
 use crate::record::{Record, Table};
 use crate::schema::Schema;
+use crate::secondary::Secondary;
 use crate::space::{TableSpace, definition_of_table};
 use crate::table::{Slot, TableState, fingerprint_of, used_runs};
 use sardonyx_base::error::Error;
@@ -46,6 +47,7 @@ pub(crate) struct FrozenTable {
     pub shards: Shards,
     pub len: u64,
     pub schema: Arc<Schema>,
+    pub secondary: Vec<Secondary>,
 }
 
 impl FrozenTable {
@@ -60,6 +62,7 @@ impl FrozenTable {
             shards: state.index.shards().clone(),
             len: state.len(),
             schema: state.schema.clone(),
+            secondary: state.secondary.clone(),
         }
     }
 }
@@ -161,7 +164,7 @@ impl SpaceSnapshot {
         self.state(table).map_or(0, |state| state.len)
     }
 
-    fn state<R: Record>(&self, table: Table<R>) -> Option<&FrozenTable> {
+    pub(crate) fn state<R: Record>(&self, table: Table<R>) -> Option<&FrozenTable> {
         let state = self.tables.get(usize::from(table.number()))?.as_ref()?;
         (state.fingerprint == fingerprint_of::<R>()).then_some(state)
     }

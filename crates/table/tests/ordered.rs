@@ -8,7 +8,9 @@ use proptest::prelude::*;
 use sardonyx_table::schema::{
     Column, IndexDefinition, IndexKind, KeyPart, NullBit, Schema, Type, Value,
 };
-use sardonyx_table::{Record, Table, TableError, TableSpace, Transaction, View, field, record};
+use sardonyx_table::{
+    Record, SpaceSnapshot, Table, TableError, TableSpace, Transaction, View, field, record,
+};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use support::{STORE_BYTES, World, hash, in_detail, store_of};
@@ -363,6 +365,38 @@ fn check(view: View<'_>, table: Table<Person>, people: &People) {
     assert!(groups.range(high..low).expect("good").next().is_none());
 }
 
+/// What a snapshot says of all of it, and of parts, from both ends.
+fn check_snapshot(snapshot: &SpaceSnapshot, table: Table<Person>, people: &People) {
+    assert_eq!(snapshot.count(table), people.len() as u64);
+    let index = snapshot.index(table, NAME_IN_GROUP).expect("there");
+    let key = |person: &Person| (person.group, person.name());
+    let expected = sorted(people, key);
+    let records = |range: &mut dyn Iterator<Item = Result<Person, _>>| -> Vec<Person> {
+        let read: Result<Vec<Person>, sardonyx_base::error::Error> = range.collect();
+        read.expect("it was not ended")
+    };
+    assert_eq!(records(&mut index.all().expect("good")), expected);
+    for group in 0..5 {
+        let of: Vec<_> = expected
+            .iter()
+            .copied()
+            .filter(|person| person.group == group)
+            .collect();
+        assert_eq!(records(&mut index.prefix(group).expect("good")), of);
+        let mut backward = records(&mut index.range(group..=group).expect("good").rev());
+        backward.reverse();
+        assert_eq!(backward, of);
+        assert_eq!(
+            index.count_range(group..=group).expect("good"),
+            of.len() as u64
+        );
+        for person in of {
+            let found = index.get_by((person.group, person.name())).expect("good");
+            assert_eq!(found, Some(person));
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
@@ -375,6 +409,8 @@ proptest! {
         let table = create(&mut world, schema());
         let mut people = People::new();
         for (steps, commits, reopens) in transactions {
+            let snapshot = world.space.snapshot().expect("address space");
+            let before = people.clone();
             let mut changed = people.clone();
             let mut tx = world.space.begin(&mut world.log);
             for step in steps {
@@ -392,6 +428,8 @@ proptest! {
                 tx.abort();
             }
             check(world.space.view(), table, &people);
+            check_snapshot(&snapshot, table, &before);
+            drop(snapshot);
             if reopens {
                 world.reopen(2);
                 check(world.space.view(), table, &people);

@@ -50,6 +50,11 @@ impl Cursor {
         }
     }
 
+    /// Ends it.
+    pub fn finish(&mut self) {
+        self.front = self.back;
+    }
+
     /// The next row. `ask` is called with the addresses of rows that will come soon.
     #[inline]
     pub fn next<P: PageRead + ?Sized>(

@@ -1,13 +1,12 @@
 //! Finding a row by the values of its primary key's columns.
 
+use super::RowError;
 use super::fixed::{Unfit, encode, variable_bytes};
-use super::{RowError, RowRef};
 use crate::error::TableError;
 use crate::index_store::IndexStore;
 use crate::schema::{Schema, Type, ValueRef};
 use crate::table::TableState;
 use sardonyx_storage::page::Address;
-use sardonyx_storage::store::PageRead;
 
 /// The most bytes of a plain key for which nothing is allocated.
 const KEY_BYTES: usize = 64;
@@ -111,23 +110,6 @@ pub(crate) fn find_row(
     };
     let plain = plain.bytes();
     Ok(state.find(indexes, bytes, state.hash.of(plain), plain))
-}
-
-/// Whether a row's key columns have these values.
-pub(crate) fn has_key<P: PageRead + ?Sized>(
-    row: &RowRef<'_, P>,
-    key: &[ValueRef<'_>],
-) -> Result<bool, TableError>
-where
-    TableError: From<P::Error>,
-{
-    for (part, &value) in row.schema().primary.key.iter().zip(key) {
-        let kind = row.schema().columns[part.column].kind;
-        if !same(kind, row.get_at(part.column)?, value) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Whether a value in a row is the one given, which may say it in another way.

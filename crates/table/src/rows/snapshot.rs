@@ -1,7 +1,7 @@
 //! The rows of a table in a snapshot, by their columns' names.
 
 use super::RowRef;
-use super::key::{PlainKey, check_key, has_key};
+use super::key::{PlainKey, check_key};
 use super::verbs::unknown_table;
 use crate::error::TableError;
 use crate::layout::PageLayout;
@@ -59,8 +59,7 @@ impl<'a> SnapshotRows<'a> {
         self.table.len
     }
 
-    /// The row with this key: the values of the primary key's columns, in its order. A key that is not found by
-    /// a hash of its bytes, but by an ordered index, is looked for among all rows.
+    /// The row with this key: the values of the primary key's columns, in its order.
     ///
     /// # Errors
     /// [`Error::Refused`] if these are no values of the key's columns; [`Error::Limit`] if the snapshot was
@@ -69,13 +68,15 @@ impl<'a> SnapshotRows<'a> {
         let key: Vec<ValueRef<'_>> = key.iter().map(Value::as_ref).collect();
         let Some(plain) = PlainKey::encode(self.schema(), self.name, &key)? else {
             check_key(self.schema(), self.name, &key)?;
-            for row in self.scan() {
-                let row = row?;
-                if has_key(&row, &key)? {
-                    return Ok(Some(row));
-                }
-            }
-            return Ok(None);
+            let mut indexes = self.table.secondary.iter();
+            let primary = &self.schema().primary;
+            let index = indexes.find(|index| index.what.definition.name == primary.name);
+            let index = index.expect("what is not hashed is ordered");
+            let (nodes, rows) = (&*self.snapshot.indexes, &*self.snapshot.rows);
+            let key = index.what.shape.of_values(&key);
+            let key = key.map_err(|bad| index.bad_key(bad, self.name, Some(self.schema())))?;
+            let found = index.find(nodes, rows, &key.bytes)?;
+            return Ok(found.map(|at| self.row(at)).transpose()?);
         };
         let plain = plain.bytes();
         let (table, rows) = (self.table, &self.snapshot.rows);

@@ -1,0 +1,105 @@
+//! Looking into an ordered index, whose nodes and rows are live or of a snapshot.
+
+use crate::error::TableError;
+use crate::key::{BadKey, Edge, KeyValues, SearchKey};
+use crate::ordered::Place;
+use crate::schema::Schema;
+use crate::secondary::Secondary;
+use sardonyx_base::error::Error;
+use sardonyx_storage::page::Address;
+use sardonyx_storage::store::PageRead;
+use std::ops::{Bound, RangeBounds};
+
+/// An index with what reading it needs.
+#[derive(Clone, Copy)]
+pub(crate) struct Reader<'a, P: ?Sized> {
+    pub nodes: &'a P,
+    pub rows: &'a P,
+    pub index: &'a Secondary,
+    pub schema: &'a Schema,
+    pub table: &'a str,
+}
+
+impl<P: PageRead + ?Sized> Reader<'_, P>
+where
+    TableError: From<P::Error>,
+{
+    #[cold]
+    fn bad_key(&self, bad: BadKey) -> Error {
+        (self.index.bad_key(bad, self.table, Some(self.schema))).into()
+    }
+
+    #[inline]
+    fn key(&self, values: &(impl KeyValues + ?Sized)) -> Result<SearchKey, Error> {
+        let key = self.index.what.shape.of_values(values);
+        key.map_err(|bad| self.bad_key(bad))
+    }
+
+    /// The first row with this key.
+    #[inline]
+    pub fn find(&self, values: &(impl KeyValues + ?Sized)) -> Result<Option<Address>, Error> {
+        let key = self.key(values)?;
+        Ok(self.index.find(self.nodes, self.rows, &key.bytes)?)
+    }
+
+    /// The places around a range of keys.
+    #[inline]
+    pub fn range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<(Place, Place), Error> {
+        let key = |bound: Bound<&K>| match bound {
+            Bound::Unbounded => Ok(None),
+            Bound::Included(values) => Ok(Some((self.key(values)?, true))),
+            Bound::Excluded(values) => Ok::<_, Error>(Some((self.key(values)?, false))),
+        };
+        let (start, end) = (key(range.start_bound())?, key(range.end_bound())?);
+        self.between(
+            start.as_ref().map(|(key, included)| (key, !included)),
+            end.as_ref().map(|(key, included)| (key, *included)),
+        )
+    }
+
+    /// The places around the keys that begin with these values.
+    pub fn prefix(&self, values: &(impl KeyValues + ?Sized)) -> Result<(Place, Place), Error> {
+        let key = self.key(values)?;
+        self.between(Some((&key, false)), Some((&key, true)))
+    }
+
+    /// The same, where the last value, a text or bytes, may go on.
+    pub fn starts_with(&self, values: &(impl KeyValues + ?Sized)) -> Result<(Place, Place), Error> {
+        let key = self.index.what.shape.of_beginning(values);
+        let key = key.map_err(|bad| self.bad_key(bad))?;
+        self.between(Some((&key, false)), Some((&key, true)))
+    }
+
+    /// The places around all keys.
+    pub fn all(&self) -> Result<(Place, Place), Error> {
+        let start = self
+            .index
+            .tree
+            .start(self.nodes)
+            .map_err(TableError::from)?;
+        Ok((start, Place::END))
+    }
+
+    /// Rows between two places.
+    pub fn count(&self, (from, to): (Place, Place)) -> Result<u64, Error> {
+        let count = self.index.tree.count(self.nodes, from, to);
+        Ok(count.map_err(TableError::from)?)
+    }
+
+    /// The places of two edges: before a key, or behind it.
+    fn between(
+        &self,
+        from: Option<(&SearchKey, bool)>,
+        to: Option<(&SearchKey, bool)>,
+    ) -> Result<(Place, Place), Error> {
+        let from = from.map(|(key, behind)| Edge {
+            bytes: &key.bytes,
+            behind,
+        });
+        let to = to.map(|(key, behind)| Edge {
+            bytes: &key.bytes,
+            behind,
+        });
+        Ok(self.index.walk(self.nodes, self.rows, from, to)?)
+    }
+}
