@@ -1,10 +1,11 @@
 //! `backup`: writes a database again, as it was at one commit, into a directory of its own.
 
-use crate::exit::Exit;
+use crate::exit::{Exit, UsageError};
 use crate::output::Output;
 use crate::target::Target;
 use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx::Error;
 use sardonyx::backup::{Source, write};
 use sardonyx_results::table::Sheet;
 use sardonyx_results::units;
@@ -74,6 +75,10 @@ impl Arguments {
             let backup = write(&self.destination, source, |done, all| {
                 bar.set_length(all);
                 bar.set_position(done);
+            });
+            let backup = backup.map_err(|error| match error {
+                Error::Refused(cause) => UsageError::Arguments(cause.to_string()).into(),
+                error => anyhow::Error::from(error),
             })?;
             Ok((backup, recovered.end))
         };

@@ -139,7 +139,7 @@ pub use sardonyx_table::{
     RecordKey, RecordMut, Row, Stored, StoredField, StoredTable, Table, TableSpace, Transaction,
     View, Walk, field,
 };
-pub use sardonyx_table::{RowError, RowRef, RowWriter, Rows, RowsView};
+pub use sardonyx_table::{RowError, RowRef, RowWriter, Rows, RowsView, SnapshotRows};
 /// What rows are, known at run time; and types of fields that are no numbers.
 pub use sardonyx_table::{schema, types};
 /// What makes plain data of a struct; [`record!`] writes its derives.

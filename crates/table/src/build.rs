@@ -182,8 +182,9 @@ impl Builder<'_> {
                 if !self.state.has_rows(content) {
                     continue;
                 }
-                for slot in self.state.layout.occupied(content) {
-                    batch.add(self.state.layout.record(PageId(page), slot));
+                let layout = self.state.layout_of(content);
+                for slot in layout.occupied(content) {
+                    batch.add(layout.record(PageId(page), slot));
                     if batch.is_full() {
                         self.flush(&mut batch)?;
                     }

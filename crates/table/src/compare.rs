@@ -27,6 +27,13 @@ pub(crate) fn compare<R: Record>(
             text,
         })
     };
+    if !schema.earlier_shapes.is_empty() {
+        return differs(
+            "columns were added to it, so its pages have rows of several shapes, of which a plain record is only one; \
+             declare the type with `#[derive(Record)]`, or use rows"
+                .to_string(),
+        );
+    }
     if let Some(fields) = R::columns() {
         let lines = lines(schema, &fields);
         if schema.row_bytes != size_of::<R>() || lines.iter().any(|line| !agrees(schema, *line)) {

@@ -68,8 +68,9 @@ fn sorted_entries(
             for page in turn.clone().map(PageId) {
                 let content = page_bytes(rows, page);
                 if state.has_rows(content) {
-                    for slot in state.layout.occupied(content) {
-                        entries.push(entry(rows, what, state.layout.record(page, slot))?);
+                    let layout = state.layout_of(content);
+                    for slot in layout.occupied(content) {
+                        entries.push(entry(rows, what, layout.record(page, slot))?);
                     }
                 }
             }

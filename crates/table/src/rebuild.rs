@@ -8,6 +8,7 @@ use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
 use crate::layout::{PageKind, PageLayout, PageUse, word_at};
+use crate::schemas;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, page_bytes};
 use crate::values::{CLASSES, check_values};
@@ -15,6 +16,7 @@ use sardonyx_storage::catalogue::{Catalogue, Definition};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::prefetch::prefetch;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How many pages ahead of the one that is looked at the bitmaps are asked for.
@@ -44,6 +46,8 @@ pub(crate) fn rebuild(
     let started = Instant::now();
     let mut report = RebuildReport::default();
     let mut tables = Vec::new();
+    // What lies in the pages of the others is known by their schemas.
+    let mut schemas = schemas::read(bytes, catalogue)?;
     for (number, definition) in catalogue.definitions.iter().enumerate() {
         let Some(mut state) = TableState::new(definition, hash)? else {
             tables.push(None);
@@ -51,6 +55,9 @@ pub(crate) fn rebuild(
         };
         state = state.in_life(catalogue.life(number as u16));
         state.extents.extend(catalogue.extents_of(number as u16));
+        if let Some(schema) = schemas.remove(&(number as u16)) {
+            state.take_schema(Arc::new(schema), true);
+        }
         let damaged = |at, reason| damaged(definition, at, reason);
         let records = find_places(bytes, number as u16, &mut state)
             .map_err(|Damage { at, reason }| damaged(at, reason))?;
@@ -69,11 +76,11 @@ pub(crate) fn rebuild(
 }
 
 /// Checks that the long values of all tables' rows and the pages with values fit each other.
-pub(crate) fn check_all_values(space: &TableSpace) -> Result<(), TableError> {
+pub(crate) fn check_all_values(space: &TableSpace, workers: usize) -> Result<(), TableError> {
     let definitions = space.catalogue.definitions.iter();
     for (number, (definition, state)) in definitions.zip(&space.tables).enumerate() {
         if let Some(state) = state {
-            check_values(space.store.bytes(), number as u16, state)
+            check_values(space.store.bytes(), number as u16, state, workers)
                 .map_err(|Damage { at, reason }| damaged(definition, at, reason))?;
         }
     }
@@ -147,9 +154,13 @@ pub(crate) struct Damage {
 
 /// Finds the first page never used, and the free places before it; checks that all pages are the
 /// table's own. Returns the number of records.
-fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usize, Damage> {
+pub(crate) fn find_places(
+    bytes: &[u8],
+    number: u16,
+    state: &mut TableState,
+) -> Result<usize, Damage> {
     let mut fresh = None;
-    let (layout, mut records) = (state.layout, 0);
+    let mut records = 0;
     for (at, extent) in state.extents.iter().enumerate() {
         for page in 0..extent.pages {
             let id = PageId(extent.first_page.0 + page);
@@ -160,7 +171,7 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
             let found = word_at(bytes, word.0 as usize);
             let life = state.life;
             let is_own = |used: PageUse| (used.table, used.life) == (number, life);
-            match PageUse::of_word(found) {
+            let layout = match PageUse::of_word(found) {
                 Some(used) if is_own(used) && extent.reused && !PageUse::has_sum(found) => {
                     let reason = "the page has no sum, though it was another table's before";
                     return Err(Damage { at: word, reason });
@@ -175,7 +186,13 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
                     continue;
                 }
                 Some(used) if is_own(used) && fresh.is_none() => match used.kind {
-                    PageKind::Rows { shape: 0 } => {}
+                    PageKind::Rows { shape } => match state.layout_of_shape(shape) {
+                        Some(layout) => layout,
+                        None => {
+                            let reason = "the page is of a shape that the schema does not have";
+                            return Err(Damage { at: word, reason });
+                        }
+                    },
                     PageKind::Values { class } if usize::from(class) < CLASSES => {
                         state.values.refresh(bytes, number, id, class);
                         continue;
@@ -186,7 +203,7 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
                     }
                 },
                 None if found == 0 => {
-                    check_empty(content, id, layout.bitmap_offset)?;
+                    check_empty(content, id, state.layout.bitmap_offset)?;
                     if fresh.is_none() {
                         fresh = Some(Slot {
                             extent: at,
@@ -204,6 +221,10 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
                     let reason = "the page does not belong to the table";
                     return Err(Damage { at: word, reason });
                 }
+            };
+            if !state.is_of_newest_shape(content) {
+                records += layout.occupied(content).count();
+                continue;
             }
             let free_before = state.free.len();
             let vacant = layout.vacant(content);

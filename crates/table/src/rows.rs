@@ -3,7 +3,8 @@
 //!
 //! - [`RowRef`]: a row, read column by column, live or of a snapshot;
 //! - [`RowWriter`]: values of columns, on their way into a row;
-//! - [`Rows`]: a table's rows in a transaction; [`RowsView`]: without one, to read.
+//! - [`Rows`]: a table's rows in a transaction; [`RowsView`]: without one, to read;
+//!   [`SnapshotRows`]: in a snapshot.
 //!
 //! The bytes are those that a struct of [`record!`](crate::record!) has, so a row may be written the one way
 //! and read the other.
@@ -15,12 +16,14 @@ mod error;
 mod fixed;
 mod key;
 mod reference;
+mod snapshot;
 mod verbs;
 mod view;
 mod writer;
 
 pub use error::RowError;
 pub use reference::RowRef;
+pub use snapshot::SnapshotRows;
 pub use verbs::Rows;
 pub use view::RowsView;
 pub use writer::RowWriter;

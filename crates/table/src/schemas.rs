@@ -9,12 +9,15 @@
 //! a transaction: both change in [`Transaction::store_schema`], and are undone together.
 
 use crate::error::{RESERVED, TableError};
+use crate::hash::KeyHash;
+use crate::rebuild::{Damage, find_places};
 use crate::record::{Record, Table};
 use crate::schema::{IntoSchema, Schema, SchemaError};
 use crate::space::{TableSpace, definition_of_table};
+use crate::table::TableState;
 use crate::transaction::{Transaction, note_references};
 use sardonyx_base::error::Error;
-use sardonyx_storage::catalogue::{Definition, Kind};
+use sardonyx_storage::catalogue::{Catalogue, Definition, Kind};
 use sardonyx_storage::page::Address;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -59,14 +62,22 @@ fn table_of_schemas(space: &TableSpace) -> Result<Option<Table<Piece>>, TableErr
     Ok(number.map(Table::new))
 }
 
-/// Reads all schemas that are stored.
-pub(crate) fn read(space: &mut TableSpace) -> Result<(), TableError> {
-    let Some(table) = table_of_schemas(space)? else {
-        return Ok(());
+/// Reads all schemas that are stored, by the numbers of their tables.
+pub(crate) fn read(
+    pages: &[u8],
+    catalogue: &Catalogue,
+) -> Result<BTreeMap<u16, Schema>, TableError> {
+    let mut schemas = BTreeMap::new();
+    let definition = definition_of_table::<Piece>();
+    let Some(number) = catalogue.number_of(&definition)? else {
+        return Ok(schemas);
     };
-    let state = space.state(table).expect("it was just found");
+    // To find its records no hash is needed.
+    let mut state = TableState::new(&definition, KeyHash::from_seed(0))?.expect("it is a table");
+    state = state.in_life(catalogue.life(number));
+    state.extents.extend(catalogue.extents_of(number));
+    find_places(pages, number, &mut state).map_err(|Damage { at, reason }| damaged(at, reason))?;
     // In the order of their keys, with where they stand.
-    let pages = space.store.bytes();
     let pieces: BTreeMap<u64, (Address, &Piece)> = state
         .records(pages)
         .map(|at| (at, crate::space::record_at::<Piece>(pages, at)))
@@ -90,9 +101,7 @@ pub(crate) fn read(space: &mut TableSpace) -> Result<(), TableError> {
         }
     }
     for (number, (at, bytes)) in encoded {
-        let definition = space.catalogue.definitions.get(usize::from(number));
-        let state = space.tables.get_mut(usize::from(number));
-        let (Some(definition), Some(Some(state))) = (definition, state) else {
+        let Some(definition) = catalogue.definitions.get(usize::from(number)) else {
             return Err(damaged(at, "a schema of no table"));
         };
         let refused = |source| TableError::Schema {
@@ -103,10 +112,9 @@ pub(crate) fn read(space: &mut TableSpace) -> Result<(), TableError> {
         if !fits(&schema, definition) {
             return Err(damaged(at, "a schema of other rows than its table has"));
         }
-        state.schema = Arc::new(schema);
-        state.schema_is_stored = true;
+        schemas.insert(number, schema);
     }
-    Ok(())
+    Ok(schemas)
 }
 
 /// Whether a schema is of the rows that the catalogue speaks of: their size in the first shape, and their key if
@@ -234,6 +242,7 @@ impl Transaction<'_> {
             tx.delete_pieces(table, number, bytes.len().div_ceil(PIECE_BYTES))?;
             let references_before = tx.state(number).schema.foreign_keys.clone();
             tx.set_schema(number, Arc::new(schema), true);
+            tx.have_index_columns(number)?;
             tx.match_indexes(number)?;
             if tx.state(number).schema.foreign_keys != references_before {
                 tx.check_all_references(number)?;
@@ -267,10 +276,8 @@ impl Transaction<'_> {
     }
 
     fn set_schema(&mut self, number: u16, schema: Arc<Schema>, stored: bool) {
-        let state = self.parts(number).1;
-        let before = std::mem::replace(&mut state.schema, schema);
-        let was_stored = std::mem::replace(&mut state.schema_is_stored, stored);
-        self.space.undo.push_schema(number, before, was_stored);
+        let before = self.parts(number).1.take_schema(schema, stored);
+        self.space.undo.push_schema(number, before);
         note_references(&mut self.space.tables);
     }
 }

@@ -27,25 +27,25 @@ use zerocopy::IntoBytes;
 /// The state of all tables at one commit.
 #[derive(Debug)]
 pub struct SpaceSnapshot {
-    rows: Arc<PageSnapshot>,
-    indexes: Arc<PageSnapshot>,
+    pub(crate) rows: Arc<PageSnapshot>,
+    pub(crate) indexes: Arc<PageSnapshot>,
     catalogue: Catalogue,
     /// By number; `None` for journals and areas.
-    tables: Vec<Option<FrozenTable>>,
+    pub(crate) tables: Vec<Option<FrozenTable>>,
 }
 
 /// What reading a table needs, as it was.
 #[derive(Debug)]
-struct FrozenTable {
-    fingerprint: u64,
-    key_offset: usize,
-    hash: KeyHash,
-    layout: PageLayout,
-    extents: Vec<Extent>,
-    fresh: Slot,
-    shards: Shards,
-    len: u64,
-    schema: Arc<Schema>,
+pub(crate) struct FrozenTable {
+    pub fingerprint: u64,
+    pub key_offset: usize,
+    pub hash: KeyHash,
+    pub layout: PageLayout,
+    pub extents: Vec<Extent>,
+    pub fresh: Slot,
+    pub shards: Shards,
+    pub len: u64,
+    pub schema: Arc<Schema>,
 }
 
 impl FrozenTable {
@@ -58,7 +58,7 @@ impl FrozenTable {
             extents: state.extents.clone(),
             fresh: state.fresh,
             shards: state.index.shards().clone(),
-            len: state.index.len() as u64,
+            len: state.len(),
             schema: state.schema.clone(),
         }
     }

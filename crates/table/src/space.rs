@@ -11,10 +11,9 @@ use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::schema::Schema;
 use crate::schemas;
 use crate::secondary::build_ordered;
-
 use crate::snapshot::SpaceSnapshot;
 use crate::table::{TableState, fingerprint_of};
-use crate::transaction::Transaction;
+use crate::transaction::{Transaction, note_references};
 use crate::undo::Undo;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Kind, unfinished};
 use sardonyx_storage::log::seal::GroupBuilder;
@@ -101,8 +100,8 @@ impl TableSpace {
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
             newest_snapshot: Weak::new(),
         };
-        schemas::read(&mut space)?;
-        check_all_values(&space)?;
+        note_references(&mut space.tables);
+        check_all_values(&space, workers.clamp(1, WORKERS_MAX))?;
         build_ordered(&mut space, workers.clamp(1, WORKERS_MAX))?;
         Ok((space, report))
     }

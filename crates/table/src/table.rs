@@ -5,7 +5,7 @@ use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
-use crate::layout::PageLayout;
+use crate::layout::{PageKind, PageLayout, PageUse};
 use crate::ordered::Tree;
 use crate::record::Record;
 use crate::schema::{Schema, ValueRef};
@@ -35,9 +35,12 @@ pub(crate) struct TableState {
     pub key_offset: usize,
     pub key_bytes: usize,
     pub hash: KeyHash,
+    /// Of pages of the newest shape.
     pub layout: PageLayout,
+    /// Of pages of the shapes before; nearly always none.
+    pub old_layouts: Vec<PageLayout>,
     pub extents: Vec<Extent>,
-    /// Places of deleted records, used again from the end.
+    /// Places of deleted records in pages of the newest shape, used again from the end.
     pub free: Vec<Address>,
     pub fresh: Slot,
     /// Its pages name it; see [`PageUse`](crate::layout::PageUse).
@@ -59,6 +62,24 @@ pub(crate) struct TableState {
     pub name: Arc<str>,
     /// The conditions of the schema that is named beside them, once they were needed.
     pub checks: Option<(Arc<Schema>, Arc<[Condition]>)>,
+}
+
+/// What a table's schema was, and what followed from it.
+#[derive(Debug)]
+pub(crate) struct SchemaBefore {
+    schema: Arc<Schema>,
+    is_stored: bool,
+    /// If the newest shape was another.
+    shape: Option<ShapeBefore>,
+}
+
+#[derive(Debug)]
+struct ShapeBefore {
+    layout: PageLayout,
+    old_layouts: Vec<PageLayout>,
+    free: Vec<Address>,
+    fresh: Slot,
+    fingerprint: u64,
 }
 
 /// Where the key stands in a record.
@@ -115,6 +136,7 @@ impl TableState {
             key_bytes,
             hash,
             layout: PageLayout::new(&definition.name, definition.record_bytes)?,
+            old_layouts: Vec::new(),
             extents: Vec::new(),
             free: Vec::new(),
             fresh: Slot::default(),
@@ -303,10 +325,11 @@ impl TableState {
             let page = PageId(in_use.first_page.0 + at.page);
             let content = page_bytes(bytes, page);
             if self.has_rows(content)
-                && let Some(slot) = self.layout.occupied_from(content, at.slot)
+                && let layout = self.layout_of(content)
+                && let Some(slot) = layout.occupied_from(content, at.slot)
             {
                 at.slot = slot + 1;
-                return Some((self.layout.record(page, slot), at));
+                return Some((layout.record(page, slot), at));
             }
             at.page += 1;
             at.slot = 0;
@@ -322,15 +345,94 @@ impl TableState {
             .filter(move |page| self.has_rows(page_bytes(bytes, *page)))
             .flat_map(move |page| {
                 let content = page_bytes(bytes, page);
-                let slots = self.layout.occupied(content);
-                slots.map(move |slot| self.layout.record(page, slot))
+                let layout = self.layout_of(content);
+                let slots = layout.occupied(content);
+                slots.map(move |slot| layout.record(page, slot))
             })
+    }
+
+    /// How records lie in a page of rows, given its bytes.
+    #[inline]
+    pub fn layout_of(&self, page: &[u8]) -> PageLayout {
+        match self.old_layouts.is_empty() {
+            true => self.layout,
+            false => self.layout_of_shape(shape_of(page)).unwrap_or(self.layout),
+        }
+    }
+
+    /// How records lie in pages of a shape, if there is such a shape.
+    pub fn layout_of_shape(&self, shape: u8) -> Option<PageLayout> {
+        let shape = usize::from(shape);
+        match shape == self.old_layouts.len() {
+            true => Some(self.layout),
+            false => self.old_layouts.get(shape).copied(),
+        }
+    }
+
+    /// Whether free places of a page are used again, given its bytes: those of earlier shapes are not.
+    #[inline]
+    pub fn is_of_newest_shape(&self, page: &[u8]) -> bool {
+        self.old_layouts.is_empty() || usize::from(shape_of(page)) == self.old_layouts.len()
+    }
+
+    /// The shape of new pages.
+    pub fn shape(&self) -> u8 {
+        self.old_layouts.len() as u8
+    }
+
+    /// Takes another schema. If its newest shape is another, the next record goes into a page never used. Returns
+    /// what was before.
+    pub fn take_schema(&mut self, schema: Arc<Schema>, is_stored: bool) -> SchemaBefore {
+        let mut before = SchemaBefore {
+            schema: std::mem::replace(&mut self.schema, schema),
+            is_stored: std::mem::replace(&mut self.schema_is_stored, is_stored),
+            shape: None,
+        };
+        let layouts = self.schema.earlier_shapes.iter();
+        let old_layouts: Vec<_> = layouts.map(|bytes| PageLayout::of(*bytes)).collect();
+        let layout = PageLayout::of(self.schema.row_bytes);
+        if (layout, &old_layouts) != (self.layout, &self.old_layouts) {
+            before.shape = Some(ShapeBefore {
+                layout: std::mem::replace(&mut self.layout, layout),
+                old_layouts: std::mem::replace(&mut self.old_layouts, old_layouts),
+                free: std::mem::take(&mut self.free),
+                fresh: self.fresh,
+                fingerprint: self.fingerprint,
+            });
+            // Records of a program's type are none of these rows.
+            self.fingerprint = self.fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            if self.fresh.slot > 0 {
+                self.next_fresh_page();
+            }
+        }
+        before
+    }
+
+    /// Takes back the schema that was before.
+    pub fn restore_schema(&mut self, before: SchemaBefore) {
+        self.schema = before.schema;
+        self.schema_is_stored = before.is_stored;
+        if let Some(shape) = before.shape {
+            self.layout = shape.layout;
+            self.old_layouts = shape.old_layouts;
+            self.free = shape.free;
+            self.fresh = shape.fresh;
+            self.fingerprint = shape.fingerprint;
+        }
     }
 
     /// Whether a used page has rows, given its bytes: the others have cells of values.
     #[inline]
     pub fn has_rows(&self, page: &[u8]) -> bool {
         !self.values.is_used() || PageLayout::has_rows(page)
+    }
+}
+
+/// The shape of a page of rows, given its bytes.
+pub(crate) fn shape_of(page: &[u8]) -> u8 {
+    match PageUse::of(page).map(|page| page.kind) {
+        Some(PageKind::Rows { shape }) => shape,
+        _ => 0,
     }
 }
 

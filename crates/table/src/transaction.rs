@@ -9,13 +9,13 @@
 use crate::columns::schema_of;
 use crate::error::TableError;
 use crate::index_store::IndexStore;
-use crate::layout::{PageLayout, PageUse, word_at};
+use crate::layout::{PageKind, PageLayout, PageUse, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::schemas::check_name;
 use crate::space::{
     Prefetch, TableSpace, View, definition_of_journal, definition_of_table, record_at,
 };
-use crate::table::{Place, TableState, make_index_room, remove_from_index};
+use crate::table::{Place, TableState, make_index_room, page_bytes, remove_from_index};
 use crate::undo::{Step, undo_step};
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
@@ -274,8 +274,13 @@ impl<'a> Transaction<'a> {
             Place::NeedsExtent => unreachable!("extended above"),
         };
         if let Some(page) = first_of {
-            let (layout, life) = (state.layout, state.life);
-            self.set_page_use(page, layout, PageUse::rows(number, life));
+            let (layout, life, shape) = (state.layout, state.life, state.shape());
+            let kind = PageKind::Rows { shape };
+            let page_use = PageUse {
+                kind,
+                ..PageUse::rows(number, life)
+            };
+            self.set_page_use(page, layout, page_use);
         }
         self.write(address, bytes);
         self.set_occupied(number, address, true);
@@ -339,11 +344,15 @@ impl<'a> Transaction<'a> {
         self.set_occupied(number, address, false);
         let (bytes, indexes, state) = self.parts_and_indexes(number);
         remove_from_index(state, indexes, bytes, address);
-        state.free.push(address);
+        let freed = state.is_of_newest_shape(page_bytes(bytes, address.page()));
+        if freed {
+            state.free.push(address);
+        }
         self.space.epoch += 1;
         self.space.undo.push(Step::Deleted {
             table: number,
             address,
+            freed,
         });
         Ok(())
     }
@@ -511,7 +520,8 @@ impl<'a> Transaction<'a> {
     }
 
     fn set_occupied(&mut self, table: u16, record: Address, occupied: bool) {
-        let layout = self.state(table).layout;
+        let content = page_bytes(self.space.store.bytes(), record.page());
+        let layout = self.state(table).layout_of(content);
         self.set_occupied_in(layout, record.page(), layout.slot(record), occupied);
     }
 

@@ -5,10 +5,9 @@
 //!
 //! Source: TPK paper, Figure 2 ("copy all records to be modified, for use in case of abort").
 
-use crate::schema::Schema;
 use crate::secondary::{Secondary, is_hashed};
 use crate::space::TableSpace;
-use crate::table::{Slot, TableState, remove_from_index};
+use crate::table::{SchemaBefore, Slot, TableState, remove_from_index};
 use crate::transaction::note_references;
 use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::page::{Address, PageId};
@@ -26,8 +25,12 @@ pub(crate) enum Step {
         freed: bool,
         fresh_before: Slot,
     },
-    /// A record was removed, and its place put into the free list.
-    Deleted { table: u16, address: Address },
+    /// A record was removed, and its place put into the free list, if it is of the newest shape.
+    Deleted {
+        table: u16,
+        address: Address,
+        freed: bool,
+    },
     /// The occupancy of a value page, or what it is for, changed; it was made one for cells of `class`
     /// if it was none before. Pushed before the bytes change.
     Values { table: u16, page: PageId, class: u8 },
@@ -60,7 +63,7 @@ pub(crate) enum Step {
     /// Tables, or their names or extents, changed; what was before is the last of [`Undo::replaced`].
     Replaced,
     /// A table got another schema; the one before is the last of [`Undo::schemas`].
-    Schema { table: u16, was_stored: bool },
+    Schema { table: u16 },
 }
 
 /// The running transaction's steps.
@@ -68,7 +71,7 @@ pub(crate) enum Step {
 pub(crate) struct Undo {
     steps: Vec<Step>,
     images: Vec<u8>,
-    schemas: Vec<Arc<Schema>>,
+    schemas: Vec<SchemaBefore>,
     replaced: Vec<Replaced>,
     /// Indexes that were dropped.
     indexes: Vec<Secondary>,
@@ -134,9 +137,9 @@ impl Undo {
     }
 
     /// Notes which schema a table had.
-    pub fn push_schema(&mut self, table: u16, schema: Arc<Schema>, was_stored: bool) {
-        self.schemas.push(schema);
-        self.steps.push(Step::Schema { table, was_stored });
+    pub fn push_schema(&mut self, table: u16, before: SchemaBefore) {
+        self.schemas.push(before);
+        self.steps.push(Step::Schema { table });
     }
 
     /// Notes that so many entries of indexes are about to change; returns how many are in all.
@@ -222,10 +225,16 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             state.fresh = fresh_before;
             *epoch += 1;
         }
-        Step::Deleted { table, address } => {
+        Step::Deleted {
+            table,
+            address,
+            freed,
+        } => {
             let state = state_of(tables, table);
-            let place = state.free.pop();
-            debug_assert_eq!(place, Some(address));
+            if freed {
+                let place = state.free.pop();
+                debug_assert_eq!(place, Some(address));
+            }
             let hash = state.hash_at(store.bytes(), address);
             if state.is_hashed {
                 state.index.insert(indexes, hash, address);
@@ -280,10 +289,9 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             let secondary = &mut state_of(tables, table).secondary;
             secondary.insert(usize::from(number), index);
         }
-        Step::Schema { table, was_stored } => {
+        Step::Schema { table } => {
             let state = state_of(tables, table);
-            state.schema = undo.schemas.pop().expect("noted with the step");
-            state.schema_is_stored = was_stored;
+            state.restore_schema(undo.schemas.pop().expect("noted with the step"));
             state.is_hashed = is_hashed(state);
             note_references(tables);
         }

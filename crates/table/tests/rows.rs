@@ -583,3 +583,59 @@ fn keys_of_text_find_their_rows() {
     assert!(rows.get(&["x".repeat(21).into()]).expect("get").is_none());
     assert_eq!(rows.count(), 19);
 }
+
+#[test]
+fn a_snapshot_reads_rows_as_they_were() {
+    let mut world = World::with_memory(1 << 30);
+    declare(&mut world);
+    let text = |n: u64, round: u64| "ab語".repeat((n * 700 + round) as usize);
+    let put = |world: &mut World, round: u64| {
+        let mut tx = world.space.begin(&mut world.log);
+        let mut rows = tx.rows("things").expect("things");
+        for n in round..10 {
+            let values = [
+                ("id", n.into()),
+                ("c", (round as i32).into()),
+                ("text", text(n, round).into()),
+            ];
+            rows.put(&values).expect("put");
+        }
+        if round > 0 {
+            rows.delete(&[(round - 1).into()]).expect("delete");
+        }
+        tx.commit();
+    };
+    put(&mut world, 0);
+    let first = world.space.snapshot().expect("a snapshot");
+    put(&mut world, 1);
+    put(&mut world, 2);
+    let second = world.space.snapshot().expect("a snapshot");
+    for round in 3..6 {
+        put(&mut world, round);
+    }
+    for (snapshot, round, from) in [(&first, 0, 0), (&second, 2, 2)] {
+        let rows = snapshot.rows("things").expect("things");
+        assert_eq!(rows.count(), 10 - from);
+        for n in 0..10u64 {
+            let Some(row) = rows.get(&[n.into()]).expect("get") else {
+                assert!(n < from, "{n}");
+                continue;
+            };
+            assert_eq!(row.get("c").expect("c"), ValueRef::Int(round));
+            assert_eq!(
+                row.get("text").expect("text"),
+                ValueRef::Text(&text(n, round as u64))
+            );
+        }
+        let scanned = rows
+            .scan()
+            .map(|row| row.expect("a row").to_values().expect("values"));
+        let mut scanned: Vec<_> = scanned.map(|row| format!("{:?}", row[0])).collect();
+        scanned.sort();
+        let expected: Vec<_> = (from..10)
+            .map(|n| format!("{:?}", Value::from(n)))
+            .collect();
+        assert_eq!(scanned, expected);
+        assert!(snapshot.rows("nothing").is_err());
+    }
+}

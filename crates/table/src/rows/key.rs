@@ -1,12 +1,13 @@
 //! Finding a row by the values of its primary key's columns.
 
-use super::RowError;
 use super::fixed::{Unfit, encode, variable_bytes};
+use super::{RowError, RowRef};
 use crate::error::TableError;
 use crate::index_store::IndexStore;
 use crate::schema::{Schema, Type, ValueRef};
 use crate::table::TableState;
 use sardonyx_storage::page::Address;
+use sardonyx_storage::store::PageRead;
 
 /// The most bytes of a plain key for which nothing is allocated.
 const KEY_BYTES: usize = 64;
@@ -44,6 +45,58 @@ fn check_count(schema: &Schema, table: &str, key: &[ValueRef<'_>]) -> Result<(),
     Ok(())
 }
 
+/// A plain key as it stands in a row. Nothing is allocated for a short one.
+#[derive(Debug)]
+pub(crate) struct PlainKey {
+    short: [u8; KEY_BYTES],
+    long: Vec<u8>,
+    length: usize,
+}
+
+impl PlainKey {
+    /// Of the values of its columns; `None` if the key is not plain.
+    pub fn encode(
+        schema: &Schema,
+        table: &str,
+        key: &[ValueRef<'_>],
+    ) -> Result<Option<Self>, TableError> {
+        let Some(place) = schema.plain_key() else {
+            return Ok(None);
+        };
+        check_count(schema, table, key)?;
+        let mut encoded = PlainKey {
+            short: [0; KEY_BYTES],
+            long: Vec::new(),
+            length: place.len(),
+        };
+        if place.len() > KEY_BYTES {
+            encoded.long.resize(place.len(), 0);
+        }
+        for (part, &value) in schema.primary.key.iter().zip(key) {
+            let column = &schema.columns[part.column];
+            let place = column.offset - place.start..;
+            let place = &mut encoded.bytes_mut()[place][..column.kind.bytes()];
+            encode(column.kind, value, place).map_err(|unfit| unfit.of(table, column, value))?;
+        }
+        Ok(Some(encoded))
+    }
+
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        match self.length > KEY_BYTES {
+            true => &mut self.long,
+            false => &mut self.short[..self.length],
+        }
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match self.length > KEY_BYTES {
+            true => &self.long,
+            false => &self.short[..self.length],
+        }
+    }
+}
+
 /// The row whose key columns have these values.
 pub(crate) fn find_row(
     indexes: &IndexStore,
@@ -52,26 +105,29 @@ pub(crate) fn find_row(
     table: &str,
     key: &[ValueRef<'_>],
 ) -> Result<Option<Address>, TableError> {
-    let schema = &*state.schema;
-    let Some(place) = schema.plain_key() else {
-        check_key(schema, table, key)?;
+    let Some(plain) = PlainKey::encode(&state.schema, table, key)? else {
+        check_key(&state.schema, table, key)?;
         return state.find_ordered(indexes, bytes, key);
     };
-    check_count(schema, table, key)?;
-    let (mut short, mut long) = ([0; KEY_BYTES], Vec::new());
-    let encoded = match short.get_mut(..place.len()) {
-        Some(short) => short,
-        None => {
-            long.resize(place.len(), 0);
-            &mut long[..]
+    let plain = plain.bytes();
+    Ok(state.find(indexes, bytes, state.hash.of(plain), plain))
+}
+
+/// Whether a row's key columns have these values.
+pub(crate) fn has_key<P: PageRead + ?Sized>(
+    row: &RowRef<'_, P>,
+    key: &[ValueRef<'_>],
+) -> Result<bool, TableError>
+where
+    TableError: From<P::Error>,
+{
+    for (part, &value) in row.schema().primary.key.iter().zip(key) {
+        let kind = row.schema().columns[part.column].kind;
+        if !same(kind, row.get_at(part.column)?, value) {
+            return Ok(false);
         }
-    };
-    for (part, &value) in schema.primary.key.iter().zip(key) {
-        let column = &schema.columns[part.column];
-        let place = &mut encoded[column.offset - place.start..][..column.kind.bytes()];
-        encode(column.kind, value, place).map_err(|unfit| unfit.of(table, column, value))?;
     }
-    Ok(state.find(indexes, bytes, state.hash.of(encoded), encoded))
+    Ok(true)
 }
 
 /// Whether a value in a row is the one given, which may say it in another way.

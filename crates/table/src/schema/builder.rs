@@ -273,11 +273,7 @@ impl SchemaBuilder {
         let mut taken = vec![false; RECORD_BYTES_MAX];
         for number in order {
             let kind = schema.columns[number].kind;
-            let mut places =
-                (0..=RECORD_BYTES_MAX.saturating_sub(kind.bytes())).step_by(kind.align());
-            let free = places.find(|at| !taken[*at..at + kind.bytes()].contains(&true));
-            let offset = free.ok_or_else(|| self.too_long())?;
-            taken[offset..offset + kind.bytes()].fill(true);
+            let offset = first_free(&mut taken, kind).ok_or_else(|| self.too_long())?;
             schema.columns[number].offset = offset;
         }
         let mut bit = None;
@@ -288,9 +284,7 @@ impl SchemaBuilder {
             let next = match bit {
                 Some(NullBit { byte, bit }) if bit < 7 => NullBit { byte, bit: bit + 1 },
                 _ => {
-                    let byte = taken.iter().position(|taken| !taken);
-                    let byte = byte.ok_or_else(|| self.too_long())?;
-                    taken[byte] = true;
+                    let byte = first_free(&mut taken, Type::U8).ok_or_else(|| self.too_long())?;
                     NullBit {
                         byte: byte as u32,
                         bit: 0,
@@ -320,6 +314,15 @@ impl SchemaBuilder {
             limit: RECORD_BYTES_MAX,
         }
     }
+}
+
+/// Takes the first place in a row's fixed part that is free for a value of this type.
+pub(super) fn first_free(taken: &mut [bool], kind: Type) -> Option<usize> {
+    let last = taken.len().checked_sub(kind.bytes())?;
+    let mut places = (0..=last).step_by(kind.align());
+    let offset = places.find(|&at| !taken[at..at + kind.bytes()].contains(&true))?;
+    taken[offset..offset + kind.bytes()].fill(true);
+    Some(offset)
 }
 
 impl Index {

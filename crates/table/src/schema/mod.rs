@@ -7,6 +7,7 @@
 //! and bytes stand there as references of 16 bytes.
 
 mod builder;
+mod change;
 mod check;
 mod column;
 mod encoding;

@@ -3,17 +3,28 @@
 //! a free one with one, would later be another row's text.
 
 use super::{CLASSES, INLINE_BYTES_MAX, NEXT_BYTES, Reference, layout_of};
+use crate::build::turns;
 use crate::layout::{PageKind, PageLayout, PageUse};
 use crate::rebuild::Damage;
-use crate::schema::VALUE_BYTES_MAX;
-use crate::table::{TableState, page_bytes};
+use crate::schema::{Column, VALUE_BYTES_MAX};
+use crate::table::{TableState, page_bytes, shape_of};
 use sardonyx_storage::page::{Address, PageId};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Words of the largest bitmap of cells.
 const BITMAP_WORDS: usize = layout_of(0).records.div_ceil(64);
 
-/// Checks all references of all rows of a table, and all cells.
-pub(crate) fn check_values(bytes: &[u8], number: u16, state: &TableState) -> Result<(), Damage> {
+/// A thread costs more than looking at the rows of fewer pages than these.
+const PAGES_PER_WORKER_MIN: usize = 128;
+
+/// Checks all references of all rows of a table, and all cells, on up to `workers` threads. Where several
+/// things are wrong the one at the lowest address is said; of two owners of one cell it may be either.
+pub(crate) fn check_values(
+    bytes: &[u8],
+    number: u16,
+    state: &TableState,
+    workers: usize,
+) -> Result<(), Damage> {
     let columns: Vec<_> = state.schema.variable_columns().collect();
     if columns.is_empty() && !state.values.is_used() {
         return Ok(());
@@ -26,21 +37,38 @@ pub(crate) fn check_values(bytes: &[u8], number: u16, state: &TableState) -> Res
         let reason = "a page of values, in a table without columns for them";
         return Err(Damage { at, reason });
     }
-    let mut owned = Owned::new(bytes, number, state);
-    for row in state.records(bytes) {
-        let shape = shape_of(page_bytes(bytes, row.page()));
-        for column in columns.iter().filter(|column| column.since_shape <= shape) {
-            owned.add(Address(row.0 + column.offset as u64))?;
+    let owned = Owned::new(bytes, number, state);
+    let (turns, next) = (turns(state), AtomicUsize::new(0));
+    let work = || -> Result<(), Damage> {
+        let mut first = Ok(());
+        while let Some(turn) = turns.get(next.fetch_add(1, Ordering::Relaxed)) {
+            for page in turn.clone().map(PageId) {
+                let checked = owned.add_page(state, page, &columns);
+                first = lower(first, checked);
+            }
         }
-    }
-    owned.check_all()
+        first
+    };
+    let useful = owned.bits.len() / PAGES_PER_WORKER_MIN;
+    let found = std::thread::scope(|scope| {
+        // This thread is one of the workers.
+        let others: Vec<_> = (1..workers.min(useful))
+            .map(|_| sardonyx_base::signals::spawn_scoped(scope, work))
+            .collect();
+        let others = others
+            .into_iter()
+            .map(|other| other.join().expect("checking does not panic"));
+        others.fold(work(), lower)
+    });
+    found.and_then(|()| owned.check_all())
 }
 
-/// The shape of a page's rows.
-fn shape_of(page: &[u8]) -> u8 {
-    match PageUse::of(page).map(|of| of.kind) {
-        Some(PageKind::Rows { shape }) => shape,
-        _ => 0,
+/// The damage at the lower address, if there is one.
+fn lower(left: Result<(), Damage>, right: Result<(), Damage>) -> Result<(), Damage> {
+    match (left, right) {
+        (Err(left), Err(right)) if right.at < left.at => Err(right),
+        (Ok(()), right) => right,
+        (left, _) => left,
     }
 }
 
@@ -51,7 +79,8 @@ struct Owned<'a> {
     /// The used pages, in the order of their numbers: the first, the one behind the last, and where the
     /// first one's bits are.
     runs: Vec<(u64, u64, usize)>,
-    bits: Vec<[u64; BITMAP_WORDS]>,
+    /// Words that the threads set bits in; they tell each other nothing else.
+    bits: Vec<[AtomicU64; BITMAP_WORDS]>,
 }
 
 impl<'a> Owned<'a> {
@@ -71,7 +100,7 @@ impl<'a> Owned<'a> {
             bytes,
             table,
             runs,
-            bits: vec![[0; BITMAP_WORDS]; pages],
+            bits: (0..pages).map(|_| Default::default()).collect(),
         }
     }
 
@@ -94,8 +123,30 @@ impl<'a> Owned<'a> {
         }
     }
 
+    /// Goes through the references of a page's rows.
+    fn add_page(
+        &self,
+        state: &TableState,
+        page: PageId,
+        columns: &[&Column],
+    ) -> Result<(), Damage> {
+        let content = page_bytes(self.bytes, page);
+        if !state.has_rows(content) {
+            return Ok(());
+        }
+        let shape = shape_of(content);
+        let layout = state.layout_of(content);
+        for slot in layout.occupied(content) {
+            let row = layout.record(page, slot);
+            for column in columns.iter().filter(|column| column.since_shape <= shape) {
+                self.add(Address(row.0 + column.offset as u64))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Goes through a reference's cells.
-    fn add(&mut self, at: Address) -> Result<(), Damage> {
+    fn add(&self, at: Address) -> Result<(), Damage> {
         let damage = |reason| Err(Damage { at, reason });
         let reference = Reference::at(self.bytes, at.0 as usize);
         let mut left = reference.len();
@@ -136,7 +187,7 @@ impl<'a> Owned<'a> {
     }
 
     /// Notes an owner; `None` if it is not an occupied cell, or has an owner.
-    fn take(&mut self, cell: Address) -> Option<PageLayout> {
+    fn take(&self, cell: Address) -> Option<PageLayout> {
         let (page, offset) = (cell.page(), cell.offset_in_page());
         let place = self.place(page)?;
         let layout = self.layout(page)?;
@@ -145,9 +196,9 @@ impl<'a> Owned<'a> {
         if !is_cell || !layout.is_occupied(page_bytes(self.bytes, page), slot) {
             return None;
         }
-        let (word, bit) = (&mut self.bits[place][slot / 64], 1 << (slot % 64));
-        let is_new = *word & bit == 0;
-        *word |= bit;
+        let bit = 1 << (slot % 64);
+        let before = self.bits[place][slot / 64].fetch_or(bit, Ordering::Relaxed);
+        let is_new = before & bit == 0;
         is_new.then_some(layout)
     }
 
@@ -159,7 +210,8 @@ impl<'a> Owned<'a> {
                     continue;
                 };
                 let mut occupied = layout.occupied(page_bytes(self.bytes, page));
-                let alone = occupied.find(|slot| bits[slot / 64] >> (slot % 64) & 1 == 0);
+                let alone = occupied
+                    .find(|slot| bits[slot / 64].load(Ordering::Relaxed) >> (slot % 64) & 1 == 0);
                 if let Some(slot) = alone {
                     return Err(Damage {
                         at: layout.record(page, slot),

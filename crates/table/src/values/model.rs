@@ -196,7 +196,7 @@ impl World {
     fn check(&self) {
         let (bytes, number) = (self.space.pages(), self.table.number());
         let state = self.space.state(self.table).expect("the table");
-        if let Err(damage) = check_values(bytes, number, state) {
+        if let Err(damage) = check_values(bytes, number, state, 3) {
             panic!("{}: {}", damage.at, damage.reason);
         }
         let view = self.space.view();

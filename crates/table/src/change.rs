@@ -1,0 +1,190 @@
+//! Changing the columns of a table in a transaction: its schema changes with the data, is redone, undone and recovered
+//! with it.
+//!
+//! Adding a column touches no row. The pages that are there stay of their shape, and their rows read the default; new
+//! rows, and those that are changed in the new column, stand in pages of the new shape
+//! (`Transaction::move_row`). Dropping and renaming change the schema only. Widening rewrites the table's rows, in one
+//! transaction, so its size is bounded by what a transaction may log.
+
+use crate::error::TableError;
+use crate::rows::{RowRef, RowWriter};
+use crate::schema::{Schema, SchemaError, Type, Value};
+use crate::schemas::check_name;
+use crate::table::Slot;
+use crate::transaction::Transaction;
+use sardonyx_base::error::Error;
+
+/// The name of a column while it is being widened.
+const WIDER: &str = "sardonyx.wider";
+
+impl Transaction<'_> {
+    /// Adds a column to a table, at once, however many rows it has: those that are there have the default, or are null.
+    ///
+    /// Handles of plain records (`record!`) of the table are refused from then on, since not all its rows are such
+    /// records any more; those of `#[derive(Record)]` structs, which go by the columns' names, hold.
+    ///
+    /// ```
+    /// # use sardonyx_table::Transaction;
+    /// # use sardonyx_table::schema::{Type, Value};
+    /// # use sardonyx_base::error::Error;
+    /// fn change(tx: &mut Transaction<'_>) -> Result<(), Error> {
+    ///     tx.add_column("orders", "note", Type::Text, true, Value::Null)?;
+    ///     tx.add_column("orders", "parts", Type::U32, false, 1.into())?;
+    ///     tx.rename_column("orders", "customer", "buyer")?;
+    ///     tx.widen_column("orders", "parts", Type::U64)?;
+    ///     tx.drop_column("orders", "paid")
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, there is a column of this name, or it has neither a default of its
+    /// type nor is nullable; [`Error::Limit`] if the row would be too long, or the table has had too many shapes. Nothing
+    /// has changed then.
+    pub fn add_column(
+        &mut self,
+        table: &str,
+        name: &str,
+        kind: Type,
+        nullable: bool,
+        default: Value,
+    ) -> Result<(), Error> {
+        let add = |schema: &Schema| schema.with_column(name, kind, nullable, default);
+        self.change_schema(table, add).map(drop)
+    }
+
+    /// Drops a column. Its bytes in the rows stay, and are read by nobody.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table or column, or an index, a reference or a condition names it.
+    /// Nothing has changed then.
+    pub fn drop_column(&mut self, table: &str, name: &str) -> Result<(), Error> {
+        self.change_schema(table, |schema| schema.without_column(name))
+            .map(drop)
+    }
+
+    /// Gives a column another name, in the table's conditions, too.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table or column, or there is one of the new name. Nothing has changed
+    /// then.
+    pub fn rename_column(&mut self, table: &str, name: &str, new: &str) -> Result<(), Error> {
+        self.change_schema(table, |schema| schema.with_renamed_column(name, new))
+            .map(drop)
+    }
+
+    /// Gives a column a type that has all its values and more: a longer integer, or `f64` for `f32`. Every row is
+    /// rewritten.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table or column, the type is not wider, or an index, a reference or a
+    /// condition names the column; [`Error::Limit`] if the table has more rows than a transaction can rewrite. Nothing
+    /// has changed then.
+    pub fn widen_column(&mut self, table: &str, name: &str, to: Type) -> Result<(), Error> {
+        self.whole(|tx| {
+            let mut from = 0;
+            let number = tx.change_schema(table, |schema| {
+                from = schema.column_to_change(name)?;
+                let column = &schema.columns[from];
+                if !to.is_wider_than(column.kind) {
+                    return Err(SchemaError::NotWider {
+                        column: name.to_string(),
+                        from: column.kind,
+                        to,
+                    });
+                }
+                if let Some(user) = schema.user_of(from) {
+                    return Err(SchemaError::Change {
+                        column: name.to_string(),
+                        change: "widened",
+                        reason: format!("{user} names it; drop that first, and make it again"),
+                    });
+                }
+                // Until all rows have their own value there is no default that could be taken for one.
+                schema.with_column(WIDER, to, true, Value::Null)
+            })?;
+            let wider = tx.row_table(number)?.0.columns.len() - 1;
+            tx.set_in_old_rows(number, wider, |row| Ok(row.get_at(from)?.to_value()))?;
+            tx.change_schema(table, |schema| {
+                let (nullable, default) = {
+                    let column = &schema.columns[from];
+                    (column.is_nullable(), column.default.clone())
+                };
+                let mut schema = schema.without_column(name)?;
+                let last = schema.columns.len() - 1;
+                let wider = &mut schema.columns[last];
+                wider.name = name.to_string();
+                wider.default = default;
+                if !nullable {
+                    wider.null = None;
+                }
+                schema.check()?;
+                Ok(schema)
+            })
+            .map(drop)
+        })
+    }
+
+    /// Has every row in a shape that has the columns of the table's indexes, whose keys are read from the rows as they
+    /// stand. (References are found by indexes.)
+    pub(crate) fn have_index_columns(&mut self, number: u16) -> Result<(), Error> {
+        let schema = self.row_table(number)?.0;
+        let indexes = [&schema.primary].into_iter().chain(&schema.indexes);
+        let columns = indexes.flat_map(|index| index.key.iter().map(|part| part.column));
+        let columns = columns.chain(
+            schema
+                .foreign_keys
+                .iter()
+                .flat_map(|key| key.columns.clone()),
+        );
+        let newest = columns.max_by_key(|column| schema.columns[*column].since_shape);
+        match newest.map(|column| (column, &schema.columns[column])) {
+            Some((column, added)) if added.since_shape > 0 => {
+                self.set_in_old_rows(number, column, |_| Ok(added.default.clone()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Sets a column in the rows whose shape does not have it: they move to the newest.
+    fn set_in_old_rows(
+        &mut self,
+        number: u16,
+        column: usize,
+        value: impl Fn(&RowRef<'_>) -> Result<Value, TableError>,
+    ) -> Result<(), Error> {
+        let mut at = Slot::default();
+        loop {
+            let (bytes, state) = self.parts(number);
+            let Some((address, behind)) = state.record_from(bytes, at) else {
+                return Ok(());
+            };
+            at = behind;
+            let row = RowRef::new(bytes, &state.schema, &state.name, address)?;
+            if row.shape() >= state.schema.columns[column].since_shape {
+                continue;
+            }
+            let value = value(&row)?;
+            let mut change = RowWriter::new(column + 1);
+            // Nulls are set, too, so that the row moves.
+            change.set(column, value.as_ref());
+            self.update_row_at(number, address, &change)?;
+        }
+    }
+
+    /// Changes the schema of a table: its number.
+    fn change_schema(
+        &mut self,
+        table: &str,
+        change: impl FnOnce(&Schema) -> Result<Schema, SchemaError>,
+    ) -> Result<u16, Error> {
+        check_name(table)?;
+        let number = self.rows(table)?.number();
+        let before = self.row_table(number)?.0;
+        let schema = change(&before).map_err(|source| TableError::Schema {
+            table: table.to_string(),
+            source,
+        })?;
+        self.store_schema(number, schema)?;
+        Ok(number)
+    }
+}
