@@ -132,6 +132,17 @@ fn fits(schema: &Schema, definition: &Definition) -> bool {
         && schema.plain_key().is_none_or(|plain| plain == key)
 }
 
+/// Whether a program of version 0.1, which knows fixed records and a hash of their key, would misread the table or
+/// break what holds in it.
+fn needs_newer_catalogue(schema: &Schema) -> bool {
+    schema.plain_key().is_none()
+        || !schema.indexes.is_empty()
+        || !schema.foreign_keys.is_empty()
+        || !schema.checks.is_empty()
+        || !schema.earlier_shapes.is_empty()
+        || schema.variable_columns().next().is_some()
+}
+
 fn damaged(at: Address, reason: &'static str) -> TableError {
     TableError::DamagedTable {
         table: Piece::NAME.to_string(),
@@ -217,6 +228,9 @@ impl Transaction<'_> {
             return Err(refused(SchemaError::TooMany { what, count, limit }).into());
         }
         self.whole(|tx| {
+            if needs_newer_catalogue(&schema) {
+                tx.require_newer_catalogue(number)?;
+            }
             let table = Table::<Piece>::new(tx.declare(definition_of_table::<Piece>())?);
             let pieces = bytes.chunks(PIECE_BYTES).enumerate();
             for (piece, part) in pieces {

@@ -75,7 +75,6 @@ impl Transaction<'_> {
     }
 
     /// Raises the catalogue's version, since a table has what programs of version 0.1 would misread.
-    #[allow(dead_code, reason = "for schemas that such programs do not know")]
     pub(crate) fn require_newer_catalogue(&mut self, table: u16) -> Result<(), TableError> {
         if self.space.catalogue.version() > 1 {
             return Ok(());
