@@ -14,8 +14,10 @@
 //! | `directory` | arrays by name in the segment's heap |
 //! | `tables` | a database as tables, and the rows of one in a transaction |
 //! | `open_transaction` | a transaction on tables that is driven step by step |
+//! | `columns` | a table's columns as buffers for NumPy and Arrow |
 //! | `value` | values of columns as Python's objects |
 
+mod columns;
 mod directory;
 mod error;
 mod lent;
@@ -39,7 +41,7 @@ mod _native {
     #[pymodule_export]
     use crate::snapshot::Snapshot;
     #[pymodule_export]
-    use crate::tables::{Table, TableTransaction, Tables, tables};
+    use crate::tables::{Table, TableTransaction, Tables, TablesSnapshot, tables};
     #[pymodule_export]
     use crate::ticket::Ticket;
     #[pymodule_export]

@@ -1,5 +1,6 @@
 //! Tables: `with tables.transaction() as tx: tx["accounts"].update(1, balance=70)`.
 
+use crate::columns;
 use crate::error::Failure;
 use crate::lent::lock;
 use crate::open_transaction::OpenTransaction;
@@ -8,7 +9,7 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use sardonyx::schema::{Schema, Type, Value};
-use sardonyx::{Error, Rows, RowsView, Transaction as Running};
+use sardonyx::{Error, Rows, RowsView, Snapshot, SnapshotRows, Transaction as Running};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
@@ -167,6 +168,15 @@ impl Tables {
             .transpose()
     }
 
+    /// All tables as they are committed now, to read for as long as you like: ``with tables.snapshot() as s:``.
+    fn snapshot(&self, py: Python<'_>) -> PyResult<TablesSnapshot> {
+        let tables = self.outside()?;
+        let snapshot = py.detach(|| tables.snapshot()).map_err(Failure::from)?;
+        Ok(TablesSnapshot {
+            snapshot: Mutex::new(Some(snapshot)),
+        })
+    }
+
     /// How many rows a table has.
     fn count(&self, py: Python<'_>, table: &str) -> PyResult<u64> {
         self.read(py, table, |rows| Ok(rows.count()))
@@ -189,6 +199,106 @@ impl Tables {
             self.close(py)?;
         }
         Ok(false)
+    }
+}
+
+/// All tables at one commit, from ``tables.snapshot()``. Nobody waits for it; what changes meanwhile is kept
+/// for it until it is closed.
+#[pyclass(frozen, module = "sardonyx")]
+pub struct TablesSnapshot {
+    /// `None` when it was closed.
+    snapshot: Mutex<Option<Snapshot>>,
+}
+
+impl TablesSnapshot {
+    fn read<T: Send>(
+        &self,
+        py: Python<'_>,
+        table: &str,
+        read: impl FnOnce(SnapshotRows<'_>) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        let snapshot = lock(&self.snapshot).clone();
+        let snapshot = snapshot.ok_or(Failure::SnapshotOver)?;
+        let result = py.detach(|| read(snapshot.rows(table)?));
+        Ok(result.map_err(Failure::from)?)
+    }
+
+    fn columns<'py>(
+        &self,
+        py: Python<'py>,
+        table: &str,
+        names: Option<Vec<String>>,
+        function: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let buffers = self.read(py, table, |rows| columns::read(&rows, names.as_deref()))?;
+        let parts = buffers.into_iter().map(|buffers| buffers.into_parts(py));
+        let parts: Vec<columns::Parts<'py>> = parts.collect();
+        py.import("sardonyx._columns")?
+            .getattr(function)?
+            .call1((parts,))
+    }
+}
+
+#[pymethods]
+impl TablesSnapshot {
+    /// The row with a key: a dictionary, or ``None``.
+    #[pyo3(signature = (table, *key))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        table: &str,
+        key: &Bound<'py, PyTuple>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let key = values(key)?;
+        let row = self.read(py, table, move |rows| {
+            let row = rows.get(&key)?;
+            let values = row.map(|row| row.to_values()).transpose()?;
+            Ok(values.map(|values| (rows.schema().clone(), values)))
+        })?;
+        row.map(|(schema, values)| to_dictionary(py, &schema, &values))
+            .transpose()
+    }
+
+    /// How many rows a table has.
+    fn count(&self, py: Python<'_>, table: &str) -> PyResult<u64> {
+        self.read(py, table, |rows| Ok(rows.count()))
+    }
+
+    /// The columns of a table as a dictionary of NumPy arrays, all in the same order of rows.
+    #[pyo3(signature = (table, columns = None))]
+    fn numpy<'py>(
+        &self,
+        py: Python<'py>,
+        table: &str,
+        columns: Option<Vec<String>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.columns(py, table, columns, "to_numpy")
+    }
+
+    /// A table as a ``pyarrow.Table``.
+    #[pyo3(signature = (table, columns = None))]
+    fn arrow<'py>(
+        &self,
+        py: Python<'py>,
+        table: &str,
+        columns: Option<Vec<String>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.columns(py, table, columns, "to_arrow")
+    }
+
+    /// Ends it.
+    fn close(&self) {
+        drop(lock(&self.snapshot).take());
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: Bound<'_, PyAny>) -> bool {
+        self.close();
+        false
     }
 }
 

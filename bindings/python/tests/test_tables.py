@@ -5,6 +5,7 @@ import decimal
 import threading
 import uuid
 
+import numpy
 import pytest
 
 import sardonyx
@@ -145,3 +146,43 @@ def test_a_forgotten_transaction_is_undone(bank):
         bank.transaction()["accounts"]
     forgotten.__exit__(ValueError, ValueError(), None)
     assert bank.count("accounts") == 0
+
+
+def test_a_snapshot_stands_while_the_bank_goes_on(bank):
+    with bank.transaction() as tx:
+        tx["accounts"].insert_many({"id": n, "owner": f"o{n}" * n, "balance": n} for n in range(1, 101))
+    with bank.snapshot() as then:
+        with bank.transaction() as tx:
+            for n in range(1, 101):
+                tx["accounts"].update(n, balance=0, note="closed")
+        columns = then.numpy("accounts", ["balance", "owner", "note"])
+        assert columns["balance"].sum() == 5050 and columns["balance"].dtype == "i8"
+        assert columns["owner"][columns["balance"] == 3].tolist() == ["o3o3o3"]
+        assert columns["note"].mask.all()
+        assert then.get("accounts", 7)["balance"] == 7
+        with pytest.raises(sardonyx.Refused, match="colour"):
+            then.numpy("accounts", ["colour"])
+    with pytest.raises(sardonyx.NoTransaction):
+        then.count("accounts")
+    with bank.snapshot() as now:
+        columns = now.numpy("accounts")
+        assert columns["balance"].sum() == 0 and not columns["note"].mask.any()
+
+
+def test_a_snapshot_as_an_arrow_table(bank):
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = {"id": "u64", "flag": "bool", "price": "decimal(2)?", "name": "text?", "moment": "timestamp", "day": "date"}
+    bank.create_table("things", columns, key="id")
+    moment = datetime.datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=datetime.timezone.utc)
+    rows = [
+        {"id": n, "flag": n % 2 == 0, "price": None if n % 3 else decimal.Decimal(n) / 4, "name": "x" * n or None,
+         "moment": moment, "day": moment.date()}
+        for n in range(20)
+    ]
+    with bank.transaction() as tx:
+        tx["things"].insert_many(rows)
+    with bank.snapshot() as snapshot:
+        table = snapshot.arrow("things").sort_by("id")
+        assert table.schema.field("price").type == pyarrow.decimal128(38, 2)
+        assert table.to_pylist() == rows
+        assert snapshot.numpy("things")["day"][0] == numpy.datetime64("2026-01-02")

@@ -6,6 +6,7 @@ use sardonyx_storage::catalogue::unfinished;
 use sardonyx_storage::catalogue::{Catalogue, CatalogueError, Definition, Kind};
 use sardonyx_storage::page::PAGE_SIZE;
 use sardonyx_storage::store::PageStore;
+use sardonyx_table::TableSpace;
 use serde::Serialize;
 
 /// Tables, journals and areas, and whether multi-level transactions have not ended.
@@ -28,6 +29,21 @@ pub struct Line {
     record_bytes: usize,
     extents: usize,
     pages: u64,
+    /// Of a table, if its pages were looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rows: Option<u64>,
+    /// Of a table whose pages were looked at: names and types.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    columns: Vec<Column>,
+}
+
+/// A column of a table.
+#[derive(Clone, Serialize, Debug)]
+struct Column {
+    name: String,
+    #[serde(rename = "type")]
+    kind: String,
+    nullable: bool,
 }
 
 impl Line {
@@ -40,11 +56,25 @@ impl Line {
                 Kind::Table { .. } => "table",
                 Kind::Journal => "journal",
                 Kind::Area => "area",
+                Kind::Dropped => "dropped",
             },
             record_bytes: definition.record_bytes,
             extents: extents().count(),
             pages: extents().map(|extent| extent.pages).sum(),
+            rows: None,
+            columns: Vec::new(),
         }
+    }
+}
+
+impl Line {
+    fn columns_in_words(&self) -> String {
+        let in_words = |column: &Column| {
+            let null = if column.nullable { "?" } else { "" };
+            format!("{} {}{null}", column.name, column.kind)
+        };
+        let columns: Vec<String> = self.columns.iter().map(in_words).collect();
+        columns.join(", ")
     }
 }
 
@@ -71,6 +101,24 @@ impl CatalogueFigures {
         }
         let catalogue = Catalogue::read(store)?;
         Ok(Some(Self::of(store.bytes(), &catalogue)))
+    }
+
+    /// Adds what only the tables' pages tell: how many rows there are, and which columns.
+    pub fn look_into(&mut self, space: &TableSpace) {
+        let view = space.view();
+        for line in &mut self.definitions {
+            let Ok(rows) = view.rows_of(line.number as u16) else {
+                continue;
+            };
+            line.rows = Some(rows.count());
+            let columns = rows.schema().live_columns();
+            let columns = columns.map(|(_, column)| Column {
+                name: column.name.clone(),
+                kind: column.kind.to_string(),
+                nullable: column.is_nullable(),
+            });
+            line.columns = columns.collect();
+        }
     }
 
     /// What to say of unfinished transactions, if there are any.
@@ -112,6 +160,8 @@ impl CatalogueFigures {
             "#record bytes",
             "#extents",
             "#pages",
+            "#rows",
+            "columns",
         ];
         let mut table = Table::new(names);
         for line in &self.definitions {
@@ -122,6 +172,8 @@ impl CatalogueFigures {
                 line.record_bytes.to_string(),
                 line.extents.to_string(),
                 line.pages.to_string(),
+                line.rows.map_or(String::new(), |rows| rows.to_string()),
+                line.columns_in_words(),
             ]);
         }
         table

@@ -9,13 +9,18 @@ mod backup;
 mod catalogue_figures;
 mod checkpoint;
 mod exit;
+mod export;
 mod help;
 mod history;
+mod import;
 mod inspect;
 mod leftovers;
 mod output;
 mod recover;
+mod rows;
+mod schema;
 mod simulate;
+mod space;
 mod standby;
 mod target;
 mod trace;
@@ -50,6 +55,10 @@ enum Command {
     Backup(backup::Arguments),
     #[command(alias = "checkpointer")]
     Standby(standby::Arguments),
+    Rows(rows::Arguments),
+    Schema(schema::Arguments),
+    Import(import::Arguments),
+    Export(export::Arguments),
     Simulate(Box<simulate::Arguments>),
     Trace(trace::Arguments),
     History(history::Arguments),
@@ -81,6 +90,10 @@ fn main() -> ExitCode {
         Command::Checkpoint(verb) => verb.run(&mut output),
         Command::Backup(verb) => verb.run(&mut output),
         Command::Standby(verb) => verb.run(&mut output),
+        Command::Rows(verb) => verb.run(&mut output),
+        Command::Schema(verb) => verb.run(&mut output),
+        Command::Import(verb) => verb.run(&mut output),
+        Command::Export(verb) => verb.run(&mut output),
         Command::Simulate(verb) => verb.run(&mut output),
         Command::Trace(verb) => verb.run(&mut output),
         Command::History(verb) => verb.run(&mut output),

@@ -36,12 +36,13 @@ impl Areas {
             let users = match kind {
                 Kind::Area => name != UNDO_AREA,
                 Kind::Table { .. } => true,
-                Kind::Journal => false,
+                Kind::Journal | Kind::Dropped => false,
             };
             areas.extents.push(users.then(Vec::new));
         }
         for &(number, mut extent) in &catalogue.extents {
-            let Some(extents) = &mut areas.extents[usize::from(number)] else {
+            // What is free is nobody's.
+            let Some(Some(extents)) = areas.extents.get_mut(usize::from(number)) else {
                 continue;
             };
             let first = extents
@@ -55,11 +56,17 @@ impl Areas {
             }
             extents.push((first, extent));
             let (from, to) = (extent.first_page.0, extent.first_page.0 + extent.pages);
-            match areas.runs.last_mut() {
-                Some(run) if run.1 == from => run.1 = to,
-                _ => areas.runs.push((from, to)),
-            }
+            areas.runs.push((from, to));
         }
+        // Pages that were another table's before stand between others.
+        areas.runs.sort_unstable();
+        areas.runs.dedup_by(|next, run| {
+            let follows = run.1 == next.0;
+            if follows {
+                run.1 = next.1;
+            }
+            follows
+        });
         areas
     }
 

@@ -4,7 +4,7 @@ use crate::Error;
 use sardonyx_base::process::Process;
 use sardonyx_serial::SerialError;
 use sardonyx_storage::catalogue::Definition;
-use sardonyx_table::{Record, Records, SpaceSnapshot, Table};
+use sardonyx_table::{Record, Records, SnapshotRows, SpaceSnapshot, Table};
 use std::sync::Arc;
 
 /// The state of all tables at one commit, to read from any thread, for as long as it is kept, while
@@ -82,6 +82,14 @@ impl Snapshot {
     /// [`Error::Refused`] if it was declared with another layout; [`Error::Forked`].
     pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, Error> {
         Ok(self.check()?.table()?)
+    }
+
+    /// The rows of the table with this name, to read by their columns' names.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table; [`Error::Forked`].
+    pub fn rows(&self, table: &str) -> Result<SnapshotRows<'_>, Error> {
+        self.check()?.rows(table)
     }
 
     /// The tables, journals and areas.

@@ -175,6 +175,30 @@ impl Tables {
         }
     }
 
+    /// Drops a table with all its records; see [`Transaction::drop_table`].
+    ///
+    /// # Errors
+    /// Those of [`Tables::run`] and of [`Transaction::drop_table`].
+    pub fn drop_table(&self, name: &str) -> Result<(), Error> {
+        self.run(|tx| tx.drop_table(name))
+    }
+
+    /// Gives a table another name; see [`Transaction::rename_table`].
+    ///
+    /// # Errors
+    /// Those of [`Tables::run`] and of [`Transaction::rename_table`].
+    pub fn rename_table(&self, name: &str, to: &str) -> Result<(), Error> {
+        self.run(|tx| tx.rename_table(name, to))
+    }
+
+    /// Deletes all records of a table at once; see [`Transaction::truncate`].
+    ///
+    /// # Errors
+    /// Those of [`Tables::run`] and of [`Transaction::truncate`].
+    pub fn truncate(&self, name: &str) -> Result<(), Error> {
+        self.run(|tx| tx.truncate(name))
+    }
+
     /// Runs a closure as a transaction and returns when it is on stable storage.
     ///
     /// # Errors

@@ -12,9 +12,19 @@
 //! A table's extents grow with it: each new one has as many pages as the table has so far, between
 //! [`EXTENT_PAGES_MIN`] and [`EXTENT_PAGES_MAX`], so that a table of terabytes still has few. Areas
 //! grow likewise.
+//!
+//! A table can be dropped, renamed, or emptied at once (`free`): its extents are then entries of nobody, which
+//! other tables take. Nothing is written into their pages. So what stands in them may be another table's, or this
+//! one's of before: every table that was declared or emptied since extents were first free has a *life*, a number that
+//! no table had before, and its pages name it beside the table's number.
+//!
+//! Invariants: the extents are all pages behind the catalogue's own, each in exactly one of them; the entries of
+//! one table stand in the order in which it got them.
 
 mod change;
+mod entries;
 mod error;
+mod free;
 pub mod unfinished;
 
 pub use change::{UNDO_AREA, Write};
@@ -48,10 +58,18 @@ const MAGIC: [u8; 8] = *b"SdxTable";
 
 /// What stands there if the database was made by the mapped way of running transactions.
 const SEGMENT_MAGIC: [u8; 8] = *b"SDXSEGMT";
+/// Of a database in which nothing was ever dropped or emptied.
 const VERSION: u32 = 1;
+/// Of one that has what programs of before would misread.
+const VERSION_MAX: u32 = 2;
 const KIND_TABLE: u8 = 1;
 const KIND_JOURNAL: u8 = 2;
 const KIND_AREA: u8 = 3;
+const KIND_DROPPED: u8 = 4;
+/// The number of whose extents are free.
+const FREE: u16 = u16::MAX;
+/// The last life; see [`Catalogue::life`].
+const LIFE_MAX: u32 = (1 << 23) - 1;
 
 /// The root's bytes.
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
@@ -61,7 +79,8 @@ struct RootBytes {
     version: u32,
     definitions: u32,
     extents: u32,
-    reserved: u32,
+    /// The last life that was given.
+    lives: u32,
     pages: u64,
 }
 
@@ -76,7 +95,10 @@ struct DefinitionBytes {
     record_bytes: u32,
     key_offset: u32,
     key_bytes: u32,
-    unused: [u8; 64],
+    life: u32,
+    /// All bits of the life inverted; 0 if that is 0.
+    life_check: u32,
+    unused: [u8; 56],
 }
 
 /// An extent's bytes.
@@ -90,7 +112,10 @@ struct ExtentBytes {
     check: u32,
     first_page: u64,
     pages: u64,
-    unused: u64,
+    /// See [`entries`]; 0 in a catalogue of version 1.
+    flags: u32,
+    /// The exclusive or of all words before; 0 in a catalogue of version 1.
+    sum: u32,
 }
 
 const _: () = assert!(size_of::<DefinitionBytes>() == 128 && size_of::<ExtentBytes>() == 32);
@@ -110,6 +135,8 @@ pub enum Kind {
     Journal,
     /// A set of pages. What is in them is not known here.
     Area,
+    /// Nothing any more: the number can be another one's.
+    Dropped,
 }
 
 /// A table, journal or area.
@@ -130,6 +157,9 @@ pub struct Extent {
     pub first_page: PageId,
     /// How many.
     pub pages: u64,
+    /// Whether they were another table's before: what stands in those that this one has not used is then not
+    /// known.
+    pub reused: bool,
 }
 
 impl Extent {
@@ -186,7 +216,7 @@ impl Definition {
                 size: self.record_bytes,
                 requirement: "an area has pages, not records",
             }),
-            Kind::Area => Ok(()),
+            Kind::Area | Kind::Dropped => Ok(()),
         }
     }
 
@@ -202,29 +232,7 @@ impl Definition {
             ),
             Kind::Journal => format!("a journal of rows of {} bytes", self.record_bytes),
             Kind::Area => "an area of pages".to_string(),
-        }
-    }
-
-    fn encode(&self) -> DefinitionBytes {
-        let mut name = [0; NAME_BYTES_MAX];
-        name[..self.name.len()].copy_from_slice(self.name.as_bytes());
-        let (kind, key_offset, key_bytes) = match self.kind {
-            Kind::Table {
-                key_offset,
-                key_bytes,
-            } => (KIND_TABLE, key_offset, key_bytes),
-            Kind::Journal => (KIND_JOURNAL, 0, 0),
-            Kind::Area => (KIND_AREA, 0, 0),
-        };
-        DefinitionBytes {
-            name,
-            name_bytes: self.name.len() as u8,
-            kind,
-            reserved: [0; 2],
-            record_bytes: self.record_bytes as u32,
-            key_offset: key_offset as u32,
-            key_bytes: key_bytes as u32,
-            unused: [0; 64],
+            Kind::Dropped => "nothing any more".to_string(),
         }
     }
 }
@@ -244,54 +252,6 @@ pub fn check_record_bytes(name: &str, size: usize) -> Result<(), CatalogueError>
     })
 }
 
-impl DefinitionBytes {
-    fn decode(&self) -> Result<Definition, String> {
-        let name = self
-            .name
-            .get(..self.name_bytes.into())
-            .ok_or("a name longer than its room")?;
-        let name = std::str::from_utf8(name).map_err(|_| "a name that is not UTF-8")?;
-        let record_bytes = self.record_bytes as usize;
-        let (key_offset, key_bytes) = (self.key_offset as usize, self.key_bytes as usize);
-        let kind = match self.kind {
-            KIND_TABLE => Kind::Table {
-                key_offset,
-                key_bytes,
-            },
-            KIND_JOURNAL => Kind::Journal,
-            KIND_AREA if (key_offset, key_bytes) == (0, 0) => Kind::Area,
-            KIND_AREA => return Err("an area with a key".to_string()),
-            other => return Err(format!("the unknown kind {other}")),
-        };
-        let definition = Definition {
-            name: name.to_string(),
-            record_bytes,
-            kind,
-        };
-        definition.check().map_err(|error| error.to_string())?;
-        Ok(definition)
-    }
-}
-
-impl ExtentBytes {
-    fn of_table(number: u16, extent: Extent) -> Self {
-        ExtentBytes {
-            of: number.into(),
-            check: 0,
-            first_page: extent.first_page.0,
-            pages: extent.pages,
-            unused: 0,
-        }
-    }
-
-    fn of_area(number: u16, extent: Extent) -> Self {
-        ExtentBytes {
-            check: !u32::from(number),
-            ..Self::of_table(number, extent)
-        }
-    }
-}
-
 /// The catalogue in memory.
 #[derive(Clone, Debug, Default)]
 pub struct Catalogue {
@@ -301,19 +261,36 @@ pub struct Catalogue {
     pub extents: Vec<(u16, Extent)>,
     /// Pages allocated, the catalogue's own included; 0 before the first definition.
     pub pages: u64,
+    /// The definitions' lives, by number.
+    lives: Vec<u32>,
+    /// The last life that was given.
+    last_life: u32,
+    /// Whether it is of version 2.
+    is_newer: bool,
 }
 
 impl Catalogue {
     /// Where the root stands.
     const ROOT: Address = Address(0);
 
+    /// Its version: 1, or 2 if it has what a program of version 0.1 would misread.
+    pub fn version(&self) -> u32 {
+        if self.is_newer { VERSION_MAX } else { VERSION }
+    }
+
+    /// The life of a table: its pages name it beside the number. 0 for tables that were there before any
+    /// extent was free.
+    pub fn life(&self, number: u16) -> u32 {
+        self.lives.get(usize::from(number)).copied().unwrap_or(0)
+    }
+
     fn root(&self) -> RootBytes {
         RootBytes {
             magic: MAGIC,
-            version: VERSION,
+            version: self.version(),
             definitions: self.definitions.len() as u32,
             extents: self.extents.len() as u32,
-            reserved: 0,
+            lives: self.last_life,
             pages: self.pages,
         }
     }
@@ -366,7 +343,7 @@ impl Catalogue {
         if root.magic != MAGIC {
             return wrong("these pages hold no tables");
         }
-        if root.version != VERSION {
+        if !(VERSION..=VERSION_MAX).contains(&root.version) {
             return wrong("an unknown version of the catalogue");
         }
         if root.definitions as usize > DEFINITIONS_MAX || root.extents as usize > EXTENTS_MAX {
@@ -377,11 +354,16 @@ impl Catalogue {
         }
         let mut catalogue = Catalogue {
             pages: root.pages,
+            is_newer: root.version > VERSION,
+            last_life: root.lives,
             ..Catalogue::default()
         };
+        if root.lives > LIFE_MAX || (root.lives != 0 && !catalogue.is_newer) {
+            return wrong("an impossible number of lives");
+        }
         catalogue.read_definitions(bytes, root.definitions as usize)?;
         catalogue.read_extents(bytes, root.extents as usize)?;
-        if catalogue.end_of_extents() != root.pages {
+        if !catalogue.extents_fit() {
             return wrong("the extents do not add up to the number of pages");
         }
         store.grow_to(root.pages)?;
@@ -392,11 +374,22 @@ impl Catalogue {
         for number in 0..count {
             let at = Self::definition_address(number);
             let entry: DefinitionBytes = read_entry(bytes, at);
-            let definition = entry.decode().map_err(|reason| damaged(at, reason))?;
-            if self.definitions.iter().any(|d| d.name == definition.name) {
+            let (definition, life) = entry.decode().map_err(|reason| damaged(at, reason))?;
+            if life > self.last_life {
+                return Err(damaged(at, "a life that was never given".into()));
+            }
+            if definition.kind == Kind::Dropped {
+                if !self.is_newer {
+                    return Err(damaged(
+                        at,
+                        "something dropped, which the version has not".into(),
+                    ));
+                }
+            } else if self.definitions.iter().any(|d| d.name == definition.name) {
                 return Err(damaged(at, format!("a second {:?}", definition.name)));
             }
             self.definitions.push(definition);
+            self.lives.push(life);
         }
         let next = Self::definition_address(count);
         if count < DEFINITIONS_MAX && !is_empty::<DefinitionBytes>(bytes, next) {
@@ -417,38 +410,43 @@ impl Catalogue {
         Ok(())
     }
 
-    /// The first page after all extents.
-    fn end_of_extents(&self) -> u64 {
-        self.extents
-            .last()
-            .map_or(CATALOGUE_PAGES, |(_, last)| last.end())
-    }
-
     /// Takes in an extent that was read.
     fn push_read_extent(&mut self, entry: ExtentBytes) -> Result<(), &'static str> {
-        let of = entry.of as usize;
-        let check = match self.definitions.get(of).map(|definition| definition.kind) {
-            Some(Kind::Table { .. }) => 0,
-            Some(Kind::Area) => !entry.of,
-            Some(Kind::Journal) | None => return Err("an extent of no table and no area"),
-        };
-        if entry.check != check {
-            return Err("an extent of another table or area than it says");
-        }
-        let after_last = self.end_of_extents();
+        let (of, reused) = entry.check(self)?;
         let end = entry
             .first_page
             .checked_add(entry.pages)
             .ok_or("an extent beyond the pages")?;
-        if entry.first_page != after_last || entry.pages == 0 || end > self.pages {
+        // In a catalogue of version 1 they stand in the order of their pages.
+        let after_last = self
+            .extents
+            .last()
+            .map_or(CATALOGUE_PAGES, |(_, last)| last.end());
+        let is_next = self.is_newer || entry.first_page == after_last;
+        if !is_next || entry.first_page < CATALOGUE_PAGES || entry.pages == 0 || end > self.pages {
             return Err("an extent that overlaps another or lies beyond the pages");
         }
         let extent = Extent {
             first_page: PageId(entry.first_page),
             pages: entry.pages,
+            reused,
         };
-        self.extents.push((of as u16, extent));
+        self.extents.push((of, extent));
         Ok(())
+    }
+
+    /// Whether every page behind the catalogue's own is in one extent.
+    fn extents_fit(&self) -> bool {
+        let mut runs: Vec<_> = self.extents.iter().map(|(_, extent)| *extent).collect();
+        runs.sort_unstable_by_key(|extent| extent.first_page);
+        let mut end = CATALOGUE_PAGES;
+        for extent in runs {
+            if extent.first_page.0 != end {
+                return false;
+            }
+            end = extent.end();
+        }
+        end == self.pages
     }
 }
 

@@ -100,6 +100,18 @@ pub enum TableError {
     /// The catalogue is damaged, says otherwise, or has no room.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
+    /// Rows of another table refer to this one's.
+    #[error(
+        "table {table:?} cannot go: {by:?} refers to it by its foreign key {reference:?}; drop that first"
+    )]
+    TableReferenced {
+        /// The table.
+        table: String,
+        /// The one that refers to it.
+        by: String,
+        /// The name of the foreign key there.
+        reference: String,
+    },
     /// A text is no condition on the table's rows.
     #[error(transparent)]
     Condition(#[from] ConditionError),
@@ -238,6 +250,7 @@ impl CrateError for TableError {
             | TableError::SchemaDiffers { .. }
             | TableError::Field { .. }
             | TableError::ReservedName { .. }
+            | TableError::TableReferenced { .. }
             | TableError::Condition(_) => Error::Refused,
             TableError::Schema { source, .. } => match source {
                 SchemaError::TooMany { .. } | SchemaError::RowTooLong { .. } => Error::Limit,

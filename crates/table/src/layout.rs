@@ -136,11 +136,15 @@ impl PageLayout {
 
 /// Whose a page is and what for, as its last word says: the table's number plus one (bits 0 to 15), the
 /// page's kind (bits 16 to 23: 0 rows, 1 values), and the shape of its rows or the size class of its cells
-/// (bits 24 to 31). The other bits are zeroes, and so is the word of a page that nobody uses.
+/// (bits 24 to 31); then the table's [life](sardonyx_storage::catalogue::Catalogue::life) (bits 32 to 54), whether
+/// there is a sum (bit 55), and that (bits 56 to 63): the exclusive or of the other bytes. Without one the life is 0. The
+/// word of a page that nobody uses is 0, or what it was when the page was another table's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PageUse {
     /// The table's number.
     pub table: u16,
+    /// The table's life.
+    pub life: u32,
     /// What stands in the page.
     pub kind: PageKind,
 }
@@ -162,25 +166,43 @@ pub enum PageKind {
 
 const KIND_SHIFT: u32 = 16;
 const DETAIL_SHIFT: u32 = 24;
+const LIFE_SHIFT: u32 = 32;
+const LIFE_BITS: u64 = (1 << 23) - 1;
+const HAS_SUM: u64 = 1 << 55;
+const SUM_SHIFT: u32 = 56;
 const KIND_ROWS: u64 = 0;
 const KIND_VALUES: u64 = 1;
 
 impl PageUse {
     /// A page with rows of the first shape.
-    pub fn rows(table: u16) -> Self {
+    pub fn rows(table: u16, life: u32) -> Self {
         PageUse {
             table,
+            life,
             kind: PageKind::Rows { shape: 0 },
         }
     }
 
-    /// The word that says so.
-    pub fn word(self) -> u64 {
+    /// The word that says so, with a sum if there can be other tables' words where it stands.
+    pub fn word(self, with_sum: bool) -> u64 {
         let (kind, detail) = match self.kind {
             PageKind::Rows { shape } => (KIND_ROWS, shape),
             PageKind::Values { class } => (KIND_VALUES, class),
         };
-        (u64::from(self.table) + 1) | (kind << KIND_SHIFT) | (u64::from(detail) << DETAIL_SHIFT)
+        let word = (u64::from(self.table) + 1)
+            | (kind << KIND_SHIFT)
+            | (u64::from(detail) << DETAIL_SHIFT);
+        if !with_sum {
+            debug_assert_eq!(self.life, 0, "a life has a sum");
+            return word;
+        }
+        let word = word | (u64::from(self.life) << LIFE_SHIFT) | HAS_SUM;
+        word | (sum(word) << SUM_SHIFT)
+    }
+
+    /// Whether a word has a sum, and it is right.
+    pub fn has_sum(word: u64) -> bool {
+        word & HAS_SUM != 0 && word >> SUM_SHIFT == sum(word)
     }
 
     /// What a word says; `None` if it says nothing that could be.
@@ -192,13 +214,24 @@ impl PageUse {
             KIND_VALUES => PageKind::Values { class: detail },
             _ => return None,
         };
-        (word >> 32 == 0).then_some(PageUse { table, kind })
+        let life = (word >> LIFE_SHIFT & LIFE_BITS) as u32;
+        let is_sound = word >> LIFE_SHIFT == 0 || Self::has_sum(word);
+        is_sound.then_some(PageUse { table, life, kind })
     }
 
     /// What a page is for, given the page's bytes.
     pub fn of(page: &[u8]) -> Option<Self> {
         Self::of_word(word_at(page, PAGE_SIZE - TABLE_WORD_BYTES))
     }
+}
+
+/// The exclusive or of a word's lower seven bytes.
+fn sum(word: u64) -> u64 {
+    let bytes = word.to_le_bytes();
+    bytes
+        .iter()
+        .take(7)
+        .fold(0, |sum, byte| sum ^ u64::from(*byte))
 }
 
 /// The numbers of a word's set bits, from the lowest.
@@ -249,11 +282,19 @@ mod tests {
         let values = (0..=255).map(|class| PageKind::Values { class });
         for kind in rows.chain(values) {
             for table in [0, 1, 255] {
-                let used = PageUse { table, kind };
-                assert_eq!(PageUse::of_word(used.word()), Some(used));
+                let life = 0;
+                let used = PageUse { table, life, kind };
+                assert_eq!(PageUse::of_word(used.word(false)), Some(used));
+                let life = 0x12_3456;
+                let used = PageUse { table, life, kind };
+                let word = used.word(true);
+                assert_eq!(PageUse::of_word(word), Some(used));
+                for bit in 0..64_u32 {
+                    assert!(!PageUse::has_sum(word ^ 1 << bit), "bit {bit}");
+                }
             }
         }
-        assert_eq!(PageUse::rows(6).word(), 7, "as it always was");
+        assert_eq!(PageUse::rows(6, 0).word(false), 7, "as it always was");
         for nothing in [0, 1 << 16, 7 | 2 << 16, 7 | 1 << 32, 7 | 1 << 63] {
             assert_eq!(PageUse::of_word(nothing), None);
         }

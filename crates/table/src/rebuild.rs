@@ -49,6 +49,7 @@ pub(crate) fn rebuild(
             tables.push(None);
             continue;
         };
+        state = state.in_life(catalogue.life(number as u16));
         state.extents.extend(catalogue.extents_of(number as u16));
         let damaged = |at, reason| damaged(definition, at, reason);
         let records = find_places(bytes, number as u16, &mut state)
@@ -117,6 +118,7 @@ pub fn read_contents(
     let Some(mut state) = TableState::new(definition, KeyHash::from_seed(0))? else {
         return Ok(None);
     };
+    state = state.in_life(catalogue.life(number));
     state.extents.extend(catalogue.extents_of(number));
     find_places(bytes, number, &mut state)
         .map_err(|Damage { at, reason }| damaged(definition, at, reason))?;
@@ -155,8 +157,24 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
             // One cache line of each page is read, the one with its word and bitmap.
             prefetch(bytes, word.0 as usize + PAGES_AHEAD * PAGE_SIZE);
             let content = page_bytes(bytes, id);
-            match PageUse::of(content) {
-                Some(used) if used.table == number && fresh.is_none() => match used.kind {
+            let found = word_at(bytes, word.0 as usize);
+            let life = state.life;
+            let is_own = |used: PageUse| (used.table, used.life) == (number, life);
+            match PageUse::of_word(found) {
+                Some(used) if is_own(used) && extent.reused && !PageUse::has_sum(found) => {
+                    let reason = "the page has no sum, though it was another table's before";
+                    return Err(Damage { at: word, reason });
+                }
+                Some(used) if !is_own(used) && extent.reused => {
+                    // What it was before; nothing of it holds any more.
+                    fresh.get_or_insert(Slot {
+                        extent: at,
+                        page,
+                        slot: 0,
+                    });
+                    continue;
+                }
+                Some(used) if is_own(used) && fresh.is_none() => match used.kind {
                     PageKind::Rows { shape: 0 } => {}
                     PageKind::Values { class } if usize::from(class) < CLASSES => {
                         state.values.refresh(bytes, number, id, class);
@@ -167,7 +185,7 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
                         return Err(Damage { at: word, reason });
                     }
                 },
-                None if word_at(bytes, word.0 as usize) == 0 => {
+                None if found == 0 => {
                     check_empty(content, id, layout.bitmap_offset)?;
                     if fresh.is_none() {
                         fresh = Some(Slot {
@@ -178,7 +196,7 @@ fn find_places(bytes: &[u8], number: u16, state: &mut TableState) -> Result<usiz
                     }
                     continue;
                 }
-                Some(used) if used.table == number => {
+                Some(used) if is_own(used) => {
                     let reason = "a page is in use after one that is not";
                     return Err(Damage { at: word, reason });
                 }

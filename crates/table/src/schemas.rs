@@ -228,25 +228,15 @@ impl Transaction<'_> {
         })
     }
 
-    /// Removes the stored schema of a table, which has the one made of its definition then.
+    /// Removes the stored schema of a table, which goes in the same transaction.
     ///
     /// # Errors
-    /// [`TableError::UnknownHandle`] if there is no such table, [`Error::Limit`] if the transaction is too large.
-    #[allow(dead_code, reason = "for tables that are dropped")]
+    /// [`Error::Limit`] if the transaction is too large. Nothing is changed then.
     pub(crate) fn forget_schema(&mut self, number: u16) -> Result<(), Error> {
-        let definition = self.space.catalogue.definitions.get(usize::from(number));
-        let (Some(definition), Some(_)) = (definition, self.space.schema(number)) else {
-            return Err(TableError::UnknownHandle { number }.into());
-        };
-        let schema = Arc::new(Schema::of_definition(definition));
-        let table = table_of_schemas(self.space)?;
-        self.whole(|tx| {
-            if let Some(table) = table {
-                tx.delete_pieces(table, number, 0)?;
-            }
-            tx.set_schema(number, schema, false);
-            Ok(tx.match_indexes(number)?)
-        })
+        match table_of_schemas(self.space)? {
+            Some(table) => self.whole(|tx| tx.delete_pieces(table, number, 0)),
+            None => Ok(()),
+        }
     }
 
     /// Deletes the pieces of a schema from this number on.

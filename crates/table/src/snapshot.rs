@@ -58,7 +58,7 @@ impl FrozenTable {
             extents: state.extents.clone(),
             fresh: state.fresh,
             shards: state.index.shards().clone(),
-            len: state.index.len() as u64,
+            len: state.len(),
             schema: state.schema.clone(),
         }
     }

@@ -6,6 +6,7 @@ use crate::hash::KeyHash;
 use crate::index::HashIndex;
 use crate::index_store::IndexStore;
 use crate::layout::PageLayout;
+use crate::ordered::Tree;
 use crate::record::Record;
 use crate::schema::{Schema, ValueRef};
 use crate::secondary::Secondary;
@@ -39,6 +40,8 @@ pub(crate) struct TableState {
     /// Places of deleted records, used again from the end.
     pub free: Vec<Address>,
     pub fresh: Slot,
+    /// Its pages name it; see [`PageUse`](crate::layout::PageUse).
+    pub life: u32,
     /// Its pages of cells.
     pub values: ValueSpace,
     pub index: HashIndex,
@@ -107,12 +110,7 @@ impl TableState {
             return Ok(None);
         };
         Ok(Some(TableState {
-            fingerprint: fingerprint(
-                &definition.name,
-                definition.record_bytes,
-                key_offset,
-                key_bytes,
-            ),
+            fingerprint: fingerprint_of_definition(definition),
             key_offset,
             key_bytes,
             hash,
@@ -120,6 +118,7 @@ impl TableState {
             extents: Vec::new(),
             free: Vec::new(),
             fresh: Slot::default(),
+            life: 0,
             values: ValueSpace::default(),
             index: HashIndex::new(),
             is_hashed: true,
@@ -131,6 +130,36 @@ impl TableState {
             name: Arc::from(definition.name.as_str()),
             checks: None,
         }))
+    }
+
+    /// The same without pages, in a life.
+    pub fn in_life(mut self, life: u32) -> Self {
+        self.life = life;
+        self.values = ValueSpace::of_life(life);
+        self
+    }
+
+    /// With what is known of another state of the same table, beside its rows.
+    pub fn described_as(mut self, other: &TableState) -> Self {
+        self.schema = Arc::clone(&other.schema);
+        self.schema_is_stored = other.schema_is_stored;
+        self.is_hashed = other.is_hashed;
+        self.refers = other.refers;
+        self.is_referenced = other.is_referenced;
+        let empty = |index: &Secondary| Secondary {
+            what: Arc::clone(&index.what),
+            tree: Tree::default(),
+        };
+        self.secondary = other.secondary.iter().map(empty).collect();
+        self
+    }
+
+    /// Gives back the memory of its indexes. It is not used any more.
+    pub fn release(&mut self, indexes: &mut IndexStore) {
+        self.index.clear(indexes);
+        for mut index in self.secondary.drain(..) {
+            index.tree.free(indexes);
+        }
     }
 
     /// Where the key stands in a record.
@@ -355,6 +384,23 @@ pub(crate) fn remove_from_index(
         .index
         .remove(indexes, hash, address, |at| key.hash(bytes, at));
     debug_assert!(removed, "every record is indexed");
+}
+
+/// The fingerprint of a table's definition.
+pub(crate) fn fingerprint_of_definition(definition: &Definition) -> u64 {
+    let (key_offset, key_bytes) = match definition.kind {
+        Kind::Table {
+            key_offset,
+            key_bytes,
+        } => (key_offset, key_bytes),
+        Kind::Journal | Kind::Area | Kind::Dropped => (0, 0),
+    };
+    fingerprint(
+        &definition.name,
+        definition.record_bytes,
+        key_offset,
+        key_bytes,
+    )
 }
 
 /// The fingerprint of a record type's table.

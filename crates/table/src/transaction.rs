@@ -9,7 +9,7 @@
 use crate::columns::schema_of;
 use crate::error::TableError;
 use crate::index_store::IndexStore;
-use crate::layout::{PageLayout, word_at};
+use crate::layout::{PageLayout, PageUse, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
 use crate::schemas::check_name;
 use crate::space::{
@@ -29,6 +29,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes};
 mod indexes;
 mod references;
 mod rows;
+mod tables;
 mod values;
 mod verbs;
 
@@ -273,10 +274,8 @@ impl<'a> Transaction<'a> {
             Place::NeedsExtent => unreachable!("extended above"),
         };
         if let Some(page) = first_of {
-            self.write(
-                PageLayout::table_word(page),
-                &(u64::from(number) + 1).to_le_bytes(),
-            );
+            let (layout, life) = (state.layout, state.life);
+            self.set_page_use(page, layout, PageUse::rows(number, life));
         }
         self.write(address, bytes);
         self.set_occupied(number, address, true);
@@ -404,6 +403,9 @@ impl<'a> Transaction<'a> {
     #[inline]
     pub fn commit(mut self) -> bool {
         self.finished = true;
+        if self.space.undo.has_replaced() {
+            self.release_replaced();
+        }
         if self.space.undo.has_dropped_indexes() {
             self.free_dropped_indexes();
         }
@@ -425,10 +427,18 @@ impl<'a> Transaction<'a> {
         let state = TableState::new(&definition, self.space.hash)?;
         let pages = self.space.catalogue.pages.max(CATALOGUE_PAGES);
         self.space.store.grow_to(pages)?;
+        let before = self.space.catalogue.clone();
         let (number, writes) = self.space.catalogue.declare(definition)?;
-        self.space.tables.push(state);
+        let life = self.space.catalogue.life(number);
+        let state = state.map(|state| state.in_life(life));
+        if usize::from(number) < self.space.tables.len() {
+            // In the place of something dropped.
+            self.replace_state(number, state, before);
+        } else {
+            self.space.tables.push(state);
+            self.space.undo.push(Step::Defined);
+        }
         self.write_catalogue(&writes);
-        self.space.undo.push(Step::Defined);
         Ok(number)
     }
 
@@ -436,17 +446,31 @@ impl<'a> Transaction<'a> {
     #[cold]
     pub(crate) fn extend(&mut self, table: u16) -> Result<(), TableError> {
         let usual = self.state(table).next_extent_pages();
+        if self.extend_by_free(table, usual, false)? {
+            return Ok(());
+        }
         // Where there is less left than is usual, that will do.
         let pages_max = self.space.store.pages_max();
         let there_is = pages_max.saturating_sub(self.space.catalogue.pages);
         let pages = usual.min(there_is.max(1));
-        let extent = self.space.catalogue.place_of_extent(pages)?;
-        self.space.store.grow_to(extent.end())?;
+        if let Err(error) = self.make_pages(pages) {
+            // Too few, but better than none.
+            return match self.extend_by_free(table, usual, true)? {
+                true => Ok(()),
+                false => Err(error),
+            };
+        }
         let (extent, writes) = self.space.catalogue.extend_table(table, pages)?;
         self.write_catalogue(&writes);
         self.parts(table).1.extents.push(extent);
         self.space.undo.push(Step::Extended { table });
         Ok(())
+    }
+
+    /// Gets the memory for an extent behind all pages.
+    fn make_pages(&mut self, pages: u64) -> Result<(), TableError> {
+        let extent = self.space.catalogue.place_of_extent(pages)?;
+        Ok(self.space.store.grow_to(extent.end())?)
     }
 
     fn write_catalogue(&mut self, writes: &[CatalogueWrite]) {

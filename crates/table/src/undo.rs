@@ -10,6 +10,7 @@ use crate::secondary::{Secondary, is_hashed};
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, remove_from_index};
 use crate::transaction::note_references;
+use sardonyx_storage::catalogue::Catalogue;
 use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
 
@@ -56,6 +57,8 @@ pub(crate) enum Step {
     Extended { table: u16 },
     /// A table or journal was defined.
     Defined,
+    /// Tables, or their names or extents, changed; what was before is the last of [`Undo::replaced`].
+    Replaced,
     /// A table got another schema; the one before is the last of [`Undo::schemas`].
     Schema { table: u16, was_stored: bool },
 }
@@ -66,10 +69,31 @@ pub(crate) struct Undo {
     steps: Vec<Step>,
     images: Vec<u8>,
     schemas: Vec<Arc<Schema>>,
+    replaced: Vec<Replaced>,
     /// Indexes that were dropped.
     indexes: Vec<Secondary>,
     /// Entries of ordered indexes that were inserted or removed.
     index_changes: usize,
+}
+
+/// What was before a table was dropped, emptied at once, renamed, or got free pages.
+#[derive(Debug)]
+pub(crate) struct Replaced {
+    pub catalogue: Catalogue,
+    /// The table, and what it was.
+    pub table: u16,
+    pub was: Was,
+}
+
+/// What a table was before.
+#[derive(Debug)]
+pub(crate) enum Was {
+    /// In this state, if it was a table.
+    State(Option<Box<TableState>>),
+    /// With the same pages, but another name.
+    Named { name: Arc<str>, fingerprint: u64 },
+    /// With an extent less.
+    Smaller,
 }
 
 impl Undo {
@@ -85,6 +109,23 @@ impl Undo {
     pub fn push(&mut self, step: Step) {
         debug_assert!(!matches!(step, Step::Bytes { .. }));
         self.steps.push(step);
+    }
+
+    /// Notes what was before.
+    pub fn push_replaced(&mut self, before: Replaced) {
+        self.replaced.push(before);
+        self.steps.push(Step::Replaced);
+    }
+
+    /// Whether anything was replaced.
+    #[inline]
+    pub fn has_replaced(&self) -> bool {
+        !self.replaced.is_empty()
+    }
+
+    /// What was replaced, when nobody will undo it.
+    pub fn take_replaced(&mut self) -> Vec<Replaced> {
+        std::mem::take(&mut self.replaced)
     }
 
     /// How many steps there are.
@@ -246,14 +287,31 @@ pub(crate) fn undo_step(space: &mut TableSpace, step: Step) {
             state.is_hashed = is_hashed(state);
             note_references(tables);
         }
-        Step::Defined => {
-            catalogue.definitions.pop();
-            if let Some(mut state) = tables.pop().flatten() {
-                debug_assert!(state.secondary.is_empty());
-                state.index.clear(indexes);
+        Step::Replaced => {
+            let before = undo.replaced.pop().expect("noted with the step");
+            *catalogue = before.catalogue;
+            let place = &mut tables[usize::from(before.table)];
+            match (before.was, &mut *place) {
+                (Was::State(state), now) => {
+                    if let Some(now) = now {
+                        now.release(indexes);
+                    }
+                    *place = state.map(|state| *state);
+                }
+                (Was::Named { name, fingerprint }, Some(now)) => {
+                    now.name = name;
+                    now.fingerprint = fingerprint;
+                }
+                (Was::Smaller, Some(now)) => drop(now.extents.pop()),
+                (_, None) => unreachable!("it is a table"),
             }
-            if catalogue.definitions.is_empty() {
-                catalogue.pages = 0;
+            note_references(tables);
+            *epoch += 1;
+        }
+        Step::Defined => {
+            catalogue.forget_last();
+            if let Some(mut state) = tables.pop().flatten() {
+                state.release(indexes);
             }
         }
     }

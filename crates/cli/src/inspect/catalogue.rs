@@ -7,6 +7,7 @@ use crate::output::Output;
 use crate::target::Files;
 use sardonyx_storage::manifest::Manifest;
 use sardonyx_storage::recovery::recover;
+use sardonyx_table::TableSpace;
 use std::io::Write;
 
 /// Prints every definition, and how many multi-level transactions have not ended.
@@ -14,7 +15,14 @@ pub fn print(files: &Files, output: &mut Output) -> anyhow::Result<Exit> {
     let read = || {
         let manifest = Manifest::read(&*files.disk)?;
         let mut recovered = recover(&files.disk, &manifest, files.dry_run())?;
-        Ok(CatalogueFigures::of_store(&mut recovered.store)?)
+        let mut figures = CatalogueFigures::of_store(&mut recovered.store)?;
+        // Tables that only their program can open yet, or that are damaged, are listed all the same.
+        if let Some(figures) = &mut figures
+            && let Ok((space, _)) = TableSpace::open(recovered.store, 1)
+        {
+            figures.look_into(&space);
+        }
+        Ok(figures)
     };
     let figures = files.read(read, |_| None)?;
     if output.is_json() {

@@ -11,8 +11,8 @@ use crate::undo::area::WriteBytes;
 use crate::unit_log::UnitLog;
 use crate::unit_log::reserve::Growth;
 use sardonyx_storage::catalogue::{Definition, EXTENT_PAGES_MAX, EXTENT_PAGES_MIN, Extent, Kind};
-use sardonyx_storage::page::PageId;
-use sardonyx_table::layout::PageLayout;
+use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use sardonyx_table::layout::{PageLayout, PageUse};
 use std::sync::Arc;
 
 impl UnitLog<'_> {
@@ -66,11 +66,23 @@ impl UnitLog<'_> {
         }
         let all = self.catalogue.extents_of(number).flat_map(pages_in);
         let new: Vec<PageId> = all.take(pages as usize).skip(used as usize).collect();
-        let word = (u64::from(number) + 1).to_le_bytes();
+        let with_sum = self.catalogue.version() > 1;
+        let word = PageUse::rows(number, self.catalogue.life(number)).word(with_sum);
+        // What another table had there is told from records by the bitmap, which is empty.
+        let reused = self
+            .catalogue
+            .extents_of(number)
+            .any(|extent| extent.reused);
+        let at = match reused {
+            true => table.layout.bitmap_offset,
+            false => PageLayout::table_word(PageId(0)).offset_in_page(),
+        };
+        let mut trailer = vec![0; PAGE_SIZE - at];
+        let word_at = trailer.len() - size_of::<u64>();
+        trailer[word_at..].copy_from_slice(&word.to_le_bytes());
         let mut writer = self.writer();
         for page in new {
-            let at = PageLayout::table_word(page);
-            writer.write(page, at.offset_in_page(), &word);
+            writer.write(page, at, &trailer);
         }
         drop(writer);
         self.end_unit(0, false);

@@ -30,7 +30,7 @@ pub struct Write {
 }
 
 impl Write {
-    fn new(address: Address, value: &(impl IntoBytes + Immutable)) -> Self {
+    pub(super) fn new(address: Address, value: &(impl IntoBytes + Immutable)) -> Self {
         let bytes = value.as_bytes().to_vec();
         Write { address, bytes }
     }
@@ -68,14 +68,32 @@ impl Catalogue {
     /// [`CatalogueError::Limit`] if there is no room for a definition. The catalogue is then as before.
     pub fn declare(&mut self, definition: Definition) -> Result<(u16, Vec<Write>), CatalogueError> {
         definition.check()?;
-        if let Some(found) = self.definitions.iter().find(|d| d.name == definition.name) {
+        let is_named = |d: &&Definition| d.kind != Kind::Dropped && d.name == definition.name;
+        if let Some(found) = self.definitions.iter().find(is_named) {
             return Err(differs(found, &definition));
         }
-        let number = self.definitions.len();
+        let dropped = self
+            .definitions
+            .iter()
+            .position(|d| d.kind == Kind::Dropped);
+        let number = dropped.unwrap_or(self.definitions.len());
         let what = "the number of tables, journals and areas";
         check_limit(what, number as u64 + 1, DEFINITIONS_MAX as u64)?;
-        let entry = definition.encode();
-        self.definitions.push(definition);
+        let life = match definition.kind {
+            Kind::Table { .. } if self.is_newer => self.next_life()?,
+            _ => 0,
+        };
+        let entry = definition.encode(life);
+        match dropped {
+            Some(number) => {
+                self.definitions[number] = definition;
+                self.lives[number] = life;
+            }
+            None => {
+                self.definitions.push(definition);
+                self.lives.push(life);
+            }
+        }
         self.pages = self.pages.max(CATALOGUE_PAGES);
         let writes = vec![
             Write::new(Self::definition_address(number), &entry),
@@ -159,8 +177,7 @@ impl Catalogue {
         pages_max: u64,
     ) -> Result<(Extent, Vec<Write>), CatalogueError> {
         let extent = self.next_extent_within(number, pages_at_least, pages_max)?;
-        let entry = ExtentBytes::of_area(number, extent);
-        let writes = self.push_extent(number, extent, &entry);
+        let writes = self.push_extent(number, extent);
         Ok((extent, writes))
     }
 
@@ -179,19 +196,19 @@ impl Catalogue {
             _ => return Err(CatalogueError::NoTable { number }),
         }
         let extent = self.place_of_extent(pages)?;
-        let entry = ExtentBytes::of_table(number, extent);
-        let writes = self.push_extent(number, extent, &entry);
+        let writes = self.push_extent(number, extent);
         Ok((extent, writes))
     }
 
-    fn push_extent(&mut self, number: u16, extent: Extent, entry: &ExtentBytes) -> Vec<Write> {
+    fn push_extent(&mut self, number: u16, extent: Extent) -> Vec<Write> {
         let at = Self::extent_address(self.extents.len());
+        let entry = ExtentBytes::of(self, number, extent);
         self.extents.push((number, extent));
         self.pages = extent.end();
-        vec![Write::new(at, entry), Write::new(Self::ROOT, &self.root())]
+        vec![Write::new(at, &entry), Write::new(Self::ROOT, &self.root())]
     }
 
-    /// The extents of a table or area, in the order of their pages.
+    /// The extents of a table or area, in the order in which it got them.
     pub fn extents_of(&self, number: u16) -> impl Iterator<Item = Extent> + '_ {
         let mine = self.extents.iter().filter(move |(of, _)| *of == number);
         mine.map(|&(_, extent)| extent)
@@ -203,7 +220,9 @@ impl Catalogue {
     /// [`CatalogueError::LayoutDiffers`] if another one has its name.
     pub fn number_of(&self, declared: &Definition) -> Result<Option<u16>, CatalogueError> {
         let mut found = self.definitions.iter();
-        let Some(number) = found.position(|found| found.name == declared.name) else {
+        let is_named =
+            |found: &Definition| found.kind != Kind::Dropped && found.name == declared.name;
+        let Some(number) = found.position(is_named) else {
             return Ok(None);
         };
         let found = &self.definitions[number];
@@ -229,7 +248,11 @@ impl Catalogue {
             .saturating_mul(PAGE_SIZE as u64);
         check_limit("the size of all pages in bytes", end_address, ADDRESS_END)?;
         let first_page = PageId(self.pages);
-        Ok(Extent { first_page, pages })
+        Ok(Extent {
+            first_page,
+            pages,
+            reused: false,
+        })
     }
 }
 
@@ -250,7 +273,11 @@ fn differs(found: &Definition, declared: &Definition) -> CatalogueError {
     }
 }
 
-fn check_limit(what: &'static str, value: u64, limit: u64) -> Result<(), CatalogueError> {
+pub(super) fn check_limit(
+    what: &'static str,
+    value: u64,
+    limit: u64,
+) -> Result<(), CatalogueError> {
     if value <= limit {
         return Ok(());
     }

@@ -28,6 +28,12 @@ pub enum CatalogueError {
         /// The handle's number.
         number: u16,
     },
+    /// No table has this name.
+    #[error("there is no table {name:?}")]
+    UnknownTable {
+        /// The name.
+        name: String,
+    },
     /// A name, size or count is beyond its limit.
     #[error("{what} is {value}, the limit is {limit}")]
     Limit {

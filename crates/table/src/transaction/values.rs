@@ -196,18 +196,21 @@ impl Transaction<'_> {
         debug_assert!(usize::from(class) < CLASSES);
         self.space.undo.push(Step::Values { table, page, class });
         let kind = PageKind::Values { class };
-        self.set_page_use(page, layout_of(class), PageUse { table, kind });
+        let life = self.state(table).life;
+        self.set_page_use(page, layout_of(class), PageUse { table, life, kind });
         self.refresh(table, page, class_before);
         Ok(page)
     }
 
-    /// Says what a page without anything in it is for, with an empty bitmap.
-    fn set_page_use(&mut self, page: PageId, layout: PageLayout, page_use: PageUse) {
+    /// Says what a page without anything in it is for, with an empty bitmap. What stood there may be
+    /// another table's.
+    pub(super) fn set_page_use(&mut self, page: PageId, layout: PageLayout, page_use: PageUse) {
         let at = layout.bitmap_offset;
-        let mut trailer = [0; PAGE_SIZE / 64];
+        let mut trailer = [0; PAGE_SIZE / 32];
         let trailer = &mut trailer[..PAGE_SIZE - at];
         let word = trailer.len() - 8;
-        trailer[word..].copy_from_slice(&page_use.word().to_le_bytes());
+        let with_sum = self.space.catalogue.version() > 1;
+        trailer[word..].copy_from_slice(&page_use.word(with_sum).to_le_bytes());
         let address = Address(page.address().0 + at as u64);
         self.write_differences(address, trailer);
     }

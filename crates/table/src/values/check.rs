@@ -29,6 +29,14 @@ pub(crate) fn check_values(
     if columns.is_empty() && !state.values.is_used() {
         return Ok(());
     }
+    if columns.is_empty() {
+        // A page of rows whose kind was damaged, perhaps: its rows would be gone.
+        let mut pages = state.used_runs().flatten().map(PageId);
+        let page = pages.find(|page| !PageLayout::has_rows(page_bytes(bytes, *page)));
+        let at = page.map_or(Address(0), PageLayout::table_word);
+        let reason = "a page of values, in a table without columns for them";
+        return Err(Damage { at, reason });
+    }
     let owned = Owned::new(bytes, number, state);
     let (turns, next) = (turns(state), AtomicUsize::new(0));
     let work = || -> Result<(), Damage> {
@@ -117,6 +125,7 @@ impl<'a> Owned<'a> {
             PageUse {
                 table,
                 kind: PageKind::Values { class },
+                ..
             } if table == self.table && usize::from(class) < CLASSES => Some(layout_of(class)),
             _ => None,
         }

@@ -14,9 +14,19 @@ pub(crate) struct ValueSpace {
     with_room: Vec<BTreeSet<PageId>>,
     /// Pages without an occupied cell, of whichever class they were: good for any.
     empty: BTreeSet<PageId>,
+    /// The table's life: pages of another are not its own any more.
+    life: u32,
 }
 
 impl ValueSpace {
+    /// Of a table without pages, in this life.
+    pub fn of_life(life: u32) -> Self {
+        ValueSpace {
+            life,
+            ..ValueSpace::default()
+        }
+    }
+
     /// Whether the table has, or had, value pages: else all pages are of rows.
     #[inline]
     pub fn is_used(&self) -> bool {
@@ -43,8 +53,9 @@ impl ValueSpace {
         let now = match PageUse::of(content) {
             Some(PageUse {
                 table: owner,
+                life,
                 kind: PageKind::Values { class },
-            }) if owner == table => Some(class),
+            }) if (owner, life) == (table, self.life) => Some(class),
             _ => None,
         };
         let (mut is_empty, mut has_room) = (false, false);

@@ -1,0 +1,125 @@
+//! A table's columns as buffers, which NumPy and Arrow take as they are: no Python object is made for a row.
+//!
+//! Values of a fixed width stand one behind the other, text and bytes as Arrow has them: all bytes in one
+//! buffer, and where each value begins in another. Which values are there is a bit for each, as in Arrow.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sardonyx::schema::{Column, Type, ValueRef};
+use sardonyx::{Error, SnapshotRows};
+
+/// A column's buffers.
+pub struct Buffers {
+    name: String,
+    kind: Type,
+    count: usize,
+    data: Vec<u8>,
+    /// Of text and bytes: where each value begins in `data`, and where the last ends.
+    offsets: Option<Vec<u8>>,
+    /// A bit for each value, from the lowest: whether it is there.
+    validity: Option<Vec<u8>>,
+}
+
+/// What Python gets of a column: name, type, number of values, data, offsets, validity.
+pub type Parts<'py> = (
+    String,
+    String,
+    usize,
+    Bound<'py, PyBytes>,
+    Option<Bound<'py, PyBytes>>,
+    Option<Bound<'py, PyBytes>>,
+);
+
+impl Buffers {
+    fn of(column: &Column, rows: usize) -> Self {
+        let bytes = column.kind.bytes();
+        Buffers {
+            name: column.name.clone(),
+            kind: column.kind,
+            count: 0,
+            data: Vec::with_capacity(rows * bytes),
+            offsets: column.kind.is_variable().then(|| vec![0; 8]),
+            validity: column.is_nullable().then(Vec::new),
+        }
+    }
+
+    fn push(&mut self, value: ValueRef<'_>) {
+        if let Some(validity) = &mut self.validity {
+            if self.count.is_multiple_of(8) {
+                validity.push(0);
+            }
+            let there = u8::from(value != ValueRef::Null);
+            if let Some(last) = validity.last_mut() {
+                *last |= there << (self.count % 8);
+            }
+        }
+        self.count += 1;
+        let data = &mut self.data;
+        match (value, self.kind) {
+            (ValueRef::Text(text), _) => data.extend_from_slice(text.as_bytes()),
+            (ValueRef::Bytes(bytes), _) => data.extend_from_slice(bytes),
+            (ValueRef::Uuid(bytes), _) => data.extend_from_slice(bytes),
+            (ValueRef::Bool(value), _) => data.push(value.into()),
+            (ValueRef::Float(value), Type::F32) => {
+                data.extend_from_slice(&(value as f32).to_le_bytes());
+            }
+            (ValueRef::Float(value), _) => data.extend_from_slice(&value.to_le_bytes()),
+            (ValueRef::Date(days), _) => data.extend_from_slice(&days.to_le_bytes()),
+            (ValueRef::Time(value) | ValueRef::Timestamp(value), _) => {
+                data.extend_from_slice(&value.to_le_bytes());
+            }
+            (ValueRef::U128(value), _) => data.extend_from_slice(&value.to_le_bytes()),
+            (ValueRef::Int(value) | ValueRef::Decimal(value, _), kind) => {
+                data.extend_from_slice(&value.to_le_bytes()[..kind.bytes()]);
+            }
+            // No value: zeroes, or nothing where values have any length.
+            (_, kind) if !kind.is_variable() => data.resize(data.len() + kind.bytes(), 0),
+            _ => {}
+        }
+        if let Some(offsets) = &mut self.offsets {
+            offsets.extend_from_slice(&(data.len() as u64).to_le_bytes());
+        }
+    }
+
+    /// Hands the buffers to Python.
+    pub fn into_parts(self, py: Python<'_>) -> Parts<'_> {
+        let buffer = |bytes: Vec<u8>| PyBytes::new(py, &bytes);
+        (
+            self.name,
+            self.kind.to_string(),
+            self.count,
+            buffer(self.data),
+            self.offsets.map(buffer),
+            self.validity.map(buffer),
+        )
+    }
+}
+
+/// Reads columns of all rows; all columns, if none are named.
+pub fn read(rows: &SnapshotRows<'_>, names: Option<&[String]>) -> Result<Vec<Buffers>, Error> {
+    let schema = rows.schema();
+    let mut columns = Vec::new();
+    match names {
+        None => columns.extend(schema.live_columns().map(|(number, _)| number)),
+        Some(names) => {
+            for name in names {
+                let number = schema.column(name);
+                columns.push(number.ok_or_else(|| no_column(name))?);
+            }
+        }
+    }
+    let count = usize::try_from(rows.count()).unwrap_or(0);
+    let of = |&number: &usize| Buffers::of(&schema.columns[number], count);
+    let mut buffers: Vec<Buffers> = columns.iter().map(of).collect();
+    for row in rows.scan() {
+        let row = row?;
+        for (buffers, &number) in buffers.iter_mut().zip(&columns) {
+            buffers.push(row.get_at(number)?);
+        }
+    }
+    Ok(buffers)
+}
+
+fn no_column(name: &str) -> Error {
+    Error::Refused(format!("the table has no column {name:?}").into())
+}

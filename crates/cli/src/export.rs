@@ -1,0 +1,126 @@
+//! `export`: the rows of a table into a file.
+
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::rows::numbers_of;
+use crate::space::look_at;
+use crate::target::Target;
+use indicatif::{ProgressBar, ProgressStyle};
+use sardonyx_interchange::{Format, Writer};
+use sardonyx_results::units;
+use serde_json::json;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+/// Write the rows of a table into a file: CSV or JSON lines.
+///
+/// The file is whole, or not there. Changes nothing in the database; beside a program that has it open the rows are
+/// those of one state that it was in meanwhile. Nulls are empty fields in CSV, an empty text is "". Bytes are hexadecimal
+/// digits in CSV and base64 in JSON; decimals are texts in JSON; dates and times are as ISO 8601 says.
+///
+/// Example: sardonyx export bank.sdx accounts accounts.csv --columns id,balance
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(flatten)]
+    target: Target,
+    /// The table
+    table: String,
+    /// The file; it must not be there yet
+    file: PathBuf,
+    /// csv or jsonl [default: what the file's name ends in]
+    #[arg(long, value_parser = parse_format)]
+    format: Option<Format>,
+    /// Only these columns
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    columns: Vec<String>,
+}
+
+/// Reads the name of a format.
+pub fn parse_format(name: &str) -> Result<Format, String> {
+    Format::named(name).ok_or_else(|| "one of csv, jsonl is expected".to_string())
+}
+
+/// The format that was asked for, or that a file's name says.
+pub fn format_of(format: Option<Format>, file: &std::path::Path) -> anyhow::Result<Format> {
+    let format = format.or_else(|| Format::of_path(file));
+    format.ok_or_else(|| {
+        anyhow::anyhow!("the file's name does not say its format: use --format csv or jsonl")
+    })
+}
+
+impl Arguments {
+    /// Writes them.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let format = format_of(self.format, &self.file)?;
+        anyhow::ensure!(
+            !self.file.exists(),
+            "{} is there already",
+            self.file.display()
+        );
+        let files = self.target.files(output)?;
+        let mut unfinished = self.file.clone().into_os_string();
+        unfinished.push(".unfinished");
+        let unfinished = PathBuf::from(unfinished);
+        let written = look_at(&files, |space| {
+            let view = space.view();
+            let rows = view.rows(&self.table)?;
+            let columns = numbers_of(rows.schema(), &self.columns)?;
+            let sink = BufWriter::with_capacity(1 << 20, File::create(&unfinished)?);
+            let mut writer = Writer::new(format, sink, rows.schema(), &columns)?;
+            let bar = progress(rows.count(), "rows");
+            let mut count = 0_u64;
+            for row in rows.scan() {
+                let row = row?;
+                columns
+                    .iter()
+                    .try_for_each(|column| row.get_at(*column).map(drop))?;
+                writer.row(|column| row.get_at(column).unwrap_or_default())?;
+                count += 1;
+                if count.is_multiple_of(10_000) {
+                    bar.set_position(count);
+                }
+            }
+            let mut sink = writer.finish()?;
+            sink.flush()?;
+            sink.get_ref().sync_all()?;
+            bar.finish_and_clear();
+            Ok(count)
+        });
+        let count = match written {
+            Ok(Some(count)) => count,
+            Ok(None) => anyhow::bail!(sardonyx_storage::catalogue::CatalogueError::UnknownTable {
+                name: self.table.clone()
+            }),
+            Err(error) => {
+                let _ = fs::remove_file(&unfinished);
+                return Err(error);
+            }
+        };
+        fs::rename(&unfinished, &self.file)?;
+        match output.is_json() {
+            true => output.value(&json!({ "rows": count, "file": self.file }))?,
+            false => writeln!(
+                output,
+                "{} rows in {}",
+                units::count(count),
+                self.file.display()
+            )?,
+        }
+        Ok(Exit::Done)
+    }
+}
+
+/// A bar on a terminal's standard error; nothing elsewhere.
+pub fn progress(length: u64, what: &str) -> ProgressBar {
+    let bar = ProgressBar::new(length);
+    let template = match what {
+        "bytes" => "{wide_bar} {bytes}/{total_bytes} {eta}",
+        _ => "{wide_bar} {human_pos}/{human_len} rows {eta}",
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}

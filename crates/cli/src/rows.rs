@@ -1,0 +1,135 @@
+//! `rows`: the rows of a table, those that meet a condition.
+
+use crate::exit::Exit;
+use crate::output::Output;
+use crate::space::look_at;
+use crate::target::Target;
+use anyhow::Context;
+use sardonyx_interchange::value_to_json;
+use sardonyx_results::table::Table;
+use sardonyx_table::TableSpace;
+use sardonyx_table::condition::Condition;
+use sardonyx_table::schema::{Schema, Value};
+use std::io::Write;
+
+/// Print the rows of a table, in no particular order.
+///
+/// Changes nothing; beside a program that has the database open it prints a state that the database was in
+/// meanwhile. A condition is that of SQL: comparisons, and, or, not, in, between, like, is null, and literals such as
+/// 12.5, 'text', date '2026-01-31', x'0aff'. Tables whose columns nobody has declared yet have the columns before, key
+/// and after, as bytes. With --json a row is an object in a line.
+///
+/// Examples:
+///   sardonyx rows bank.sdx accounts --limit 10
+///   sardonyx rows bank.sdx accounts --where "balance < 0 and owner like 'A%'" --columns id,balance --json
+#[derive(Debug, clap::Args)]
+#[command(verbatim_doc_comment)]
+pub struct Arguments {
+    #[command(flatten)]
+    target: Target,
+    /// The table
+    table: String,
+    /// Only rows that meet this condition
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// Only these columns
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    columns: Vec<String>,
+    /// At most so many rows
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+/// Rows that were found.
+struct Found {
+    names: Vec<String>,
+    rows: Vec<Vec<Value>>,
+}
+
+impl Arguments {
+    /// Prints them.
+    pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
+        let files = self.target.files(output)?;
+        let found = look_at(&files, |space| self.find(space))?;
+        let Some(Found { names, rows }) = found else {
+            anyhow::bail!(sardonyx_storage::catalogue::CatalogueError::UnknownTable {
+                name: self.table.clone()
+            });
+        };
+        if output.is_json() {
+            for row in rows {
+                let values = row.iter().map(|value| value_to_json(value.as_ref()));
+                let object: serde_json::Map<_, _> = names.iter().cloned().zip(values).collect();
+                output.line(&object)?;
+            }
+            return Ok(Exit::Done);
+        }
+        let mut table = Table::new(names.iter().map(String::as_str));
+        for row in &rows {
+            table.row(row.iter().map(shown));
+        }
+        write!(output, "{table}")?;
+        Ok(Exit::Done)
+    }
+
+    fn find(&self, space: &TableSpace) -> anyhow::Result<Found> {
+        let view = space.view();
+        let rows = view.rows(&self.table)?;
+        let schema = rows.schema();
+        let columns = numbers_of(schema, &self.columns)?;
+        let condition = self.condition.as_deref();
+        let condition = condition
+            .map(|text| Condition::parse(text, schema))
+            .transpose();
+        let condition = condition.context("--where")?;
+        let asked = condition.as_ref().map_or(Vec::new(), Condition::columns);
+        let mut found = Vec::new();
+        for row in rows.scan() {
+            if self.limit.is_some_and(|limit| found.len() >= limit) {
+                break;
+            }
+            let row = row?;
+            // What the condition reads is sound, before it is read by what cannot fail.
+            asked
+                .iter()
+                .try_for_each(|column| row.get_at(*column).map(drop))?;
+            let holds = |condition: &Condition| {
+                condition.holds(|column| row.get_at(column).unwrap_or_default())
+            };
+            if condition.as_ref().is_none_or(holds) {
+                let values = columns
+                    .iter()
+                    .map(|column| Ok(row.get_at(*column)?.to_value()));
+                found.push(values.collect::<anyhow::Result<Vec<Value>>>()?);
+            }
+        }
+        let names = columns
+            .iter()
+            .map(|column| schema.columns[*column].name.clone());
+        Ok(Found {
+            names: names.collect(),
+            rows: found,
+        })
+    }
+}
+
+/// The columns with these names; all if none is named.
+pub fn numbers_of(schema: &Schema, names: &[String]) -> anyhow::Result<Vec<usize>> {
+    if names.is_empty() {
+        return Ok(schema.live_columns().map(|(number, _)| number).collect());
+    }
+    let number = |name: &String| {
+        let number = schema.column(name);
+        number.ok_or_else(|| anyhow::anyhow!("--columns: there is no column {name:?}"))
+    };
+    names.iter().map(number).collect()
+}
+
+/// A value as a cell; what has lines of its own is shown in one.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_string(),
+        Value::Text(text) if text.contains(char::is_control) => text.escape_debug().to_string(),
+        other => other.to_string(),
+    }
+}

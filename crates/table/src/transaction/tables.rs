@@ -1,0 +1,178 @@
+//! Tables dropped, renamed and emptied at once, inside transactions: the catalogue says so, and the pages are not
+//! touched. What a table was in memory is kept until the end: an abort puts it back as it was.
+
+use super::{OVERHEAD_BYTES, Transaction, note_references};
+use crate::error::TableError;
+use crate::schemas::check_name;
+use crate::table::{TableState, fingerprint_of_definition};
+use crate::undo::{Replaced, Was};
+use sardonyx_base::error::Error;
+use sardonyx_storage::catalogue::{Catalogue, Write as CatalogueWrite};
+use sardonyx_storage::log::record::encoded_bytes;
+
+impl Transaction<'_> {
+    /// Drops a table with all its records. Its pages are used again for other tables.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, the name is one of the engine's own, or another table refers to
+    /// it; [`Error::Limit`] if the transaction is too large. Nothing is changed then.
+    pub fn drop_table(&mut self, name: &str) -> Result<(), Error> {
+        let number = self.table_to_change(name)?;
+        self.check_not_referenced(number, name)?;
+        let savepoint = self.savepoint();
+        self.forget_schema(number)?;
+        let mut catalogue = self.space.catalogue.clone();
+        let writes = catalogue.drop_table(number).map_err(TableError::from);
+        let ready = writes.and_then(|writes| self.check_room_for(&writes).map(|()| writes));
+        let writes = ready.inspect_err(|_| self.roll_back_to(savepoint))?;
+        let before = std::mem::replace(&mut self.space.catalogue, catalogue);
+        self.replace_state(number, None, before);
+        self.write_catalogue(&writes);
+        Ok(())
+    }
+
+    /// Deletes all records of a table at once, however many: its pages are given back as they are.
+    ///
+    /// # Errors
+    /// As [`Transaction::drop_table`]; and [`Error::Limit`] after millions of times, until the database is compacted.
+    pub fn truncate(&mut self, name: &str) -> Result<(), Error> {
+        let number = self.table_to_change(name)?;
+        self.check_not_referenced(number, name)?;
+        let mut catalogue = self.space.catalogue.clone();
+        let writes = catalogue.truncate_table(number).map_err(TableError::from)?;
+        self.check_room_for(&writes)?;
+        let definition = &self.space.catalogue.definitions[usize::from(number)];
+        let empty = TableState::new(definition, self.space.hash)?;
+        let life = catalogue.life(number);
+        let empty = empty.map(|empty| empty.in_life(life).described_as(self.state(number)));
+        let before = std::mem::replace(&mut self.space.catalogue, catalogue);
+        self.replace_state(number, empty, before);
+        self.write_catalogue(&writes);
+        Ok(())
+    }
+
+    /// Gives a table another name. Handles of record types with the old name do not fit any more.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such table, something has the new name, or one of the names is the
+    /// engine's own; [`Error::Limit`] if the name is too long, or the transaction too large. Nothing is changed then.
+    pub fn rename_table(&mut self, name: &str, to: &str) -> Result<(), Error> {
+        check_name(to)?;
+        let number = self.table_to_change(name)?;
+        let mut catalogue = self.space.catalogue.clone();
+        let writes = catalogue
+            .rename_table(number, to)
+            .map_err(TableError::from)?;
+        self.check_room_for(&writes)?;
+        let now = fingerprint_of_definition(&catalogue.definitions[usize::from(number)]);
+        let catalogue = std::mem::replace(&mut self.space.catalogue, catalogue);
+        let state = self.parts(number).1;
+        let name = std::mem::replace(&mut state.name, to.into());
+        let fingerprint = std::mem::replace(&mut state.fingerprint, now);
+        self.note(number, Was::Named { name, fingerprint }, catalogue);
+        self.write_catalogue(&writes);
+        Ok(())
+    }
+
+    /// Raises the catalogue's version, since a table has what programs of version 0.1 would misread.
+    #[allow(dead_code, reason = "for schemas that such programs do not know")]
+    pub(crate) fn require_newer_catalogue(&mut self, table: u16) -> Result<(), TableError> {
+        if self.space.catalogue.version() > 1 {
+            return Ok(());
+        }
+        self.check_room(OVERHEAD_BYTES)?;
+        let state = self.state(table);
+        let (name, fingerprint) = (state.name.clone(), state.fingerprint);
+        let catalogue = self.space.catalogue.clone();
+        self.note(table, Was::Named { name, fingerprint }, catalogue);
+        let writes = self.space.catalogue.require_newer();
+        self.write_catalogue(&writes);
+        Ok(())
+    }
+
+    /// Gives a table free pages, if there are some that are worth taking.
+    pub(super) fn extend_by_free(
+        &mut self,
+        table: u16,
+        pages: u64,
+        is_last_resort: bool,
+    ) -> Result<bool, TableError> {
+        if self.space.catalogue.free_pages() == 0 {
+            return Ok(false);
+        }
+        let mut catalogue = self.space.catalogue.clone();
+        let found = catalogue.extend_table_by_free(table, pages, is_last_resort)?;
+        let Some((extent, writes)) = found else {
+            return Ok(false);
+        };
+        self.check_room_for(&writes)?;
+        let catalogue = std::mem::replace(&mut self.space.catalogue, catalogue);
+        self.parts(table).1.extents.push(extent);
+        self.note(table, Was::Smaller, catalogue);
+        self.write_catalogue(&writes);
+        Ok(true)
+    }
+
+    /// Puts another state in a table's place.
+    pub(super) fn replace_state(
+        &mut self,
+        table: u16,
+        state: Option<TableState>,
+        catalogue: Catalogue,
+    ) {
+        let place = &mut self.space.tables[usize::from(table)];
+        let was = std::mem::replace(place, state).map(Box::new);
+        self.note(table, Was::State(was), catalogue);
+        note_references(&mut self.space.tables);
+    }
+
+    /// Notes what a table and the catalogue were before.
+    fn note(&mut self, table: u16, was: Was, catalogue: Catalogue) {
+        self.space.undo.push_replaced(Replaced {
+            catalogue,
+            table,
+            was,
+        });
+        // Rows that were found before may not be there any more.
+        self.space.epoch += 1;
+    }
+
+    /// Gives back the memory of what was replaced: the transaction commits.
+    #[cold]
+    pub(super) fn release_replaced(&mut self) {
+        for replaced in self.space.undo.take_replaced() {
+            if let Was::State(Some(mut state)) = replaced.was {
+                state.release(&mut self.space.indexes);
+            }
+        }
+    }
+
+    /// Room for writes to the catalogue, and for what comes with the operation.
+    fn check_room_for(&mut self, writes: &[CatalogueWrite]) -> Result<(), TableError> {
+        let bytes = writes.iter().map(|write| encoded_bytes(write.bytes.len()));
+        self.check_room(bytes.sum::<usize>() + OVERHEAD_BYTES)
+    }
+
+    fn table_to_change(&self, name: &str) -> Result<u16, TableError> {
+        check_name(name)?;
+        Ok(self.space.catalogue.table_named(name)?)
+    }
+
+    /// That no other table refers to this one's rows.
+    fn check_not_referenced(&self, number: u16, name: &str) -> Result<(), TableError> {
+        for (other, state) in self.space.tables.iter().enumerate() {
+            let refers = state.as_ref().and_then(|state| {
+                let mut keys = state.schema.foreign_keys.iter();
+                keys.find(|key| key.table == number)
+            });
+            if let Some(key) = refers.filter(|_| other != usize::from(number)) {
+                return Err(TableError::TableReferenced {
+                    table: name.to_string(),
+                    by: self.space.name(other as u16),
+                    reference: key.name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}
