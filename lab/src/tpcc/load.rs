@@ -17,7 +17,7 @@ const ROWS_MAX: u32 = 10_000;
 const LOADED: i64 = 1_700_000_000_000_000;
 
 /// An initial payment, and what is paid in each transaction of the loading.
-const PAID: i64 = 10_00;
+const PAID: i64 = 1_000;
 
 /// The constants that were used for loading with this seed.
 pub fn constants(seed: u64) -> Constants {
@@ -92,7 +92,7 @@ impl<P: FnMut(u64)> Loading<'_, P> {
         self.each(self.scale.items, 1, |number, draw, transaction| {
             let item = Item {
                 id: number.into(),
-                price: draw.within(1_00, 100_00) as i32,
+                price: draw.within(100, 10_000) as i32,
                 image: draw.within(1, 10_000),
                 name: draw.text(14),
                 data: draw.data(),
@@ -186,7 +186,7 @@ impl<P: FnMut(u64)> Loading<'_, P> {
             for number in 1..=lines {
                 let (delivered, amount) = match is_delivered {
                     true => (LOADED, 0),
-                    false => (0, draw.within(1, 9_999_99) as i32),
+                    false => (0, draw.within(1, 999_999) as i32),
                 };
                 let line = OrderLine {
                     id: scale::line(id, number),
@@ -215,7 +215,7 @@ fn customer(draw: &mut Draw, district: u64, number: u32, customers: u32) -> Cust
         balance: -PAID,
         year_to_date: PAID,
         since: LOADED,
-        credit_limit: 50_000_00,
+        credit_limit: 5_000_000,
         payments: 1,
         deliveries: 0,
         discount: draw.within(0, 5_000) as i32,

@@ -258,7 +258,7 @@ impl Generator {
             }
             false => district,
         };
-        let amount = draw.within(1_00, 5_000_00).into();
+        let amount = draw.within(100, 500_000).into();
         Request::Payment {
             who: self.who(of),
             district,

@@ -63,9 +63,11 @@ impl Outcome {
         self.rolled_back += client.rolled_back;
         self.delivered += client.delivered;
         self.processor += client.processor;
-        for kind in 0..5 {
-            self.committed[kind] += client.committed[kind];
-            self.responses[kind].merge(&client.responses[kind]);
+        for (sum, more) in self.committed.iter_mut().zip(client.committed) {
+            *sum += more;
+        }
+        for (all, more) in self.responses.iter_mut().zip(&client.responses) {
+            all.merge(more);
         }
     }
 }

@@ -70,6 +70,9 @@ pub trait Store {
     fn run(&mut self, operations: &[Operation]) -> Result<Seen, Failure>;
 }
 
+/// Opens a store: see [`Store::open`].
+pub type OpenStore = fn(&Path, u8) -> Result<Box<dyn Store>, Failure>;
+
 /// A store that can be opened.
 #[derive(Clone, Copy, Debug)]
 pub struct Engine {
@@ -78,7 +81,7 @@ pub struct Engine {
     /// See [`Store::settings`].
     pub settings: &'static str,
     /// See [`Store::open`].
-    pub open: fn(&Path, u8) -> Result<Box<dyn Store>, Failure>,
+    pub open: OpenStore,
 }
 
 impl Engine {
