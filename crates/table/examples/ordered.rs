@@ -13,7 +13,7 @@ use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Runs that are timed, and reads and ranges in one.
 const RUNS: u64 = 301;
-const READS: u64 = 5000;
+const READS: u64 = 500;
 const SCANS: u64 = 200;
 /// Rows of a range.
 const LENGTH: usize = 100;
