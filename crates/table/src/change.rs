@@ -182,7 +182,7 @@ impl Transaction<'_> {
         let before = self.row_table(number)?.0;
         let schema = change(&before).map_err(|source| TableError::Schema {
             table: table.to_string(),
-            source,
+            source: Box::new(source),
         })?;
         self.store_schema(number, schema)?;
         Ok(number)

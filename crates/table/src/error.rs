@@ -59,7 +59,7 @@ pub enum TableError {
         /// The table.
         table: String,
         /// What is wrong.
-        source: SchemaError,
+        source: Box<SchemaError>,
     },
     /// A program and the database say different things of a table's rows.
     #[error("table {table:?} is not what the program says: {text}")]
@@ -114,7 +114,7 @@ pub enum TableError {
     },
     /// A text is no condition on the table's rows.
     #[error(transparent)]
-    Condition(#[from] ConditionError),
+    Condition(Box<ConditionError>),
     /// A unique index has a row with this key already.
     #[error("table {table:?} has a row with {key} in the unique index {index:?} already")]
     DuplicateValue {
@@ -173,9 +173,9 @@ pub enum TableError {
         /// The column.
         column: String,
         /// The column's type.
-        expected: String,
+        expected: Box<str>,
         /// The value.
-        value: String,
+        value: Box<str>,
     },
     /// A row refers to a row that is not there.
     #[error(
@@ -207,7 +207,7 @@ pub enum TableError {
     },
     /// A value does not fit its column, or there is no such column.
     #[error(transparent)]
-    Row(#[from] RowError),
+    Row(Box<RowError>),
     /// No memory for more pages.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -252,7 +252,7 @@ impl CrateError for TableError {
             | TableError::ReservedName { .. }
             | TableError::TableReferenced { .. }
             | TableError::Condition(_) => Error::Refused,
-            TableError::Schema { source, .. } => match source {
+            TableError::Schema { source, .. } => match **source {
                 SchemaError::TooMany { .. } | SchemaError::RowTooLong { .. } => Error::Limit,
                 SchemaError::Damaged { .. } => Error::Damaged,
                 _ => Error::Refused,
@@ -272,5 +272,17 @@ impl CrateError for TableError {
             TableError::Log(error) => error.into(),
             error => error.kind()(error.into()),
         }
+    }
+}
+
+impl From<RowError> for TableError {
+    fn from(error: RowError) -> Self {
+        TableError::Row(Box::new(error))
+    }
+}
+
+impl From<ConditionError> for TableError {
+    fn from(error: ConditionError) -> Self {
+        TableError::Condition(Box::new(error))
     }
 }

@@ -104,9 +104,9 @@ pub(crate) fn read(
         let Some(definition) = catalogue.definitions.get(usize::from(number)) else {
             return Err(damaged(at, "a schema of no table"));
         };
-        let refused = |source| TableError::Schema {
+        let refused = |source: SchemaError| TableError::Schema {
             table: definition.name.clone(),
-            source,
+            source: Box::new(source),
         };
         let schema = Schema::decode(&bytes).map_err(refused)?;
         if !fits(&schema, definition) {
@@ -161,9 +161,9 @@ impl Transaction<'_> {
     pub fn create_table(&mut self, name: &str, schema: impl IntoSchema) -> Result<u16, Error> {
         check_name(name)?;
         let table = name.to_string();
-        let refused = |source| TableError::Schema {
+        let refused = |source: SchemaError| TableError::Schema {
             table: name.to_string(),
-            source,
+            source: Box::new(source),
         };
         let rows = schema.rows().map_err(refused)?;
         let definitions = &self.space.catalogue.definitions;
@@ -209,9 +209,9 @@ impl Transaction<'_> {
             return Err(TableError::UnknownHandle { number }.into());
         };
         let name = &definition.name;
-        let refused = |source| TableError::Schema {
+        let refused = |source: SchemaError| TableError::Schema {
             table: name.clone(),
-            source,
+            source: Box::new(source),
         };
         schema.check().map_err(refused)?;
         if !fits(&schema, definition) {

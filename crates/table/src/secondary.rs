@@ -234,8 +234,10 @@ impl Secondary {
                     table,
                     index,
                     column: column.map_or_else(String::new, |column| column.name.clone()),
-                    expected: column.map_or_else(String::new, |column| column.kind.to_string()),
-                    value,
+                    expected: column
+                        .map_or_else(String::new, |column| column.kind.to_string())
+                        .into(),
+                    value: value.into(),
                 }
             }
         }

@@ -245,7 +245,7 @@ fn run(tx: &mut Transaction<'_>, schema: &Schema, model: &mut Model, change: &Ch
                 let refused = in_detail(rows.update(&[key], &changes));
                 assert!(matches!(
                     refused,
-                    Err(TableError::Row(RowError::OutOfRange { .. }))
+                    Err(TableError::Row(error)) if matches!(*error, RowError::OutOfRange { .. })
                 ));
             }
         }
@@ -323,7 +323,7 @@ fn refused<T: std::fmt::Debug>(said: Result<T, Error>) -> (RowError, String) {
     let error = in_detail(said).expect_err("refused");
     let text = error.to_string();
     match error {
-        TableError::Row(error) => (error, text),
+        TableError::Row(error) => (*error, text),
         other => panic!("{other:?}"),
     }
 }

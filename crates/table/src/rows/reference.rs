@@ -1,5 +1,6 @@
 //! A row that is there, to read: live, or of a snapshot.
 
+use super::RowError;
 use super::fixed::{decode, is_null};
 use super::writer::column_named;
 use crate::error::TableError;
@@ -88,7 +89,7 @@ where
     /// [`Error::Refused`] if there is no such column; [`Error::Damaged`]; of a snapshot, that it was ended.
     pub fn get(&self, column: &str) -> Result<ValueRef<'_>, Error> {
         let number = column_named(self.schema, self.table, column);
-        Ok(self.get_at(number.map_err(TableError::Row)?)?)
+        Ok(self.get_at(number.map_err(<TableError as From<RowError>>::from)?)?)
     }
 
     /// The value of the column with this number; null if there is none, or it was dropped.

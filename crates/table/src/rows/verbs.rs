@@ -95,7 +95,7 @@ impl Rows<'_, '_> {
     /// a value is too large, [`Error::Full`] if there is no memory for more pages. Nothing has changed then.
     pub fn insert(&mut self, values: &[(&str, Value)]) -> Result<(), Error> {
         let (schema, name) = self.transaction.row_table(self.number)?;
-        let row = RowWriter::named(&schema, &name, values).map_err(TableError::Row)?;
+        let row = RowWriter::named(&schema, &name, values).map_err(TableError::from)?;
         self.insert_row(&row)
     }
 
@@ -105,7 +105,7 @@ impl Rows<'_, '_> {
     /// Those of [`Rows::insert`].
     pub fn insert_values(&mut self, values: &[Value]) -> Result<(), Error> {
         let (schema, name) = self.transaction.row_table(self.number)?;
-        let row = RowWriter::in_order(&schema, &name, values).map_err(TableError::Row)?;
+        let row = RowWriter::in_order(&schema, &name, values).map_err(TableError::from)?;
         self.insert_row(&row)
     }
 
@@ -125,7 +125,7 @@ impl Rows<'_, '_> {
     /// Those of [`Rows::insert`], but for a duplicate.
     pub fn put(&mut self, values: &[(&str, Value)]) -> Result<bool, Error> {
         let (schema, name) = self.transaction.row_table(self.number)?;
-        let row = RowWriter::named(&schema, &name, values).map_err(TableError::Row)?;
+        let row = RowWriter::named(&schema, &name, values).map_err(TableError::from)?;
         self.put_row(&row)
     }
 
@@ -136,7 +136,7 @@ impl Rows<'_, '_> {
     pub fn put_row(&mut self, row: &RowWriter<'_>) -> Result<bool, Error> {
         let (schema, name) = self.transaction.row_table(self.number)?;
         let mut row = row.clone();
-        row.complete(&schema, &name).map_err(TableError::Row)?;
+        row.complete(&schema, &name).map_err(TableError::from)?;
         let parts = schema.primary.key.iter();
         let key: Vec<_> = parts
             .map(|part| row.get(part.column).unwrap_or_default())
@@ -161,7 +161,7 @@ impl Rows<'_, '_> {
     /// [`Error::Refused`] also if the key would change, otherwise those of [`Rows::insert`].
     pub fn update(&mut self, key: &[Value], changes: &[(&str, Value)]) -> Result<bool, Error> {
         let (schema, name) = self.transaction.row_table(self.number)?;
-        let row = RowWriter::named(&schema, &name, changes).map_err(TableError::Row)?;
+        let row = RowWriter::named(&schema, &name, changes).map_err(TableError::from)?;
         self.update_row(key, &row)
     }
 
@@ -224,5 +224,5 @@ impl Rows<'_, '_> {
 /// That there is no such table.
 pub(crate) fn unknown_table(table: &str) -> Error {
     let table = table.to_string();
-    TableError::Row(RowError::UnknownTable { table }).into()
+    TableError::from(RowError::UnknownTable { table }).into()
 }
