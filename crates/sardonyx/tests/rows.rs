@@ -55,7 +55,7 @@ fn transaction(number: u64, tx: &mut Transaction<'_>, model: &mut Model) -> Resu
         rows.put(&[("id", id.into()), ("text", text.as_str().into())])?;
         model.insert(id, text);
     }
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         rows.delete(&[(number % 5).into()])?;
         model.remove(&(number % 5));
     }
