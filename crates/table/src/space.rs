@@ -53,7 +53,7 @@ pub enum Prefetch {
 }
 
 /// The default bound on a transaction's redo records, in bytes.
-const TRANSACTION_BYTES_MAX: usize = (16 << 20) + (512 << 10);
+const TRANSACTION_BYTES_MAX: usize = 17 << 20;
 
 /// So that rows of one space are never taken for rows of another.
 static SPACES: AtomicU64 = AtomicU64::new(1);
@@ -118,7 +118,7 @@ impl TableSpace {
         self.store
     }
 
-    /// Sets the bound on a transaction's redo records, in bytes (default 16.5 MiB).
+    /// Sets the bound on a transaction's redo records, in bytes (default 17 MiB).
     pub fn set_transaction_bytes_max(&mut self, bytes: usize) {
         self.transaction_bytes_max = bytes;
     }

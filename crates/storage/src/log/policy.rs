@@ -63,7 +63,7 @@ impl Default for GroupLimits {
         GroupLimits {
             group_bytes: 4 << 20,
             // The longest value of a row, with what stands around it.
-            transaction_bytes: (16 << 20) + (512 << 10),
+            transaction_bytes: 17 << 20,
             depth: 2,
             buffers: 12,
         }
