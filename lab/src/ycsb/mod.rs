@@ -4,7 +4,7 @@
 //! - [`workload`]: the workloads' mixes and distributions, as a stream of operations;
 //! - [`store`]: what a store must do to take part, and a model of it;
 //! - [`tables`]: Sardonyx as a store;
-//! - [`run`]: one client that hands over batches and waits, for each workload in turn;
+//! - [`run`](mod@run): one client that hands over batches and waits, for each workload in turn;
 //! - `show`: the figures.
 //!
 //! All stores get the same operations in the same order from one seed. A batch is answered when all that
