@@ -133,20 +133,7 @@ impl<'a> Transaction<'a> {
         }
         self.check_room(encoded_bytes(size_of::<T>()))?;
         if self.has_ordered(row.table) {
-            let touched = self.indexes_touched(row.table, field.offset, size_of::<T>());
-            let state = self.state(row.table);
-            if touched != 0 || state.refers || state.is_referenced {
-                let schema = state.schema.clone();
-                let changes = |column: usize| {
-                    let column = &schema.columns[column];
-                    field.offset < column.offset + column.kind.bytes()
-                        && column.offset < field.offset + size_of::<T>()
-                };
-                let change = |this: &mut Self| {
-                    this.write(Address(at.0 + field.offset as u64), value.as_bytes());
-                };
-                return Ok(self.change_indexed(row.table, at, touched, changes, change)?);
-            }
+            return Ok(self.set_indexed(row.table, at, field.offset, value.as_bytes())?);
         }
         if size_of::<T>() > 0 {
             self.write(Address(at.0 + field.offset as u64), value.as_bytes());

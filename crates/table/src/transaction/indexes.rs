@@ -18,6 +18,36 @@ impl Transaction<'_> {
         !state.secondary.is_empty() || state.refers || state.is_referenced
     }
 
+    /// Sets bytes of a row's fixed part, in a table that [has indexes or references](Self::has_ordered). Not
+    /// inlined: the change of a field in a table without any is as short as can be.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn set_indexed(
+        &mut self,
+        table: u16,
+        at: Address,
+        offset: usize,
+        bytes: &[u8],
+    ) -> Result<(), TableError> {
+        let touched = self.indexes_touched(table, offset, bytes.len());
+        let state = self.state(table);
+        let change = |this: &mut Self| {
+            if !bytes.is_empty() {
+                this.write(Address(at.0 + offset as u64), bytes);
+            }
+        };
+        if touched == 0 && !state.refers && !state.is_referenced {
+            change(self);
+            return Ok(());
+        }
+        let schema = state.schema.clone();
+        let changes = |column: usize| {
+            let column = &schema.columns[column];
+            offset < column.offset + column.kind.bytes() && column.offset < offset + bytes.len()
+        };
+        self.change_indexed(table, at, touched, changes, change)
+    }
+
     /// All ordered indexes of a table, as bits.
     pub(crate) fn all_indexes(&self, table: u16) -> u32 {
         u32::MAX.unbounded_shr(32 - self.state(table).secondary.len() as u32)
