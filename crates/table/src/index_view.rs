@@ -12,7 +12,7 @@ use crate::record::{Record, Row, Table};
 use crate::secondary::Secondary;
 use crate::space::{TableSpace, View, record_at};
 use crate::transaction::Transaction;
-use reader::Reader;
+pub(crate) use reader::Reader;
 use sardonyx_base::error::Error;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::prefetch::prefetch;

@@ -11,7 +11,6 @@ use sardonyx_storage::store::PageRead;
 use std::ops::{Bound, RangeBounds};
 
 /// An index with what reading it needs.
-#[derive(Clone, Copy)]
 pub(crate) struct Reader<'a, P: ?Sized> {
     pub nodes: &'a P,
     pub rows: &'a P,
@@ -19,6 +18,14 @@ pub(crate) struct Reader<'a, P: ?Sized> {
     pub schema: &'a Schema,
     pub table: &'a str,
 }
+
+impl<P: ?Sized> Clone for Reader<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: ?Sized> Copy for Reader<'_, P> {}
 
 impl<P: PageRead + ?Sized> Reader<'_, P>
 where
