@@ -259,7 +259,9 @@ impl Index {
 impl Rows {
     fn read(&self, py: Python<'_>, range: Range, want: Want) -> PyResult<Got> {
         match &self.source {
-            Source::Transaction(transaction) => transaction.get().read(py, &self.table, range, want),
+            Source::Transaction(transaction) => {
+                transaction.get().read(py, &self.table, range, want)
+            }
             Source::Snapshot(snapshot) => snapshot.get().read_range(py, &self.table, &range, &want),
         }
     }

@@ -182,9 +182,7 @@ impl Tables {
         key: &Bound<'py, PyTuple>,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let key = values(key)?;
-        let row = self.read(py, table, move |rows| {
-            found(rows.schema(), rows.get(&key)?)
-        })?;
+        let row = self.read(py, table, move |rows| found(rows.schema(), rows.get(&key)?))?;
         dictionary_of(py, row)
     }
 

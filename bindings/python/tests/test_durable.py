@@ -49,6 +49,8 @@ def test_the_log_and_the_backup_can_be_on_disks_of_their_own(tmp_path):
     with sardonyx.segment(home, log_directory=fast, backup_directory=slow, **workers.SMALL) as segment:
         with segment.transaction():
             segment.array("prices", shape=10)[:] = 7
+        # The backup is made by the first checkpoint.
+        segment.checkpoint()
     del segment
     assert (fast / "log").is_dir() and (slow / "backup").is_dir()
     assert not (home / "log").exists() and not (home / "backup").exists()
