@@ -163,8 +163,7 @@ impl TableState {
 
     /// With what is known of another state of the same table, beside its rows.
     pub fn described_as(mut self, other: &TableState) -> Self {
-        self.schema = Arc::clone(&other.schema);
-        self.schema_is_stored = other.schema_is_stored;
+        self.take_schema(Arc::clone(&other.schema), other.schema_is_stored);
         self.is_hashed = other.is_hashed;
         self.refers = other.refers;
         self.is_referenced = other.is_referenced;
