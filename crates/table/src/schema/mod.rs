@@ -106,6 +106,13 @@ impl Schema {
         }
     }
 
+    /// Whether a record with the columns of the first shape is what rows of every shape begin with. Not once one of
+    /// those columns was dropped beside added ones: that is what widening does, and the old bytes only look like values.
+    pub(crate) fn begins_with_records(&self) -> bool {
+        let mut columns = self.columns.iter();
+        self.earlier_shapes.is_empty() || !columns.any(|c| c.dropped && c.since_shape == 0)
+    }
+
     /// Where the primary key stands in a row, if rows are found by the hash of its bytes as they stand there:
     /// its columns have fixed widths and are neighbours, in the order of the key.
     pub fn plain_key(&self) -> Option<Range<usize>> {

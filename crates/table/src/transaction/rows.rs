@@ -138,12 +138,7 @@ impl Transaction<'_> {
         let there = self.row_at(number, at)?;
         let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
         fixed.resize(schema.row_bytes, 0);
-        let mut all = RowWriter::new(schema.columns.len());
-        for (number, column) in schema.columns.iter().enumerate() {
-            if column.since_shape > shape && !column.dropped {
-                all.set(number, column.default.as_ref());
-            }
-        }
+        let mut all = added_after(schema, shape);
         row.set_columns().for_each(|(number, value)| {
             all.set(number, value);
         });
@@ -153,6 +148,42 @@ impl Transaction<'_> {
         let hash = state.hash.of(&fixed[state.key_offset..][..state.key_bytes]);
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
         self.insert_bytes(number, &fixed, hash).map(drop)
+    }
+
+    /// Inserts a record of the first shape, whose key is new, into a table of several: the columns that were added get
+    /// their defaults.
+    #[cold]
+    pub(super) fn insert_with_added(
+        &mut self,
+        number: u16,
+        record: &[u8],
+        hash: u64,
+    ) -> Result<Address, TableError> {
+        let (schema, name) = self.row_table(number)?;
+        let mut fixed = record.to_vec();
+        fixed.resize(schema.row_bytes, 0);
+        let added = added_after(&schema, 0);
+        let savepoint = self.savepoint();
+        let inserted = self
+            .fill(number, &schema, &name, &added, &mut fixed)
+            .and_then(|()| {
+                self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
+                self.insert_bytes(number, &fixed, hash)
+            });
+        inserted.inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    /// A row of any shape that begins with these bytes and is otherwise as it stands at an address.
+    #[cold]
+    pub(super) fn row_beginning_with(
+        &self,
+        number: u16,
+        at: Address,
+        bytes: &[u8],
+    ) -> Result<Vec<u8>, TableError> {
+        let mut row = self.row_at(number, at)?.fixed().to_vec();
+        row[..bytes.len()].copy_from_slice(bytes);
+        Ok(row)
     }
 
     /// Deletes the row at an address, with what its values have outside of it.
@@ -309,6 +340,17 @@ impl Transaction<'_> {
         state.checks = Some((schema, Arc::clone(&conditions)));
         Ok(conditions)
     }
+}
+
+/// The defaults of the columns that rows of a shape do not have.
+fn added_after(schema: &Schema, shape: u8) -> RowWriter<'_> {
+    let mut added = RowWriter::new(schema.columns.len());
+    for (number, column) in schema.live_columns() {
+        if column.since_shape > shape {
+            added.set(number, column.default.as_ref());
+        }
+    }
+    added
 }
 
 #[cold]
