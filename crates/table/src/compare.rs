@@ -7,6 +7,7 @@ use crate::schema::{Column, IndexKind, Schema, Type};
 use crate::schemas::check_name;
 use crate::space::definition_of_table;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Kind};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A line of the comparison: a column as the database has it, as the program has it.
@@ -32,6 +33,38 @@ pub fn table_of<'s, R: Record>(
         return Ok(Some(number as u16));
     }
     Ok(catalogue.number_of(&definition_of_table::<R>())?)
+}
+
+/// The number of a record type's table, if it is declared, for a way of running transactions that keeps up nothing but
+/// records; `schemas` are all that are stored.
+///
+/// # Errors
+/// Those of [`table_of`]; [`TableError::BeyondRecords`] if the table has more than records.
+pub fn records_of<R: Record>(
+    catalogue: &Catalogue,
+    schemas: &BTreeMap<u16, Schema>,
+) -> Result<Option<u16>, TableError> {
+    let found = table_of::<R>(catalogue, |number| schemas.get(&number))?;
+    let Some(number) = found else {
+        return Ok(None);
+    };
+    match beyond_records(number, schemas) {
+        None => Ok(Some(number)),
+        Some(what) => Err(TableError::BeyondRecords {
+            table: R::NAME.to_string(),
+            what,
+        }),
+    }
+}
+
+/// What a table has beyond records, if anything; `schemas` are all that are stored.
+pub fn beyond_records(number: u16, schemas: &BTreeMap<u16, Schema>) -> Option<&'static str> {
+    let own = schemas.get(&number).and_then(Schema::beyond_records);
+    own.or_else(|| {
+        let mut references = schemas.values().flat_map(|schema| &schema.foreign_keys);
+        let is_referenced = references.any(|reference| reference.table == number);
+        is_referenced.then_some("references from other tables")
+    })
 }
 
 /// Whether records of this type are the rows of a table with this schema and definition, or, where columns were added,

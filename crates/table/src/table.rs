@@ -368,7 +368,8 @@ impl TableState {
         }
     }
 
-    /// Whether free places of a page are used again, given its bytes: those of earlier shapes are not.
+    /// Whether free places of a page are used again, given its bytes: those of earlier shapes are not, until the page
+    /// is empty.
     #[inline]
     pub fn is_of_newest_shape(&self, page: &[u8]) -> bool {
         self.old_layouts.is_empty() || usize::from(shape_of(page)) == self.old_layouts.len()

@@ -356,6 +356,9 @@ impl<'a> Transaction<'a> {
             address,
             freed,
         });
+        if !freed {
+            self.renew_if_empty(number, address.page());
+        }
         Ok(())
     }
 

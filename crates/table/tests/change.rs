@@ -325,6 +325,52 @@ fn a_column_is_added_at_once_and_old_rows_move_when_they_get_a_value() {
     assert_eq!(view.rows(TABLE).expect("the table").count(), 5000);
 }
 
+/// Pages with rows of the first table, whose numbers stand in their last words.
+fn pages_with_rows(world: &World) -> usize {
+    let pages = world.space.pages().chunks(4096).skip(25);
+    pages.filter(|page| page[4088..4091] == [1, 0, 0]).count()
+}
+
+#[test]
+fn pages_of_earlier_shapes_are_used_again_when_their_last_row_has_gone() {
+    let mut world = World::with_memory(STORE_BYTES);
+    world.commit(|tx| {
+        tx.create_table(TABLE, first_schema()).expect("created");
+        let mut rows = tx.rows(TABLE).expect("the table");
+        for id in 0..3000_u64 {
+            rows.insert(&[("id", id.into())]).expect("inserted");
+        }
+    });
+    let before = pages_with_rows(&world);
+    // Rewritten in another shape, twice: once undone.
+    let mut tx = world.space.begin(&mut world.log);
+    tx.widen_column(TABLE, "small", Type::I64).expect("widened");
+    tx.abort();
+    world.redo();
+    assert_eq!(pages_with_rows(&world), before);
+    for kind in [Type::I32, Type::I64] {
+        world.commit(|tx| tx.widen_column(TABLE, "small", kind).expect("widened"));
+    }
+    let row_bytes = world.space.schema(0).expect("a table").row_bytes;
+    let needed = 3000_usize.div_ceil(4096 / row_bytes - 2);
+    let after = pages_with_rows(&world);
+    assert!(
+        after <= needed.max(before) + 3,
+        "{before}, then {after} pages of {needed}"
+    );
+    world.reopen(2);
+    world.commit(|tx| {
+        let mut rows = tx.rows(TABLE).expect("the table");
+        for id in 0..3000_u64 {
+            assert!(rows.delete(&[id.into()]).expect("deleted"));
+            rows.insert(&[("id", id.into()), ("small", 5.into())])
+                .expect("inserted");
+        }
+    });
+    assert!(pages_with_rows(&world) <= after + 1);
+    assert_eq!(world.reopen(1).records, 3001, "with the schema");
+}
+
 #[test]
 fn what_cannot_be_changed_is_refused_and_nothing_is_done() {
     let mut world = World::with_memory(STORE_BYTES);

@@ -4,15 +4,17 @@
 use super::{OVERHEAD_BYTES, Transaction};
 use crate::condition::Condition;
 use crate::error::TableError;
+use crate::layout::{PageKind, PageUse};
 use crate::rows::{
     RowError, RowRef, RowWriter, Unfit, decode, encode, find_row, same, set_null, shown,
     variable_bytes,
 };
 use crate::schema::{Schema, ValueRef};
-use crate::table::TableState;
+use crate::table::{TableState, page_bytes};
+use crate::undo::Step;
 use crate::values::{REFERENCE_BYTES, Reference};
 use sardonyx_storage::log::record::encoded_bytes;
-use sardonyx_storage::page::Address;
+use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
 
 impl Transaction<'_> {
@@ -213,6 +215,35 @@ impl Transaction<'_> {
             self.delete_unindexed(number, at)
         });
         deleted.inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    /// Makes a page of an earlier shape one of the newest once its last row has gone, so that its places are used again.
+    /// The operation has room for it.
+    #[cold]
+    pub(super) fn renew_if_empty(&mut self, table: u16, page: PageId) {
+        let (bytes, state) = self.parts(table);
+        let content = page_bytes(bytes, page);
+        if state.layout_of(content).occupied(content).next().is_some() {
+            return;
+        }
+        let (layout, fresh_before) = (state.layout, state.fresh);
+        let page_use = PageUse {
+            table,
+            life: state.life,
+            kind: PageKind::Rows {
+                shape: state.shape(),
+            },
+        };
+        self.set_page_use(page, layout, page_use);
+        // Lower addresses are used first.
+        let places = (0..layout.records).rev();
+        let free = &mut self.parts(table).1.free;
+        free.extend(places.map(|slot| layout.record(page, slot)));
+        self.space.undo.push(Step::PageTaken {
+            table,
+            places: layout.records as u32,
+            fresh_before,
+        });
     }
 
     /// Stores the columns that are set in a row's fixed part, and their values outside of it.
