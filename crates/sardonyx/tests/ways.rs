@@ -303,7 +303,7 @@ fn operations_compare_columns_and_say_what_they_do_not_keep_up() {
         // The others are as before.
         let table = bank.table::<fields::Account>().unwrap();
         let found = bank.run(|tx| tx.call(&table.update(&id, |account| account.balance += 1)));
-        assert!(found.unwrap());
+        assert!(found.unwrap().is_some());
         bank.close().unwrap();
     }
     let bank = serial();
