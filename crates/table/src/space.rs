@@ -2,14 +2,13 @@
 //!
 //! Owned exclusively by whoever runs transactions; that is all the concurrency control there is.
 
-use crate::compare::compare;
+use crate::compare::table_of;
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
 use crate::rebuild::{RebuildReport, check_all_values, rebuild};
 use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::schema::Schema;
-use crate::schemas;
 use crate::secondary::build_ordered;
 use crate::snapshot::SpaceSnapshot;
 use crate::table::{TableState, fingerprint_of};
@@ -184,19 +183,11 @@ impl TableSpace {
     /// [`TableError::Catalogue`] (`LayoutDiffers`) or [`TableError::SchemaDiffers`] if it is declared with
     /// another layout; [`TableError::ReservedName`].
     pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, TableError> {
-        schemas::check_name(R::NAME)?;
-        let mut tables = self.tables.iter().zip(&self.catalogue.definitions);
-        let named = tables.position(|(_, definition)| definition.name == R::NAME);
-        let number = match named {
-            Some(number) if self.has_stored_schema(number as u16) => {
-                let state = self.tables[number].as_ref().expect("it has a schema");
-                compare::<R>(&state.schema, &self.catalogue.definitions[number])?;
-                Some(number as u16)
-            }
-            // Only what the catalogue says is known.
-            _ => self.catalogue.number_of(&definition_of_table::<R>())?,
+        let stored = |number: u16| {
+            let state = self.tables.get(usize::from(number))?.as_ref()?;
+            state.schema_is_stored.then_some(&*state.schema)
         };
-        Ok(number.map(Table::new))
+        Ok(table_of::<R>(&self.catalogue, stored)?.map(Table::new))
     }
 
     /// The handle of a row type's journal, if it is declared.

@@ -34,7 +34,8 @@ pub(crate) enum Step {
     /// The occupancy of a value page, or what it is for, changed; it was made one for cells of `class`
     /// if it was none before. Pushed before the bytes change.
     Values { table: u16, page: PageId, class: u8 },
-    /// A page that was never used was taken, with the free places that were left in the page before.
+    /// A page was taken: one that was never used, with the free places that were left in the page before, or an empty
+    /// one of an earlier shape, with its own.
     PageTaken {
         table: u16,
         places: u32,
