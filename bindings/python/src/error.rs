@@ -50,7 +50,7 @@ pub enum Failure {
     #[error("the transaction is not running: use `with tables.transaction() as tx:`")]
     NotRunning,
     /// The handle was closed.
-    #[error("it was closed; open it again")]
+    #[error("this database was closed; open it again")]
     Closed,
     /// What is to be opened as tables has arrays.
     #[error(
