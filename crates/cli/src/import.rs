@@ -15,7 +15,6 @@ use serde_json::json;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// How many bad lines are told one by one.
 const TOLD_MAX: u64 = 20;
@@ -85,7 +84,7 @@ impl Arguments {
         let schema =
             tables.read(|view| Ok::<_, Error>(view.rows(&self.table)?.schema().clone()))??;
         let columns = schema.columns.len();
-        let reader = Reader::new(format, source, Arc::new(schema)).with_context(told)?;
+        let reader = Reader::new(format, source, schema).with_context(told)?;
         let mut ahead = ReadAhead::start(format, reader, self.batch as usize)?;
         let bar = progress(length, "bytes");
         let mut import = Import {
