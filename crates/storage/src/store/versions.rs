@@ -132,22 +132,43 @@ impl Versions {
         Ok((versions, handle))
     }
 
+    /// Whether the newest snapshot has no copy of a page; if it has one, all have.
+    pub fn lack(&self, page: u64) -> bool {
+        self.newest.lacks(page)
+    }
+
     /// Keeps a page, which is about to change, for the snapshots that need it.
+    ///
+    /// # Safety
+    /// The page is readable at its place behind `live`, and nobody changes it meanwhile.
     #[inline]
-    pub fn keep(&mut self, page: u64, live: NonNull<u8>) {
+    pub unsafe fn keep_live(&mut self, page: u64, live: NonNull<u8>) {
         self.changed = true;
         if self.newest.lacks(page) {
-            self.copy(page, live);
+            // SAFETY: as the caller says; others only load from it.
+            let bytes = unsafe {
+                let page = live.as_ptr().add(page as usize * PAGE_SIZE);
+                std::slice::from_raw_parts(page, PAGE_SIZE)
+            };
+            self.copy(page, bytes);
         }
     }
 
-    fn copy(&self, page: u64, live: NonNull<u8>) {
+    /// Keeps a page that is changing or has changed, as it was before.
+    pub fn keep(&mut self, page: u64, before: &[u8]) {
+        self.changed = true;
+        if self.newest.lacks(page) {
+            self.copy(page, before);
+        }
+    }
+
+    fn copy(&self, page: u64, before: &[u8]) {
         // Somebody else has the lock only to take the book out, when no handle is left: then nobody needs
         // a copy.
         if let Some(mut book) = self.shared.book.try_lock()
             && let Some(book) = book.as_mut()
         {
-            book.copy(page, live);
+            book.copy(page, before);
         }
         if self.newest.lacks(page) {
             // It is closed or ended, as all older ones that lack it: there is nothing to look at again.
@@ -214,7 +235,7 @@ impl Book {
     }
 
     /// Copies a page for those that lack it.
-    fn copy(&mut self, page: u64, live: NonNull<u8>) {
+    fn copy(&mut self, page: u64, bytes: &[u8]) {
         self.close();
         let Some(copy) = self.take(page) else {
             return;
@@ -222,10 +243,6 @@ impl Book {
         // What is stored there now must not be taken by a reader for what stood there before: the owners
         // of that were ended before this.
         fence(Ordering::Release);
-        let from = page as usize * PAGE_SIZE;
-        // SAFETY: `PageStore::write` calls this for a page of the store, which it has exclusively; others
-        // only load from it.
-        let bytes = unsafe { std::slice::from_raw_parts(live.as_ptr().add(from), PAGE_SIZE) };
         // SAFETY: the page is in the pool, which is written here alone and read by `words::load`.
         unsafe { words::store(self.pool.base(), copy_place(copy + 1), bytes) };
         for open in self.open.iter_mut().rev() {
