@@ -14,7 +14,7 @@ use crate::changes::{Changed, merge};
 use crate::error::DatabaseError;
 use crate::pages::Page;
 use crate::sphere::{Spheres, SubtransactionNumber, Taken};
-use crate::strategy::PageLog;
+use crate::strategy::{NumberedInverse, PageLog};
 use crate::undo::entry::{Entry, entry_bytes};
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
@@ -207,8 +207,8 @@ impl UnitLog<'_> {
 
     /// What would have to be compensated, the last first, if all transactions that go on were aborted now:
     /// the operation's number and its inverse.
-    pub fn open_operations(&self) -> Result<Vec<(u32, Arc<[u8]>)>, DatabaseError> {
-        let mut open: BTreeMap<u64, (u32, Arc<[u8]>)> = BTreeMap::new();
+    pub fn open_operations(&self) -> Result<Vec<NumberedInverse>, DatabaseError> {
+        let mut open: BTreeMap<u64, NumberedInverse> = BTreeMap::new();
         for &slot in self.slots.values() {
             // SAFETY: right of the pen: the pages of the undo area.
             let entries = self

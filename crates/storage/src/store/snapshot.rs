@@ -4,7 +4,7 @@
 use super::frozen::Frozen;
 use super::mapping::Mapping;
 use super::read::PageRead;
-use super::versions::{Shared, Versions};
+use super::versions::{Shared, freeze};
 use super::{PageStore, StoreError};
 use crate::page::{Address, PAGE_SIZE, PageId};
 use std::ptr::NonNull;
@@ -35,18 +35,24 @@ impl PageStore {
     /// # Errors
     /// [`StoreError::Memory`] if there is no address space for what it needs.
     pub fn snapshot(&mut self) -> Result<Arc<PageSnapshot>, StoreError> {
-        let current = self.versions.as_ref().and_then(|v| v.current(self.pages()));
-        if let Some(current) = current {
-            return Ok(current);
-        }
-        let (versions, snapshot) = Versions::freeze(
-            self.versions.as_deref(),
-            &self.mapping,
-            self.pages(),
-            self.snapshot_bytes_max,
-        )?;
-        self.versions = Some(Box::new(versions));
+        let [snapshot] = freeze([self])?;
         Ok(snapshot)
+    }
+
+    /// Snapshots of two stores at one moment, which are ended together and have one bound on memory, that of
+    /// the first. One thread has both stores; they are always frozen together.
+    ///
+    /// # Errors
+    /// As [`PageStore::snapshot`].
+    ///
+    /// # Panics
+    /// If one of them has snapshots that the other is not in.
+    pub fn snapshot_with(
+        &mut self,
+        other: &mut PageStore,
+    ) -> Result<(Arc<PageSnapshot>, Arc<PageSnapshot>), StoreError> {
+        let [one, other] = freeze([self, other])?;
+        Ok((one, other))
     }
 
     /// Whether there are snapshots, which need pages as they are before they change.
@@ -122,13 +128,10 @@ impl PageSnapshot {
         self.frozen.is_ended()
     }
 
-    /// Whether it has a copy of a page, or was ended: then reading it does not touch the live page.
-    ///
-    /// # Panics
-    /// If there is no such page.
+    /// Whether it has a copy of a page: then reading the page does not touch the live one, now or later.
     #[inline]
     pub fn has_copy(&self, page: PageId) -> bool {
-        !self.frozen.lacks(page.0) || self.is_ended()
+        !self.frozen.lacks(page.0)
     }
 
     fn bases(&self) -> [NonNull<u8>; 2] {
