@@ -21,8 +21,8 @@ mod touched;
 mod versions;
 mod words;
 
-pub use read::PageRead;
-pub use snapshot::{PageSnapshot, SnapshotEnded};
+pub use read::{LiveWords, PageRead, Words};
+pub use snapshot::{PageSnapshot, SnapshotEnded, SnapshotWords};
 
 use crate::page::{Address, PAGE_SIZE};
 use mapping::{Mapping, Refused, reserve_aligned};

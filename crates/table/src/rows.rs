@@ -4,7 +4,7 @@
 //! - [`RowRef`]: a row, read column by column, live or of a snapshot;
 //! - [`RowWriter`]: values of columns, on their way into a row;
 //! - [`Rows`]: a table's rows in a transaction; [`RowsView`]: without one, to read;
-//!   [`SnapshotRows`]: in a snapshot.
+//!   [`SnapshotRows`]: in a snapshot; [`RowRange`]: in the order of an index.
 //!
 //! The bytes are those that a struct of [`record!`](crate::record!) has, so a row may be written the one way
 //! and read the other.
@@ -15,6 +15,7 @@
 mod error;
 mod fixed;
 mod key;
+mod range;
 mod reference;
 mod snapshot;
 mod verbs;
@@ -22,6 +23,7 @@ mod view;
 mod writer;
 
 pub use error::RowError;
+pub use range::RowRange;
 pub use reference::RowRef;
 pub use snapshot::SnapshotRows;
 pub use verbs::Rows;

@@ -21,6 +21,7 @@ use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::recovery::WORKERS_MAX;
 use sardonyx_storage::store::PageStore;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use zerocopy::IntoBytes;
@@ -51,6 +52,9 @@ pub enum Prefetch {
     /// The record that the index's place (asked for before) most likely names.
     Record,
 }
+
+/// Bytes of a cache line; where they are more, some are asked for twice.
+const LINE: usize = 64;
 
 /// The default bound on a transaction's redo records, in bytes.
 const TRANSACTION_BYTES_MAX: usize = 17 << 20;
@@ -226,6 +230,35 @@ impl TableSpace {
                 if let Some(address) = state.index.candidate(&self.indexes, hash) {
                     prefetch(self.store.bytes(), address.0 as usize);
                 }
+            }
+        }
+    }
+
+    /// As [`Prefetch::Record`] for these bytes of the record, each a range within it, instead of its beginning: of a record
+    /// of several cache lines, what will be read.
+    #[inline]
+    pub fn prefetch_bytes<R: Record>(
+        &self,
+        table: Table<R>,
+        key: &R::Key,
+        bytes: impl IntoIterator<Item = Range<usize>>,
+    ) {
+        let Some(state) = self.state(table) else {
+            return;
+        };
+        let hash = state.hash.of(key.as_bytes());
+        let Some(address) = state.index.candidate(&self.indexes, hash) else {
+            return;
+        };
+        for range in bytes {
+            let start = address.0 as usize + range.start;
+            prefetch(self.store.bytes(), start);
+            let end = address.0 as usize + range.end.max(range.start + 1);
+            for line in (start / LINE + 1..)
+                .map(|line| line * LINE)
+                .take_while(|at| *at < end)
+            {
+                prefetch(self.store.bytes(), line);
             }
         }
     }

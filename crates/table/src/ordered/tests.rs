@@ -12,6 +12,14 @@ fn order(entry: Entry) -> (u64, u64) {
     (entry.prefix, rest(entry.address))
 }
 
+/// The place before what is not less.
+fn sought(limit: (u64, u64)) -> Sought<impl FnMut(Address) -> Result<bool, Infallible>> {
+    Sought {
+        prefix: limit.0,
+        ties: Ties::ByRow(move |address| Ok(rest(address) < limit.1)),
+    }
+}
+
 struct Pair {
     store: IndexStore,
     tree: Tree,
@@ -46,8 +54,7 @@ impl Pair {
     }
 
     fn seek(&self, (prefix, limit): (u64, u64)) -> Place {
-        let before = |address| Ok::<_, Infallible>(rest(address) < limit);
-        let Ok(place) = self.tree.seek(self.store.bytes(), prefix, before);
+        let Ok(place) = self.tree.seek(self.store.bytes(), sought((prefix, limit)));
         place
     }
 
@@ -84,9 +91,7 @@ impl Pair {
         sorted.sort_unstable();
         assert_eq!(both, sorted);
         assert_eq!(tree.count(nodes, start, end), Ok(expected.len() as u64));
-        let Ok(first) = tree.first_from(nodes, from.0, |address| {
-            Ok::<_, Infallible>(rest(address) < from.1)
-        });
+        let Ok(first) = tree.first_from(nodes, sought(from));
         assert_eq!(first.map(order), self.model.range(from..).next().copied());
     }
 
