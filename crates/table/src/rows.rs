@@ -4,7 +4,7 @@
 //! - [`RowRef`]: a row, read column by column, live or of a snapshot;
 //! - [`RowWriter`]: values of columns, on their way into a row;
 //! - [`Rows`]: a table's rows in a transaction; [`RowsView`]: without one, to read;
-//!   [`SnapshotRows`]: in a snapshot; [`RowRange`]: in the order of an index.
+//!   [`SnapshotRows`]: in a snapshot.
 //!
 //! The bytes are those that a struct of [`record!`](crate::record!) has, so a row may be written the one way
 //! and read the other.
@@ -15,7 +15,6 @@
 mod error;
 mod fixed;
 mod key;
-mod range;
 mod reference;
 mod snapshot;
 mod verbs;
@@ -23,7 +22,6 @@ mod view;
 mod writer;
 
 pub use error::RowError;
-pub use range::RowRange;
 pub use reference::RowRef;
 pub use snapshot::SnapshotRows;
 pub use verbs::Rows;

@@ -303,12 +303,13 @@ pub(crate) fn is_hashed(state: &TableState) -> bool {
 }
 
 /// Builds the ordered indexes of all tables, whose schemas are known.
-pub(crate) fn build_ordered(space: &mut TableSpace, workers: usize) -> Result<(), TableError> {
+pub(crate) fn build_ordered(space: &mut TableSpace) -> Result<(), TableError> {
     let TableSpace {
         store,
         tables,
         indexes,
         catalogue,
+        workers,
         ..
     } = space;
     note_references(tables);
@@ -317,7 +318,7 @@ pub(crate) fn build_ordered(space: &mut TableSpace, workers: usize) -> Result<()
             continue;
         };
         for what in wanted(&state.schema, state.is_hashed) {
-            let built = build_secondary(indexes, store.bytes(), state, what, workers);
+            let built = build_secondary(indexes, store.bytes(), state, what, *workers);
             let damaged = |at: Address, reason| TableError::DamagedTable {
                 table: definition.name.clone(),
                 page: at.page().0,

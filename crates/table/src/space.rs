@@ -40,6 +40,8 @@ pub struct TableSpace {
     pub(crate) epoch: u64,
     pub(crate) hash: KeyHash,
     pub(crate) transaction_bytes_max: usize,
+    /// Threads that build an index.
+    pub(crate) workers: usize,
     /// The snapshot that was taken last, if somebody has it.
     pub(crate) newest_snapshot: Weak<SpaceSnapshot>,
 }
@@ -64,7 +66,7 @@ static SPACES: AtomicU64 = AtomicU64::new(1);
 
 impl TableSpace {
     /// Reads the catalogue from recovered pages and rebuilds free lists and indexes on `workers`
-    /// threads. An empty store is a fresh database.
+    /// threads, as many as later build an index that is created. An empty store is a fresh database.
     ///
     /// # Errors
     /// [`TableError::Catalogue`] if the pages are not sound, or (`Unfinished`) if they have
@@ -102,11 +104,12 @@ impl TableSpace {
             epoch: SPACES.fetch_add(1, Ordering::Relaxed) << 40,
             hash,
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
+            workers: workers.clamp(1, WORKERS_MAX),
             newest_snapshot: Weak::new(),
         };
         note_references(&mut space.tables);
-        check_all_values(&space, workers.clamp(1, WORKERS_MAX))?;
-        build_ordered(&mut space, workers.clamp(1, WORKERS_MAX))?;
+        check_all_values(&space, space.workers)?;
+        build_ordered(&mut space)?;
         Ok((space, report))
     }
 

@@ -5,16 +5,14 @@
 mod support;
 
 use proptest::prelude::*;
-use sardonyx_base::error::Error;
-use sardonyx_storage::store::PageRead;
 use sardonyx_table::schema::{
     Column, IndexDefinition, IndexKind, KeyPart, NullBit, Schema, Type, Value,
 };
 use sardonyx_table::{
-    Record, RowRef, SpaceSnapshot, Table, TableError, TableSpace, Transaction, View, field, record,
+    Record, SpaceSnapshot, Table, TableError, TableSpace, Transaction, View, field, record,
 };
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use support::{STORE_BYTES, World, hash, in_detail, store_of};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -163,7 +161,7 @@ fn is_unique(people: &People, person: &Person) -> bool {
     !(people.values()).any(|other| other.id != person.id && same(other))
 }
 
-fn expect(said: Result<(), Error>, unique: bool) {
+fn expect(said: Result<(), sardonyx_base::error::Error>, unique: bool) {
     match in_detail(said) {
         Ok(()) => assert!(unique, "a duplicate was accepted"),
         Err(TableError::DuplicateValue { index, table, .. }) => {
@@ -495,85 +493,4 @@ fn an_index_is_created_of_the_rows_that_are_there_or_not_at_all() {
         }
         other => panic!("{other:?}"),
     }
-}
-
-#[test]
-fn rows_are_read_by_ranges_of_values_live_in_transactions_and_in_snapshots() {
-    let mut world = World::with_memory(1 << 30);
-    let table = create(&mut world, schema());
-    let mut people = People::new();
-    for id in 0..300u64 {
-        let person = person(id, (id as u32).wrapping_mul(0x9e37_79b9) >> 3);
-        if is_unique(&people, &person) {
-            world.commit(|tx| tx.insert(table, &person).map(drop).expect("new"));
-            people.insert(id, person);
-        }
-    }
-    let snapshot = world.space.snapshot().expect("address space");
-    let of_group = |group: u32| {
-        let mut names: Vec<_> = people
-            .values()
-            .filter(|person| person.group == group)
-            .map(|person| (person.name(), person.id))
-            .collect();
-        names.sort_unstable();
-        names
-    };
-    fn pair<P>(row: Result<RowRef<'_, P>, Error>) -> (String, u64)
-    where
-        P: PageRead + ?Sized,
-        TableError: From<P::Error>,
-    {
-        let values = row.and_then(|row| row.to_values()).expect("a row");
-        match (&values[0], &values[3]) {
-            (Value::Int(id), Value::Text(name)) => (name.clone(), *id as u64),
-            other => panic!("{other:?}"),
-        }
-    }
-    let groups: BTreeSet<u32> = people.values().map(|person| person.group).collect();
-    world.commit(|tx| {
-        for &group in &groups {
-            let expected = of_group(group);
-            assert!(!expected.is_empty());
-            let rows = tx.rows(Person::NAME).expect("there");
-            let found = rows.prefix(NAME_IN_GROUP, group).expect("a key");
-            assert!(found.map(pair).eq(expected.iter().cloned()));
-            let found = rows.prefix(NAME_IN_GROUP, group).expect("a key").rev();
-            assert!(found.map(pair).eq(expected.iter().rev().cloned()));
-            let (first, last) = (&expected[0].0, &expected[expected.len() - 1].0);
-            let between = (group, &first[..])..(group, &last[..]);
-            let count = rows.count_range(NAME_IN_GROUP, between.clone());
-            assert_eq!(count.expect("a range"), expected.len() as u64 - 1);
-            let found = rows.range(NAME_IN_GROUP, between).expect("a range");
-            assert!(
-                found
-                    .map(pair)
-                    .eq(expected[..expected.len() - 1].iter().cloned())
-            );
-            let begins = (group, &first[..first.len().min(1)]);
-            let found = rows.starts_with(NAME_IN_GROUP, begins).expect("a key");
-            assert!(found.map(pair).all(|(name, _)| name.starts_with(begins.1)));
-        }
-        // The snapshot does not see it.
-        for id in people.keys() {
-            assert!(tx.delete(table, id).expect("deleted"));
-        }
-    });
-    let rows = snapshot.rows(Person::NAME).expect("there");
-    for &group in &groups {
-        let expected = of_group(group);
-        let found = rows.range(NAME_IN_GROUP, group..=group).expect("a range");
-        assert!(found.map(pair).eq(expected.iter().cloned()));
-        let found = rows.prefix(NAME_IN_GROUP, group).expect("a key").rev();
-        assert!(found.map(pair).eq(expected.iter().rev().cloned()));
-        let count = rows.count_range(NAME_IN_GROUP, group..=group);
-        assert_eq!(count.expect("a range"), expected.len() as u64);
-    }
-    let gone = world.space.view().rows(Person::NAME).expect("there");
-    assert_eq!(gone.prefix(NAME_IN_GROUP, 0u32).expect("a key").count(), 0);
-    let unknown = gone.range("by_nothing", 0u32..).map(drop);
-    assert!(matches!(
-        in_detail(unknown),
-        Err(TableError::UnknownIndex { .. })
-    ));
 }

@@ -1,11 +1,9 @@
 //! The rows of a table in a snapshot, by their columns' names.
 
+use super::RowRef;
 use super::key::{PlainKey, check_key};
 use super::verbs::unknown_table;
-use super::{RowRange, RowRef};
 use crate::error::TableError;
-use crate::index_view::{Reader, named};
-use crate::key::KeyValues;
 use crate::layout::PageLayout;
 use crate::schema::{Schema, Value, ValueRef};
 use crate::snapshot::{FrozenTable, SpaceSnapshot};
@@ -14,7 +12,6 @@ use sardonyx_base::error::Error;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot};
 use std::collections::VecDeque;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 /// The rows of a table in a snapshot: [`SpaceSnapshot::rows`].
@@ -96,70 +93,6 @@ impl<'a> SnapshotRows<'a> {
             })
             .map_err(TableError::from)?;
         Ok(found.map(|at| self.row(at)).transpose()?)
-    }
-
-    /// The rows whose keys in an ordered index are in a range: [`RowsView::range`](crate::RowsView::range). The first
-    /// error is the last that is said.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if there is no such index, or the values are none of its columns; [`Error::Limit`] if a key is
-    /// too long, or the snapshot was ended.
-    pub fn range<K: KeyValues>(
-        &self,
-        index: &str,
-        range: impl RangeBounds<K>,
-    ) -> Result<RowRange<'a, PageSnapshot>, Error> {
-        let reader = self.reader(index)?;
-        Ok(RowRange::new(reader, reader.range(range)?))
-    }
-
-    /// The rows whose keys in an ordered index begin with these values.
-    ///
-    /// # Errors
-    /// Those of [`SnapshotRows::range`].
-    pub fn prefix(
-        &self,
-        index: &str,
-        key: impl KeyValues,
-    ) -> Result<RowRange<'a, PageSnapshot>, Error> {
-        let reader = self.reader(index)?;
-        Ok(RowRange::new(reader, reader.prefix(&key)?))
-    }
-
-    /// The same, where the last value, a text or bytes, may go on.
-    ///
-    /// # Errors
-    /// Those of [`SnapshotRows::range`].
-    pub fn starts_with(
-        &self,
-        index: &str,
-        key: impl KeyValues,
-    ) -> Result<RowRange<'a, PageSnapshot>, Error> {
-        let reader = self.reader(index)?;
-        Ok(RowRange::new(reader, reader.starts_with(&key)?))
-    }
-
-    /// How many rows have keys in a range of an ordered index, without looking at them.
-    ///
-    /// # Errors
-    /// Those of [`SnapshotRows::range`].
-    pub fn count_range<K: KeyValues>(
-        &self,
-        index: &str,
-        range: impl RangeBounds<K>,
-    ) -> Result<u64, Error> {
-        let reader = self.reader(index)?;
-        reader.count(reader.range(range)?)
-    }
-
-    fn reader(&self, index: &str) -> Result<Reader<'a, PageSnapshot>, Error> {
-        Ok(Reader {
-            nodes: &self.snapshot.indexes,
-            rows: &self.snapshot.rows,
-            index: named(&self.table.secondary, self.name, index)?,
-            schema: &self.table.schema,
-            table: self.name,
-        })
     }
 
     fn row(&self, at: Address) -> Result<RowRef<'a, PageSnapshot>, TableError> {

@@ -1,14 +1,12 @@
 //! The rows of a table in a transaction, by the names of their columns.
 
-use super::{RowError, RowRange, RowRef, RowWriter, RowsView};
+use super::{RowError, RowRef, RowWriter, RowsView};
 use crate::error::TableError;
-use crate::key::KeyValues;
 use crate::schema::{Schema, Value, ValueRef};
 use crate::table::Slot;
 use crate::transaction::Transaction;
 use sardonyx_base::error::Error;
 use sardonyx_storage::page::Address;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 /// The rows of a table in a transaction: [`Transaction::rows`].
@@ -71,46 +69,6 @@ impl Rows<'_, '_> {
     /// All rows, in no particular order.
     pub fn scan(&self) -> impl Iterator<Item = Result<RowRef<'_>, Error>> {
         self.view().scan()
-    }
-
-    /// The rows whose keys in an ordered index are in a range: [`RowsView::range`].
-    ///
-    /// # Errors
-    /// Those of [`RowsView::range`].
-    pub fn range<K: KeyValues>(
-        &self,
-        index: &str,
-        range: impl RangeBounds<K>,
-    ) -> Result<RowRange<'_>, Error> {
-        self.view().range(index, range)
-    }
-
-    /// The rows whose keys in an ordered index begin with these values.
-    ///
-    /// # Errors
-    /// Those of [`RowsView::range`].
-    pub fn prefix(&self, index: &str, key: impl KeyValues) -> Result<RowRange<'_>, Error> {
-        self.view().prefix(index, key)
-    }
-
-    /// The same, where the last value, a text or bytes, may go on.
-    ///
-    /// # Errors
-    /// Those of [`RowsView::range`].
-    pub fn starts_with(&self, index: &str, key: impl KeyValues) -> Result<RowRange<'_>, Error> {
-        self.view().starts_with(index, key)
-    }
-
-    /// How many rows have keys in a range of an ordered index, without looking at them.
-    ///
-    /// # Errors
-    /// Those of [`RowsView::range`].
-    pub fn count_range<K: KeyValues>(
-        &self,
-        index: &str,
-        range: impl RangeBounds<K>,
-    ) -> Result<u64, Error> {
-        self.view().count_range(index, range)
     }
 
     /// How many rows there are.

@@ -1,17 +1,14 @@
 //! The rows of a table, to read without a transaction.
 
 use super::verbs::unknown_table;
-use super::{RowRange, RowRef, find_row};
+use super::{RowRef, find_row};
 use crate::error::TableError;
 use crate::index_store::IndexStore;
-use crate::index_view::{Reader, named};
-use crate::key::KeyValues;
 use crate::schema::{Schema, Value, ValueRef};
 use crate::space::View;
 use crate::table::TableState;
 use sardonyx_base::error::Error;
 use sardonyx_storage::page::PAGE_SIZE;
-use std::ops::RangeBounds;
 use std::sync::Arc;
 
 /// The rows of a table, to read: [`View::rows`].
@@ -82,71 +79,6 @@ impl<'a> RowsView<'a> {
         let this = *self;
         let rows = this.state.records(this.bytes);
         rows.map(move |at| Ok(this.row(at)?))
-    }
-
-    /// The rows whose keys in an ordered index are in a range; keys are as those of an [`Index`](crate::Index). The
-    /// primary key's index has its name if the key is ordered.
-    ///
-    /// ```
-    /// # use sardonyx_table::{View, schema::Value};
-    /// # use sardonyx_base::error::Error;
-    /// fn newest(view: View<'_>, customer: &str) -> Result<Vec<Vec<Value>>, Error> {
-    ///     let orders = view.rows("orders")?.prefix("by_customer", customer)?;
-    ///     orders.rev().take(10).map(|order| order?.to_values()).collect()
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if there is no such index, or the values are none of its columns; [`Error::Limit`] if a key is
-    /// too long.
-    pub fn range<K: KeyValues>(
-        &self,
-        index: &str,
-        range: impl RangeBounds<K>,
-    ) -> Result<RowRange<'a>, Error> {
-        let reader = self.reader(index)?;
-        Ok(RowRange::new(reader, reader.range(range)?))
-    }
-
-    /// The rows whose keys in an ordered index begin with these values.
-    ///
-    /// # Errors
-    /// Those of [`RowsView::range`].
-    pub fn prefix(&self, index: &str, key: impl KeyValues) -> Result<RowRange<'a>, Error> {
-        let reader = self.reader(index)?;
-        Ok(RowRange::new(reader, reader.prefix(&key)?))
-    }
-
-    /// The same, where the last value, a text or bytes, may go on.
-    ///
-    /// # Errors
-    /// Those of [`RowsView::range`].
-    pub fn starts_with(&self, index: &str, key: impl KeyValues) -> Result<RowRange<'a>, Error> {
-        let reader = self.reader(index)?;
-        Ok(RowRange::new(reader, reader.starts_with(&key)?))
-    }
-
-    /// How many rows have keys in a range of an ordered index, without looking at them.
-    ///
-    /// # Errors
-    /// Those of [`RowsView::range`].
-    pub fn count_range<K: KeyValues>(
-        &self,
-        index: &str,
-        range: impl RangeBounds<K>,
-    ) -> Result<u64, Error> {
-        let reader = self.reader(index)?;
-        reader.count(reader.range(range)?)
-    }
-
-    fn reader(&self, index: &str) -> Result<Reader<'a, [u8]>, Error> {
-        Ok(Reader {
-            nodes: self.indexes.bytes(),
-            rows: self.bytes,
-            index: named(&self.state.secondary, &self.state.name, index)?,
-            schema: &self.state.schema,
-            table: &self.state.name,
-        })
     }
 
     /// How many rows there are.
