@@ -21,7 +21,7 @@ use sardonyx_storage::engine_view::EngineView;
 use sardonyx_storage::log::LogError;
 use sardonyx_storage::recovery::RecoveryReport;
 use sardonyx_storage::supervisor::Supervisor;
-use sardonyx_table::{Record, definition_of_table};
+use sardonyx_table::{Record, definition_of_table, records_of};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -166,17 +166,18 @@ impl Database {
     }
 
     /// The table of this record type, declared where absent: the same that the serial way has under its
-    /// name.
+    /// name. If that has stored the table's columns, the type's fields are compared with them.
     ///
     /// # Errors
-    /// If something else has its name, or there is no more room.
+    /// If something else has its name, or it has other columns (the error shows both sides); if it has more than records
+    /// ([`TableError::BeyondRecords`](sardonyx_table::TableError::BeyondRecords)): indexes, references, conditions, text, or
+    /// columns that were added; or there is no more room.
     pub fn table<R: Record>(&self) -> Result<Table<R>, DatabaseError> {
         self.shared.check_process()?;
-        let definition = definition_of_table::<R>();
         let mut unit_log = self.shared.unit_log()?;
-        let number = match unit_log.catalogue.number_of(&definition)? {
+        let number = match records_of::<R>(&unit_log.catalogue, &unit_log.schemas)? {
             Some(number) => number,
-            None => unit_log.declare_table(definition)?,
+            None => unit_log.declare_table(definition_of_table::<R>())?,
         };
         self.shared.publish_areas(&unit_log);
         Ok(Table::new(number))

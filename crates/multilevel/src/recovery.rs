@@ -37,6 +37,7 @@ use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
 use sardonyx_storage::pen::Pen;
 use sardonyx_storage::store::PageStore;
+use sardonyx_table::read_schemas;
 use std::sync::Arc;
 
 /// What the undo pass did.
@@ -65,7 +66,8 @@ pub(crate) fn open_undo_area(
     registry: &Registry,
 ) -> Result<Ready, DatabaseError> {
     let catalogue = Catalogue::read(&mut store)?;
-    let tables = read_tables(store.bytes(), &catalogue)?;
+    let schemas = read_schemas(store.bytes(), &catalogue)?;
+    let tables = read_tables(store.bytes(), &catalogue, &schemas)?;
     let known = catalogue.area(UNDO_AREA)?;
     engine.commit().room().keep_for_ends();
     let pen = engine.pen(Units {
@@ -73,6 +75,7 @@ pub(crate) fn open_undo_area(
         closed: false,
         counters,
         catalogue,
+        schemas,
         tables,
         page_log,
         undo_number: 0,

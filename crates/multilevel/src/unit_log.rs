@@ -34,6 +34,8 @@ use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::log::supply::Admission;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::pen::{Appending, Held, LetGo, Pen};
+use sardonyx_table::schema::Schema;
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -51,6 +53,8 @@ pub(crate) struct Units {
     pub closed: bool,
     pub counters: Arc<Counters>,
     pub catalogue: Catalogue,
+    /// Those that the serial way stored, by the numbers of their tables.
+    pub schemas: BTreeMap<u16, Schema>,
     /// By number.
     pub tables: IntegerMap<u16, Arc<TableMemory>>,
     pub page_log: PageLog,

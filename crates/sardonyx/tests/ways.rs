@@ -188,3 +188,132 @@ fn an_area_without_anything_to_undo_is_in_nobodys_way() {
         drop(mapped::Segment::open(directory.path()).unwrap());
     });
 }
+
+/// Accounts whose fields are known, and the same with two of them swapped.
+mod fields {
+    use super::{FromBytes, Immutable, IntoBytes, KnownLayout, record};
+
+    #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+    #[repr(C)]
+    pub struct Account {
+        pub id: u64,
+        pub balance: u64,
+        pub limit: i64,
+    }
+    record!(Account { table: "known", key: id: u64, fields: { id: u64, balance: u64, limit: i64 } });
+
+    #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+    #[repr(C)]
+    pub struct Swapped {
+        pub id: u64,
+        pub limit: i64,
+        pub balance: u64,
+    }
+    record!(Swapped { table: "known", key: id: u64, fields: { id: u64, limit: i64, balance: u64 } });
+}
+
+#[test]
+fn operations_compare_columns_and_say_what_they_do_not_keep_up() {
+    use sardonyx::schema::{Schema, Type, Value};
+    let directory = tempfile::tempdir().unwrap();
+    let serial = || open(Shape::Coalesced, directory.path()).unwrap();
+    let operations = || Options::new().open_operations(directory.path()).unwrap();
+    let (id, balance, limit) = (7, 8, -9);
+    let known = fields::Account { id, balance, limit };
+    let account = Account { id, balance };
+
+    let bank = serial();
+    let table = bank.table::<fields::Account>().unwrap();
+    bank.run(|tx| tx.insert(table, &known).map(drop)).unwrap();
+    bank.close().unwrap();
+    let bank = operations();
+    let table = bank.table::<fields::Account>().unwrap();
+    let found = bank.run(|tx| tx.call(&table.get(&id))).unwrap();
+    assert_eq!(found.map(|account| account.limit), Some(limit));
+    let text = bank.table::<fields::Swapped>().unwrap_err().to_string();
+    assert!(
+        text.contains("* balance") && text.contains("i64 at 8"),
+        "{text}"
+    );
+    bank.close().unwrap();
+
+    type Change = fn(&mut sardonyx::Transaction<'_>) -> Result<(), Error>;
+    let changes: [(Change, &str); 4] = [
+        (
+            |tx| tx.add_column("accounts", "more", Type::I64, false, 5.into()),
+            "columns that were added",
+        ),
+        (
+            |tx| tx.add_column("accounts", "note", Type::Text, true, Value::Null),
+            "columns that were added",
+        ),
+        (
+            |tx| {
+                let schema = Schema::new()
+                    .column("id", Type::U64)
+                    .column("balance", Type::U64);
+                let schema = schema
+                    .primary_key(["id"])
+                    .index("by_balance", ["balance"])
+                    .ordered();
+                tx.drop_table("accounts")?;
+                tx.create_table("accounts", schema).map(drop)
+            },
+            "indexes",
+        ),
+        (
+            |tx| {
+                let schema = Schema::new()
+                    .column("id", Type::U64)
+                    .column("balance", Type::U64);
+                tx.drop_table("accounts")?;
+                tx.create_table("accounts", schema.primary_key(["id"]))?;
+                let schema = Schema::new()
+                    .column("id", Type::U64)
+                    .column("of", Type::U64);
+                let schema =
+                    schema
+                        .primary_key(["id"])
+                        .foreign_key("of", ["of"], "accounts", ["id"]);
+                tx.create_table("others", schema).map(drop)
+            },
+            "references from other tables",
+        ),
+    ];
+    let bank = serial();
+    bank.table::<Account>().unwrap();
+    bank.close().unwrap();
+    for (number, (change, what)) in changes.into_iter().enumerate() {
+        let bank = serial();
+        bank.run(change).unwrap();
+        let accounts = bank.table::<Account>().unwrap();
+        let account = Account {
+            id: number as u64,
+            balance: 1,
+        };
+        bank.run(|tx| tx.insert(accounts, &account).map(drop))
+            .unwrap();
+        bank.close().unwrap();
+        let bank = operations();
+        let text = bank.table::<Account>().unwrap_err().to_string();
+        assert!(
+            text.contains(what) && text.contains("\"accounts\""),
+            "{text}"
+        );
+        // The others are as before.
+        let table = bank.table::<fields::Account>().unwrap();
+        let found = bank.run(|tx| tx.call(&table.update(&id, |account| account.balance += 1)));
+        assert!(found.unwrap().is_some());
+        bank.close().unwrap();
+    }
+    let bank = serial();
+    let accounts = bank.table::<Account>().unwrap();
+    assert!(
+        bank.read(|view| view.get(accounts, &account.id).is_none())
+            .unwrap()
+    );
+    let table = bank.table::<fields::Account>().unwrap();
+    let balance = bank.read(|view| view.get(table, &id).map(|account| account.balance));
+    assert_eq!(balance.unwrap(), Some(12));
+    bank.close().unwrap();
+}

@@ -20,8 +20,9 @@ const WIDER: &str = "sardonyx.wider";
 impl Transaction<'_> {
     /// Adds a column to a table, at once, however many rows it has: those that are there have the default, or are null.
     ///
-    /// Handles of plain records (`record!`) of the table are refused from then on, since not all its rows are such
-    /// records any more; those of `#[derive(Record)]` structs, which go by the columns' names, hold.
+    /// Programs that do not know the column go on: plain records (`record!`) are what all rows begin with, structs with
+    /// `#[derive(Record)]` go by the columns' names. What they insert has the default, and what they change keeps the
+    /// value that it has. A plain record cannot have the column itself, since rows that are there do not.
     ///
     /// ```
     /// # use sardonyx_table::Transaction;

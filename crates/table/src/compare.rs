@@ -4,41 +4,96 @@ use crate::columns::RecordColumn;
 use crate::error::TableError;
 use crate::record::Record;
 use crate::schema::{Column, IndexKind, Schema, Type};
-use sardonyx_storage::catalogue::{Definition, Kind};
+use crate::schemas::check_name;
+use crate::space::definition_of_table;
+use sardonyx_storage::catalogue::{Catalogue, Definition, Kind};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A line of the comparison: a column as the database has it, as the program has it.
 type Line<'a> = (Option<&'a Column>, Option<&'a RecordColumn>);
 
-/// Whether records of this type are the rows of a table with this schema and definition.
+/// The number of a record type's table, if it is declared, for every way of running transactions: its columns are
+/// compared with the type's fields where a schema of it is `stored`, otherwise what the catalogue knows.
+///
+/// # Errors
+/// [`TableError::Catalogue`] (`LayoutDiffers`) or [`TableError::SchemaDiffers`] if it is declared with
+/// another layout; [`TableError::ReservedName`].
+pub fn table_of<'s, R: Record>(
+    catalogue: &Catalogue,
+    stored: impl FnOnce(u16) -> Option<&'s Schema>,
+) -> Result<Option<u16>, TableError> {
+    check_name(R::NAME)?;
+    let mut definitions = catalogue.definitions.iter();
+    let named = definitions.position(|definition| definition.name == R::NAME);
+    if let Some(number) = named
+        && let Some(schema) = stored(number as u16)
+    {
+        compare::<R>(schema, &catalogue.definitions[number])?;
+        return Ok(Some(number as u16));
+    }
+    Ok(catalogue.number_of(&definition_of_table::<R>())?)
+}
+
+/// The number of a record type's table, if it is declared, for a way of running transactions that keeps up nothing but
+/// records; `schemas` are all that are stored.
+///
+/// # Errors
+/// Those of [`table_of`]; [`TableError::BeyondRecords`] if the table has more than records.
+pub fn records_of<R: Record>(
+    catalogue: &Catalogue,
+    schemas: &BTreeMap<u16, Schema>,
+) -> Result<Option<u16>, TableError> {
+    let found = table_of::<R>(catalogue, |number| schemas.get(&number))?;
+    let Some(number) = found else {
+        return Ok(None);
+    };
+    match beyond_records(number, schemas) {
+        None => Ok(Some(number)),
+        Some(what) => Err(TableError::BeyondRecords {
+            table: R::NAME.to_string(),
+            what,
+        }),
+    }
+}
+
+/// What a table has beyond records, if anything; `schemas` are all that are stored.
+pub fn beyond_records(number: u16, schemas: &BTreeMap<u16, Schema>) -> Option<&'static str> {
+    let own = schemas.get(&number).and_then(Schema::beyond_records);
+    own.or_else(|| {
+        let mut references = schemas.values().flat_map(|schema| &schema.foreign_keys);
+        let is_referenced = references.any(|reference| reference.table == number);
+        is_referenced.then_some("references from other tables")
+    })
+}
+
+/// Whether records of this type are the rows of a table with this schema and definition, or, where columns were added,
+/// what its rows begin with.
 ///
 /// Columns are compared by name, type and place. A field of bytes, `[u8; N]`, where the table has no column, only
 /// fills.
 ///
 /// # Errors
 /// [`TableError::SchemaDiffers`].
-pub(crate) fn compare<R: Record>(
-    schema: &Schema,
-    definition: &Definition,
-) -> Result<(), TableError> {
+fn compare<R: Record>(schema: &Schema, definition: &Definition) -> Result<(), TableError> {
     let differs = |text| {
         Err(TableError::SchemaDiffers {
             table: definition.name.clone(),
             text,
         })
     };
-    if !schema.earlier_shapes.is_empty() {
-        return differs(
-            "columns were added to it, so its pages have rows of several shapes, of which a plain record is only one; \
-             declare the type with `#[derive(Record)]`, or use rows"
-                .to_string(),
-        );
-    }
+    let row_bytes = first_row_bytes(schema);
     if let Some(fields) = R::columns() {
         let lines = lines(schema, &fields);
-        if schema.row_bytes != size_of::<R>() || lines.iter().any(|line| !agrees(schema, *line)) {
+        if row_bytes != size_of::<R>() || lines.iter().any(|line| !agrees(schema, *line)) {
             return differs(both_sides(schema, size_of::<R>(), &lines));
         }
+    } else if !schema.begins_with_records() {
+        return differs(
+            "columns were dropped or widened, and others added, but the type does not say which fields it has; name \
+             them all in `record!`, or declare the type with `#[derive(Record)]`, or use rows"
+                .to_string(),
+        );
     }
     let key = Kind::Table {
         key_offset: R::KEY_OFFSET,
@@ -51,14 +106,14 @@ pub(crate) fn compare<R: Record>(
                 .to_string(),
         );
     }
-    if definition.kind != key || schema.row_bytes != size_of::<R>() {
+    if definition.kind != key || row_bytes != size_of::<R>() {
         let declared = Definition {
             name: definition.name.clone(),
             record_bytes: size_of::<R>(),
             kind: key,
         };
         let there = Definition {
-            record_bytes: schema.row_bytes,
+            record_bytes: row_bytes,
             ..definition.clone()
         };
         return differs(format!(
@@ -68,6 +123,11 @@ pub(crate) fn compare<R: Record>(
         ));
     }
     Ok(())
+}
+
+/// Bytes of a row of the first shape, with which the others begin.
+fn first_row_bytes(schema: &Schema) -> usize {
+    schema.row_bytes_of_shape(0).unwrap_or(schema.row_bytes)
 }
 
 /// The columns of both, those of one name beside each other, in the order in which they stand.
@@ -92,19 +152,26 @@ fn lines<'a>(schema: &'a Schema, fields: &'a [RecordColumn]) -> Vec<Line<'a>> {
 fn agrees(schema: &Schema, line: Line<'_>) -> bool {
     match line {
         (Some(column), Some(field)) => {
-            column.kind == field.kind && column.offset == field.offset && column.null.is_none()
+            column.kind == field.kind
+                && column.offset == field.offset
+                && column.null.is_none()
+                && column.since_shape == 0
         }
+        // New records get its default.
+        (Some(column), None) => column.since_shape > 0 && column.is_filled(),
         (None, Some(field)) => {
             let field_end = field.offset + field.kind.bytes();
+            // What was dropped is filled over while there is one shape only.
+            let matters = |column: &&Column| !column.dropped || !schema.begins_with_records();
             field.is_bytes()
-                && schema.live_columns().all(|(_, column)| {
+                && schema.columns.iter().filter(matters).all(|column| {
                     let end = column.offset + column.kind.bytes();
                     let null = column.null.map_or(usize::MAX, |null| null.byte as usize);
                     (end <= field.offset || field_end <= column.offset)
                         && !(field.offset..field_end).contains(&null)
                 })
         }
-        _ => false,
+        (None, None) => true,
     }
 }
 
@@ -116,7 +183,16 @@ fn both_sides(schema: &Schema, program_bytes: usize, lines: &[Line<'_>]) -> Stri
         } else {
             ""
         };
-        format!("{} at {}{nullable}", kind(column.kind), column.offset)
+        let added = if column.since_shape > 0 {
+            ", added"
+        } else {
+            ""
+        };
+        format!(
+            "{} at {}{nullable}{added}",
+            kind(column.kind),
+            column.offset
+        )
     };
     let field = |field: &RecordColumn| format!("{} at {}", kind(field.kind), field.offset);
     let rows: Vec<[String; 3]> = lines
@@ -146,18 +222,26 @@ fn both_sides(schema: &Schema, program_bytes: usize, lines: &[Line<'_>]) -> Stri
             "\n{mark} {name:first$}  {database:second$}  {program}"
         );
     }
-    if schema.row_bytes != program_bytes {
-        let database = format!("{} bytes", schema.row_bytes);
+    let row_bytes = first_row_bytes(schema);
+    if row_bytes != program_bytes {
+        let database = format!("{row_bytes} bytes");
         let _ = write!(
             text,
             "\n* {:first$}  {database:second$}  {program_bytes} bytes",
             "(row)"
         );
     }
-    text.push_str(
-        "\ndeclare the type as the database has it, or change the table (add, drop, rename or widen columns), or give \
-         the type a table of its own",
-    );
+    text.push_str(match schema.earlier_shapes.is_empty() {
+        true => {
+            "\ndeclare the type as the database has it, or change the table (add, drop, rename or widen columns), or \
+             give the type a table of its own"
+        }
+        false => {
+            "\nrows from before a column was added do not have it, so a plain record can only be what they begin with: \
+             declare the type without the added columns, if no other was dropped or widened, or with \
+             `#[derive(Record)]`, or use rows"
+        }
+    });
     text
 }
 

@@ -69,6 +69,17 @@ pub enum TableError {
         /// Both sides, and what to do.
         text: String,
     },
+    /// A way of running transactions that keeps up nothing but records was asked for a table that has more.
+    #[error(
+        "table {table:?} has {what}, which only transactions of tables keep up, not those of operations: open the \
+         database as tables to use it, or give the operations a table without"
+    )]
+    BeyondRecords {
+        /// The table.
+        table: String,
+        /// What it has.
+        what: &'static str,
+    },
     /// A stored value is none of the type of a program's field.
     #[error(
         "table {table:?} has {value} in field {field:?}, which is no value of the field's type"
@@ -248,6 +259,7 @@ impl CrateError for TableError {
             | TableError::StaleRow { .. }
             | TableError::UnknownHandle { .. }
             | TableError::SchemaDiffers { .. }
+            | TableError::BeyondRecords { .. }
             | TableError::Field { .. }
             | TableError::ReservedName { .. }
             | TableError::TableReferenced { .. }

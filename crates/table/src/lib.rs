@@ -63,6 +63,7 @@ pub mod value_text;
 mod values;
 
 pub use columns::{ColumnType, RecordColumn};
+pub use compare::{beyond_records, records_of, table_of};
 pub use error::TableError;
 pub use hash::KeyHash;
 pub use index_view::{Index, IndexRange, SnapshotIndex, SnapshotRange};
@@ -70,6 +71,7 @@ pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
 pub use rows::{RowError, RowRef, RowWriter, Rows, RowsView, SnapshotRows};
+pub use schemas::read_schemas;
 pub use snapshot::{Records, SpaceSnapshot};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};
 #[doc(hidden)]

@@ -8,7 +8,7 @@ use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
 use crate::layout::{PageKind, PageLayout, PageUse, word_at};
-use crate::schemas;
+use crate::schemas::read_schemas;
 use crate::secondary::is_hashed;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, page_bytes};
@@ -48,7 +48,7 @@ pub(crate) fn rebuild(
     let mut report = RebuildReport::default();
     let mut tables = Vec::new();
     // What lies in the pages of the others is known by their schemas.
-    let mut schemas = schemas::read(bytes, catalogue)?;
+    let mut schemas = read_schemas(bytes, catalogue)?;
     for (number, definition) in catalogue.definitions.iter().enumerate() {
         let Some(mut state) = TableState::new(definition, hash)? else {
             tables.push(None);
@@ -116,8 +116,8 @@ pub struct Contents {
     pub with_room: Vec<PageId>,
 }
 
-/// Reads a table's pages and calls `index` with each record's address and key, which answers whether
-/// the key is new. `None` for journals and areas.
+/// Reads the pages of a table of records only (see [`records_of`](crate::records_of)) and calls `index` with each
+/// record's address and key, which answers whether the key is new. `None` for journals and areas.
 ///
 /// # Errors
 /// [`TableError::DamagedTable`] if the pages are not sound, or a key is not new.

@@ -63,7 +63,10 @@ fn table_of_schemas(space: &TableSpace) -> Result<Option<Table<Piece>>, TableErr
 }
 
 /// Reads all schemas that are stored, by the numbers of their tables.
-pub(crate) fn read(
+///
+/// # Errors
+/// [`TableError::DamagedTable`] or [`TableError::Schema`] if they are not sound.
+pub fn read_schemas(
     pages: &[u8],
     catalogue: &Catalogue,
 ) -> Result<BTreeMap<u16, Schema>, TableError> {
@@ -130,17 +133,6 @@ fn fits(schema: &Schema, definition: &Definition) -> bool {
     let key = key_offset..key_offset + key_bytes;
     schema.row_bytes_of_shape(0) == Some(definition.record_bytes)
         && schema.plain_key().is_none_or(|plain| plain == key)
-}
-
-/// Whether a program of version 0.1, which knows fixed records and a hash of their key, would misread the table or
-/// break what holds in it.
-fn needs_newer_catalogue(schema: &Schema) -> bool {
-    schema.plain_key().is_none()
-        || !schema.indexes.is_empty()
-        || !schema.foreign_keys.is_empty()
-        || !schema.checks.is_empty()
-        || !schema.earlier_shapes.is_empty()
-        || schema.variable_columns().next().is_some()
 }
 
 fn damaged(at: Address, reason: &'static str) -> TableError {
@@ -228,7 +220,8 @@ impl Transaction<'_> {
             return Err(refused(SchemaError::TooMany { what, count, limit }).into());
         }
         self.whole(|tx| {
-            if needs_newer_catalogue(&schema) {
+            // Programs of version 0.1 know no more than records.
+            if schema.beyond_records().is_some() {
                 tx.require_newer_catalogue(number)?;
             }
             let table = Table::<Piece>::new(tx.declare(definition_of_table::<Piece>())?);
@@ -279,5 +272,6 @@ impl Transaction<'_> {
         let before = self.parts(number).1.take_schema(schema, stored);
         self.space.undo.push_schema(number, before);
         note_references(&mut self.space.tables);
+        self.space.note_indexed();
     }
 }

@@ -8,6 +8,7 @@
 //! Invariant: it is taken between transactions, so all three are of one commit. At the bound on memory for
 //! copies the oldest snapshot is ended: every read says so from then on ([`SnapshotEnded`]), and none is wrong.
 
+use crate::compare::table_of;
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index::Shards;
@@ -15,8 +16,8 @@ use crate::layout::PageLayout;
 use crate::record::{Record, Table};
 use crate::schema::Schema;
 use crate::secondary::Secondary;
-use crate::space::{TableSpace, definition_of_table};
-use crate::table::{Slot, TableState, fingerprint_of, used_runs};
+use crate::space::TableSpace;
+use crate::table::{Slot, TableState, fingerprint_of, shape_of, used_runs};
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{Catalogue, Definition, Extent};
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
@@ -47,6 +48,7 @@ pub(crate) struct FrozenTable {
     pub shards: Shards,
     pub len: u64,
     pub schema: Arc<Schema>,
+    pub schema_is_stored: bool,
     pub secondary: Vec<Secondary>,
 }
 
@@ -62,8 +64,19 @@ impl FrozenTable {
             shards: state.index.shards().clone(),
             len: state.len(),
             schema: state.schema.clone(),
+            schema_is_stored: state.schema_is_stored,
             secondary: state.secondary.clone(),
         }
+    }
+
+    /// How records lie in a page of rows, given its bytes.
+    pub fn layout_of(&self, page: &[u8]) -> PageLayout {
+        // Pages of earlier shapes have shorter rows.
+        let bytes = match self.schema.earlier_shapes.is_empty() {
+            true => None,
+            false => self.schema.row_bytes_of_shape(shape_of(page)),
+        };
+        bytes.map_or(self.layout, PageLayout::of)
     }
 }
 
@@ -111,10 +124,14 @@ impl SpaceSnapshot {
     /// The handle of a record type's table, if it was declared.
     ///
     /// # Errors
-    /// [`TableError::Catalogue`] (`LayoutDiffers`) if it was declared with another layout.
+    /// [`TableError::Catalogue`] (`LayoutDiffers`) or [`TableError::SchemaDiffers`] if it was declared with another
+    /// layout; [`TableError::ReservedName`].
     pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, TableError> {
-        let number = self.catalogue.number_of(&definition_of_table::<R>())?;
-        Ok(number.map(Table::new))
+        let stored = |number: u16| {
+            let table = self.tables.get(usize::from(number))?.as_ref()?;
+            table.schema_is_stored.then_some(&*table.schema)
+        };
+        Ok(table_of::<R>(&self.catalogue, stored)?.map(Table::new))
     }
 
     /// The tables, journals and areas.
@@ -252,10 +269,11 @@ impl<R: Record> Iterator for Records<'_, R> {
     type Item = Result<R, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let layout = self.table?.layout;
+        let table = self.table?;
         loop {
             if let Some(from) = self.page.slot {
                 let bytes = &self.page.bytes;
+                let layout = table.layout_of(bytes);
                 if let Some(slot) = layout.occupied_from(bytes, from) {
                     self.page.slot = Some(slot + 1);
                     let record = &bytes[slot * layout.stride..][..size_of::<R>()];

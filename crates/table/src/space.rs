@@ -2,14 +2,13 @@
 //!
 //! Owned exclusively by whoever runs transactions; that is all the concurrency control there is.
 
-use crate::compare::compare;
+use crate::compare::table_of;
 use crate::error::TableError;
 use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
 use crate::rebuild::{RebuildReport, check_all_values, rebuild};
 use crate::record::{Journal, JournalRow, Record, Row, Table};
 use crate::schema::Schema;
-use crate::schemas;
 use crate::secondary::build_ordered;
 use crate::snapshot::SpaceSnapshot;
 use crate::table::{TableState, fingerprint_of};
@@ -35,6 +34,9 @@ pub struct TableSpace {
     pub(crate) catalogue: Catalogue,
     /// By number; `None` for journals and areas.
     pub(crate) tables: Vec<Option<TableState>>,
+    /// Whether a table may be [indexed](TableState::is_indexed). In a space of fixed records it never is, and
+    /// the change of a field looks at this alone.
+    pub(crate) may_be_indexed: bool,
     pub(crate) undo: Undo,
     /// Changes whenever a record is removed; see [`Row`].
     pub(crate) epoch: u64,
@@ -100,6 +102,7 @@ impl TableSpace {
             store,
             catalogue,
             tables,
+            may_be_indexed: false,
             undo: Undo::default(),
             epoch: SPACES.fetch_add(1, Ordering::Relaxed) << 40,
             hash,
@@ -110,7 +113,13 @@ impl TableSpace {
         note_references(&mut space.tables);
         check_all_values(&space, space.workers)?;
         build_ordered(&mut space)?;
+        space.note_indexed();
         Ok((space, report))
+    }
+
+    /// To be called when a table may have got its first ordered index, or reference.
+    pub(crate) fn note_indexed(&mut self) {
+        self.may_be_indexed |= self.tables.iter().flatten().any(TableState::is_indexed);
     }
 
     /// All pages as they stand, changes of a running transaction included: to compare, copy or
@@ -181,19 +190,11 @@ impl TableSpace {
     /// [`TableError::Catalogue`] (`LayoutDiffers`) or [`TableError::SchemaDiffers`] if it is declared with
     /// another layout; [`TableError::ReservedName`].
     pub fn table<R: Record>(&self) -> Result<Option<Table<R>>, TableError> {
-        schemas::check_name(R::NAME)?;
-        let mut tables = self.tables.iter().zip(&self.catalogue.definitions);
-        let named = tables.position(|(_, definition)| definition.name == R::NAME);
-        let number = match named {
-            Some(number) if self.has_stored_schema(number as u16) => {
-                let state = self.tables[number].as_ref().expect("it has a schema");
-                compare::<R>(&state.schema, &self.catalogue.definitions[number])?;
-                Some(number as u16)
-            }
-            // Only what the catalogue says is known.
-            _ => self.catalogue.number_of(&definition_of_table::<R>())?,
+        let stored = |number: u16| {
+            let state = self.tables.get(usize::from(number))?.as_ref()?;
+            state.schema_is_stored.then_some(&*state.schema)
         };
-        Ok(number.map(Table::new))
+        Ok(table_of::<R>(&self.catalogue, stored)?.map(Table::new))
     }
 
     /// The handle of a row type's journal, if it is declared.
@@ -284,29 +285,30 @@ impl TableSpace {
     /// The address of a row, if its record is still there.
     #[inline]
     pub(crate) fn resolve<R: Record>(&self, row: Row<R>) -> Result<Address, TableError> {
-        if row.epoch == self.epoch {
-            Ok(row.address)
-        } else {
-            self.resolve_again(row)
+        // The result of the rare case holds no address: a result in memory would cost every field's change.
+        if row.epoch != self.epoch {
+            self.check_still_there(row)?;
         }
+        Ok(row.address)
     }
 
     /// Something was removed since the row was found; perhaps not this one.
     #[cold]
-    fn resolve_again<R: Record>(&self, row: Row<R>) -> Result<Address, TableError> {
+    fn check_still_there<R: Record>(&self, row: Row<R>) -> Result<(), TableError> {
         let same_space = row.epoch >> 40 == self.epoch >> 40;
         let state = self
             .state(Table::<R>::new(row.table))
             .filter(|_| same_space);
         let key = row.key.as_bytes();
-        state
-            .and_then(|state| {
-                state.find(&self.indexes, self.store.bytes(), state.hash.of(key), key)
-            })
-            .filter(|at| *at == row.address)
-            .ok_or_else(|| TableError::StaleRow {
+        let there = state.and_then(|state| {
+            state.find(&self.indexes, self.store.bytes(), state.hash.of(key), key)
+        });
+        match there == Some(row.address) {
+            true => Ok(()),
+            false => Err(TableError::StaleRow {
                 table: self.name(row.table),
-            })
+            }),
+        }
     }
 
     /// Read access without a transaction.

@@ -139,8 +139,7 @@ fn columns_of<T: Stored>(schema: &Schema) -> Result<Arc<[usize]>, TableError> {
     });
     let columns: Arc<[usize]> = fields.collect::<Result<_, _>>()?;
     for (number, column) in schema.live_columns() {
-        let is_filled = column.is_nullable() || column.default != Value::Null;
-        if !columns.contains(&number) && !is_filled {
+        if !columns.contains(&number) && !column.is_filled() {
             let (name, there) = (&column.name, describe(column));
             return Err(differs::<T>(format!(
                 "column {name:?} is {there} without a default, and there is no such field; add the field"

@@ -69,6 +69,7 @@ pub(crate) struct TableState {
 pub(crate) struct SchemaBefore {
     schema: Arc<Schema>,
     is_stored: bool,
+    fingerprint: u64,
     /// If the newest shape was another.
     shape: Option<ShapeBefore>,
 }
@@ -79,7 +80,6 @@ struct ShapeBefore {
     old_layouts: Vec<PageLayout>,
     free: Vec<Address>,
     fresh: Slot,
-    fingerprint: u64,
 }
 
 /// Where the key stands in a record.
@@ -163,8 +163,7 @@ impl TableState {
 
     /// With what is known of another state of the same table, beside its rows.
     pub fn described_as(mut self, other: &TableState) -> Self {
-        self.schema = Arc::clone(&other.schema);
-        self.schema_is_stored = other.schema_is_stored;
+        self.take_schema(Arc::clone(&other.schema), other.schema_is_stored);
         self.is_hashed = other.is_hashed;
         self.refers = other.refers;
         self.is_referenced = other.is_referenced;
@@ -201,7 +200,7 @@ impl TableState {
     }
 
     /// The record with this key.
-    #[inline]
+    #[inline(always)]
     pub fn find(
         &self,
         indexes: &IndexStore,
@@ -212,8 +211,9 @@ impl TableState {
         self.find_in(&self.index, indexes, bytes, hash, key)
     }
 
-    /// The record with this key in an index of this table.
-    #[inline]
+    /// The record with this key in an index of this table. Inlined, so that of a record type the length of the key
+    /// is known at compile time.
+    #[inline(always)]
     pub fn find_in(
         &self,
         index: &HashIndex,
@@ -230,6 +230,13 @@ impl TableState {
             });
         }
         index.find(indexes, hash, |at| self.key_place().of(bytes, at) == key)
+    }
+
+    /// Whether it has ordered indexes, or references from or to others: a change of a row is then more than a
+    /// change of its bytes.
+    #[inline]
+    pub fn is_indexed(&self) -> bool {
+        !self.secondary.is_empty() || self.refers || self.is_referenced
     }
 
     /// Where the next record goes.
@@ -369,7 +376,8 @@ impl TableState {
         }
     }
 
-    /// Whether free places of a page are used again, given its bytes: those of earlier shapes are not.
+    /// Whether free places of a page are used again, given its bytes: those of earlier shapes are not, until the page
+    /// is empty.
     #[inline]
     pub fn is_of_newest_shape(&self, page: &[u8]) -> bool {
         self.old_layouts.is_empty() || usize::from(shape_of(page)) == self.old_layouts.len()
@@ -380,14 +388,25 @@ impl TableState {
         self.old_layouts.len() as u8
     }
 
+    /// Whether all its pages of rows are of one shape, in which a record is a whole row.
+    #[inline]
+    pub fn has_one_shape(&self) -> bool {
+        self.old_layouts.is_empty()
+    }
+
     /// Takes another schema. If its newest shape is another, the next record goes into a page never used. Returns
     /// what was before.
     pub fn take_schema(&mut self, schema: Arc<Schema>, is_stored: bool) -> SchemaBefore {
         let mut before = SchemaBefore {
             schema: std::mem::replace(&mut self.schema, schema),
             is_stored: std::mem::replace(&mut self.schema_is_stored, is_stored),
+            fingerprint: self.fingerprint,
             shape: None,
         };
+        if before.schema.begins_with_records() != self.schema.begins_with_records() {
+            // Records of a program's type are none of these rows.
+            self.fingerprint = without_records(self.fingerprint);
+        }
         let layouts = self.schema.earlier_shapes.iter();
         let old_layouts: Vec<_> = layouts.map(|bytes| PageLayout::of(*bytes)).collect();
         let layout = PageLayout::of(self.schema.row_bytes);
@@ -397,10 +416,7 @@ impl TableState {
                 old_layouts: std::mem::replace(&mut self.old_layouts, old_layouts),
                 free: std::mem::take(&mut self.free),
                 fresh: self.fresh,
-                fingerprint: self.fingerprint,
             });
-            // Records of a program's type are none of these rows.
-            self.fingerprint = self.fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15);
             if self.fresh.slot > 0 {
                 self.next_fresh_page();
             }
@@ -412,12 +428,12 @@ impl TableState {
     pub fn restore_schema(&mut self, before: SchemaBefore) {
         self.schema = before.schema;
         self.schema_is_stored = before.is_stored;
+        self.fingerprint = before.fingerprint;
         if let Some(shape) = before.shape {
             self.layout = shape.layout;
             self.old_layouts = shape.old_layouts;
             self.free = shape.free;
             self.fresh = shape.fresh;
-            self.fingerprint = shape.fingerprint;
         }
     }
 
@@ -488,8 +504,22 @@ pub(crate) fn remove_from_index(
     debug_assert!(removed, "every record is indexed");
 }
 
+/// The fingerprint of a table with this definition and schema.
+pub(crate) fn fingerprint_of_table(definition: &Definition, schema: &Schema) -> u64 {
+    let fingerprint = fingerprint_of_definition(definition);
+    match schema.begins_with_records() {
+        true => fingerprint,
+        false => without_records(fingerprint),
+    }
+}
+
+/// The fingerprint of a table whose rows do not begin with a record of any type.
+fn without_records(fingerprint: u64) -> u64 {
+    fingerprint.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
 /// The fingerprint of a table's definition.
-pub(crate) fn fingerprint_of_definition(definition: &Definition) -> u64 {
+fn fingerprint_of_definition(definition: &Definition) -> u64 {
     let (key_offset, key_bytes) = match definition.kind {
         Kind::Table {
             key_offset,

@@ -193,6 +193,14 @@ impl<'a> Transaction<'a> {
             return Err(key_changed(R::NAME));
         }
         if self.has_ordered(row.table) {
+            let row_of_shape;
+            let after = match self.state(row.table).has_one_shape() {
+                true => after,
+                false => {
+                    row_of_shape = self.row_beginning_with(row.table, row.address, after)?;
+                    &row_of_shape
+                }
+            };
             let before = &self.space.store.bytes()[row.address.0 as usize..][..after.len()];
             let differ = self.indexes_that_differ(row.table, before, after);
             let state = self.state(row.table);
@@ -234,7 +242,10 @@ impl<'a> Transaction<'a> {
             let key = hexadecimal(key);
             return Err(TableError::DuplicateKey { table, key }.into());
         }
-        let address = self.insert_bytes(number, bytes, hash)?;
+        let address = match self.state(number).has_one_shape() {
+            true => self.insert_bytes(number, bytes, hash)?,
+            false => self.insert_with_added(number, bytes, hash)?,
+        };
         let key = R::Key::read_from_bytes(key).expect("the bytes of a key");
         Ok(Row::new(address, number, self.space.epoch, key))
     }
@@ -315,6 +326,10 @@ impl<'a> Transaction<'a> {
     /// Deletes the record at an address, at which there is one.
     fn delete_at(&mut self, number: u16, address: Address) -> Result<(), TableError> {
         self.check_room(OVERHEAD_BYTES)?;
+        if !self.state(number).has_one_shape() {
+            // An added column may have values outside of the row.
+            return self.delete_row_at(number, address);
+        }
         if self.has_ordered(number) {
             if self.state(number).is_referenced {
                 return self.delete_with_referring(number, address);
@@ -341,6 +356,9 @@ impl<'a> Transaction<'a> {
             address,
             freed,
         });
+        if !freed {
+            self.renew_if_empty(number, address.page());
+        }
         Ok(())
     }
 
@@ -396,13 +414,11 @@ impl<'a> Transaction<'a> {
 
     /// Commits: the redo records now belong to the group being filled. Returns whether there were
     /// any.
-    #[inline]
+    #[inline(always)]
     pub fn commit(mut self) -> bool {
         self.finished = true;
-        if self.space.undo.has_replaced() {
+        if self.space.undo.keeps_memory() {
             self.release_replaced();
-        }
-        if self.space.undo.has_dropped_indexes() {
             self.free_dropped_indexes();
         }
         self.space.undo.clear();
@@ -479,10 +495,8 @@ impl<'a> Transaction<'a> {
     /// its length is known at compile time.
     #[inline(always)]
     fn write(&mut self, address: Address, bytes: &[u8]) {
-        let store = &mut self.space.store;
-        let place = &store.bytes()[address.0 as usize..][..bytes.len()];
-        self.space.undo.push_bytes(address, place);
-        store.write(address, bytes);
+        let TableSpace { store, undo, .. } = &mut *self.space;
+        store.replace(address, bytes, |before| undo.push_bytes(address, before));
         self.log.push_write(address, bytes);
     }
 

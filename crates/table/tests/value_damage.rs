@@ -157,12 +157,57 @@ fn open_and_use(store: PageStore) -> Result<Vec<Vec<Value>>, TableError> {
     Ok(found)
 }
 
+/// How often damage was found, changed one value silently, or changed nothing.
+#[derive(Debug, Default)]
+struct Outcomes {
+    found: usize,
+    silent: usize,
+    harmless: usize,
+}
+
+/// Damages each of these bytes. `may_differ` says where one value may become another: in the rows themselves, and in
+/// cells. As with numbers, that is noticed by the checksums of the log and of the backup only.
+fn damage_each(
+    pages: &[u8],
+    bytes: impl Iterator<Item = usize>,
+    is_cell: impl Fn(usize) -> bool,
+    may_differ: impl Fn(usize) -> bool,
+) -> Outcomes {
+    let sound = open_and_use(store_of(pages)).expect("sound");
+    let mut outcomes = Outcomes::default();
+    for at in bytes {
+        let flip = 1u8 << (at % 8);
+        let mut store = store_of(pages);
+        store.bytes_mut()[at] ^= flip;
+        match open_and_use(store) {
+            Err(TableError::DamagedTable { .. } | TableError::Schema { .. }) => {
+                outcomes.found += 1;
+            }
+            Err(other) => panic!("byte {at}: {other:?}"),
+            Ok(read) if read == sound => outcomes.harmless += 1,
+            Ok(read) => {
+                // It is one value, and in a cell one byte of it.
+                let differ = different(&sound, &read);
+                let Some([(before, after)]) = differ.as_deref() else {
+                    panic!("byte {at}: {differ:?}");
+                };
+                assert!(may_differ(at), "byte {at}: {before:?}, {after:?}");
+                assert!(
+                    !is_cell(at) || bytes_that_differ(before, after) == 1,
+                    "byte {at}"
+                );
+                outcomes.silent += 1;
+            }
+        }
+    }
+    outcomes
+}
+
 #[test]
 fn every_damaged_byte_of_values_and_references_is_found_or_harmless() {
     let pages = pages();
     let sound = open_and_use(store_of(&pages)).expect("sound");
     assert_eq!(sound.len(), 2 * LENGTHS.len() - 3);
-    let (mut found, mut silent, mut harmless) = (0, 0, 0);
     let rows = rows_page(&pages);
     let interesting = |at: &usize| {
         let in_page = at % PAGE_SIZE;
@@ -172,34 +217,103 @@ fn every_damaged_byte_of_values_and_references_is_found_or_harmless() {
     };
     let own = own_pages(&pages);
     let bytes = own.iter().flat_map(|page| *page..page + PAGE_SIZE);
-    for at in bytes.filter(interesting) {
-        let flip = 1u8 << (at % 8);
-        let mut store = store_of(&pages);
-        store.bytes_mut()[at] ^= flip;
-        match open_and_use(store) {
-            Err(TableError::DamagedTable { .. } | TableError::Schema { .. }) => found += 1,
-            Err(other) => panic!("byte {at}: {other:?}"),
-            Ok(read) if read == sound => harmless += 1,
-            Ok(read) => {
-                // As with numbers: what is damaged in a value itself is noticed by the checksums of the
-                // log and of the backup only. It is one value, and in a cell one byte of it.
-                let differ = different(&sound, &read);
-                let Some([(before, after)]) = differ.as_deref() else {
-                    panic!("byte {at}: {differ:?}");
-                };
-                let in_cell = !(rows..rows + PAGE_SIZE).contains(&at);
-                assert!(
-                    !in_cell || bytes_that_differ(before, after) == 1,
-                    "byte {at}"
-                );
-                silent += 1;
-            }
-        }
-    }
+    let is_cell = |at| !(rows..rows + PAGE_SIZE).contains(&at);
+    let outcomes = damage_each(&pages, bytes.filter(interesting), is_cell, |_| true);
     assert!(
-        found > 500 && harmless > 100 && silent > 100,
-        "{found} {harmless} {silent}"
+        outcomes.found > 500 && outcomes.harmless > 100 && outcomes.silent > 100,
+        "{outcomes:?}"
     );
+}
+
+/// The same table after its columns changed: pages of four shapes, one of them renewed, values in added columns.
+fn pages_of_shapes() -> Vec<u8> {
+    let mut world = World::with_memory(1 << 30);
+    let text = |row: usize| Value::from(text(row).as_str());
+    world.commit(|tx| {
+        tx.create_table("texts", schema()).expect("create");
+        let mut rows = tx.rows("texts").expect("texts");
+        // Each has a cell, so that none is lost in silence.
+        for row in 0..6usize {
+            let bytes = Value::Bytes(vec![row as u8; 40 * row + 40]);
+            let id = ("id", row.into_value());
+            rows.insert(&[id, ("text", text(row)), ("bytes", bytes)])
+                .expect("insert");
+        }
+    });
+    world.commit(|tx| {
+        tx.add_column(
+            "texts",
+            "more",
+            Type::Text,
+            true,
+            "a default of some length".into(),
+        )
+        .expect("added");
+        tx.add_column("texts", "small", Type::I16, false, 5.into())
+            .expect("added");
+        let mut rows = tx.rows("texts").expect("texts");
+        for row in [1usize, 4] {
+            let change = [("more", text(row + 2)), ("small", 7.into())];
+            rows.update(&[row.into_value()], &change).expect("update");
+        }
+        rows.delete(&[2.into()]).expect("delete");
+        rows.insert(&[("id", 20.into()), ("text", text(3))])
+            .expect("insert");
+    });
+    world.commit(|tx| {
+        tx.add_column("texts", "last", Type::Uuid, true, Value::Null)
+            .expect("added");
+        let mut rows = tx.rows("texts").expect("texts");
+        let change = [("last", Value::Uuid([9; 16]))];
+        rows.update(&[20.into()], &change).expect("update");
+        rows.insert(&[("id", 21.into()), ("text", text(4))])
+            .expect("insert");
+    });
+    world.space.into_store().bytes().to_vec()
+}
+
+#[test]
+fn every_damaged_byte_of_later_shapes_and_of_schemas_is_found_or_harmless() {
+    let pages = pages_of_shapes();
+    let sound = open_and_use(store_of(&pages)).expect("sound");
+    assert_eq!(sound.len(), 7);
+    let own = own_pages(&pages);
+    let is_rows = |page: &usize| pages[page + PAGE_SIZE - 6] == 0;
+    let shapes: Vec<u8> = own
+        .iter()
+        .filter(|page| is_rows(page))
+        .map(|page| pages[page + PAGE_SIZE - 5])
+        .collect();
+    assert_eq!(shapes, [0, 2, 3], "{shapes:?}");
+    // All rows, all trailers, some of the rest.
+    let row_bytes = 6 * 48;
+    let of_rows = own.iter().filter(|page| is_rows(page));
+    let of_rows = of_rows.flat_map(|page| *page..page + row_bytes);
+    let trailers = own
+        .iter()
+        .flat_map(|page| page + PAGE_SIZE - 24..page + PAGE_SIZE);
+    let of_cells = own.iter().filter(|page| !is_rows(page));
+    let of_cells = of_cells.flat_map(|page| (*page..page + PAGE_SIZE).step_by(97));
+    let is_cell = |at: usize| !is_rows(&(at / PAGE_SIZE * PAGE_SIZE));
+    let bytes = of_rows.chain(trailers).chain(of_cells);
+    let outcomes = damage_each(&pages, bytes, is_cell, |_| true);
+    assert!(
+        outcomes.found > 200 && outcomes.harmless > 100 && outcomes.silent > 50,
+        "{outcomes:?}"
+    );
+    // The pieces of the schema, which is the only one, and the rest of their page.
+    let is_of_schemas = |page: &usize| pages[page + PAGE_SIZE - 8..page + PAGE_SIZE - 6] == [2, 0];
+    let schemas: Vec<usize> = (CATALOGUE_PAGES as usize * PAGE_SIZE..pages.len())
+        .step_by(PAGE_SIZE)
+        .filter(is_of_schemas)
+        .collect();
+    assert_eq!(schemas.len(), 1);
+    let page = schemas[0];
+    let rest = (page + 496..page + PAGE_SIZE - 24).step_by(61);
+    let trailer = page + PAGE_SIZE - 24..page + PAGE_SIZE;
+    let bytes = (page..page + 300).chain(rest).chain(trailer);
+    let outcomes = damage_each(&pages, bytes, |_| false, |_| false);
+    assert!(outcomes.found > 220, "{outcomes:?}");
 }
 
 #[test]

@@ -187,5 +187,7 @@ pub fn is_original(data: &[u8; 50]) -> bool {
     let words = data
         .windows(8)
         .map(|part| part.try_into().map(u64::from_le_bytes));
-    words.fold(false, |found, word| found | (word == Ok(WORD)))
+    words.fold(false, |found, word| {
+        found | word.is_ok_and(|word| word == WORD)
+    })
 }

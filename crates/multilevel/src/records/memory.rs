@@ -19,9 +19,10 @@ use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_storage::catalogue::{Catalogue, Kind};
 use sardonyx_storage::page::{Address, PageId};
 use sardonyx_table::layout::PageLayout;
-use sardonyx_table::{TableError, read_contents};
+use sardonyx_table::schema::Schema;
+use sardonyx_table::{TableError, beyond_records, read_contents};
 use smallvec::SmallVec;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -201,10 +202,12 @@ impl TableMemory {
     }
 }
 
-/// All tables of a database, by number, of its pages when it is opened.
+/// All tables of a database, by number, of its pages when it is opened; `schemas` are all that are stored. Those that have
+/// more than records are left out: no operation may name them ([`Database::table`](crate::Database::table)).
 pub(crate) fn read_tables(
     bytes: &[u8],
     catalogue: &Catalogue,
+    schemas: &BTreeMap<u16, Schema>,
 ) -> Result<IntegerMap<u16, Arc<TableMemory>>, TableError> {
     let mut tables = IntegerMap::default();
     for number in 0..catalogue.definitions.len() as u16 {
@@ -212,6 +215,9 @@ pub(crate) fn read_tables(
         let Kind::Table { key_offset, .. } = catalogue.definitions[usize::from(number)].kind else {
             continue;
         };
+        if beyond_records(number, schemas).is_some() {
+            continue;
+        }
         let mut index: Vec<Shard> = (0..SHARDS).map(|_| Shard::default()).collect();
         let contents = read_contents(bytes, catalogue, number, |address, key| {
             let hash = object(area, Some(key));

@@ -7,7 +7,7 @@ use crate::error::TableError;
 use crate::layout::PageLayout;
 use crate::schema::{Schema, Value, ValueRef};
 use crate::snapshot::{FrozenTable, SpaceSnapshot};
-use crate::table::{shape_of, used_runs};
+use crate::table::used_runs;
 use sardonyx_base::error::Error;
 use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 use sardonyx_storage::store::{PageRead, PageSnapshot};
@@ -115,13 +115,7 @@ impl<'a> SnapshotRows<'a> {
                     .read(page.address(), PAGE_SIZE, &mut buffer)
                 {
                     Ok(content) if PageLayout::has_rows(content) => {
-                        // Pages of earlier shapes have shorter rows.
-                        let schema = this.schema();
-                        let shape = match schema.earlier_shapes.is_empty() {
-                            true => None,
-                            false => schema.row_bytes_of_shape(shape_of(content)),
-                        };
-                        let layout = shape.map_or(this.table.layout, PageLayout::of);
+                        let layout = this.table.layout_of(content);
                         waiting.extend(
                             layout
                                 .occupied(content)

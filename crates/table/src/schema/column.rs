@@ -35,4 +35,9 @@ impl Column {
     pub fn is_nullable(&self) -> bool {
         self.null.is_some()
     }
+
+    /// Whether a row that does not say a value has one, or none, so that it can be.
+    pub(crate) fn is_filled(&self) -> bool {
+        self.is_nullable() || self.default != Value::Null
+    }
 }

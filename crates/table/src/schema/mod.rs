@@ -106,6 +106,34 @@ impl Schema {
         }
     }
 
+    /// What such a table has beyond records of one length that are found by the hash of their key: whoever knows no more
+    /// than those would misread it, or break what holds in it. `None` if nothing.
+    pub(crate) fn beyond_records(&self) -> Option<&'static str> {
+        let beyond = [
+            (
+                self.plain_key().is_none(),
+                "a primary key that is not found by the hash of its bytes",
+            ),
+            (!self.earlier_shapes.is_empty(), "columns that were added"),
+            (
+                self.variable_columns().next().is_some(),
+                "text or bytes of any length",
+            ),
+            (!self.indexes.is_empty(), "indexes"),
+            (!self.foreign_keys.is_empty(), "references to other tables"),
+            (!self.checks.is_empty(), "conditions"),
+        ];
+        let found = beyond.into_iter().find(|(has, _)| *has);
+        found.map(|(_, what)| what)
+    }
+
+    /// Whether a record with the columns of the first shape is what rows of every shape begin with. Not once one of
+    /// those columns was dropped beside added ones: that is what widening does, and the old bytes only look like values.
+    pub(crate) fn begins_with_records(&self) -> bool {
+        let mut columns = self.columns.iter();
+        self.earlier_shapes.is_empty() || !columns.any(|c| c.dropped && c.since_shape == 0)
+    }
+
     /// Where the primary key stands in a row, if rows are found by the hash of its bytes as they stand there:
     /// its columns have fixed widths and are neighbours, in the order of the key.
     pub fn plain_key(&self) -> Option<Range<usize>> {

@@ -4,15 +4,17 @@
 use super::{OVERHEAD_BYTES, Transaction};
 use crate::condition::Condition;
 use crate::error::TableError;
+use crate::layout::{PageKind, PageUse};
 use crate::rows::{
     RowError, RowRef, RowWriter, Unfit, decode, encode, find_row, same, set_null, shown,
     variable_bytes,
 };
 use crate::schema::{Schema, ValueRef};
-use crate::table::TableState;
+use crate::table::{TableState, page_bytes};
+use crate::undo::Step;
 use crate::values::{REFERENCE_BYTES, Reference};
 use sardonyx_storage::log::record::encoded_bytes;
-use sardonyx_storage::page::Address;
+use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
 
 impl Transaction<'_> {
@@ -138,12 +140,7 @@ impl Transaction<'_> {
         let there = self.row_at(number, at)?;
         let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
         fixed.resize(schema.row_bytes, 0);
-        let mut all = RowWriter::new(schema.columns.len());
-        for (number, column) in schema.columns.iter().enumerate() {
-            if column.since_shape > shape && !column.dropped {
-                all.set(number, column.default.as_ref());
-            }
-        }
+        let mut all = added_after(schema, shape);
         row.set_columns().for_each(|(number, value)| {
             all.set(number, value);
         });
@@ -153,6 +150,42 @@ impl Transaction<'_> {
         let hash = state.hash.of(&fixed[state.key_offset..][..state.key_bytes]);
         self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
         self.insert_bytes(number, &fixed, hash).map(drop)
+    }
+
+    /// Inserts a record of the first shape, whose key is new, into a table of several: the columns that were added get
+    /// their defaults.
+    #[cold]
+    pub(super) fn insert_with_added(
+        &mut self,
+        number: u16,
+        record: &[u8],
+        hash: u64,
+    ) -> Result<Address, TableError> {
+        let (schema, name) = self.row_table(number)?;
+        let mut fixed = record.to_vec();
+        fixed.resize(schema.row_bytes, 0);
+        let added = added_after(&schema, 0);
+        let savepoint = self.savepoint();
+        let inserted = self
+            .fill(number, &schema, &name, &added, &mut fixed)
+            .and_then(|()| {
+                self.check_room(encoded_bytes(fixed.len()) + OVERHEAD_BYTES)?;
+                self.insert_bytes(number, &fixed, hash)
+            });
+        inserted.inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    /// A row of any shape that begins with these bytes and is otherwise as it stands at an address.
+    #[cold]
+    pub(super) fn row_beginning_with(
+        &self,
+        number: u16,
+        at: Address,
+        bytes: &[u8],
+    ) -> Result<Vec<u8>, TableError> {
+        let mut row = self.row_at(number, at)?.fixed().to_vec();
+        row[..bytes.len()].copy_from_slice(bytes);
+        Ok(row)
     }
 
     /// Deletes the row at an address, with what its values have outside of it.
@@ -182,6 +215,35 @@ impl Transaction<'_> {
             self.delete_unindexed(number, at)
         });
         deleted.inspect_err(|_| self.roll_back_to(savepoint))
+    }
+
+    /// Makes a page of an earlier shape one of the newest once its last row has gone, so that its places are used again.
+    /// The operation has room for it.
+    #[cold]
+    pub(super) fn renew_if_empty(&mut self, table: u16, page: PageId) {
+        let (bytes, state) = self.parts(table);
+        let content = page_bytes(bytes, page);
+        if state.layout_of(content).occupied(content).next().is_some() {
+            return;
+        }
+        let (layout, fresh_before) = (state.layout, state.fresh);
+        let page_use = PageUse {
+            table,
+            life: state.life,
+            kind: PageKind::Rows {
+                shape: state.shape(),
+            },
+        };
+        self.set_page_use(page, layout, page_use);
+        // Lower addresses are used first.
+        let places = (0..layout.records).rev();
+        let free = &mut self.parts(table).1.free;
+        free.extend(places.map(|slot| layout.record(page, slot)));
+        self.space.undo.push(Step::PageTaken {
+            table,
+            places: layout.records as u32,
+            fresh_before,
+        });
     }
 
     /// Stores the columns that are set in a row's fixed part, and their values outside of it.
@@ -309,6 +371,17 @@ impl Transaction<'_> {
         state.checks = Some((schema, Arc::clone(&conditions)));
         Ok(conditions)
     }
+}
+
+/// The defaults of the columns that rows of a shape do not have.
+fn added_after(schema: &Schema, shape: u8) -> RowWriter<'_> {
+    let mut added = RowWriter::new(schema.columns.len());
+    for (number, column) in schema.live_columns() {
+        if column.since_shape > shape {
+            added.set(number, column.default.as_ref());
+        }
+    }
+    added
 }
 
 #[cold]

@@ -4,7 +4,7 @@
 use super::{OVERHEAD_BYTES, Transaction, note_references};
 use crate::error::TableError;
 use crate::schemas::check_name;
-use crate::table::{TableState, fingerprint_of_definition};
+use crate::table::{TableState, fingerprint_of_table};
 use crate::undo::{Replaced, Was};
 use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{Catalogue, Write as CatalogueWrite};
@@ -64,7 +64,8 @@ impl Transaction<'_> {
             .rename_table(number, to)
             .map_err(TableError::from)?;
         self.check_room_for(&writes)?;
-        let now = fingerprint_of_definition(&catalogue.definitions[usize::from(number)]);
+        let definition = &catalogue.definitions[usize::from(number)];
+        let now = fingerprint_of_table(definition, &self.state(number).schema);
         let catalogue = std::mem::replace(&mut self.space.catalogue, catalogue);
         let state = self.parts(number).1;
         let name = std::mem::replace(&mut state.name, to.into());

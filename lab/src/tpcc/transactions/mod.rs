@@ -15,6 +15,7 @@ use super::records::{Customer, Item, Schema, Stock};
 use super::requests::{Request, Who};
 use super::scale;
 use sardonyx::{Error, Prefetch, Procedure, Row, TableSpace, Transaction};
+use std::iter::once;
 use std::mem::offset_of;
 use std::ops::Range;
 use std::sync::Arc;
@@ -97,7 +98,7 @@ impl Tpcc {
             Prefetch::Index => space.prefetch(what, self.schema.customers, customer),
             Prefetch::Record => {
                 let names = 0..offset_of!(Customer, address);
-                space.prefetch_bytes(self.schema.customers, customer, [names]);
+                space.prefetch_bytes(self.schema.customers, customer, once(names));
             }
         }
     }
@@ -149,7 +150,7 @@ impl Procedure for Tpcc {
                         space.prefetch(what, schema.items, &item);
                         space.prefetch(what, schema.stock, &stock);
                     } else {
-                        space.prefetch_bytes(schema.items, &item, [0..size_of::<Item>()]);
+                        space.prefetch_bytes(schema.items, &item, once(0..size_of::<Item>()));
                         let level = 0..offset_of!(Stock, data);
                         space.prefetch_bytes(schema.stock, &stock, [level, text.clone()]);
                     }
