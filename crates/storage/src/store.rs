@@ -21,8 +21,8 @@ mod touched;
 mod versions;
 mod words;
 
-pub use read::PageRead;
-pub use snapshot::{PageSnapshot, SnapshotEnded};
+pub use read::{LiveWords, PageRead, Words};
+pub use snapshot::{PageSnapshot, SnapshotEnded, SnapshotWords};
 
 use crate::page::{Address, PAGE_SIZE};
 use mapping::{Mapping, Refused, reserve_aligned};
@@ -343,6 +343,7 @@ impl PageStore {
 }
 
 /// Apart from its caller, which it would make larger.
+#[expect(clippy::panic, reason = "what callers document")]
 #[cold]
 #[inline(never)]
 #[expect(

@@ -190,20 +190,27 @@ impl SpaceSnapshot {
         let Some(state) = self.state(table) else {
             return Ok(None);
         };
-        let mut buffer = Vec::with_capacity(size_of::<R>());
         let mut found = None;
         state
             .shards
             .find(&*self.indexes, state.hash.of(key), |at| {
-                let record = self.rows.read(at, size_of::<R>(), &mut buffer)?;
-                let is_it = record[state.key_offset..][..key.len()] == *key;
+                let read = record::<R>(&self.rows, at)?;
+                let is_it = read.as_bytes()[state.key_offset..][..key.len()] == *key;
                 if is_it {
-                    found = R::read_from_bytes(record).ok();
+                    found = Some(read);
                 }
                 Ok(is_it)
             })?;
         Ok(found)
     }
+}
+
+/// The record at an address.
+#[inline(always)]
+pub(crate) fn record<R: Record>(rows: &PageSnapshot, at: Address) -> Result<R, SnapshotEnded> {
+    let mut record = R::new_zeroed();
+    rows.read_into(at, record.as_mut_bytes())?;
+    Ok(record)
 }
 
 /// The records of a table in a snapshot: a page is read at a time.

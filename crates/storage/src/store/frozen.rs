@@ -98,7 +98,7 @@ impl Frozen {
     /// # Safety
     /// `live` has the pages of the table, `copies` those that its entries name; `from` only loads, by
     /// [`load`], words of the page in which the offset is.
-    #[inline]
+    #[inline(always)]
     unsafe fn read<T>(
         &self,
         at: Address,
@@ -106,27 +106,24 @@ impl Frozen {
         mut from: impl FnMut(NonNull<u8>, usize) -> T,
     ) -> Result<T, SnapshotEnded> {
         let entry = &self.table.entries()[at.page().0 as usize];
-        let mut copy = entry.load(Ordering::Acquire);
-        if copy == 0 {
-            let value = from(live, at.0 as usize);
+        loop {
+            let copy = entry.load(Ordering::Acquire);
+            // Called at one place, so that it is inlined.
+            let (base, offset) = match copy {
+                0 => (live, at.0 as usize),
+                // Also before: what the entry of an ended snapshot says is no copy.
+                _ if self.life.ended.load(Ordering::Relaxed) => return Err(SnapshotEnded),
+                _ => (copies, copy_place(copy) + at.offset_in_page()),
+            };
+            let value = from(base, offset);
             fence(Ordering::Acquire);
             if self.life.ended.load(Ordering::Relaxed) {
                 return Err(SnapshotEnded);
             }
-            if entry.load(Ordering::Relaxed) == 0 {
+            // Else the copy was made meanwhile.
+            if copy != 0 || entry.load(Ordering::Relaxed) == 0 {
                 return Ok(value);
             }
-            copy = entry.load(Ordering::Acquire);
-        }
-        // Also before: what the entry of an ended snapshot says is no copy.
-        if self.life.ended.load(Ordering::Relaxed) {
-            return Err(SnapshotEnded);
-        }
-        let value = from(copies, copy_place(copy) + at.offset_in_page());
-        fence(Ordering::Acquire);
-        match self.life.ended.load(Ordering::Relaxed) {
-            true => Err(SnapshotEnded),
-            false => Ok(value),
         }
     }
 
@@ -143,6 +140,28 @@ impl Frozen {
         // SAFETY: the word lies in the page, since both are aligned; pages are changed by `words::store`.
         let word = unsafe { self.read(at, bases, |base, at| load(base, at)) }?;
         Ok(u64::from_le(word))
+    }
+
+    /// What `look` says of a block of one page, given where the page begins and the block's offset there.
+    ///
+    /// # Safety
+    /// As [`Frozen::read`], of the words of the block.
+    ///
+    /// # Panics
+    /// If there is no such page, or the block is not in it, or address or length are no multiples of 8.
+    #[inline(always)]
+    pub unsafe fn look<T>(
+        &self,
+        at: Address,
+        length: usize,
+        bases: [NonNull<u8>; 2],
+        look: impl FnMut(NonNull<u8>, usize) -> T,
+    ) -> Result<T, SnapshotEnded> {
+        let fits =
+            (at.0 | length as u64).is_multiple_of(8) && length <= PAGE_SIZE - at.offset_in_page();
+        assert!(fits, "words of {length} bytes at {at} are not in one page");
+        // SAFETY: they lie in the page, as was checked; the rest is as the caller says.
+        unsafe { self.read(at, bases, look) }
     }
 
     /// Copies bytes of one page; returns how many bytes of `buffer` are before them.

@@ -3,10 +3,12 @@
 
 use super::frozen::Frozen;
 use super::mapping::Mapping;
-use super::read::PageRead;
+use super::read::{PageRead, Words};
 use super::versions::{Shared, freeze};
+use super::words::{WORD, load};
 use super::{PageStore, StoreError};
 use crate::page::{Address, PAGE_SIZE, PageId};
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -139,8 +141,70 @@ impl PageSnapshot {
     }
 }
 
+/// Words of a page of a snapshot or of its copy, which may change while they are read.
+#[derive(Clone, Copy, Debug)]
+pub struct SnapshotWords<'a> {
+    base: NonNull<u8>,
+    /// The offset of the first.
+    at: usize,
+    count: usize,
+    of: PhantomData<&'a PageSnapshot>,
+}
+
+impl Words for SnapshotWords<'_> {
+    #[inline(always)]
+    fn word(self, number: usize) -> u64 {
+        assert!(number < self.count, "a word of the block");
+        // SAFETY: made by `PageSnapshot::look` of words that are readable while the snapshot is borrowed, and
+        // changed by atomic stores only.
+        u64::from_le(unsafe { load(self.base, self.at + number * WORD) })
+    }
+}
+
 impl PageRead for PageSnapshot {
     type Error = SnapshotEnded;
+    type Words<'a> = SnapshotWords<'a>;
+
+    #[inline(always)]
+    fn look<'a, T>(
+        &'a self,
+        at: Address,
+        length: usize,
+        mut look: impl FnMut(SnapshotWords<'a>) -> T,
+    ) -> Result<T, SnapshotEnded> {
+        let words = |base, at| SnapshotWords {
+            base,
+            at,
+            count: length / WORD,
+            of: PhantomData,
+        };
+        // SAFETY: as in `word`; the words lie in the page, which `Frozen::look` checks.
+        unsafe {
+            self.frozen
+                .look(at, length, self.bases(), |base, at| look(words(base, at)))
+        }
+    }
+
+    #[inline(always)]
+    fn read_into(&self, at: Address, into: &mut [u8]) -> Result<(), SnapshotEnded> {
+        let aligned = at.0.is_multiple_of(WORD as u64) && into.len().is_multiple_of(WORD);
+        if !aligned {
+            let mut buffer = Vec::new();
+            into.copy_from_slice(self.read(at, into.len(), &mut buffer)?);
+            return Ok(());
+        }
+        self.look(at, into.len(), |words| {
+            for (number, place) in into.chunks_exact_mut(WORD).enumerate() {
+                place.copy_from_slice(&words.word(number).to_le_bytes());
+            }
+        })
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: Address) {
+        // Most pages have not changed since.
+        crate::prefetch::hint(self.live.base().as_ptr().wrapping_add(at.0 as usize));
+    }
 
     #[inline]
     fn word(&self, at: Address) -> Result<u64, SnapshotEnded> {
