@@ -12,14 +12,16 @@
 //! copy, and before the fence that precedes the next use of one of its copies: by the same argument a reader
 //! that loaded anything newer, live or in a copy, finds `ended` set when it looks after its acquire fence. It
 //! looks each time before it gives anything out. Memory for copies is not unmapped while a handle is there.
+//! Stores that are frozen together are changed by one thread, and have one `ended`.
 
 use super::snapshot::SnapshotEnded;
 use super::words::{copy_out, load};
 use crate::page::{Address, PAGE_SIZE};
 #[cfg(not(shuttle))]
 use rustix::mm::{MapFlags, ProtFlags};
-use sardonyx_base::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use sardonyx_base::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// An entry of a page that nobody will ask for: every reader of this table is gone, or finds it ended.
 pub(super) const UNWANTED: u32 = u32::MAX;
@@ -28,20 +30,42 @@ pub(super) const UNWANTED: u32 = u32::MAX;
 #[derive(Debug)]
 pub(super) struct Frozen {
     table: Table,
+    life: Arc<Life>,
+}
+
+/// How long stores that were frozen together stay so: one is not ended without the others.
+#[derive(Debug)]
+pub(super) struct Life {
     /// Set by the writer: what changes from now on is not kept.
     ended: AtomicBool,
-    /// Set by the last owner of the handle: nobody reads.
-    closed: AtomicBool,
+    /// Handles that may read.
+    handles: AtomicUsize,
+}
+
+impl Life {
+    /// With a handle for each of so many stores.
+    pub fn of(stores: usize) -> Self {
+        Life {
+            ended: AtomicBool::new(false),
+            handles: AtomicUsize::new(stores),
+        }
+    }
+
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+    }
+
+    /// Whether nobody reads it any more, or is told that it was ended. For the writer.
+    pub fn is_over(&self) -> bool {
+        self.handles.load(Ordering::Acquire) == 0 || self.ended.load(Ordering::Relaxed)
+    }
 }
 
 impl Frozen {
     /// With no page changed.
-    pub fn new(pages: u64) -> rustix::io::Result<Self> {
-        Ok(Frozen {
-            table: Table::zeroed(pages as usize)?,
-            ended: AtomicBool::new(false),
-            closed: AtomicBool::new(false),
-        })
+    pub fn new(pages: u64, life: Arc<Life>) -> rustix::io::Result<Self> {
+        let table = Table::zeroed(pages as usize)?;
+        Ok(Frozen { table, life })
     }
 
     pub fn pages(&self) -> u64 {
@@ -60,20 +84,13 @@ impl Frozen {
         self.table.entries()[page as usize].store(entry, Ordering::Release);
     }
 
-    pub fn end(&self) {
-        self.ended.store(true, Ordering::Release);
-    }
-
     pub fn is_ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
+        self.life.ended.load(Ordering::Acquire)
     }
 
+    /// A handle is dropped.
     pub fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-    }
-
-    pub fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.life.handles.fetch_sub(1, Ordering::Release);
     }
 
     /// Reads by `from`, which gets where pages begin and the offset there.
@@ -93,7 +110,7 @@ impl Frozen {
         if copy == 0 {
             let value = from(live, at.0 as usize);
             fence(Ordering::Acquire);
-            if self.ended.load(Ordering::Relaxed) {
+            if self.life.ended.load(Ordering::Relaxed) {
                 return Err(SnapshotEnded);
             }
             if entry.load(Ordering::Relaxed) == 0 {
@@ -102,12 +119,12 @@ impl Frozen {
             copy = entry.load(Ordering::Acquire);
         }
         // Also before: what the entry of an ended snapshot says is no copy.
-        if self.ended.load(Ordering::Relaxed) {
+        if self.life.ended.load(Ordering::Relaxed) {
             return Err(SnapshotEnded);
         }
         let value = from(copies, copy_place(copy) + at.offset_in_page());
         fence(Ordering::Acquire);
-        match self.ended.load(Ordering::Relaxed) {
+        match self.life.ended.load(Ordering::Relaxed) {
             true => Err(SnapshotEnded),
             false => Ok(value),
         }
