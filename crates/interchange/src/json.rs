@@ -360,7 +360,7 @@ pub fn value_to_json(value: ValueRef<'_>) -> Json {
     }
 }
 
-/// Writes what [`value_to_json`] gives, and makes no text of its own of what is one, or has no quotes in it.
+/// Writes what [`value_to_json`] gives, without making a text of it first where that is not needed.
 pub(crate) fn write_json(sink: &mut impl Write, value: ValueRef<'_>) -> io::Result<()> {
     match value {
         ValueRef::Text(text) => Ok(serde_json::to_writer(sink, text)?),

@@ -1,7 +1,7 @@
 //! Decoders that panic at damaged data: a panic of theirs is an error, and is not printed.
 //!
-//! The Parquet reader has assertions about lengths that a damaged file breaks. Nothing of the decoder is used
-//! after such a panic, so that it matters to nobody in what state it is.
+//! The Parquet reader has assertions about lengths that a damaged file breaks. Such a panic may leave a decoder
+//! half changed: it is dropped, and not used again.
 
 use crate::{Format, InterchangeError};
 use std::any::Any;
