@@ -549,6 +549,71 @@ fn conditions_are_met_by_every_row() {
     });
 }
 
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Debug,
+    zerocopy::FromBytes,
+    zerocopy::IntoBytes,
+    zerocopy::Immutable,
+    zerocopy::KnownLayout,
+)]
+#[repr(C)]
+struct Limited {
+    id: u64,
+    balance: i64,
+    least: i64,
+}
+sardonyx_table::record!(Limited {
+    table: "limited",
+    key: id: u64,
+    fields: { id: u64, balance: i64, least: i64 },
+});
+
+/// However they are changed: also as records, and beside a column that was added.
+#[test]
+fn conditions_are_met_by_every_record() {
+    let mut world = World::with_memory(1 << 30);
+    let columns = [
+        ("id", Type::U64, false, Value::Null),
+        ("balance", Type::I64, false, 0.into()),
+        ("least", Type::I64, false, 0.into()),
+    ];
+    let mut schema = schema(&columns, &[0]);
+    let condition = ("within".to_string(), "balance >= least".to_string());
+    schema.checks.push(condition);
+    for added in [false, true] {
+        let record = |id, balance| Limited {
+            id,
+            balance,
+            least: -5,
+        };
+        world.commit(|tx| {
+            if added {
+                let default = 4.into();
+                tx.add_column("limited", "more", Type::I8, false, default)
+                    .expect("added");
+                assert_eq!(tx.truncate("limited").ok(), Some(()));
+            } else {
+                tx.create_table("limited", schema.clone()).expect("declare");
+            }
+            let table = tx.declare_table::<Limited>().expect("the same columns");
+            tx.insert(table, &record(1, 7)).expect("within");
+            let row = tx.find(table, &1).expect("there");
+            let balance = sardonyx_table::field!(Limited.balance: i64);
+            refused(tx.insert(table, &record(2, -6)));
+            refused(tx.put(table, &record(1, -6)));
+            refused(tx.set(row, balance, -6));
+            refused(tx.update(table, &1, |record| record.least = 8));
+            assert_eq!(tx.get(table, &1), Some(&record(1, 7)));
+            assert_eq!(tx.count(table), 1);
+            tx.set(row, balance, -5).expect("within");
+        });
+        world.reopen(1);
+    }
+}
+
 #[test]
 fn keys_of_text_find_their_rows() {
     let mut world = World::with_memory(1 << 30);

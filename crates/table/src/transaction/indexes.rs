@@ -11,11 +11,11 @@ use sardonyx_base::error::Error;
 use sardonyx_storage::page::Address;
 
 impl Transaction<'_> {
-    /// Whether a table has ordered indexes, or references from or to others.
+    /// Whether a table has ordered indexes, references from or to others, or conditions.
     #[inline]
     pub(crate) fn has_ordered(&self, table: u16) -> bool {
         let state = self.state(table);
-        !state.secondary.is_empty() || state.refers || state.is_referenced
+        !state.secondary.is_empty() || state.is_checked || state.is_referenced
     }
 
     /// Sets bytes of a row's fixed part, in a table that [has indexes or references](Self::has_ordered). Not
@@ -36,7 +36,7 @@ impl Transaction<'_> {
                 this.write(Address(at.0 + offset as u64), bytes);
             }
         };
-        if touched == 0 && !state.refers && !state.is_referenced {
+        if touched == 0 && !state.is_checked && !state.is_referenced {
             change(self);
             return Ok(());
         }
@@ -173,8 +173,8 @@ impl Transaction<'_> {
         self.unindex_row(table, address, indexes)?;
         change(self);
         self.index_row(table, address, indexes)
-            .and_then(|()| match self.state(table).refers {
-                true => self.check_references(table, address),
+            .and_then(|()| match self.state(table).is_checked {
+                true => self.check_row(table, address),
                 false => Ok(()),
             })
             .inspect_err(|_| self.roll_back_to(savepoint))
