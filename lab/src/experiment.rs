@@ -92,6 +92,21 @@ impl Conditions {
     }
 }
 
+/// Options of experiments that make databases for themselves and remove them.
+#[derive(Clone, Debug, clap::Args)]
+pub struct OwnDatabases {
+    /// The seed of what is drawn; the same draws the same
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Where to make the databases (they are removed) [default: the system's temporary directory]
+    #[arg(long, value_name = "DIR", default_value_os_t = std::env::temp_dir())]
+    #[arg(hide_default_value = true)]
+    pub directory: PathBuf,
+    /// What experiments have in common.
+    #[command(flatten)]
+    pub conditions: Conditions,
+}
+
 /// What was measured, with the face of the disk in which it was.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report<F> {

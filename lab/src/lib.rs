@@ -46,6 +46,7 @@ pub mod open_loop;
 pub mod page_touch;
 pub mod place;
 mod processor;
+pub mod product;
 mod progress;
 pub mod registry;
 pub mod responses;

@@ -24,6 +24,14 @@ pub fn spinner(what: &'static str) -> ProgressBar {
     bar.with_prefix(what)
 }
 
+/// Runs `body`, and shows meanwhile what it says that begins.
+pub fn told<T>(body: impl FnOnce(&mut dyn FnMut(&str)) -> T) -> T {
+    let bar = spinner("running");
+    let result = body(&mut |what| bar.set_message(what.to_string()));
+    bar.finish_and_clear();
+    result
+}
+
 /// Runs `body` and shows meanwhile how far the clients are.
 pub fn watched<T>(until: Until, progress: &Progress, body: impl FnOnce() -> T) -> T {
     let (bar, started) = match until {

@@ -4,7 +4,7 @@ use crate::Error;
 use sardonyx_base::process::Process;
 use sardonyx_serial::SerialError;
 use sardonyx_storage::catalogue::Definition;
-use sardonyx_table::{Record, Records, SnapshotRows, SpaceSnapshot, Table};
+use sardonyx_table::{Record, Records, SnapshotIndex, SnapshotRows, SpaceSnapshot, Table};
 use std::sync::Arc;
 
 /// The state of all tables at one commit, to read from any thread, for as long as it is kept, while
@@ -90,6 +90,18 @@ impl Snapshot {
     /// [`Error::Refused`] if there is no such table; [`Error::Forked`].
     pub fn rows(&self, table: &str) -> Result<SnapshotRows<'_>, Error> {
         self.check()?.rows(table)
+    }
+
+    /// An ordered index of a table, to find records by it and to walk in its order.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such index, or the handle is another database's; [`Error::Forked`].
+    pub fn index<R: Record>(
+        &self,
+        table: Table<R>,
+        name: &str,
+    ) -> Result<SnapshotIndex<'_, R>, Error> {
+        self.check()?.index(table, name)
     }
 
     /// The tables, journals and areas.

@@ -293,10 +293,36 @@ impl PageStore {
     /// If there are no such bytes.
     #[inline(always)]
     pub fn write(&mut self, at: Address, bytes: &[u8]) {
+        self.replace(at, bytes, |_| ());
+    }
+
+    /// The same, after showing what stands there. Bounds are checked once for both: fields of records are
+    /// changed by this.
+    ///
+    /// # Panics
+    /// If there are no such bytes.
+    #[inline(always)]
+    pub fn replace(&mut self, at: Address, bytes: &[u8], see: impl FnOnce(&[u8])) {
+        if !self.has(at, bytes.len()) {
+            no_such_bytes(at, bytes.len());
+        }
+        // SAFETY: within the mapping, as just checked.
+        let place = unsafe { self.base.as_ptr().add(at.0 as usize) };
+        // SAFETY: `bytes.len()` bytes from there are among `self.bytes()`; see there. The slice ends before the
+        // bytes change.
+        see(unsafe { std::slice::from_raw_parts(place, bytes.len()) });
         if self.versions.is_some() {
             return self.write_beside_readers(at, bytes);
         }
-        self.slice_mut()[at.0 as usize..][..bytes.len()].copy_from_slice(bytes);
+        // SAFETY: the place is as above, writable, and, without snapshots, nobody else's while the store is
+        // borrowed exclusively: `bytes` and it do not overlap.
+        unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    }
+
+    #[inline(always)]
+    fn has(&self, at: Address, bytes: usize) -> bool {
+        let start = at.0 as usize;
+        start <= self.len && bytes <= self.len - start
     }
 
     /// Changes bytes while snapshots may be read.
@@ -304,11 +330,9 @@ impl PageStore {
     #[inline(never)]
     fn write_beside_readers(&mut self, at: Address, bytes: &[u8]) {
         let start = at.0 as usize;
-        assert!(
-            start <= self.len && bytes.len() <= self.len - start,
-            "no {} bytes at {at}",
-            bytes.len()
-        );
+        if !self.has(at, bytes.len()) {
+            no_such_bytes(at, bytes.len());
+        }
         let Some(versions) = self.versions.as_mut().filter(|v| !v.are_idle()) else {
             // The last reader is gone.
             self.versions = None;
@@ -337,16 +361,17 @@ impl PageStore {
                 "a store that has snapshots is changed by `write`"
             );
         }
-        self.slice_mut()
-    }
-
-    /// All bytes, to change, when nobody else reads them.
-    #[inline(always)]
-    fn slice_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`; the range is writable too, the store is borrowed exclusively, and the
-        // callers looked whether there are snapshots.
+        // SAFETY: as in `bytes`; the range is writable too, the store is borrowed exclusively, and there
+        // are no snapshots that are read.
         unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.len) }
     }
+}
+
+/// Apart from its caller, which it would make larger.
+#[cold]
+#[inline(never)]
+fn no_such_bytes(at: Address, bytes: usize) -> ! {
+    panic!("no {bytes} bytes at {at}")
 }
 
 // SAFETY: the store owns its mapping, which is not tied to the thread that made it.

@@ -164,7 +164,7 @@ impl HashIndex {
     }
 
     /// The address with this hash for which `is_it` says so.
-    #[inline]
+    #[inline(always)]
     pub fn find(
         &self,
         store: &IndexStore,
@@ -324,7 +324,7 @@ impl Shards {
     ///
     /// # Errors
     /// What reading says, here or in `is_it`.
-    #[inline]
+    #[inline(always)]
     pub fn find<P: PageRead + ?Sized>(
         &self,
         pages: &P,

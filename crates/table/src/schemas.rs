@@ -272,5 +272,6 @@ impl Transaction<'_> {
         let before = self.parts(number).1.take_schema(schema, stored);
         self.space.undo.push_schema(number, before);
         note_references(&mut self.space.tables);
+        self.space.note_indexed();
     }
 }

@@ -33,6 +33,9 @@ pub struct TableSpace {
     pub(crate) catalogue: Catalogue,
     /// By number; `None` for journals and areas.
     pub(crate) tables: Vec<Option<TableState>>,
+    /// Whether a table may be [indexed](TableState::is_indexed). In a space of fixed records it never is, and
+    /// the change of a field looks at this alone.
+    pub(crate) may_be_indexed: bool,
     pub(crate) undo: Undo,
     /// Changes whenever a record is removed; see [`Row`].
     pub(crate) epoch: u64,
@@ -93,6 +96,7 @@ impl TableSpace {
             store,
             catalogue,
             tables,
+            may_be_indexed: false,
             undo: Undo::default(),
             epoch: SPACES.fetch_add(1, Ordering::Relaxed) << 40,
             hash,
@@ -102,7 +106,13 @@ impl TableSpace {
         note_references(&mut space.tables);
         check_all_values(&space, workers.clamp(1, WORKERS_MAX))?;
         build_ordered(&mut space, workers.clamp(1, WORKERS_MAX))?;
+        space.note_indexed();
         Ok((space, report))
+    }
+
+    /// To be called when a table may have got its first ordered index, reference or condition.
+    pub(crate) fn note_indexed(&mut self) {
+        self.may_be_indexed |= self.tables.iter().flatten().any(TableState::is_indexed);
     }
 
     /// All pages as they stand, changes of a running transaction included: to compare, copy or
@@ -239,29 +249,30 @@ impl TableSpace {
     /// The address of a row, if its record is still there.
     #[inline]
     pub(crate) fn resolve<R: Record>(&self, row: Row<R>) -> Result<Address, TableError> {
-        if row.epoch == self.epoch {
-            Ok(row.address)
-        } else {
-            self.resolve_again(row)
+        // The result of the rare case holds no address: a result in memory would cost every field's change.
+        if row.epoch != self.epoch {
+            self.check_still_there(row)?;
         }
+        Ok(row.address)
     }
 
     /// Something was removed since the row was found; perhaps not this one.
     #[cold]
-    fn resolve_again<R: Record>(&self, row: Row<R>) -> Result<Address, TableError> {
+    fn check_still_there<R: Record>(&self, row: Row<R>) -> Result<(), TableError> {
         let same_space = row.epoch >> 40 == self.epoch >> 40;
         let state = self
             .state(Table::<R>::new(row.table))
             .filter(|_| same_space);
         let key = row.key.as_bytes();
-        state
-            .and_then(|state| {
-                state.find(&self.indexes, self.store.bytes(), state.hash.of(key), key)
-            })
-            .filter(|at| *at == row.address)
-            .ok_or_else(|| TableError::StaleRow {
+        let there = state.and_then(|state| {
+            state.find(&self.indexes, self.store.bytes(), state.hash.of(key), key)
+        });
+        match there == Some(row.address) {
+            true => Ok(()),
+            false => Err(TableError::StaleRow {
                 table: self.name(row.table),
-            })
+            }),
+        }
     }
 
     /// Read access without a transaction.

@@ -201,7 +201,7 @@ impl TableState {
     }
 
     /// The record with this key.
-    #[inline]
+    #[inline(always)]
     pub fn find(
         &self,
         indexes: &IndexStore,
@@ -212,8 +212,9 @@ impl TableState {
         self.find_in(&self.index, indexes, bytes, hash, key)
     }
 
-    /// The record with this key in an index of this table.
-    #[inline]
+    /// The record with this key in an index of this table. Inlined, so that of a record type the length of the key
+    /// is known at compile time.
+    #[inline(always)]
     pub fn find_in(
         &self,
         index: &HashIndex,
@@ -230,6 +231,13 @@ impl TableState {
             });
         }
         index.find(indexes, hash, |at| self.key_place().of(bytes, at) == key)
+    }
+
+    /// Whether it has ordered indexes, references from or to others, or conditions: a change of a row is then more than
+    /// a change of its bytes.
+    #[inline]
+    pub fn is_indexed(&self) -> bool {
+        !self.secondary.is_empty() || self.is_checked || self.is_referenced
     }
 
     /// Where the next record goes.

@@ -414,13 +414,11 @@ impl<'a> Transaction<'a> {
 
     /// Commits: the redo records now belong to the group being filled. Returns whether there were
     /// any.
-    #[inline]
+    #[inline(always)]
     pub fn commit(mut self) -> bool {
         self.finished = true;
-        if self.space.undo.has_replaced() {
+        if self.space.undo.keeps_memory() {
             self.release_replaced();
-        }
-        if self.space.undo.has_dropped_indexes() {
             self.free_dropped_indexes();
         }
         self.space.undo.clear();
@@ -497,10 +495,8 @@ impl<'a> Transaction<'a> {
     /// its length is known at compile time.
     #[inline(always)]
     fn write(&mut self, address: Address, bytes: &[u8]) {
-        let store = &mut self.space.store;
-        let place = &store.bytes()[address.0 as usize..][..bytes.len()];
-        self.space.undo.push_bytes(address, place);
-        store.write(address, bytes);
+        let TableSpace { store, undo, .. } = &mut *self.space;
+        store.replace(address, bytes, |before| undo.push_bytes(address, before));
         self.log.push_write(address, bytes);
     }
 

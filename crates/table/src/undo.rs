@@ -121,10 +121,10 @@ impl Undo {
         self.steps.push(Step::Replaced);
     }
 
-    /// Whether anything was replaced.
+    /// Whether anything was replaced, or an index dropped: their memory is given back when nobody will undo it.
     #[inline]
-    pub fn has_replaced(&self) -> bool {
-        !self.replaced.is_empty()
+    pub fn keeps_memory(&self) -> bool {
+        !self.replaced.is_empty() || !self.indexes.is_empty()
     }
 
     /// What was replaced, when nobody will undo it.
@@ -153,11 +153,6 @@ impl Undo {
     pub fn push_index(&mut self, table: u16, number: u8, index: Secondary) {
         self.indexes.push(index);
         self.steps.push(Step::IndexDropped { table, number });
-    }
-
-    #[inline]
-    pub fn has_dropped_indexes(&self) -> bool {
-        !self.indexes.is_empty()
     }
 
     /// An index that was dropped, for good when the transaction has ended.

@@ -17,20 +17,23 @@
 //!
 //! A second comparison, [`tree_inserts`], is of ordered trees alone: durable random inserts, one
 //! transaction each, by threads or processes. A third, [`ordered_index`], is of ordered indexes with
-//! keys and values of bytes: inserts, gets and scans, by threads. A fourth, [`stores`], runs YCSB's workloads.
+//! keys and values of bytes: inserts, gets and scans, by threads. A fourth, [`stores`], runs YCSB's workloads;
+//! a fifth, [`tables`], reads, inserts and opens tables with ordered keys, texts and indexes, and has YCSB's in it.
 //!
 //! # Building
 //!
 //! This crate is no member by default and nobody's dependency: it compiles SQLite, LMDB and RocksDB
 //! from source, which takes a C++ compiler, libclang (Debian: `apt install libclang-dev`) and, for
-//! RocksDB, some quarter of an hour of one core. Berkeley DB is the system's (Debian: `apt install
-//! libdb5.3-dev`).
+//! RocksDB, some quarter of an hour of one core. With `ROCKSDB_LIB_DIR=/usr/lib/x86_64-linux-gnu` in the
+//! environment the system's RocksDB is linked instead (Debian: `apt install librocksdb-dev`), which may be older:
+//! the settings in the tables say which it was. Berkeley DB is the system's (Debian: `apt install libdb5.3-dev`).
 //!
 //! ```text
 //! cargo run --release -p sardonyx-peers -- --seconds 2
 //! cargo run --release -p sardonyx-peers --bin tree-inserts -- --seconds 2
 //! cargo run --release -p sardonyx-peers --bin ordered-index -- --seconds 2
 //! cargo run --release -p sardonyx-peers --bin ycsb -- --seconds 2
+//! cargo run --release -p sardonyx-peers --bin tables -- --seconds 2
 //! ```
 //!
 //! # Adding an engine
@@ -51,6 +54,7 @@ mod sardonyx;
 mod sqlite;
 pub mod stores;
 mod table;
+pub mod tables;
 pub mod tree_inserts;
 
 pub use peer::{Engine, Failure, OpenBank, Peer, PeerError};

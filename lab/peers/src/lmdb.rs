@@ -11,6 +11,7 @@ use heed::{CommitOrAbort, Database, Env, EnvOpenOptions, IntegerComparator, PutF
 use sardonyx_lab::debit_credit::model::Sums;
 use sardonyx_lab::debit_credit::record::{History, Record};
 use sardonyx_lab::debit_credit::requests::{Request, Scale};
+use sardonyx_lab::product::Product;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::peer::{Failure, Peer};
@@ -39,7 +40,7 @@ pub(crate) struct Lmdb {
     lines: u64,
 }
 
-impl Peer for Lmdb {
+impl Product for Lmdb {
     fn name() -> &'static str {
         "LMDB"
     }
@@ -48,7 +49,9 @@ impl Peer for Lmdb {
         "default sync (data and meta page at every commit), integer keys, history appended, \
          map 64 GiB"
     }
+}
 
+impl Peer for Lmdb {
     fn open(directory: &Path, scale: Scale) -> Result<Self, Failure> {
         let environment = environment(directory, NAMES.len() as u32)?;
         let [account, teller, branch, history] = open_tables(&environment)?;

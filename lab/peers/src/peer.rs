@@ -5,21 +5,12 @@ use std::path::Path;
 use sardonyx_lab::ExperimentError;
 use sardonyx_lab::debit_credit::model::Sums;
 use sardonyx_lab::debit_credit::requests::{DebitCreditError, Request, Scale};
+use sardonyx_lab::product::Product;
 
 pub use sardonyx_lab::Failure;
 
 /// A bank in some engine.
-pub trait Peer {
-    /// The engine's name, as its makers write it.
-    fn name() -> &'static str
-    where
-        Self: Sized;
-
-    /// The settings that matter for durability and speed, on one line.
-    fn settings() -> &'static str
-    where
-        Self: Sized;
-
+pub trait Peer: Product {
     /// Opens the bank in `directory`, an existing directory of its own; makes one of `scale`, all
     /// balances zero, if there is none yet.
     ///
@@ -55,9 +46,9 @@ pub type OpenBank = fn(&Path, Scale) -> Result<Box<dyn Peer>, Failure>;
 /// An engine of the registry: what it is called and how its bank is opened.
 #[derive(Clone, Copy)]
 pub struct Engine {
-    /// See [`Peer::name`].
+    /// See [`Product::name`].
     pub name: &'static str,
-    /// See [`Peer::settings`].
+    /// See [`Product::settings`].
     pub settings: &'static str,
     /// See [`Peer::open`].
     pub open: OpenBank,

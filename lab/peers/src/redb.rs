@@ -9,6 +9,7 @@ use redb::{Table, TableDefinition};
 use sardonyx_lab::debit_credit::model::Sums;
 use sardonyx_lab::debit_credit::record::{History, Record};
 use sardonyx_lab::debit_credit::requests::{Request, Scale};
+use sardonyx_lab::product::Product;
 use zerocopy::transmute;
 
 use crate::peer::{Failure, Peer};
@@ -33,7 +34,7 @@ pub(crate) struct Redb {
     lines: u64,
 }
 
-impl Peer for Redb {
+impl Product for Redb {
     fn name() -> &'static str {
         "redb"
     }
@@ -41,7 +42,9 @@ impl Peer for Redb {
     fn settings() -> &'static str {
         "Durability::Immediate, one-phase commit, cache 1 GiB"
     }
+}
 
+impl Peer for Redb {
     fn open(directory: &Path, scale: Scale) -> Result<Self, Failure> {
         let database = database(&directory.join("bank.redb"))?;
         let transaction = database.begin_write()?;

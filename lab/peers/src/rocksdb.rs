@@ -14,6 +14,7 @@ use rocksdb::{
 use sardonyx_lab::debit_credit::model::Sums;
 use sardonyx_lab::debit_credit::record::{History, Record};
 use sardonyx_lab::debit_credit::requests::{Request, Scale};
+use sardonyx_lab::product::Product;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::peer::{Failure, Peer};
@@ -24,9 +25,12 @@ const HISTORY: &str = "history";
 /// How many records one batch writes while the bank is filled.
 const FILL_BATCH: u64 = 10_000;
 
-/// What the options here set.
-pub(crate) const SETTINGS: &str = "WriteOptions.sync, log files recycled, write buffers 4 x 256 MiB a table, block cache 1 GiB, \
-     bloom filters, no compression";
+/// What the options here set, and which library it is.
+pub(crate) const SETTINGS: &str = concat!(
+    env!("ROCKSDB_BUILT"),
+    ", WriteOptions.sync, log files recycled, write buffers 4 x 256 MiB a table, block cache 1 GiB, bloom filters, \
+     no compression"
+);
 
 pub(crate) struct RocksDb {
     database: DB,
@@ -36,7 +40,7 @@ pub(crate) struct RocksDb {
     lines: u64,
 }
 
-impl Peer for RocksDb {
+impl Product for RocksDb {
     fn name() -> &'static str {
         "RocksDB"
     }
@@ -44,7 +48,9 @@ impl Peer for RocksDb {
     fn settings() -> &'static str {
         SETTINGS
     }
+}
 
+impl Peer for RocksDb {
     fn open(directory: &Path, scale: Scale) -> Result<Self, Failure> {
         let options = database_options();
         let cache = Cache::new_lru_cache(1 << 30);

@@ -13,6 +13,7 @@ use sardonyx_lab::debit_credit::proof::{Proof, prove};
 use sardonyx_lab::debit_credit::requests::{Request, Scale};
 use sardonyx_lab::debit_credit::schema::Schema;
 use sardonyx_lab::debit_credit::transaction::{DebitCredit, Numbered};
+use sardonyx_lab::product::Product;
 
 use crate::peer::{Failure, Peer};
 
@@ -25,7 +26,7 @@ pub(crate) struct Sardonyx {
     lines: u64,
 }
 
-impl Peer for Sardonyx {
+impl Product for Sardonyx {
     fn name() -> &'static str {
         "Sardonyx"
     }
@@ -33,7 +34,9 @@ impl Peer for Sardonyx {
     fn settings() -> &'static str {
         "Durability::Durable, adaptive group commit, log 1 GiB, defaults else"
     }
+}
 
+impl Peer for Sardonyx {
     fn open(directory: &Path, scale: Scale) -> Result<Self, Failure> {
         let options = Options::new()
             .log_bytes_max(LOG_BYTES)

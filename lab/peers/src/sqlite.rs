@@ -11,6 +11,7 @@ use rusqlite::{CachedStatement, Connection, Transaction, TransactionBehavior, pa
 use sardonyx_lab::debit_credit::model::Sums;
 use sardonyx_lab::debit_credit::record::{History, Record};
 use sardonyx_lab::debit_credit::requests::{Request, Scale};
+use sardonyx_lab::product::Product;
 
 use crate::peer::{Failure, Peer};
 
@@ -41,7 +42,7 @@ pub(crate) struct Sqlite {
     lines: u64,
 }
 
-impl Peer for Sqlite {
+impl Product for Sqlite {
     fn name() -> &'static str {
         "SQLite"
     }
@@ -49,7 +50,9 @@ impl Peer for Sqlite {
     fn settings() -> &'static str {
         SETTINGS
     }
+}
 
+impl Peer for Sqlite {
     fn open(directory: &Path, scale: Scale) -> Result<Self, Failure> {
         let mut connection = connection(&directory.join("bank.sqlite"))?;
         let transaction = connection.transaction()?;

@@ -2,6 +2,7 @@
 //! is found out.
 
 use sardonyx_lab::floor::Face;
+use sardonyx_lab::product::Product;
 use sardonyx_peers::ordered_index::{
     Engine, Entry, ExperimentError, Failure, Index, Key, OnEntry, OnValue, Options, Order, Session,
     Work, findings, key, registry, run, value,
@@ -93,7 +94,7 @@ struct Faulty(Fault);
 static ENTRIES: Mutex<BTreeMap<Key, Vec<u8>>> = Mutex::new(BTreeMap::new());
 static FAULT: Mutex<Fault> = Mutex::new(Fault::LosesTheLast);
 
-impl Index for Faulty {
+impl Product for Faulty {
     fn name() -> &'static str {
         "Faulty"
     }
@@ -101,7 +102,9 @@ impl Index for Faulty {
     fn settings() -> &'static str {
         "in memory"
     }
+}
 
+impl Index for Faulty {
     fn open(_: &Path) -> Result<Self, Failure> {
         Ok(Faulty(*FAULT.lock().unwrap()))
     }

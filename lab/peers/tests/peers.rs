@@ -6,6 +6,7 @@ use std::time::Duration;
 use sardonyx_lab::debit_credit::model::{Model, Sums};
 use sardonyx_lab::debit_credit::requests::{Request, Scale};
 use sardonyx_lab::floor::Face;
+use sardonyx_lab::product::Product;
 use sardonyx_peers::{Engine, Failure, Options, Peer, PeerError, findings, registry, run};
 
 fn options(directory: &Path, engines: Vec<Engine>) -> Options {
@@ -119,7 +120,7 @@ impl Forgetful {
     }
 }
 
-impl Peer for Forgetful {
+impl Product for Forgetful {
     fn name() -> &'static str {
         "Forgetful"
     }
@@ -127,7 +128,9 @@ impl Peer for Forgetful {
     fn settings() -> &'static str {
         "in memory"
     }
+}
 
+impl Peer for Forgetful {
     fn open(_: &Path, scale: Scale) -> Result<Self, Failure> {
         Ok(Forgetful::of(scale, false))
     }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use sardonyx_lab::floor::Face;
+use sardonyx_lab::product::Product;
 use sardonyx_peers::tree_inserts::{
     Budget, ExperimentError, Failure, Plan, Program, Session, Sharing, TreeEngine, TreePeer,
     Workers, findings, key, registry, run, value,
@@ -87,7 +88,7 @@ struct Faulty {
 static ENTRIES: Mutex<Vec<(u64, Vec<u8>)>> = Mutex::new(Vec::new());
 static FAULT: Mutex<Fault> = Mutex::new(Fault::LosesTheLast);
 
-impl TreePeer for Faulty {
+impl Product for Faulty {
     fn name() -> &'static str {
         "Faulty"
     }
@@ -95,7 +96,9 @@ impl TreePeer for Faulty {
     fn settings() -> &'static str {
         "in memory"
     }
+}
 
+impl TreePeer for Faulty {
     fn processes() -> bool {
         false
     }

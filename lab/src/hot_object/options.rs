@@ -1,11 +1,10 @@
 //! The hot object's options, and the experiment as a whole.
 
 use super::{Variant, run, show};
-use crate::experiment::{About, Conditions, Experiment, check_seconds};
+use crate::experiment::{About, Conditions, Experiment, OwnDatabases, check_seconds};
 use crate::{ExperimentError, progress, strategy};
 use sardonyx_multilevel::Strategy;
 use sardonyx_results::Findings;
-use std::path::PathBuf;
 
 /// Increment one counter and two cold records in each of many threads' durable transactions.
 ///
@@ -45,16 +44,9 @@ pub struct Options {
     /// Cold records
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub cold_records: u64,
-    /// The seed that chooses the cold records
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// Where to make the databases (they are removed) [default: the system's temporary directory]
-    #[arg(long, value_name = "DIR", default_value_os_t = std::env::temp_dir())]
-    #[arg(hide_default_value = true)]
-    pub directory: PathBuf,
-    /// What experiments have in common.
+    /// Where the databases are made, and what experiments have in common.
     #[command(flatten)]
-    pub conditions: Conditions,
+    pub databases: OwnDatabases,
 }
 
 impl Experiment for Options {
@@ -65,14 +57,12 @@ impl Experiment for Options {
     };
 
     fn conditions(&self) -> &Conditions {
-        &self.conditions
+        &self.databases.conditions
     }
 
     fn run(&self) -> anyhow::Result<Findings> {
-        let bar = progress::spinner("running");
-        let report = run(self, |what| bar.set_message(what.to_string()));
-        bar.finish_and_clear();
-        Ok(show::findings(&report?)?)
+        let report = progress::told(|tell| run(self, tell))?;
+        Ok(show::findings(&report)?)
     }
 }
 

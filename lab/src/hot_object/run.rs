@@ -127,32 +127,36 @@ pub fn run(
 ) -> Result<Report<Figures>, ExperimentError> {
     options.check()?;
     progress("bare durable writes");
-    Report::measured(options.conditions.face(), Some(&options.directory), || {
-        let mut all = Vec::new();
-        for &strategy in &options.strategies {
-            let variants = options.chosen().into_iter();
-            for variant in variants.filter(|variant| variant.runs_under(strategy)) {
-                let mut cells = Vec::with_capacity(options.threads.len());
-                for &threads in &options.threads {
-                    let (strategy_name, variant_name) = (strategy.name(), variant.name());
-                    progress(&format!(
-                        "{strategy_name}, {variant_name}: {threads} threads"
-                    ));
-                    cells.push(run_cell(strategy, variant, threads, options)?);
+    Report::measured(
+        options.databases.conditions.face(),
+        Some(&options.databases.directory),
+        || {
+            let mut all = Vec::new();
+            for &strategy in &options.strategies {
+                let variants = options.chosen().into_iter();
+                for variant in variants.filter(|variant| variant.runs_under(strategy)) {
+                    let mut cells = Vec::with_capacity(options.threads.len());
+                    for &threads in &options.threads {
+                        let (strategy_name, variant_name) = (strategy.name(), variant.name());
+                        progress(&format!(
+                            "{strategy_name}, {variant_name}: {threads} threads"
+                        ));
+                        cells.push(run_cell(strategy, variant, threads, options)?);
+                    }
+                    all.push(Series {
+                        strategy: strategy.name(),
+                        variant,
+                        cells,
+                    });
                 }
-                all.push(Series {
-                    strategy: strategy.name(),
-                    variant,
-                    cells,
-                });
             }
-        }
-        compare(&mut all);
-        Ok(Figures {
-            cold_records: options.cold_records,
-            series: all,
-        })
-    })
+            compare(&mut all);
+            Ok(Figures {
+                cold_records: options.cold_records,
+                series: all,
+            })
+        },
+    )
 }
 
 /// Puts beside each cell what it is to the usual way.
@@ -177,7 +181,8 @@ fn run_cell(
     options: &Options,
 ) -> Result<Cell, ExperimentError> {
     let in_directory = |error| failed("the directory for the database")(error);
-    let directory = Place::temporary(&options.directory, "sardonyx-hot-").map_err(in_directory)?;
+    let directory =
+        Place::temporary(&options.databases.directory, "sardonyx-hot-").map_err(in_directory)?;
     let (database, area) = open(directory.path(), strategy, variant, options)?;
     let before = database.statistics();
     let client = Client {
@@ -234,7 +239,7 @@ fn run_threads(client: &Client<'_>, threads: usize) -> Result<Vec<Outcome>, Call
     std::thread::scope(|scope| {
         let start = |thread| {
             scope.spawn(move || {
-                let seed = client.options.seed.wrapping_add(thread as u64);
+                let seed = client.options.databases.seed.wrapping_add(thread as u64);
                 let random = Random::new(seed);
                 barrier.wait();
                 client.work(random)

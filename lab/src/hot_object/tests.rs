@@ -6,10 +6,9 @@ use std::path::Path;
 
 fn options(directory: &Path) -> Options {
     let line = "--threads 1,4 --transactions 25 --cold-records 100 --seed 3";
-    Options {
-        directory: directory.to_path_buf(),
-        ..experiment::options(line)
-    }
+    let mut options: Options = experiment::options(line);
+    options.databases.directory = directory.to_path_buf();
+    options
 }
 
 #[test]

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use crate::error::Failure;
+use crate::product::Product;
 
 /// The most streams of keys a run has: the entries made beforehand, and one for each worker.
 const STREAM_BITS: u32 = 40;
@@ -26,17 +27,7 @@ pub enum Sharing {
 }
 
 /// An open tree of entries: a key of 64 bits and a value of bytes.
-pub trait TreePeer: Send + Sync {
-    /// The engine's name, as its makers write it.
-    fn name() -> &'static str
-    where
-        Self: Sized;
-
-    /// The settings that matter for durability and speed, on one line.
-    fn settings() -> &'static str
-    where
-        Self: Sized;
-
+pub trait TreePeer: Product + Send + Sync {
     /// Whether several processes may have the tree open at once.
     fn processes() -> bool
     where
@@ -96,9 +87,9 @@ pub type OpenTree = fn(&Path, Sharing) -> Result<Box<dyn TreePeer>, Failure>;
 /// An engine of the registry.
 #[derive(Clone, Copy)]
 pub struct TreeEngine {
-    /// See [`TreePeer::name`].
+    /// See [`Product::name`].
     pub name: &'static str,
-    /// See [`TreePeer::settings`].
+    /// See [`Product::settings`].
     pub settings: &'static str,
     /// See [`TreePeer::processes`].
     pub processes: bool,

@@ -78,10 +78,8 @@ impl Experiment for Options {
 
     fn run(&self) -> anyhow::Result<Findings> {
         let plan = self.plan()?;
-        let bar = progress::spinner("running");
-        let report = run(&plan, |what| bar.set_message(what.to_string()));
-        bar.finish_and_clear();
-        Ok(show::findings(&report?)?)
+        let report = progress::told(|tell| run(&plan, tell))?;
+        Ok(show::findings(&report)?)
     }
 }
 

@@ -9,6 +9,7 @@
 use super::engine::{Session, Sharing, TreePeer, value};
 use super::shape::{B_PLUS, CACHE_OBLIVIOUS, Shape};
 use crate::error::Failure;
+use crate::product::Product;
 use crate::structures::{Error, PAGE_SIZE, Page};
 use sardonyx_mapped::{Memory, Options, RunError, Segment, SegmentError, Transaction};
 use std::path::Path;
@@ -25,7 +26,7 @@ pub struct BPlus(Segment);
 /// The cache-oblivious B-tree in a segment.
 pub struct CacheOblivious(Segment);
 
-impl TreePeer for BPlus {
+impl Product for BPlus {
     fn name() -> &'static str {
         "Sardonyx, B+-tree"
     }
@@ -33,7 +34,9 @@ impl TreePeer for BPlus {
     fn settings() -> &'static str {
         "serial code on a mapped segment, best mechanism, commits wait, log of 2 GiB"
     }
+}
 
+impl TreePeer for BPlus {
     fn processes() -> bool {
         true
     }
@@ -47,7 +50,7 @@ impl TreePeer for BPlus {
     }
 }
 
-impl TreePeer for CacheOblivious {
+impl Product for CacheOblivious {
     fn name() -> &'static str {
         "Sardonyx, cache-oblivious"
     }
@@ -55,7 +58,9 @@ impl TreePeer for CacheOblivious {
     fn settings() -> &'static str {
         "as the B+-tree; when it doubles, it is rewritten in one transaction"
     }
+}
 
+impl TreePeer for CacheOblivious {
     fn processes() -> bool {
         true
     }

@@ -23,8 +23,8 @@ pub mod tables;
 pub mod workload;
 
 pub use options::Options;
-pub use run::{Cell, Figures, Plan, StoreFigures, run};
-pub use show::findings;
+pub use run::{Cell, Figures, Plan, StoreFigures, measure, run};
+pub use show::{add, findings};
 pub use store::{Engine, Seen, Store};
 
 #[cfg(test)]

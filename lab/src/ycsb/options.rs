@@ -5,10 +5,9 @@ use super::show;
 use super::store::Engine;
 use super::tables::Sardonyx;
 use super::workload::Workload;
-use crate::experiment::{About, Conditions, Experiment, check_seconds};
+use crate::experiment::{About, Conditions, Experiment, OwnDatabases, check_seconds};
 use crate::progress;
 use sardonyx_results::Findings;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Run YCSB's core workloads on a table, durably, in batches and one operation at a time.
@@ -46,16 +45,9 @@ pub struct Options {
     /// How long each workload runs with each size
     #[arg(long, value_name = "S", default_value_t = 2.0)]
     pub seconds: f64,
-    /// The seed of the operations
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// Where to make the database (it is removed) [default: the system's temporary directory]
-    #[arg(long, value_name = "DIR", default_value_os_t = std::env::temp_dir())]
-    #[arg(hide_default_value = true)]
-    pub directory: PathBuf,
-    /// What experiments have in common.
+    /// Where the databases are made, and what experiments have in common.
     #[command(flatten)]
-    pub conditions: Conditions,
+    pub databases: OwnDatabases,
 }
 
 impl Experiment for Options {
@@ -66,17 +58,13 @@ impl Experiment for Options {
     };
 
     fn conditions(&self) -> &Conditions {
-        &self.conditions
+        &self.databases.conditions
     }
 
     fn run(&self) -> anyhow::Result<Findings> {
         check_seconds(self.seconds)?;
-        let bar = progress::spinner("running");
-        let report = run(&self.plan(vec![Engine::of::<Sardonyx>()]), |what| {
-            bar.set_message(what.to_string())
-        });
-        bar.finish_and_clear();
-        Ok(show::findings(&report?)?)
+        let report = progress::told(|tell| run(&self.plan(vec![Engine::of::<Sardonyx>()]), tell))?;
+        Ok(show::findings(&report)?)
     }
 }
 
@@ -93,9 +81,9 @@ impl Options {
             fields: self.fields,
             batches: self.batches.clone(),
             time: Duration::from_secs_f64(self.seconds),
-            face: self.conditions.face(),
-            directory: self.directory.clone(),
-            seed: self.seed,
+            face: self.databases.conditions.face(),
+            directory: self.databases.directory.clone(),
+            seed: self.databases.seed,
         }
     }
 }

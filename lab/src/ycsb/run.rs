@@ -98,14 +98,22 @@ pub fn run(
     }
     progress("bare durable writes");
     Report::measured(plan.face, Some(&plan.directory), || {
-        let stores = plan.engines.iter();
-        Ok(Figures {
-            rows: plan.rows,
-            fields: plan.fields,
-            stores: stores
-                .map(|engine| run_store(plan, engine, &mut progress))
-                .collect::<Result<_, ExperimentError>>()?,
-        })
+        measure(plan, &mut progress)
+    })
+}
+
+/// Runs all cells in the face of the disk that there is.
+///
+/// # Errors
+/// As [`run`].
+pub fn measure(plan: &Plan, progress: &mut impl FnMut(&str)) -> Result<Figures, ExperimentError> {
+    let stores = plan.engines.iter();
+    Ok(Figures {
+        rows: plan.rows,
+        fields: plan.fields,
+        stores: stores
+            .map(|engine| run_store(plan, engine, progress))
+            .collect::<Result<_, ExperimentError>>()?,
     })
 }
 
@@ -114,24 +122,16 @@ fn run_store(
     engine: &Engine,
     progress: &mut impl FnMut(&str),
 ) -> Result<StoreFigures, ExperimentError> {
-    let in_directory = |source| ExperimentError::Directory {
-        engine: engine.name,
-        source,
-    };
-    let failed = |operation| {
-        move |source: Failure| ExperimentError::Engine {
-            engine: engine.name,
-            operation,
-            source,
-        }
-    };
-    let place = Place::temporary(&plan.directory, "sardonyx-ycsb-").map_err(in_directory)?;
-    let open = || (engine.open)(place.path(), plan.fields).map_err(failed("open the store"));
+    let place =
+        Place::temporary(&plan.directory, "sardonyx-ycsb-").map_err(engine.in_directory())?;
+    let open = || (engine.open)(place.path(), plan.fields).map_err(engine.failed("open the store"));
     progress(&format!("{}: loading", engine.name));
     let started = Instant::now();
     let mut store = open()?;
     let mut keys = (0..plan.rows).map(key_of);
-    store.load(&mut keys).map_err(failed("load the rows"))?;
+    store
+        .load(&mut keys)
+        .map_err(engine.failed("load the rows"))?;
     let load_seconds = started.elapsed().as_secs_f64();
     let mut cells = Vec::new();
     let mut rows = plan.rows;
@@ -140,7 +140,7 @@ fn run_store(
             progress(&format!("{}: {} by {batch}", engine.name, workload.name()));
             let mut operations = Operations::new(workload, rows, plan.fields, plan.seed);
             let cell = run_cell(&mut *store, &mut operations, (workload, batch), plan.time);
-            cells.push(cell.map_err(failed("run operations"))?);
+            cells.push(cell.map_err(engine.failed("run operations"))?);
             rows = operations.rows();
         }
     }
@@ -149,17 +149,12 @@ fn run_store(
     let started = Instant::now();
     let mut store = open()?;
     let open_seconds = started.elapsed().as_secs_f64();
-    let found = count(&mut *store, rows).map_err(failed("read all rows"))?;
+    let found = count(&mut *store, rows).map_err(engine.failed("read all rows"))?;
     if found != rows {
-        return Err(ExperimentError::WrongTree {
-            engine: engine.name,
-            what: "number of rows".into(),
-            expected: rows.to_string(),
-            found: found.to_string(),
-        });
+        return Err(engine.wrong("number of rows", rows, found));
     }
     drop(store);
-    place.close().map_err(in_directory)?;
+    place.close().map_err(engine.in_directory())?;
     Ok(StoreFigures {
         name: engine.name,
         settings: engine.settings,

@@ -11,14 +11,19 @@ use sardonyx_results::units::{count, time};
 /// # Errors
 /// If the figures cannot be written as JSON.
 pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
-    let figures = &report.figures;
-    let mut findings = Findings::of(report)?
+    let findings = Findings::of(report)?;
+    Ok(add(findings, &report.figures, &report.sync_line()))
+}
+
+/// Adds the figures to what else was found; `conditions` is a line below the first.
+pub fn add(findings: Findings, figures: &Figures, conditions: &str) -> Findings {
+    let mut findings = findings
         .note(format_args!(
             "YCSB, {} rows of {} x 100 bytes; every batch synced, one client",
             count(figures.rows),
             figures.fields
         ))
-        .note(report.sync_line());
+        .note(conditions);
     let cells = figures.stores.first().map_or(0, |store| store.cells.len());
     for at in 0..cells {
         let rows = figures.stores.iter();
@@ -54,7 +59,7 @@ pub fn findings(report: &Report<Figures>) -> serde_json::Result<Findings> {
             store.settings
         ));
     }
-    Ok(findings)
+    findings
 }
 
 fn grid<'a>(rows: Vec<(&'a StoreFigures, &'a Cell)>) -> Grid<(&'a StoreFigures, &'a Cell)> {

@@ -2,6 +2,7 @@
 
 use super::operations::{FIELD_BYTES, Operation, fill};
 use crate::Failure;
+use crate::product::{self, Product};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -35,17 +36,7 @@ impl Seen {
 }
 
 /// A store of rows of fields of 100 bytes, found by a key of 64 bits, in the order of keys.
-pub trait Store {
-    /// Its name, as its makers write it.
-    fn name() -> &'static str
-    where
-        Self: Sized;
-
-    /// The settings that matter for durability and speed, on one line.
-    fn settings() -> &'static str
-    where
-        Self: Sized;
-
+pub trait Store: Product {
     /// Opens the store in `directory`, an existing directory of its own, for rows of so many fields (1 or 10);
     /// makes an empty one if there is none.
     ///
@@ -74,24 +65,12 @@ pub trait Store {
 pub type OpenStore = fn(&Path, u8) -> Result<Box<dyn Store>, Failure>;
 
 /// A store that can be opened.
-#[derive(Clone, Copy, Debug)]
-pub struct Engine {
-    /// See [`Store::name`].
-    pub name: &'static str,
-    /// See [`Store::settings`].
-    pub settings: &'static str,
-    /// See [`Store::open`].
-    pub open: OpenStore,
-}
+pub type Engine = product::Engine<OpenStore>;
 
 impl Engine {
     /// A store of this type.
     pub fn of<S: Store + 'static>() -> Self {
-        Engine {
-            name: S::name(),
-            settings: S::settings(),
-            open: |directory, fields| Ok(Box::new(S::open(directory, fields)?)),
-        }
+        Engine::opened_by::<S>(|directory, fields| Ok(Box::new(S::open(directory, fields)?)))
     }
 }
 
@@ -113,7 +92,7 @@ impl Model {
     }
 }
 
-impl Store for Model {
+impl Product for Model {
     fn name() -> &'static str {
         "model"
     }
@@ -121,7 +100,9 @@ impl Store for Model {
     fn settings() -> &'static str {
         "a BTreeMap, nothing is durable"
     }
+}
 
+impl Store for Model {
     fn open(_directory: &Path, fields: u8) -> Result<Self, Failure> {
         let (fields, rows) = (fields.into(), BTreeMap::new());
         Ok(Model { fields, rows })

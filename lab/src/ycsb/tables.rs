@@ -5,6 +5,7 @@
 
 use super::operations::{Change, FIELD_BYTES, Operation, fill};
 use super::store::{Missing, Seen, Store};
+use crate::product::Product;
 use crate::{Failure, engine_options};
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart};
 use sardonyx::{
@@ -275,7 +276,7 @@ enum Rows {
     Short(OfRows<Short>),
 }
 
-impl Store for Sardonyx {
+impl Product for Sardonyx {
     fn name() -> &'static str {
         "Sardonyx"
     }
@@ -283,7 +284,9 @@ impl Store for Sardonyx {
     fn settings() -> &'static str {
         "Durability::Durable, adaptive group commit, log 2 GiB, defaults else"
     }
+}
 
+impl Store for Sardonyx {
     fn open(directory: &Path, fields: u8) -> Result<Self, Failure> {
         Ok(Sardonyx(match fields {
             1 => Rows::Short(OfRows::open(directory)?),

@@ -14,8 +14,8 @@ impl Transaction<'_> {
     /// Whether a table has ordered indexes, references from or to others, or conditions.
     #[inline]
     pub(crate) fn has_ordered(&self, table: u16) -> bool {
-        let state = self.state(table);
-        !state.secondary.is_empty() || state.is_checked || state.is_referenced
+        debug_assert!(self.space.may_be_indexed || !self.state(table).is_indexed());
+        self.space.may_be_indexed && self.state(table).is_indexed()
     }
 
     /// Sets bytes of a row's fixed part, in a table that [has indexes or references](Self::has_ordered). Not
@@ -268,6 +268,7 @@ impl Transaction<'_> {
             state.secondary.push(index);
             undo.push(Step::IndexCreated { table });
         }
+        self.space.note_indexed();
         self.check_reference_indexes(table)
     }
 

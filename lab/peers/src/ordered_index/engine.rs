@@ -2,20 +2,11 @@
 
 use super::entry::{Entry, Key};
 use sardonyx_lab::Failure;
+use sardonyx_lab::product::Product;
 use std::path::Path;
 
 /// An open index.
-pub trait Index: Send + Sync {
-    /// The engine's name, as its makers write it.
-    fn name() -> &'static str
-    where
-        Self: Sized;
-
-    /// The settings that matter for durability and speed, on one line.
-    fn settings() -> &'static str
-    where
-        Self: Sized;
-
+pub trait Index: Product + Send + Sync {
     /// Opens the index in `directory`, an existing directory of its own; makes one if there is none.
     ///
     /// # Errors
@@ -61,9 +52,9 @@ pub trait Session {
 /// An engine that can be opened.
 #[derive(Clone, Copy)]
 pub struct Engine {
-    /// [`Index::name`].
+    /// [`Product::name`].
     pub name: &'static str,
-    /// [`Index::settings`].
+    /// [`Product::settings`].
     pub settings: &'static str,
     /// [`Index::open`].
     pub open: fn(&Path) -> Result<Box<dyn Index>, Failure>,

@@ -6,6 +6,7 @@ use crate::lmdb;
 use heed::types::Bytes;
 use heed::{Database, Env, PutFlags};
 use sardonyx_lab::Failure;
+use sardonyx_lab::product::Product;
 use std::ops::Bound;
 use std::path::Path;
 
@@ -16,7 +17,7 @@ pub(super) struct Lmdb {
     entries: Database<'static, Bytes, Bytes>,
 }
 
-impl Index for Lmdb {
+impl Product for Lmdb {
     fn name() -> &'static str {
         "LMDB"
     }
@@ -24,7 +25,9 @@ impl Index for Lmdb {
     fn settings() -> &'static str {
         "default sync (data and meta page at every commit), map 64 GiB"
     }
+}
 
+impl Index for Lmdb {
     fn open(directory: &Path) -> Result<Self, Failure> {
         let environment = lmdb::environment(directory, 1)?;
         let transaction = environment.write_txn()?;

@@ -5,6 +5,7 @@ use super::engine::{Index, OnEntry, OnValue, Session};
 use super::entry::{Entry, KEY_BYTES, Key};
 use redb::{Database, Durability, ReadableDatabase, TableDefinition};
 use sardonyx_lab::Failure;
+use sardonyx_lab::product::Product;
 use std::path::Path;
 
 const ENTRIES: TableDefinition<'_, &[u8; KEY_BYTES], &[u8]> = TableDefinition::new("index");
@@ -13,7 +14,7 @@ pub(super) struct Redb {
     database: Database,
 }
 
-impl Index for Redb {
+impl Product for Redb {
     fn name() -> &'static str {
         "redb"
     }
@@ -21,7 +22,9 @@ impl Index for Redb {
     fn settings() -> &'static str {
         "Durability::Immediate, one-phase commit, cache 1 GiB"
     }
+}
 
+impl Index for Redb {
     fn open(directory: &Path) -> Result<Self, Failure> {
         let database = crate::redb::database(&directory.join("index.redb"))?;
         let transaction = database.begin_write()?;

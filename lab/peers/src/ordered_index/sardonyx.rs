@@ -4,6 +4,7 @@
 use super::engine::{Index, OnEntry, OnValue, Session};
 use super::entry::{Entry, Key};
 use sardonyx_lab::Failure;
+use sardonyx_lab::product::Product;
 use sardonyx_multilevel::index::{IndexError, OrderedIndex};
 use sardonyx_multilevel::{CallError, Database, Options, Transaction};
 use std::path::Path;
@@ -13,7 +14,7 @@ pub(super) struct Sardonyx {
     index: OrderedIndex,
 }
 
-impl Index for Sardonyx {
+impl Product for Sardonyx {
     fn name() -> &'static str {
         "Sardonyx, ordered index"
     }
@@ -22,7 +23,9 @@ impl Index for Sardonyx {
         "defaults: one ordered log of byte ranges, group commit, locks on keys and gaps \
          (serializable)"
     }
+}
 
+impl Index for Sardonyx {
     fn open(directory: &Path) -> Result<Self, Failure> {
         let database = Options::new().open(directory.join("index.sdx"))?;
         let index = OrderedIndex::of(database.area("index", 1)?);

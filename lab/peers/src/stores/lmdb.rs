@@ -6,6 +6,7 @@ use heed::byteorder::NativeEndian;
 use heed::types::{Bytes, U64};
 use heed::{CommitOrAbort, Database, Env, IntegerComparator, PutFlags, RoTxn, RwTxn};
 use sardonyx_lab::Failure;
+use sardonyx_lab::product::Product;
 use sardonyx_lab::ycsb::operations::{Change, Operation, fill};
 use sardonyx_lab::ycsb::store::Missing;
 use sardonyx_lab::ycsb::{Seen, Store};
@@ -20,7 +21,7 @@ pub(super) struct Lmdb {
     row: Vec<u8>,
 }
 
-impl Store for Lmdb {
+impl Product for Lmdb {
     fn name() -> &'static str {
         "LMDB"
     }
@@ -28,7 +29,9 @@ impl Store for Lmdb {
     fn settings() -> &'static str {
         "default sync (data and meta page at every commit), integer keys, map 64 GiB"
     }
+}
 
+impl Store for Lmdb {
     fn open(directory: &Path, fields: u8) -> Result<Self, Failure> {
         let environment = crate::lmdb::environment(directory, 1)?;
         let transaction = environment.write_txn()?;

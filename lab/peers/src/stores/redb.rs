@@ -3,6 +3,7 @@
 use super::{apply, row_bytes};
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, Table, TableDefinition};
 use sardonyx_lab::Failure;
+use sardonyx_lab::product::Product;
 use sardonyx_lab::ycsb::operations::{Change, Operation, fill};
 use sardonyx_lab::ycsb::store::Missing;
 use sardonyx_lab::ycsb::{Seen, Store};
@@ -16,7 +17,7 @@ pub(super) struct Redb {
     row: Vec<u8>,
 }
 
-impl Store for Redb {
+impl Product for Redb {
     fn name() -> &'static str {
         "redb"
     }
@@ -24,7 +25,9 @@ impl Store for Redb {
     fn settings() -> &'static str {
         "Durability::Immediate, one-phase commit, cache 1 GiB"
     }
+}
 
+impl Store for Redb {
     fn open(directory: &Path, fields: u8) -> Result<Self, Failure> {
         let database = crate::redb::database(&directory.join("store.redb"))?;
         let transaction = database.begin_write()?;

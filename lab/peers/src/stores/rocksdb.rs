@@ -10,6 +10,7 @@ use rocksdb::{
     WriteBatch, WriteOptions,
 };
 use sardonyx_lab::Failure;
+use sardonyx_lab::product::Product;
 use sardonyx_lab::ycsb::operations::{Change, Operation, fill};
 use sardonyx_lab::ycsb::store::Missing;
 use sardonyx_lab::ycsb::{Seen, Store};
@@ -27,7 +28,7 @@ pub(super) struct RocksDb {
     row_bytes: usize,
 }
 
-impl Store for RocksDb {
+impl Product for RocksDb {
     fn name() -> &'static str {
         "RocksDB"
     }
@@ -35,7 +36,9 @@ impl Store for RocksDb {
     fn settings() -> &'static str {
         crate::rocksdb::SETTINGS
     }
+}
 
+impl Store for RocksDb {
     fn open(directory: &Path, fields: u8) -> Result<Self, Failure> {
         let family = crate::rocksdb::family_options(&Cache::new_lru_cache(1 << 30));
         let family = ColumnFamilyDescriptor::new(DEFAULT_COLUMN_FAMILY_NAME, family);

@@ -4,6 +4,7 @@
 use super::row_bytes;
 use rusqlite::{CachedStatement, Connection, Row, Transaction, TransactionBehavior, params};
 use sardonyx_lab::Failure;
+use sardonyx_lab::product::Product;
 use sardonyx_lab::ycsb::operations::{Change, FIELD_BYTES, Operation, fill};
 use sardonyx_lab::ycsb::store::Missing;
 use sardonyx_lab::ycsb::{Seen, Store};
@@ -19,7 +20,7 @@ pub(super) struct Sqlite {
     row: Vec<u8>,
 }
 
-impl Store for Sqlite {
+impl Product for Sqlite {
     fn name() -> &'static str {
         "SQLite"
     }
@@ -27,7 +28,9 @@ impl Store for Sqlite {
     fn settings() -> &'static str {
         crate::sqlite::SETTINGS
     }
+}
 
+impl Store for Sqlite {
     fn open(directory: &Path, fields: u8) -> Result<Self, Failure> {
         let connection = crate::sqlite::connection(&directory.join("store.sqlite"))?;
         connection.set_prepared_statement_cache_capacity(32);

@@ -11,6 +11,7 @@ use std::path::Path;
 use std::ptr::{NonNull, null_mut};
 
 use sardonyx_lab::Failure;
+use sardonyx_lab::product::Product;
 use sardonyx_lab::tree_inserts::{Session, Sharing, TreePeer, value};
 
 /// The C side's handle.
@@ -62,7 +63,7 @@ unsafe impl Send for BerkeleyDb {}
 // SAFETY: as above.
 unsafe impl Sync for BerkeleyDb {}
 
-impl TreePeer for BerkeleyDb {
+impl Product for BerkeleyDb {
     fn name() -> &'static str {
         "Berkeley DB"
     }
@@ -71,7 +72,9 @@ impl TreePeer for BerkeleyDb {
         "5.3, DB_BTREE, DB_TXN_SYNC, DB_LOG_ZERO, log buffer 16 MiB, log files 64 MiB, cache \
          512 MiB, no checkpoint while measured"
     }
+}
 
+impl TreePeer for BerkeleyDb {
     fn processes() -> bool {
         true
     }

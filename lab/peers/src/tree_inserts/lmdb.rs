@@ -9,6 +9,7 @@ use heed::{Database, Env, IntegerComparator, PutFlags};
 
 use crate::lmdb;
 use sardonyx_lab::Failure;
+use sardonyx_lab::product::Product;
 use sardonyx_lab::tree_inserts::{Session, Sharing, TreePeer, value};
 
 type Entries = Database<'static, U64<NativeEndian>, Bytes, IntegerComparator>;
@@ -23,7 +24,7 @@ pub(super) struct Lmdb {
     entries: Entries,
 }
 
-impl TreePeer for Lmdb {
+impl Product for Lmdb {
     fn name() -> &'static str {
         "LMDB"
     }
@@ -31,7 +32,9 @@ impl TreePeer for Lmdb {
     fn settings() -> &'static str {
         "default sync (data and meta page at every commit), integer keys, map 64 GiB"
     }
+}
 
+impl TreePeer for Lmdb {
     fn processes() -> bool {
         true
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use redb::{Database, Durability, ReadableDatabase, ReadableTable, TableDefinition};
 
 use sardonyx_lab::Failure;
+use sardonyx_lab::product::Product;
 use sardonyx_lab::tree_inserts::{Session, Sharing, TreePeer, value};
 
 const ENTRIES: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("tree");
@@ -17,7 +18,7 @@ pub(super) struct Redb {
     database: Database,
 }
 
-impl TreePeer for Redb {
+impl Product for Redb {
     fn name() -> &'static str {
         "redb"
     }
@@ -25,7 +26,9 @@ impl TreePeer for Redb {
     fn settings() -> &'static str {
         "Durability::Immediate, one-phase commit, cache 1 GiB"
     }
+}
 
+impl TreePeer for Redb {
     fn processes() -> bool {
         false
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use sardonyx_lab::Failure;
+use sardonyx_lab::product::Product;
 use sardonyx_lab::tree_inserts::{Session, Sharing, TreePeer, value};
 
 /// How often a connection that waits for another only yields, and how long it pauses from then on.
@@ -26,7 +27,7 @@ pub(super) struct Sqlite {
     sharing: Sharing,
 }
 
-impl TreePeer for Sqlite {
+impl Product for Sqlite {
     fn name() -> &'static str {
         "SQLite"
     }
@@ -35,7 +36,9 @@ impl TreePeer for Sqlite {
         "journal_mode=WAL, synchronous=FULL, INTEGER PRIMARY KEY, cache 1 GiB, checkpoint every \
          16384 pages, prepared statements, locking_mode=EXCLUSIVE for one worker"
     }
+}
 
+impl TreePeer for Sqlite {
     fn processes() -> bool {
         true
     }

@@ -1,0 +1,22 @@
+//! Runs the comparison of tables with other people's engines, and prints what was found.
+
+use clap::Parser;
+use sardonyx_lab::registry;
+use sardonyx_peers::tables::Options;
+
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    /// Print JSON for programs
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    sardonyx_lab::ending::watch()?;
+    registry::run(&arguments.options, arguments.json, &mut std::io::stdout())?;
+    Ok(())
+}

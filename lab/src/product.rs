@@ -1,0 +1,70 @@
+//! What is compared: engines by their names, opened in directories of their own, and how it is told that one failed.
+
+use crate::error::{ExperimentError, Failure};
+use std::io;
+
+/// An engine that takes part in a comparison.
+pub trait Product {
+    /// Its name, as its makers write it.
+    fn name() -> &'static str
+    where
+        Self: Sized;
+
+    /// The settings that matter for durability and speed, on one line.
+    fn settings() -> &'static str
+    where
+        Self: Sized;
+}
+
+/// An engine that can be opened, by a function of type `O`.
+#[derive(Clone, Copy, Debug)]
+pub struct Engine<O> {
+    /// See [`Product::name`].
+    pub name: &'static str,
+    /// See [`Product::settings`].
+    pub settings: &'static str,
+    /// Opens it.
+    pub open: O,
+}
+
+impl<O> Engine<O> {
+    /// The engine that is opened so.
+    pub fn opened_by<P: Product>(open: O) -> Self {
+        Engine {
+            name: P::name(),
+            settings: P::settings(),
+            open,
+        }
+    }
+
+    /// That it could not do something: `open the store` and the like.
+    pub fn failed(&self, operation: &'static str) -> impl Fn(Failure) -> ExperimentError + use<O> {
+        let engine = self.name;
+        move |source| ExperimentError::Engine {
+            engine,
+            operation,
+            source,
+        }
+    }
+
+    /// That its directory could not be made or removed.
+    pub fn in_directory(&self) -> impl Fn(io::Error) -> ExperimentError + use<O> {
+        let engine = self.name;
+        move |source| ExperimentError::Directory { engine, source }
+    }
+
+    /// That it does not hold what it should.
+    pub fn wrong(
+        &self,
+        what: impl Into<String>,
+        expected: impl ToString,
+        found: impl ToString,
+    ) -> ExperimentError {
+        ExperimentError::WrongTree {
+            engine: self.name,
+            what: what.into(),
+            expected: expected.to_string(),
+            found: found.to_string(),
+        }
+    }
+}
