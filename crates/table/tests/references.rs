@@ -248,10 +248,10 @@ fn references_are_kept_whichever_way_rows_change() {
         world.commit(|tx| {
             let number = parents.number();
             let needed = in_detail(tx.drop_index(number, "by_code"));
-            assert!(matches!(needed, Err(TableError::SchemaDiffers { .. })));
+            assert!(matches!(needed, Err(TableError::Schema { .. })));
             let wrong = reference("wrong", 1, children.number(), 2, OnDelete::Restrict);
             let wrong = in_detail(tx.add_reference(children.number(), wrong));
-            assert!(matches!(wrong, Err(TableError::SchemaDiffers { .. })));
+            assert!(matches!(wrong, Err(TableError::Schema { .. })));
         });
     }
 }

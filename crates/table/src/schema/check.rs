@@ -100,7 +100,7 @@ impl Schema {
                 return Err(wrong("does not lie within the row"));
             }
             if column.dropped && !column.kind.is_variable() {
-                // Its bytes may be another's now.
+                // Nobody reads it, so nothing of it can be wrong.
                 continue;
             }
             let bits = (column.offset..column.offset + column.kind.bytes()).map(|at| (at, 0xff));
