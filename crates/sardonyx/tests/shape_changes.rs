@@ -25,7 +25,7 @@ use Step::{Checkpoint, Run};
 /// By name: the schema, and the rows.
 type Contents = BTreeMap<String, (String, BTreeSet<String>)>;
 
-pub fn open(disk: SimulatedDisk) -> Result<Tables, Error> {
+fn open(disk: SimulatedDisk) -> Result<Tables, Error> {
     let limits = GroupLimits {
         group_bytes: 64 << 10,
         transaction_bytes: 128 << 10,
