@@ -1,5 +1,7 @@
 /*
- * Sardonyx: transactions on plain memory. Generated from the library's sources; do not edit.
+ * Sardonyx: tables, and transactions on plain memory. Generated from the library's sources; do not edit.
+ *
+ * Memory (sdx_open):
  *
  *     sdx_segment *segment;
  *     sdx_session *session;
@@ -14,6 +16,20 @@
  *     balances[512] += 10;
  *     sdx_status status = sdx_commit(session, SDX_COMMIT_WAIT, NULL);   // SDX_CONFLICT: again
  *
+ * Tables (sdx_tables_open), in a database of their own; examples/shop.c has a whole program:
+ *
+ *     sdx_binding columns[] = {
+ *         { "id", SDX_TYPE_UINT64, offsetof(struct account, id), SDX_NEVER_NULL, 0 },
+ *         { "owner", SDX_TYPE_TEXT, offsetof(struct account, owner), SDX_NEVER_NULL, 0 },
+ *     };
+ *     sdx_prepare(tables, "accounts", columns, 2, sizeof(struct account), &accounts);
+ *     sdx_transaction_begin(tables, &transaction);
+ *     sdx_insert(transaction, accounts, &(struct account) { 1, { "Ada", 3 } });
+ *     sdx_transaction_commit(transaction, SDX_COMMIT_WAIT, NULL);
+ *
+ * An operation on rows that fails has done nothing, and its transaction goes on: commit or abort it. The message
+ * names table, column and value.
+ *
  * Results. Every call returns a code; 0 is success, and then what the call was to store is stored.
  * Otherwise sdx_error_message() says what is wrong, where, and what to do. There is no longjmp and no
  * exception: a fault of the library's own is SDX_PANICKED.
@@ -22,11 +38,13 @@
  * kind, are SDX_INVALID_HANDLE. Strings end with a zero byte and are UTF-8. Places for results are
  * memory of the caller's. All this is the caller's promise where it cannot be checked.
  *
- * Threads. A segment, a snapshot and a ticket may be used by any number of threads. A session, and the
+ * Threads. A segment, a snapshot, a database of tables, a view and a ticket may be used by any number of threads.
+ * Transactions on tables, statements, cursors and schemas are used by one at a time. A session, and the
  * memory at its address, is used by one thread at a time; it may go from one to another between calls,
  * but for an exclusive transaction, which ends where it was begun.
  *
- * Processes. Any number may have the same segment open, and any of them may be killed at any time.
+ * Processes. One at a time has a database of tables open. Any number may have the same segment open, and any of
+ * them may be killed at any time.
  * After fork, the child's copies of handles are SDX_FORKED: open the segment again in the child. The
  * memory at a session's or snapshot's address is the child's own then, to be read and written without
  * effect on anybody: a page is as it was when the process was forked if the session had its own copy of
@@ -122,6 +140,112 @@
 #define SDX_READ_WRITE 1
 
 /**
+ * The column may be null.
+ */
+#define SDX_NULLABLE 1
+
+/**
+ * The index is ordered: it finds ranges, too.
+ */
+#define SDX_ORDERED 1
+
+/**
+ * No two rows have one key in the index.
+ */
+#define SDX_UNIQUE 2
+
+/**
+ * Rows go with the row that they refer to.
+ */
+#define SDX_CASCADE 1
+
+/**
+ * One byte, 0 or 1 (`bool`). For columns of type bool.
+ */
+#define SDX_TYPE_BOOL 1
+
+/**
+ * `int64_t`. For integers; a value that does not fit is `SDX_REFUSED`.
+ */
+#define SDX_TYPE_INT64 2
+
+/**
+ * `uint64_t`. For integers; a value that does not fit is `SDX_REFUSED`.
+ */
+#define SDX_TYPE_UINT64 3
+
+/**
+ * `double`. For f32 and f64.
+ */
+#define SDX_TYPE_DOUBLE 4
+
+/**
+ * `sdx_text`, UTF-8. For text.
+ */
+#define SDX_TYPE_TEXT 5
+
+/**
+ * `sdx_text`, any bytes. For bytes, and for plain data of programs in Rust.
+ */
+#define SDX_TYPE_BYTES 6
+
+/**
+ * `sdx_int128`: units of the column's last digit, 12.34 of a decimal(2) being 1234. For decimals.
+ */
+#define SDX_TYPE_DECIMAL 7
+
+/**
+ * `int32_t`: days since 1970-01-01. For dates.
+ */
+#define SDX_TYPE_DATE 8
+
+/**
+ * `int64_t`: microseconds since midnight. For times.
+ */
+#define SDX_TYPE_TIME 9
+
+/**
+ * `int64_t`: microseconds since 1970-01-01 00:00 UTC. For timestamps.
+ */
+#define SDX_TYPE_TIMESTAMP 10
+
+/**
+ * 16 bytes, in the order in which they are written. For UUIDs.
+ */
+#define SDX_TYPE_UUID 11
+
+/**
+ * `sdx_int128`. For integers but u128.
+ */
+#define SDX_TYPE_INT128 12
+
+/**
+ * For `null_offset`: there is no flag, and the column is never null here.
+ */
+#define SDX_NEVER_NULL 4294967295
+
+/**
+ * Without the rows whose key is that of `from`.
+ */
+#define SDX_RANGE_FROM_EXCLUDED 1
+
+/**
+ * Without the rows whose key is that of `to`.
+ */
+#define SDX_RANGE_TO_EXCLUDED 2
+
+/**
+ * The last row first.
+ */
+#define SDX_RANGE_REVERSE 4
+
+/**
+ * The rows whose key begins with that of `from`, of which the last column, a text or bytes, may go on. `to`
+ * is null.
+ */
+#define SDX_RANGE_STARTS_WITH 8
+
+/**
  * How a call ended. The numbers are stable; new ones are added at the end.
  */
 enum sdx_status
@@ -146,15 +270,15 @@ enum sdx_status
    */
   SDX_INVALID_HANDLE = 3,
   /**
-   * Another thread is using the session at this moment.
+   * Another thread is using the handle at this moment.
    */
   SDX_BUSY = 4,
   /**
-   * An exclusive transaction was begun by another thread.
+   * The transaction belongs to another thread.
    */
   SDX_WRONG_THREAD = 5,
   /**
-   * The handle is a parent's; this process was forked from it. Open the segment again.
+   * The handle is a parent's; this process was forked from it. Open the segment or database again.
    */
   SDX_FORKED = 6,
   /**
@@ -162,7 +286,7 @@ enum sdx_status
    */
   SDX_NO_TRANSACTION = 7,
   /**
-   * A transaction is running already: in the session, or an exclusive one in this thread.
+   * A transaction is running already: in the session, or in this thread.
    */
   SDX_INSIDE_TRANSACTION = 8,
   /**
@@ -222,7 +346,7 @@ enum sdx_status
    */
   SDX_CANNOT_OPEN = 22,
   /**
-   * There is no root of this name, or no such savepoint.
+   * There is no root of this name, no such savepoint, no row with this key, no such table or column.
    */
   SDX_NOT_FOUND = 23,
   /**
@@ -249,6 +373,42 @@ enum sdx_status
    * An error that this version has no code for; see the message.
    */
   SDX_OTHER = 29,
+  /**
+   * There is a row with this key already, in the primary key or a unique index. Nothing was done.
+   */
+  SDX_DUPLICATE = 30,
+  /**
+   * A value, a column, a table or a schema that cannot be; the message names it. Nothing was done.
+   */
+  SDX_REFUSED = 31,
+  /**
+   * Beyond a limit, which the message names: a value, a key, a transaction. Nothing was done.
+   */
+  SDX_LIMIT = 32,
+  /**
+   * No memory, or no room on the disk. Nothing was done.
+   */
+  SDX_FULL = 33,
+  /**
+   * The database is open elsewhere, in a way that does not go with this one.
+   */
+  SDX_LOCKED = 34,
+  /**
+   * The database was closed.
+   */
+  SDX_CLOSED = 35,
+  /**
+   * Too much changed since the snapshot was taken, and it was ended: take a new one.
+   */
+  SDX_SNAPSHOT_ENDED = 36,
+  /**
+   * There are no more rows.
+   */
+  SDX_END = 37,
+  /**
+   * Others have to act first. Try again then.
+   */
+  SDX_UNAVAILABLE = 38,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -257,6 +417,16 @@ typedef enum sdx_status sdx_status;
 typedef int32_t sdx_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
+
+/**
+ * Rows that were found. One thread at a time uses it.
+ */
+typedef struct sdx_cursor sdx_cursor;
+
+/**
+ * A schema that is being built. One thread at a time uses it.
+ */
+typedef struct sdx_schema sdx_schema;
 
 /**
  * An open segment. Any number of threads may use it.
@@ -275,9 +445,29 @@ typedef struct sdx_session sdx_session;
 typedef struct sdx_snapshot sdx_snapshot;
 
 /**
+ * A table's columns, bound to fields of a structure. One thread at a time uses it; prepare one for each.
+ */
+typedef struct sdx_statement sdx_statement;
+
+/**
+ * A database that is open as tables. Any number of threads may use it.
+ */
+typedef struct sdx_tables sdx_tables;
+
+/**
  * A committed transaction's claim to be on stable storage.
  */
 typedef struct sdx_ticket sdx_ticket;
+
+/**
+ * A transaction on tables: one at a time runs, others wait for their turn. One thread at a time uses it.
+ */
+typedef struct sdx_transaction sdx_transaction;
+
+/**
+ * All tables at one commit. Any number of threads may read it.
+ */
+typedef struct sdx_view sdx_view;
 
 /**
  * A snapshot for which a writer waits.
@@ -422,6 +612,130 @@ typedef struct sdx_page_conflicts {
    */
   uint64_t conflicts;
 } sdx_page_conflicts;
+
+/**
+ * What a column is.
+ */
+typedef struct sdx_column {
+  /**
+   * `sizeof(sdx_column)`, set by the program.
+   */
+  size_t size;
+  /**
+   * Its name, as a string.
+   */
+  char name[64];
+  /**
+   * Its type, as `sdx_schema_column` takes it, as a string.
+   */
+  char kind[32];
+  /**
+   * 1 if it may be null.
+   */
+  uint32_t nullable;
+  /**
+   * Its place in the primary key, counted from 1; 0 if it is not in it.
+   */
+  uint32_t key;
+} sdx_column;
+
+/**
+ * Which field of a structure is which column.
+ */
+typedef struct sdx_binding {
+  /**
+   * The column's name.
+   */
+  const char *column;
+  /**
+   * What the field is: one of `SDX_TYPE_...`.
+   */
+  uint32_t kind;
+  /**
+   * `offsetof` the field.
+   */
+  uint32_t offset;
+  /**
+   * `offsetof` a field of one byte that is 1 where the column is null, and else 0; `SDX_NEVER_NULL` if
+   * there is none.
+   */
+  uint32_t null_offset;
+  /**
+   * Zero.
+   */
+  uint32_t reserved;
+} sdx_binding;
+
+/**
+ * Which rows a cursor finds. All zero bytes but for `size` are all rows.
+ */
+typedef struct sdx_range {
+  /**
+   * `sizeof(sdx_range)`.
+   */
+  size_t size;
+  /**
+   * The ordered index, in whose order the rows come; `primary` is that of an ordered primary key. Null: all
+   * rows, in no particular order.
+   */
+  const char *index;
+  /**
+   * A structure as the statement was prepared for, with the first key; null for no bound.
+   */
+  const void *from;
+  /**
+   * One with the last key; null for no bound.
+   */
+  const void *to;
+  /**
+   * How many of the index's columns count in `from`, from the first. Keys that begin with these are the bound.
+   */
+  uint32_t from_columns;
+  /**
+   * The same of `to`.
+   */
+  uint32_t to_columns;
+  /**
+   * `SDX_RANGE_...`, or 0.
+   */
+  uint32_t flags;
+  /**
+   * Zero.
+   */
+  uint32_t reserved;
+  /**
+   * The most rows; 0 for no limit.
+   */
+  uint64_t limit;
+} sdx_range;
+
+/**
+ * A text or bytes.
+ */
+typedef struct sdx_text {
+  /**
+   * The first byte; need not be followed by a zero byte. May be null if there are no bytes.
+   */
+  const char *data;
+  /**
+   * How many there are.
+   */
+  size_t bytes;
+} sdx_text;
+
+/**
+ * An integer of 128 bits, in two's complement.
+ */
+typedef struct sdx_int128 {
+  /**
+   * The lower half.
+   */
+  uint64_t low;
+  /**
+   * The upper half, with the sign.
+   */
+  int64_t high;
+} sdx_int128;
 
 #ifdef __cplusplus
 extern "C" {
@@ -695,6 +1009,267 @@ sdx_status sdx_root_get(struct sdx_session *session,
  * Removes the root of a name. What it led to stays allocated.
  */
 sdx_status sdx_root_remove(struct sdx_session *session, const char *name);
+
+/**
+ * Opens the database in a directory as tables, or makes one. One process has it open at a time.
+ */
+sdx_status sdx_tables_open(const char *directory, struct sdx_tables **tables);
+
+/**
+ * Makes everything durable and closes the database. Statements, views and cursors of it are still to be
+ * closed by themselves. `SDX_INSIDE_TRANSACTION` while a transaction runs: end it first.
+ */
+sdx_status sdx_tables_close(struct sdx_tables *tables);
+
+/**
+ * Waits until everything that was committed so far is on stable storage.
+ */
+sdx_status sdx_tables_flush(struct sdx_tables *tables);
+
+/**
+ * Writes a backup into a directory, which is absent or empty, while transactions go on.
+ */
+sdx_status sdx_tables_backup(struct sdx_tables *tables, const char *directory);
+
+/**
+ * Creates a table with a schema, durably. If there is one of this name with the same schema, nothing is done;
+ * with another, `SDX_REFUSED`.
+ */
+sdx_status sdx_table_create(struct sdx_tables *tables,
+                            const char *name,
+                            struct sdx_schema *schema);
+
+/**
+ * Drops a table with all its rows, durably.
+ */
+sdx_status sdx_table_drop(struct sdx_tables *tables, const char *name);
+
+/**
+ * Stores the name of the table with this number, counted from 0, as a string in `name`, which has room for
+ * `bytes` bytes: 64 are enough. `SDX_NOT_FOUND` if there are not so many.
+ */
+sdx_status sdx_table_name(struct sdx_tables *tables,
+                          uint32_t number,
+                          char *name,
+                          size_t bytes);
+
+/**
+ * Describes the column with this number, counted from 0, of a table. `SDX_NOT_FOUND` if there are not so many
+ * columns; `SDX_REFUSED` if there is no such table. The program sets `size` before.
+ */
+sdx_status sdx_table_column(struct sdx_tables *tables,
+                            const char *table,
+                            uint32_t number,
+                            struct sdx_column *column);
+
+/**
+ * How many rows a table has, as committed now.
+ */
+sdx_status sdx_table_rows(struct sdx_tables *tables, const char *table, uint64_t *rows);
+
+/**
+ * Begins a schema without columns.
+ */
+sdx_status sdx_schema_new(struct sdx_schema **schema);
+
+/**
+ * Adds a column. `kind`: `bool`, `i8`, `i16`, `i32`, `i64`, `i128`, `u8` to `u128`, `f32`, `f64`,
+ * `decimal(2)` (digits behind the point), `text`, `bytes`, `date`, `time`, `timestamp` or `uuid`. `flags`:
+ * `SDX_NULLABLE`, or 0.
+ */
+sdx_status sdx_schema_column(struct sdx_schema *schema,
+                             const char *name,
+                             const char *kind,
+                             uint32_t flags);
+
+/**
+ * What rows get that do not say the last column's value, as text: `0`, `open`, `2026-01-31`.
+ */
+sdx_status sdx_schema_default(struct sdx_schema *schema, const char *value);
+
+/**
+ * Names the columns of the primary key, separated by commas: `id`, or `customer, id desc`. `flags`:
+ * `SDX_ORDERED`, or 0 for an index by hash.
+ */
+sdx_status sdx_schema_key(struct sdx_schema *schema,
+                          const char *columns,
+                          uint32_t flags);
+
+/**
+ * Adds an index of columns. `flags`: `SDX_ORDERED`, `SDX_UNIQUE`.
+ */
+sdx_status sdx_schema_index(struct sdx_schema *schema,
+                            const char *name,
+                            const char *columns,
+                            uint32_t flags);
+
+/**
+ * Adds a condition that every row meets: `balance >= 0`.
+ */
+sdx_status sdx_schema_check(struct sdx_schema *schema, const char *name, const char *condition);
+
+/**
+ * Refers to rows of another table: the values of `columns` are those of `referenced` there, a key of a unique
+ * index, or null. `flags`: `SDX_CASCADE`, or 0 to keep the row there while there are such rows here.
+ */
+sdx_status sdx_schema_reference(struct sdx_schema *schema,
+                                const char *name,
+                                const char *columns,
+                                const char *table,
+                                const char *referenced,
+                                uint32_t flags);
+
+/**
+ * Gives a schema back. Tables that were created with it stay.
+ */
+sdx_status sdx_schema_close(struct sdx_schema *schema);
+
+/**
+ * Binds columns of a table to fields of a structure of `row_bytes` bytes (`sizeof` it), for operations on its
+ * rows. Columns that are not bound get their defaults in new rows, and are not touched otherwise. A change of
+ * these columns makes the statement `SDX_REFUSED`: prepare it again then.
+ */
+sdx_status sdx_prepare(struct sdx_tables *tables,
+                       const char *table,
+                       const struct sdx_binding *bindings,
+                       size_t count,
+                       size_t row_bytes,
+                       struct sdx_statement **statement);
+
+/**
+ * Gives a statement back. Texts that it stored in structures are gone.
+ */
+sdx_status sdx_statement_close(struct sdx_statement *statement);
+
+/**
+ * Begins a transaction when its turn comes, and returns then. End it by `sdx_transaction_commit` or
+ * `sdx_transaction_abort`; until then others wait. `SDX_INSIDE_TRANSACTION` if this thread has one already.
+ *
+ * It runs on a thread of its own, which costs some microseconds for each call; `sdx_transaction_run` does not.
+ */
+sdx_status sdx_transaction_begin(struct sdx_tables *tables,
+                                 struct sdx_transaction **transaction);
+
+/**
+ * Ends the transaction and makes what it did visible to all. `flags`: `SDX_COMMIT_WAIT` returns when it is on
+ * stable storage, `SDX_COMMIT_LATER` before; then `ticket` may be given to wait for that, or null.
+ *
+ * Unless the error is about the call itself (`SDX_INVALID_ARGUMENT`, `SDX_INVALID_HANDLE`, `SDX_BUSY`,
+ * `SDX_FORKED`) the transaction is over and the handle closed. It then had no effect, but for `SDX_POISONED`:
+ * that it happened was visible, and whether it is there after a restart is not known.
+ */
+sdx_status sdx_transaction_commit(struct sdx_transaction *transaction,
+                                  uint32_t flags,
+                                  struct sdx_ticket **ticket);
+
+/**
+ * Ends the transaction without effect.
+ */
+sdx_status sdx_transaction_abort(struct sdx_transaction *transaction);
+
+/**
+ * Calls a function as a transaction, in this thread: the fastest way. What the function returns is returned; 0
+ * commits the transaction, anything else undoes it. `flags` and `ticket` are those of
+ * `sdx_transaction_commit`. An error of the commit is returned as an `sdx_status`.
+ *
+ * The transaction that the function is given is over when it returns. It must return: no `longjmp`, no C++
+ * exception, no `exit`.
+ */
+int sdx_transaction_run(struct sdx_tables *tables,
+                        int (*body)(struct sdx_transaction *transaction, void *user),
+                        void *user,
+                        uint32_t flags,
+                        struct sdx_ticket **ticket);
+
+/**
+ * Inserts the row of a structure. `SDX_DUPLICATE` if there is one with its key.
+ */
+sdx_status sdx_insert(struct sdx_transaction *transaction,
+                      struct sdx_statement *statement,
+                      const void *row);
+
+/**
+ * Puts the row of a structure in the place of the one with its key, if there is one: columns that are not
+ * bound get their defaults. Sets `replaced`, which may be null, to 1 if there was one, and else to 0.
+ */
+sdx_status sdx_put(struct sdx_transaction *transaction,
+                   struct sdx_statement *statement,
+                   const void *row,
+                   int *replaced);
+
+/**
+ * Changes the row with the key in a structure: the other columns that are bound become what stands there.
+ * `SDX_NOT_FOUND` if there is none.
+ */
+sdx_status sdx_update(struct sdx_transaction *transaction,
+                      struct sdx_statement *statement,
+                      const void *row);
+
+/**
+ * Fills the fields of a structure with the row that has the key in it. `SDX_NOT_FOUND` if there is none. Texts
+ * are there until the statement gets another row, or is closed.
+ */
+sdx_status sdx_get(struct sdx_transaction *transaction,
+                   struct sdx_statement *statement,
+                   void *row);
+
+/**
+ * Deletes the row with the key in a structure. `SDX_NOT_FOUND` if there is none.
+ */
+sdx_status sdx_delete(struct sdx_transaction *transaction,
+                      struct sdx_statement *statement,
+                      const void *row);
+
+/**
+ * Opens a cursor on rows of the statement's table, as they are now: the transaction may change them while the
+ * cursor is read. `range` may be null for all rows in no particular order.
+ */
+sdx_status sdx_find(struct sdx_transaction *transaction,
+                    struct sdx_statement *statement,
+                    const struct sdx_range *range,
+                    struct sdx_cursor **cursor);
+
+/**
+ * Opens a view of everything that is committed now. Nobody waits for it; what changes meanwhile is kept for it
+ * in memory, up to a bound: then the oldest view is ended, and reading it is `SDX_SNAPSHOT_ENDED`.
+ */
+sdx_status sdx_view_open(struct sdx_tables *tables,
+                         struct sdx_view **view);
+
+/**
+ * As `sdx_get`, of the view's row.
+ */
+sdx_status sdx_view_get(struct sdx_view *view, struct sdx_statement *statement, void *row);
+
+/**
+ * As `sdx_find`, of the view's rows. The cursor may be read when the view was closed.
+ */
+sdx_status sdx_view_find(struct sdx_view *view,
+                         struct sdx_statement *statement,
+                         const struct sdx_range *range,
+                         struct sdx_cursor **cursor);
+
+/**
+ * How many rows a table has in the view.
+ */
+sdx_status sdx_view_rows(struct sdx_view *view, const char *table, uint64_t *rows);
+
+/**
+ * Closes a view.
+ */
+sdx_status sdx_view_close(struct sdx_view *view);
+
+/**
+ * Fills the fields of a structure, as the cursor's statement was prepared for, with the next row. `SDX_END` if
+ * there is none. Texts are there until the next call, or the cursor is closed.
+ */
+sdx_status sdx_next(struct sdx_cursor *cursor,
+                    void *row);
+
+/**
+ * Gives a cursor back, at its end or before.
+ */
+sdx_status sdx_cursor_close(struct sdx_cursor *cursor);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -103,7 +103,7 @@ unsafe fn find<K: Kind>(handle: *const K) -> Result<&'static Handle<K::State>, F
     let handle = unsafe { &*handle };
     if handle.process.load(Ordering::Relaxed) != process() {
         let message = format!(
-            "the {} belongs to the process that this one was forked from; open the segment again",
+            "the {} belongs to the process that this one was forked from; open the segment or database again",
             K::NAME
         );
         return Err(Failure::new(SDX_FORKED, message));

@@ -1,4 +1,4 @@
-//! The C face of Sardonyx: transactions on plain memory for programs in C, and in whatever calls C.
+//! The C face of Sardonyx: tables, and transactions on plain memory, for programs in C, and in whatever calls C.
 //!
 //! Two headers, both generated from this crate: `include/sardonyx.h`, with opaque handles and error
 //! codes, and `include/libxac.h`, with the names of the LIBXAC thesis' library, with which its figures 4-1,
@@ -13,12 +13,18 @@
 #![allow(non_camel_case_types, non_snake_case)]
 
 mod boundary;
+pub mod cursor;
 pub mod handle;
 pub mod heap;
 pub mod options;
+pub mod schema;
 pub mod segment;
 pub mod session;
 pub mod snapshot;
+pub mod statement;
 pub mod status;
+pub mod table_transaction;
+pub mod tables;
 pub mod transaction;
+pub mod view;
 pub mod xac;

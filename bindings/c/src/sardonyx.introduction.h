@@ -1,5 +1,7 @@
 /*
- * Sardonyx: transactions on plain memory. Generated from the library's sources; do not edit.
+ * Sardonyx: tables, and transactions on plain memory. Generated from the library's sources; do not edit.
+ *
+ * Memory (sdx_open):
  *
  *     sdx_segment *segment;
  *     sdx_session *session;
@@ -14,6 +16,20 @@
  *     balances[512] += 10;
  *     sdx_status status = sdx_commit(session, SDX_COMMIT_WAIT, NULL);   // SDX_CONFLICT: again
  *
+ * Tables (sdx_tables_open), in a database of their own; examples/shop.c has a whole program:
+ *
+ *     sdx_binding columns[] = {
+ *         { "id", SDX_TYPE_UINT64, offsetof(struct account, id), SDX_NEVER_NULL, 0 },
+ *         { "owner", SDX_TYPE_TEXT, offsetof(struct account, owner), SDX_NEVER_NULL, 0 },
+ *     };
+ *     sdx_prepare(tables, "accounts", columns, 2, sizeof(struct account), &accounts);
+ *     sdx_transaction_begin(tables, &transaction);
+ *     sdx_insert(transaction, accounts, &(struct account) { 1, { "Ada", 3 } });
+ *     sdx_transaction_commit(transaction, SDX_COMMIT_WAIT, NULL);
+ *
+ * An operation on rows that fails has done nothing, and its transaction goes on: commit or abort it. The message
+ * names table, column and value.
+ *
  * Results. Every call returns a code; 0 is success, and then what the call was to store is stored.
  * Otherwise sdx_error_message() says what is wrong, where, and what to do. There is no longjmp and no
  * exception: a fault of the library's own is SDX_PANICKED.
@@ -22,11 +38,13 @@
  * kind, are SDX_INVALID_HANDLE. Strings end with a zero byte and are UTF-8. Places for results are
  * memory of the caller's. All this is the caller's promise where it cannot be checked.
  *
- * Threads. A segment, a snapshot and a ticket may be used by any number of threads. A session, and the
+ * Threads. A segment, a snapshot, a database of tables, a view and a ticket may be used by any number of threads.
+ * Transactions on tables, statements, cursors and schemas are used by one at a time. A session, and the
  * memory at its address, is used by one thread at a time; it may go from one to another between calls,
  * but for an exclusive transaction, which ends where it was begun.
  *
- * Processes. Any number may have the same segment open, and any of them may be killed at any time.
+ * Processes. One at a time has a database of tables open. Any number may have the same segment open, and any of
+ * them may be killed at any time.
  * After fork, the child's copies of handles are SDX_FORKED: open the segment again in the child. The
  * memory at a session's or snapshot's address is the child's own then, to be read and written without
  * effect on anybody: a page is as it was when the process was forked if the session had its own copy of

@@ -4,11 +4,13 @@ use crate::boundary::{call, check_place, store};
 use crate::handle::{Kind, Pool, issue, shared};
 use crate::segment::{sdx_segment, state};
 use crate::status::sdx_status;
+use sardonyx::Tables;
 use sardonyx_base::sync::futex::Mutex;
 use sardonyx_mapped::memory::Memory;
 use sardonyx_mapped::{Snapshot, Ticket};
 use std::collections::VecDeque;
 use std::ffi::c_void;
+use std::sync::Arc;
 
 /// The segment as it was at one moment. Any number of threads may read it.
 pub struct sdx_snapshot {
@@ -32,18 +34,27 @@ impl Kind for sdx_snapshot {
 }
 
 impl Kind for sdx_ticket {
-    type State = Ticket;
+    type State = Claim;
     const MARK: u32 = u32::from_le_bytes(*b"sdxT");
     const NAME: &'static str = "ticket";
 
-    fn pool() -> &'static Pool<Ticket> {
-        static POOL: Pool<Ticket> = Mutex::new(VecDeque::new());
+    fn pool() -> &'static Pool<Claim> {
+        static POOL: Pool<Claim> = Mutex::new(VecDeque::new());
         &POOL
     }
 }
 
-pub(crate) fn issue_ticket(ticket: Ticket) -> *mut sdx_ticket {
-    issue(ticket)
+/// What a ticket waits for.
+#[derive(Clone)]
+pub(crate) enum Claim {
+    /// A transaction on a segment.
+    Segment(Ticket),
+    /// Everything that has run on tables: what was committed before is durable before.
+    Tables(Arc<Tables>),
+}
+
+pub(crate) fn issue_ticket(claim: Claim) -> *mut sdx_ticket {
+    issue(claim)
 }
 
 /// Opens a snapshot of what is committed now. It never fails for what others do and holds nobody up,
@@ -124,7 +135,10 @@ pub unsafe extern "C" fn sdx_ticket_wait(ticket: *mut sdx_ticket) -> sdx_status 
     call(|| {
         // SAFETY: the header's promise.
         let claim = unsafe { shared(ticket)? }.clone();
-        Ok(claim.wait()?)
+        match claim {
+            Claim::Segment(ticket) => Ok(ticket.wait()?),
+            Claim::Tables(tables) => Ok(tables.flush()?),
+        }
     })
 }
 

@@ -17,15 +17,15 @@ pub enum sdx_status {
     SDX_INVALID_ARGUMENT = 2,
     /// The handle is null, closed, or of another kind.
     SDX_INVALID_HANDLE = 3,
-    /// Another thread is using the session at this moment.
+    /// Another thread is using the handle at this moment.
     SDX_BUSY = 4,
-    /// An exclusive transaction was begun by another thread.
+    /// The transaction belongs to another thread.
     SDX_WRONG_THREAD = 5,
-    /// The handle is a parent's; this process was forked from it. Open the segment again.
+    /// The handle is a parent's; this process was forked from it. Open the segment or database again.
     SDX_FORKED = 6,
     /// No transaction is running in the session.
     SDX_NO_TRANSACTION = 7,
-    /// A transaction is running already: in the session, or an exclusive one in this thread.
+    /// A transaction is running already: in the session, or in this thread.
     SDX_INSIDE_TRANSACTION = 8,
     /// The transaction was begun to read only.
     SDX_READ_ONLY = 9,
@@ -55,7 +55,7 @@ pub enum sdx_status {
     SDX_SYSTEM = 21,
     /// The database cannot be opened.
     SDX_CANNOT_OPEN = 22,
-    /// There is no root of this name, or no such savepoint.
+    /// There is no root of this name, no such savepoint, no row with this key, no such table or column.
     SDX_NOT_FOUND = 23,
     /// The segment is no heap, and not blank either; or a heap of another version.
     SDX_NOT_A_HEAP = 24,
@@ -69,6 +69,24 @@ pub enum sdx_status {
     SDX_PANICKED = 28,
     /// An error that this version has no code for; see the message.
     SDX_OTHER = 29,
+    /// There is a row with this key already, in the primary key or a unique index. Nothing was done.
+    SDX_DUPLICATE = 30,
+    /// A value, a column, a table or a schema that cannot be; the message names it. Nothing was done.
+    SDX_REFUSED = 31,
+    /// Beyond a limit, which the message names: a value, a key, a transaction. Nothing was done.
+    SDX_LIMIT = 32,
+    /// No memory, or no room on the disk. Nothing was done.
+    SDX_FULL = 33,
+    /// The database is open elsewhere, in a way that does not go with this one.
+    SDX_LOCKED = 34,
+    /// The database was closed.
+    SDX_CLOSED = 35,
+    /// Too much changed since the snapshot was taken, and it was ended: take a new one.
+    SDX_SNAPSHOT_ENDED = 36,
+    /// There are no more rows.
+    SDX_END = 37,
+    /// Others have to act first. Try again then.
+    SDX_UNAVAILABLE = 38,
 }
 
 use sdx_status::*;
@@ -105,6 +123,41 @@ impl From<HeapError> for Failure {
     fn from(error: HeapError) -> Self {
         Failure::new(of_heap(&error), chain(&error))
     }
+}
+
+impl From<sardonyx::Error> for Failure {
+    fn from(error: sardonyx::Error) -> Self {
+        Failure::new(of_tables(&error), chain(&error))
+    }
+}
+
+fn of_tables(error: &sardonyx::Error) -> sdx_status {
+    use sardonyx::Error;
+    match error {
+        Error::Limit(_) if is_of_ended_snapshot(error) => SDX_SNAPSHOT_ENDED,
+        Error::Conflict(_) => SDX_CONFLICT,
+        Error::Duplicate(_) => SDX_DUPLICATE,
+        Error::NotFound(_) => SDX_NOT_FOUND,
+        Error::Refused(_) => SDX_REFUSED,
+        Error::Limit(_) => SDX_LIMIT,
+        Error::Full(_) => SDX_FULL,
+        Error::Unavailable(_) => SDX_UNAVAILABLE,
+        Error::Locked(_) => SDX_LOCKED,
+        Error::Damaged(_) => SDX_DAMAGED,
+        Error::Poisoned(_) => SDX_POISONED,
+        Error::System(_) => SDX_SYSTEM,
+        Error::Nested(_) => SDX_INSIDE_TRANSACTION,
+        Error::Closed(_) => SDX_CLOSED,
+        Error::Forked(_) => SDX_FORKED,
+        Error::Panicked(_) => SDX_PANICKED,
+        _ => SDX_OTHER,
+    }
+}
+
+fn is_of_ended_snapshot(error: &sardonyx::Error) -> bool {
+    let first: Option<&dyn std::error::Error> = Some(error.cause().get());
+    let mut causes = std::iter::successors(first, |error| error.source());
+    causes.any(|error| error.is::<sardonyx::SnapshotEnded>())
 }
 
 /// The error and what it comes from, which the libraries' messages contain mostly.
@@ -180,7 +233,7 @@ pub extern "C" fn sdx_status_name(status: i32) -> *const c_char {
 }
 
 fn name(status: i32) -> &'static CStr {
-    const NAMES: [&CStr; SDX_OTHER as usize + 1] = [
+    const NAMES: [&CStr; SDX_UNAVAILABLE as usize + 1] = [
         c"SDX_OK",
         c"SDX_CONFLICT",
         c"SDX_INVALID_ARGUMENT",
@@ -211,6 +264,15 @@ fn name(status: i32) -> &'static CStr {
         c"SDX_ROOT_TYPE",
         c"SDX_PANICKED",
         c"SDX_OTHER",
+        c"SDX_DUPLICATE",
+        c"SDX_REFUSED",
+        c"SDX_LIMIT",
+        c"SDX_FULL",
+        c"SDX_LOCKED",
+        c"SDX_CLOSED",
+        c"SDX_SNAPSHOT_ENDED",
+        c"SDX_END",
+        c"SDX_UNAVAILABLE",
     ];
     let known = usize::try_from(status).ok().and_then(|n| NAMES.get(n));
     known.copied().unwrap_or(c"unknown")
@@ -228,10 +290,12 @@ mod tests {
             SDX_POISONED,
             SDX_ROOT_TYPE,
             SDX_OTHER,
+            SDX_SNAPSHOT_ENDED,
+            SDX_UNAVAILABLE,
         ] {
             let expected = format!("{status:?}");
             assert_eq!(name(status as i32).to_str().unwrap(), expected);
         }
-        assert_eq!((name(-1), name(30)), (c"unknown", c"unknown"));
+        assert_eq!((name(-1), name(39)), (c"unknown", c"unknown"));
     }
 }

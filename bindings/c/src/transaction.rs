@@ -2,7 +2,7 @@
 
 use crate::boundary::{call, check_place, store};
 use crate::session::{SessionState, sdx_session, used};
-use crate::snapshot::{issue_ticket, sdx_ticket};
+use crate::snapshot::{Claim, issue_ticket, sdx_ticket};
 use crate::status::{Failure, sdx_status};
 use sardonyx_mapped::memory::Memory;
 use sardonyx_mapped::{Access, Begin, SegmentError, Transaction};
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn sdx_commit(
             }
             match ticket.is_null() {
                 true => Ok(()),
-                false => store("the ticket", ticket, issue_ticket(claim)),
+                false => store("the ticket", ticket, issue_ticket(Claim::Segment(claim))),
             }
         })
     }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-const SARDONYX_SOURCES: [&str; 7] = [
+const SARDONYX_SOURCES: [&str; 13] = [
     "status",
     "options",
     "segment",
@@ -11,6 +11,12 @@ const SARDONYX_SOURCES: [&str; 7] = [
     "transaction",
     "snapshot",
     "heap",
+    "tables",
+    "schema",
+    "statement",
+    "table_transaction",
+    "view",
+    "cursor",
 ];
 
 const SARDONYX_INTRODUCTION: &str = include_str!("../src/sardonyx.introduction.h");
@@ -39,6 +45,10 @@ fn generate(sources: &[&str], guard: &str, introduction: &str, end: &str) -> Str
     };
     config.function.args = cbindgen::Layout::Auto;
     config.enumeration.prefix_with_name = false;
+    // Fields of the program's structures; no function takes them.
+    if sources.contains(&"statement") {
+        config.export.include = ["sdx_text", "sdx_int128"].map(String::from).to_vec();
+    }
     let mut builder = cbindgen::Builder::new().with_config(config);
     for source in sources {
         let path = format!("{}/src/{source}.rs", env!("CARGO_MANIFEST_DIR"));

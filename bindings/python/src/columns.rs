@@ -5,8 +5,10 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sardonyx::schema::{Column, Type, ValueRef};
-use sardonyx::{Error, SnapshotRows};
+use sardonyx::schema::{Column, Schema, Type, ValueRef};
+use sardonyx::{Error, RowRef};
+use sardonyx_storage::store::PageRead;
+use sardonyx_table::TableError;
 
 /// A column's buffers.
 pub struct Buffers {
@@ -95,9 +97,16 @@ impl Buffers {
     }
 }
 
-/// Reads columns of all rows; all columns, if none are named.
-pub fn read(rows: &SnapshotRows<'_>, names: Option<&[String]>) -> Result<Vec<Buffers>, Error> {
-    let schema = rows.schema();
+/// Reads columns of rows, about so many; all columns, if none are named.
+pub fn read<'a, P: PageRead + ?Sized + 'a>(
+    schema: &Schema,
+    names: Option<&[String]>,
+    about: u64,
+    rows: impl Iterator<Item = Result<RowRef<'a, P>, Error>>,
+) -> Result<Vec<Buffers>, Error>
+where
+    TableError: From<P::Error>,
+{
     let mut columns = Vec::new();
     match names {
         None => columns.extend(schema.live_columns().map(|(number, _)| number)),
@@ -108,10 +117,10 @@ pub fn read(rows: &SnapshotRows<'_>, names: Option<&[String]>) -> Result<Vec<Buf
             }
         }
     }
-    let count = usize::try_from(rows.count()).unwrap_or(0);
-    let of = |&number: &usize| Buffers::of(&schema.columns[number], count);
+    let about = usize::try_from(about).unwrap_or(0);
+    let of = |&number: &usize| Buffers::of(&schema.columns[number], about);
     let mut buffers: Vec<Buffers> = columns.iter().map(of).collect();
-    for row in rows.scan() {
+    for row in rows {
         let row = row?;
         for (buffers, &number) in buffers.iter_mut().zip(&columns) {
             buffers.push(row.get_at(number)?);

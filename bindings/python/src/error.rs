@@ -5,6 +5,7 @@ use pyo3::PyErr;
 use sardonyx_mapped::SegmentError;
 use sardonyx_mapped::heap::HeapError;
 use sardonyx_mapped::memory::{GrowError, PlaceError};
+use std::path::PathBuf;
 
 mod python {
     pyo3::import_exception!(sardonyx._exceptions, Conflict);
@@ -48,15 +49,18 @@ pub enum Failure {
     /// The transaction on tables is over, or did not begin.
     #[error("the transaction is not running: use `with tables.transaction() as tx:`")]
     NotRunning,
-    /// The thread would wait for the transaction that it is in itself.
-    #[error("this thread is inside of a transaction on these tables; use that one")]
-    Inside,
-    /// The thread of the transaction ended without having been told.
-    #[error("the transaction was ended by the engine")]
-    TransactionDied,
     /// The handle was closed.
-    #[error("this segment was closed; open it again")]
+    #[error("this database was closed; open it again")]
     Closed,
+    /// What is to be opened as tables has arrays.
+    #[error(
+        "the database in {} is a segment with arrays, and not one of tables: open it by \
+         sardonyx.segment(path)", path.display()
+    )]
+    IsSegment {
+        /// Its directory.
+        path: PathBuf,
+    },
     /// Another transaction changed what this one used.
     #[error("{}", conflict(*page, array.as_deref()))]
     Conflict {
@@ -107,8 +111,7 @@ impl From<Failure> for PyErr {
             Failure::Conflict { page, array } => python::Conflict::new_err((message, page, array)),
             Failure::Tables(error) => of_tables(&error, message),
             Failure::NotRunning => python::NoTransaction::new_err(message),
-            Failure::Inside => python::InsideTransaction::new_err(message),
-            Failure::TransactionDied => python::Error::new_err(message),
+            Failure::IsSegment { .. } => python::Mismatch::new_err(message),
             Failure::Closed => python::Error::new_err(message),
             Failure::SnapshotOver => python::NoTransaction::new_err(message),
             Failure::OtherThread => python::Error::new_err(message),

@@ -1,4 +1,4 @@
-//! NumPy arrays that live in a segment.
+//! Tables, and NumPy arrays that live in a segment.
 //!
 //! An array handed out is an ordinary `numpy.ndarray` whose memory is the view of the calling
 //! thread's session: what NumPy does with it are the ordinary loads and stores of which the engine
@@ -12,8 +12,10 @@
 //! | `snapshot` | `with segment.snapshot()` |
 //! | `lent` | the memory of a session, and the buffers on it |
 //! | `directory` | arrays by name in the segment's heap |
-//! | `tables` | a database as tables, and the rows of one in a transaction |
-//! | `open_transaction` | a transaction on tables that is driven step by step |
+//! | `tables` | a database of tables |
+//! | `table_transaction`, `table_snapshot` | tables in a transaction, and at one commit |
+//! | `table_index` | rows in a range of an index |
+//! | `row` | rows and keys as dictionaries and tuples |
 //! | `columns` | a table's columns as buffers for NumPy and Arrow |
 //! | `value` | values of columns as Python's objects |
 
@@ -21,10 +23,13 @@ mod columns;
 mod directory;
 mod error;
 mod lent;
-mod open_transaction;
 mod record;
+mod row;
 mod segment;
 mod snapshot;
+mod table_index;
+mod table_snapshot;
+mod table_transaction;
 mod tables;
 mod thread_session;
 mod ticket;
@@ -37,11 +42,17 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 mod _native {
     #[pymodule_export]
-    use crate::segment::{Segment, open, private, volatile};
+    use crate::segment::{Segment, private, segment, volatile};
     #[pymodule_export]
     use crate::snapshot::Snapshot;
     #[pymodule_export]
-    use crate::tables::{Table, TableTransaction, Tables, TablesSnapshot, tables};
+    use crate::table_index::{Index, Rows};
+    #[pymodule_export]
+    use crate::table_snapshot::{SnapshotTable, TablesSnapshot};
+    #[pymodule_export]
+    use crate::table_transaction::{Table, TableTransaction};
+    #[pymodule_export]
+    use crate::tables::{Tables, open, tables};
     #[pymodule_export]
     use crate::ticket::Ticket;
     #[pymodule_export]

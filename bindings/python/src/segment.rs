@@ -19,7 +19,7 @@ use std::time::Duration;
 const ATTEMPTS_BEFORE_PRIORITY: u32 = 6;
 
 /// Arrays by name in memory that is shared, transactional and, if it has a directory, durable. Made
-/// by ``sardonyx.open``, ``sardonyx.volatile`` and ``sardonyx.private``.
+/// by ``sardonyx.segment``, ``sardonyx.volatile`` and ``sardonyx.private``.
 #[pyclass(frozen, module = "sardonyx")]
 pub struct Segment {
     /// `None` when it was closed.
@@ -431,7 +431,7 @@ fn options(
     directory, *, mechanism="best", versions_bytes=None, transaction_bytes=None, address_space_bytes=None,
     shared_memory=None, slow_reader_wait=None, log_directory=None, backup_directory=None
 ))]
-pub fn open(
+pub fn segment(
     py: Python<'_>,
     directory: PathBuf,
     mechanism: &str,

@@ -2,9 +2,11 @@
 
 use crate::error::Failure;
 use crate::lent::lock;
+use crate::row::failed;
 use crate::thread_session::ThreadSession;
 use crate::ticket::Ticket;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use sardonyx_mapped::{Begin, Savepoint, SegmentError};
 use std::sync::Mutex;
 
@@ -59,23 +61,16 @@ impl Transaction {
         Ok(slf)
     }
 
-    #[pyo3(signature = (kind, value, traceback, /))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        kind: Option<Bound<'_, PyAny>>,
-        value: Option<Bound<'_, PyAny>>,
-        traceback: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<bool> {
-        let _ = (value, traceback);
+    #[pyo3(signature = (*exception))]
+    fn __exit__(&self, py: Python<'_>, exception: Bound<'_, PyTuple>) -> PyResult<bool> {
         if !lock(&self.state).running {
             return Err(Failure::from(SegmentError::NoTransaction).into());
         }
         let session = self.session.get();
-        let ended = match kind {
-            None => session.commit(py).map(Some),
+        let ended = match failed(&exception) {
+            false => session.commit(py).map(Some),
             // A forked child has nothing to undo: what it is told is what went wrong there.
-            Some(_) => without_forked(session.abort(py)).map(|()| None),
+            true => without_forked(session.abort(py)).map(|()| None),
         };
         // The one failure after which it is running still.
         if let Err(Failure::OtherThread) = ended {
@@ -132,19 +127,12 @@ impl Nested {
         Ok(slf)
     }
 
-    #[pyo3(signature = (kind, value, traceback, /))]
-    fn __exit__(
-        &self,
-        py: Python<'_>,
-        kind: Option<Bound<'_, PyAny>>,
-        value: Option<Bound<'_, PyAny>>,
-        traceback: Option<Bound<'_, PyAny>>,
-    ) -> PyResult<bool> {
-        let _ = (value, traceback);
+    #[pyo3(signature = (*exception))]
+    fn __exit__(&self, py: Python<'_>, exception: Bound<'_, PyTuple>) -> PyResult<bool> {
         let Some(savepoint) = lock(&self.savepoint).take() else {
             return Err(Failure::from(SegmentError::NoTransaction).into());
         };
-        if kind.is_some() {
+        if failed(&exception) {
             without_forked(self.session.get().roll_back_to(py, &savepoint))?;
         }
         Ok(false)

@@ -14,7 +14,7 @@ from sardonyx import _types
 WRITE = """
 import os, signal, sys
 import sardonyx
-segment = sardonyx.open(sys.argv[1], mechanism=sys.argv[2], address_space_bytes=1 << 30)
+segment = sardonyx.segment(sys.argv[1], mechanism=sys.argv[2], address_space_bytes=1 << 30)
 prices = segment.array("prices", shape=(3, 2000), dtype="i8")
 with segment.transaction():
     prices[1] += 1
@@ -35,7 +35,7 @@ def test_what_was_acknowledged_is_there_after_a_restart(tmp_path, mechanism, end
     for times in range(1, 4):
         ended = subprocess.run([sys.executable, "-c", WRITE, directory, mechanism, end])
         assert ended.returncode == (-signal.SIGKILL if end == "kill" else 0)
-        with sardonyx.open(directory, mechanism=mechanism, **workers.SMALL) as segment:
+        with sardonyx.segment(directory, mechanism=mechanism, **workers.SMALL) as segment:
             assert segment.durable and segment.names() == ["made", "prices"]
             with segment.snapshot() as snapshot:
                 rows = [set(row.tolist()) for row in snapshot["prices"]]
@@ -46,23 +46,25 @@ def test_what_was_acknowledged_is_there_after_a_restart(tmp_path, mechanism, end
 
 def test_the_log_and_the_backup_can_be_on_disks_of_their_own(tmp_path):
     home, fast, slow = (tmp_path / name for name in ["bank.sdx", "fast", "slow"])
-    with sardonyx.open(home, log_directory=fast, backup_directory=slow, **workers.SMALL) as segment:
+    with sardonyx.segment(home, log_directory=fast, backup_directory=slow, **workers.SMALL) as segment:
         with segment.transaction():
             segment.array("prices", shape=10)[:] = 7
+        # The backup is made by the first checkpoint.
+        segment.checkpoint()
     del segment
     assert (fast / "log").is_dir() and (slow / "backup").is_dir()
     assert not (home / "log").exists() and not (home / "backup").exists()
-    with sardonyx.open(home, **workers.SMALL) as segment, segment.snapshot() as snapshot:
+    with sardonyx.segment(home, **workers.SMALL) as segment, segment.snapshot() as snapshot:
         assert snapshot["prices"].sum() == 70
     del segment, snapshot
     fast.rename(tmp_path / "faster")
     with pytest.raises(sardonyx.Error, match="log_directory"):
-        sardonyx.open(home, **workers.SMALL)
-    sardonyx.open(home, log_directory=tmp_path / "faster", **workers.SMALL).close()
+        sardonyx.segment(home, **workers.SMALL)
+    sardonyx.segment(home, log_directory=tmp_path / "faster", **workers.SMALL).close()
 
 
 def test_a_ticket_can_be_awaited(tmp_path):
-    with sardonyx.open(tmp_path / "bank.sdx", **workers.SMALL) as segment:
+    with sardonyx.segment(tmp_path / "bank.sdx", **workers.SMALL) as segment:
         prices = segment.array("prices", shape=10)
 
         def add():
@@ -80,7 +82,7 @@ def test_a_ticket_can_be_awaited(tmp_path):
 def test_a_directory_that_cannot_be_opened_is_an_error(tmp_path):
     (tmp_path / "file").write_text("no directory")
     with pytest.raises(sardonyx.Error) as refused:
-        sardonyx.open(tmp_path / "file", **workers.SMALL)
+        sardonyx.segment(tmp_path / "file", **workers.SMALL)
     assert "file" in str(refused.value)
 
 
@@ -91,8 +93,8 @@ def test_a_damaged_type_is_an_error():
 
 
 def test_two_handles_of_one_process_are_one_segment(tmp_path):
-    with sardonyx.open(tmp_path / "b.sdx", **workers.SMALL) as one:
-        with sardonyx.open(tmp_path / "b.sdx", **workers.SMALL) as two:
+    with sardonyx.segment(tmp_path / "b.sdx", **workers.SMALL) as one:
+        with sardonyx.segment(tmp_path / "b.sdx", **workers.SMALL) as two:
             a = one.array("a", shape=3)
             b = two["a"]
             with one.transaction():
@@ -109,7 +111,7 @@ def test_arrays_that_were_never_written_are_there_after_a_restart(tmp_path, mech
     directory = tmp_path / "bank.sdx"
     shapes = {"old": 10, "large": 5 << 20, "second": 6 << 20, "third": 1 << 20}
     for n, (name, shape) in enumerate(shapes.items()):
-        with sardonyx.open(directory, mechanism=mechanism, **workers.SMALL) as segment:
+        with sardonyx.segment(directory, mechanism=mechanism, **workers.SMALL) as segment:
             for known in list(shapes)[:n]:
                 assert segment[known].shape == (shapes[known],)
                 assert segment[known][-1] == 0
@@ -118,7 +120,7 @@ def test_arrays_that_were_never_written_are_there_after_a_restart(tmp_path, mech
             segment.array(f"{name} too", shape=3 * shape, dtype="u1")
             if checkpoint:
                 segment.checkpoint()
-    with sardonyx.open(directory, mechanism=mechanism, **workers.SMALL) as segment:
+    with sardonyx.segment(directory, mechanism=mechanism, **workers.SMALL) as segment:
         assert len(segment.names()) == 2 * len(shapes)
         third = segment["third too"]
         with segment.transaction():

@@ -13,7 +13,7 @@ import sardonyx
 
 @pytest.fixture
 def bank(tmp_path):
-    with sardonyx.tables(tmp_path / "bank.sdx") as bank:
+    with sardonyx.open(tmp_path / "bank.sdx") as bank:
         bank.create_table(
             "accounts",
             {"id": "u64", "owner": "text", "balance": "i64", "note": "text?"},
@@ -101,13 +101,13 @@ def test_every_type_comes_back_as_it_went_in(bank):
 
 def test_many_rows_at_once_and_after_reopening(tmp_path):
     path = tmp_path / "shop.sdx"
-    with sardonyx.tables(path) as shop:
+    with sardonyx.open(path) as shop:
         shop.create_table("orders", {"customer": "text", "number": "u32"}, key=["customer", "number"])
         with shop.transaction() as tx:
             rows = ({"customer": f"c{n % 10}", "number": n} for n in range(500))
             assert tx["orders"].insert_many(rows) == 500
             assert tx["orders"]["c3", 13] == {"customer": "c3", "number": 13}
-    with sardonyx.tables(path) as shop:
+    with sardonyx.open(path) as shop:
         assert shop.count("orders") == 500
         assert shop.get("orders", "c3", 13)["number"] == 13
 
@@ -186,3 +186,119 @@ def test_a_snapshot_as_an_arrow_table(bank):
         assert table.schema.field("price").type == pyarrow.decimal128(38, 2)
         assert table.to_pylist() == rows
         assert snapshot.numpy("things")["day"][0] == numpy.datetime64("2026-01-02")
+
+
+@pytest.fixture
+def shop(tmp_path):
+    with sardonyx.open(tmp_path / "shop.sdx") as shop:
+        columns = {"id": "u64", "customer": "text", "total": "i64", "note": "text?"}
+        indexes = {"by_customer": ["customer", "id desc"], "by_note": "note"}
+        shop.create_table("orders", columns, key="id", ordered=True, indexes=indexes)
+        with shop.transaction() as tx:
+            tx["orders"].insert_many(
+                {"id": n, "customer": ["Ada", "Adam", "Bob"][n % 3], "total": n * 10, "note": None if n % 2 else f"n{n}"}
+                for n in range(30)
+            )
+        yield shop
+
+
+def ids(rows):
+    return [row["id"] for row in rows]
+
+
+def test_ranges_of_a_transaction_and_of_a_snapshot(shop):
+    with shop.snapshot() as snapshot, shop.transaction() as tx:
+        for table in (tx["orders"], snapshot["orders"]):
+            by_customer, primary = table.index("by_customer"), table.index("primary")
+            assert ids(by_customer.prefix("Ada", limit=3)) == [27, 24, 21]
+            assert ids(by_customer.prefix("Ada", reverse=True, limit=2)) == [0, 3]
+            assert ids(by_customer.starts_with("Ad", reverse=True, limit=1)) == [1]
+            assert by_customer.starts_with("Ad").count() == 20
+            assert by_customer.prefix("Ada", 3).list() == [table[3]]
+            assert ids(by_customer.range(("Ada", 6), "Ada")) == [6, 3, 0]
+            assert by_customer.range("Adam").count() == 20
+            assert by_customer.range("Adam", limit=7).count() == 7
+            assert by_customer.get("Bob")["id"] == 29 and by_customer.get("Eve") is None
+            assert ids(primary.range(3, 5)) == [3, 4, 5]
+            for inclusive, expected in (("left", [3, 4]), ("right", [4, 5]), ("neither", [4])):
+                assert ids(primary.range(3, 5, inclusive=inclusive)) == expected
+            assert ids(primary.range(last=2, reverse=True)) == [2, 1, 0]
+            assert primary.range(40).first() is None and primary.range().first()["id"] == 0
+            assert table.index("by_note").range(reverse=True).first()["note"] is None
+            assert table.rows().count() == 30 == len(table)
+
+
+def test_ranges_as_arrays_and_arrow_tables(shop):
+    pyarrow = pytest.importorskip("pyarrow")
+    with shop.snapshot() as snapshot:
+        rows = snapshot["orders"].index("by_customer").prefix("Bob", limit=4)
+        columns = rows.numpy(["id", "total"])
+        assert columns["id"].tolist() == [29, 26, 23, 20] and columns["id"].dtype == "u8"
+        assert (columns["total"] == 10 * columns["id"].astype("i8")).all()
+        table = rows.arrow()
+        assert isinstance(table, pyarrow.Table) and table.to_pylist() == rows.list()
+        assert table.column("note").null_count == 2
+    with shop.transaction() as tx:
+        tx["orders"].update(29, total=-1)
+        rows = tx["orders"].index("by_customer").prefix("Bob", limit=1)
+        assert rows.numpy(["total"])["total"].tolist() == [-1]
+        assert tx["orders"].rows().arrow(["id"]).num_rows == 30
+
+
+def test_what_an_index_refuses(shop):
+    with shop.snapshot() as snapshot:
+        orders = snapshot["orders"]
+        with pytest.raises(sardonyx.Refused, match="by_colour"):
+            orders.index("by_colour")
+        with pytest.raises(sardonyx.Refused):
+            snapshot["nothing"]
+        with pytest.raises(sardonyx.Refused, match="customer"):
+            orders.index("by_customer").prefix(7).list()
+        with pytest.raises(sardonyx.Refused):
+            orders.index("by_customer").prefix("Ada", 1, 2).list()
+        with pytest.raises(ValueError, match="inclusive"):
+            orders.index("primary").range(1, 2, inclusive="some")
+        with pytest.raises(KeyError):
+            orders[77]
+        with pytest.raises(sardonyx.Refused, match="colour"):
+            orders.rows().numpy(["colour"])
+        rows = orders.index("primary").range(1, 2)
+    with pytest.raises(sardonyx.NoTransaction):
+        rows.list()
+    with shop.transaction() as tx:
+        rows = tx["orders"].index("primary").range(1, 2)
+        assert ids(rows) == [1, 2]
+        tx["orders"].delete(1)
+        assert ids(rows) == [2]
+    with pytest.raises(sardonyx.NoTransaction):
+        rows.count()
+
+
+def test_programs_that_opened_a_segment_by_open_are_told(tmp_path):
+    with sardonyx.segment(tmp_path / "arrays.sdx", address_space_bytes=1 << 30) as segment:
+        segment.array("a", 3, "i8")
+    with pytest.raises(sardonyx.Mismatch, match="sardonyx.segment"):
+        sardonyx.open(tmp_path / "arrays.sdx")
+    with pytest.raises(TypeError, match="sardonyx.segment"):
+        sardonyx.open(tmp_path / "new.sdx", mechanism="signal")
+    assert not (tmp_path / "new.sdx").exists()
+    with sardonyx.open(tmp_path / "new.sdx") as tables:
+        with pytest.raises(AttributeError, match="sardonyx.segment"):
+            tables.array("a", 3, "i8")
+        with pytest.raises(AttributeError) as nothing:
+            tables.colour
+        assert "segment" not in str(nothing.value)
+
+
+def test_a_transaction_that_is_forgotten_is_undone(bank):
+    bank.transaction().__enter__()["accounts"].insert(id=1, owner="Ada", balance=1)
+    assert bank.count("accounts") == 0
+    tx = bank.transaction()
+    with tx:
+        with pytest.raises(sardonyx.InsideTransaction):
+            bank.count("accounts")
+        with pytest.raises(sardonyx.InsideTransaction):
+            with bank.transaction():
+                pass
+    with pytest.raises(sardonyx.NoTransaction):
+        tx["accounts"]

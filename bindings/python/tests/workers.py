@@ -10,7 +10,7 @@ SMALL = {"address_space_bytes": 1 << 30}
 def attach(where, mechanism="best"):
     """The segment that a test names: a directory, or the name of a volatile one."""
     kind, place = where
-    return {"directory": sardonyx.open, "name": sardonyx.volatile}[kind](
+    return {"directory": sardonyx.segment, "name": sardonyx.volatile}[kind](
         place, mechanism=mechanism, **SMALL
     )
 

@@ -8,18 +8,25 @@ use crate::target::Target;
 use indicatif::{ProgressBar, ProgressStyle};
 use sardonyx_interchange::{Format, Writer};
 use sardonyx_results::units;
+use sardonyx_table::TableSpace;
 use serde_json::json;
+use std::cell::Cell;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
-/// Write the rows of a table into a file: CSV or JSON lines.
+/// Write the rows of a table into a file: CSV, JSON lines, Parquet or Arrow IPC.
 ///
 /// The file is whole, or not there. Changes nothing in the database; beside a program that has it open the rows are
 /// those of one state that it was in meanwhile. Nulls are empty fields in CSV, an empty text is "". Bytes are hexadecimal
-/// digits in CSV and base64 in JSON; decimals are texts in JSON; dates and times are as ISO 8601 says.
+/// digits in CSV and base64 in JSON; decimals are texts in JSON; dates and times are as ISO 8601 says. Parquet is
+/// compressed with Snappy, Arrow is not compressed; both have the columns' types, integers of 128 bits as decimals of
+/// 256. Any format may be written to a pipe.
 ///
-/// Example: sardonyx export bank.sdx accounts accounts.csv --columns id,balance
+/// Examples:
+///   sardonyx export bank.sdx accounts accounts.csv --columns id,balance
+///   sardonyx export bank.sdx accounts accounts.parquet
+///   sardonyx export bank.sdx accounts - --format jsonl | gzip > accounts.jsonl.gz
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
@@ -27,9 +34,9 @@ pub struct Arguments {
     target: Target,
     /// The table
     table: String,
-    /// The file; it must not be there yet
+    /// The file; it must not be there yet. - is standard output
     file: PathBuf,
-    /// csv or jsonl [default: what the file's name ends in]
+    /// csv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: what the file's name ends in]
     #[arg(long, value_parser = parse_format)]
     format: Option<Format>,
     /// Only these columns
@@ -39,14 +46,20 @@ pub struct Arguments {
 
 /// Reads the name of a format.
 pub fn parse_format(name: &str) -> Result<Format, String> {
-    Format::named(name).ok_or_else(|| "one of csv, jsonl is expected".to_string())
+    Format::named(name).ok_or_else(|| format!("one of {} is expected", Format::NAMES))
+}
+
+/// Whether a file's name stands for standard input or output.
+pub fn is_standard(file: &Path) -> bool {
+    file == Path::new("-")
 }
 
 /// The format that was asked for, or that a file's name says.
-pub fn format_of(format: Option<Format>, file: &std::path::Path) -> anyhow::Result<Format> {
+pub fn format_of(format: Option<Format>, file: &Path) -> anyhow::Result<Format> {
     let format = format.or_else(|| Format::of_path(file));
     format.ok_or_else(|| {
-        anyhow::anyhow!("the file's name does not say its format: use --format csv or jsonl")
+        let names = Format::NAMES;
+        anyhow::anyhow!("the file's name does not say its format: use --format with one of {names}")
     })
 }
 
@@ -54,45 +67,35 @@ impl Arguments {
     /// Writes them.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let format = format_of(self.format, &self.file)?;
+        let files = self.target.files(output)?;
+        if is_standard(&self.file) {
+            // Beside a writer the rows are read again after an error; what is printed stays printed.
+            let begun = Cell::new(false);
+            look_at(&files, |space| {
+                anyhow::ensure!(!begun.replace(true), "the database cannot be read further");
+                let mut sink = BufWriter::with_capacity(1 << 20, io::stdout());
+                self.write(space, format, &mut sink)
+            })?
+            .ok_or_else(|| self.unknown_table())?;
+            return Ok(Exit::Done);
+        }
         anyhow::ensure!(
             !self.file.exists(),
             "{} is there already",
             self.file.display()
         );
-        let files = self.target.files(output)?;
         let mut unfinished = self.file.clone().into_os_string();
         unfinished.push(".unfinished");
         let unfinished = PathBuf::from(unfinished);
         let written = look_at(&files, |space| {
-            let view = space.view();
-            let rows = view.rows(&self.table)?;
-            let columns = numbers_of(rows.schema(), &self.columns)?;
-            let sink = BufWriter::with_capacity(1 << 20, File::create(&unfinished)?);
-            let mut writer = Writer::new(format, sink, rows.schema(), &columns)?;
-            let bar = progress(rows.count(), "rows");
-            let mut count = 0_u64;
-            for row in rows.scan() {
-                let row = row?;
-                columns
-                    .iter()
-                    .try_for_each(|column| row.get_at(*column).map(drop))?;
-                writer.row(|column| row.get_at(column).unwrap_or_default())?;
-                count += 1;
-                if count.is_multiple_of(10_000) {
-                    bar.set_position(count);
-                }
-            }
-            let mut sink = writer.finish()?;
-            sink.flush()?;
+            let mut sink = BufWriter::with_capacity(1 << 20, File::create(&unfinished)?);
+            let count = self.write(space, format, &mut sink)?;
             sink.get_ref().sync_all()?;
-            bar.finish_and_clear();
             Ok(count)
         });
         let count = match written {
             Ok(Some(count)) => count,
-            Ok(None) => anyhow::bail!(sardonyx_storage::catalogue::CatalogueError::UnknownTable {
-                name: self.table.clone()
-            }),
+            Ok(None) => return Err(self.unknown_table()),
             Err(error) => {
                 let _ = fs::remove_file(&unfinished);
                 return Err(error);
@@ -109,6 +112,40 @@ impl Arguments {
             )?,
         }
         Ok(Exit::Done)
+    }
+
+    /// Writes the rows of the state that was recovered; how many there are.
+    fn write(
+        &self,
+        space: &TableSpace,
+        format: Format,
+        sink: impl Write + Send,
+    ) -> anyhow::Result<u64> {
+        let view = space.view();
+        let rows = view.rows(&self.table)?;
+        let columns = numbers_of(rows.schema(), &self.columns)?;
+        let mut writer = Writer::new(format, sink, rows.schema(), &columns)?;
+        let bar = progress(rows.count(), "rows");
+        let mut count = 0_u64;
+        for row in rows.scan() {
+            let row = row?;
+            columns
+                .iter()
+                .try_for_each(|column| row.get_at(*column).map(drop))?;
+            writer.row(|column| row.get_at(column).unwrap_or_default())?;
+            count += 1;
+            if count.is_multiple_of(10_000) {
+                bar.set_position(count);
+            }
+        }
+        writer.finish()?;
+        bar.finish_and_clear();
+        Ok(count)
+    }
+
+    fn unknown_table(&self) -> anyhow::Error {
+        let name = self.table.clone();
+        sardonyx_storage::catalogue::CatalogueError::UnknownTable { name }.into()
     }
 }
 

@@ -1,35 +1,38 @@
 //! `import`: the rows of a file into a table.
 
 use crate::exit::Exit;
-use crate::export::{format_of, parse_format, progress};
+use crate::export::{format_of, is_standard, parse_format, progress};
 use crate::output::Output;
 use crate::target::Target;
 use anyhow::Context;
 use clap::ValueEnum;
 use sardonyx::Error;
-use sardonyx_interchange::{BadLine, Format, ParsedRow, Reader, infer};
+use sardonyx_interchange::{BadRow, Batch, Format, ReadAhead, Reader, Source, infer};
 use sardonyx_lab::directories::Directories;
 use sardonyx_results::units;
 use sardonyx_table::RowWriter;
 use serde_json::json;
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 /// How many bad lines are told one by one.
 const TOLD_MAX: u64 = 20;
 
-/// Insert the rows of a file into a table: CSV or JSON lines.
+/// Insert the rows of a file into a table: CSV, JSON lines, Parquet or Arrow IPC.
 ///
-/// Of CSV the header names the columns, of JSON every object does; columns that are not named get their defaults. A row
-/// whose key is there already, or that does not meet the table's conditions, is a bad line, too. Rows are inserted in
-/// transactions of --batch rows. With --on-error stop (the default) the first bad line ends the import: what was
-/// inserted before its batch stays, its batch does not. With skip it is told, counted and left out; the exit code is then 1.
-/// --create declares the table, with the columns that the file's first 10,000 rows suggest.
+/// Of CSV the header names the columns, of JSON every object does, Parquet and Arrow have a schema; columns that are not
+/// named get their defaults. What the file cannot be at all, such as text for a column of numbers in Parquet, is told
+/// before any row is read. A row whose key is there already, or that does not meet the table's conditions, is a bad line,
+/// too. Rows are inserted in transactions of --batch rows, or fewer where they are long. With --on-error stop (the
+/// default) the first bad line ends the import: what was inserted before its batch stays, its batch does not. With skip
+/// it is told, counted and left out; the exit code is then 1. --create declares the table, with the file's columns: of
+/// CSV and JSON those that its first 10,000 rows suggest. CSV, JSON lines and Arrow streams may come from a pipe.
 ///
 /// Examples:
 ///   sardonyx import bank.sdx accounts accounts.csv --create --key id
 ///   sardonyx import bank.sdx accounts more.jsonl --on-error skip
+///   zcat accounts.csv.gz | sardonyx import bank.sdx accounts - --format csv
 #[derive(Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {
@@ -37,9 +40,9 @@ pub struct Arguments {
     target: Target,
     /// The table
     table: String,
-    /// The file
+    /// The file; - is standard input
     file: PathBuf,
-    /// csv or jsonl [default: what the file's name ends in]
+    /// csv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: what the file's name ends in]
     #[arg(long, value_parser = parse_format)]
     format: Option<Format>,
     /// Declare the table
@@ -71,41 +74,31 @@ impl Arguments {
     /// Inserts them.
     pub fn run(&self, output: &mut Output) -> anyhow::Result<Exit> {
         let format = format_of(self.format, &self.file)?;
-        let open = || {
-            let file = File::open(&self.file);
-            let file = file.with_context(|| self.file.display().to_string());
-            anyhow::Ok(BufReader::with_capacity(1 << 20, file?))
-        };
+        let told = || self.file.display().to_string();
+        let (mut source, length) = self.source().with_context(told)?;
         let tables = self.target.database(&self.moved)?;
         if self.create {
-            let schema = infer(format, open()?, &self.key)?;
+            let schema = infer(format, &mut source, &self.key).with_context(told)?;
             tables.run(|tx| tx.create_table(&self.table, schema))?;
         }
         let schema =
             tables.read(|view| Ok::<_, Error>(view.rows(&self.table)?.schema().clone()))??;
-        let mut reader = Reader::new(format, open()?, &schema)?;
-        let bar = progress(self.file.metadata()?.len(), "bytes");
+        let columns = schema.columns.len();
+        let reader = Reader::new(format, source, schema).with_context(told)?;
+        let mut ahead = ReadAhead::start(format, reader, self.batch as usize)?;
+        let bar = progress(length, "bytes");
         let mut import = Import {
             arguments: self,
             output,
-            columns: schema.columns.len(),
+            columns,
             rows: 0,
             bad: 0,
         };
-        let mut batch: Vec<(u64, ParsedRow)> = Vec::with_capacity(self.batch as usize);
-        loop {
-            match reader.next_row()? {
-                Some(Ok(row)) => batch.push(row),
-                Some(Err(bad)) => import.bad(&bad)?,
-                None => break,
-            }
-            if batch.len() == self.batch as usize {
-                import.insert(&tables, &batch)?;
-                batch.clear();
-                bar.set_position(reader.bytes_read());
-            }
+        while let Some(batch) = ahead.next_batch().with_context(told)? {
+            import.batch(&tables, &batch)?;
+            bar.set_position(batch.position);
+            ahead.give_back(batch);
         }
-        import.insert(&tables, &batch)?;
         bar.finish_and_clear();
         let Import { rows, bad, .. } = import;
         // Nothing waited for the disk so far.
@@ -120,6 +113,19 @@ impl Arguments {
         }
         Ok(if bad == 0 { Exit::Done } else { Exit::Found })
     }
+
+    /// The file, and how many bytes it has; 0 if that is not known.
+    fn source(&self) -> io::Result<(Source, u64)> {
+        if is_standard(&self.file) {
+            return Ok((Source::Stream(Box::new(io::stdin())), 0));
+        }
+        let file = File::open(&self.file)?;
+        let metadata = file.metadata()?;
+        Ok(match metadata.is_file() {
+            true => (Source::File(file), metadata.len()),
+            false => (Source::Stream(Box::new(file)), 0),
+        })
+    }
 }
 
 /// An import on its way.
@@ -133,29 +139,28 @@ struct Import<'a> {
 
 impl Import<'_> {
     /// Inserts rows as one transaction. A bad one is left out, or ends the import.
-    fn insert(
-        &mut self,
-        tables: &sardonyx::Tables,
-        batch: &[(u64, ParsedRow)],
-    ) -> anyhow::Result<()> {
-        let columns = self.columns;
+    fn batch(&mut self, tables: &sardonyx::Tables, batch: &Batch) -> anyhow::Result<()> {
+        // With those that end the import, before anything of their batch is inserted.
+        batch.bad.iter().try_for_each(|bad| self.bad(bad))?;
+        let stops = self.arguments.on_error == OnError::Stop;
         let bad = tables.run_with(sardonyx::Durability::Deferred, |tx| {
             let mut rows = tx.rows(&self.arguments.table)?;
             let mut bad = Vec::new();
-            for (line, values) in batch {
-                let mut row = RowWriter::new(columns);
+            let mut row = RowWriter::new(self.columns);
+            for (place, values) in batch.rows() {
+                row.clear();
                 for (column, value) in values {
-                    row.set(*column, value.as_ref());
+                    row.set(column, value);
                 }
                 match rows.insert_row(&row) {
                     Ok(()) => {}
                     Err(error @ (Error::Duplicate(_) | Error::Refused(_))) => {
-                        let told = BadLine {
-                            line: *line,
+                        let told = BadRow {
+                            place,
                             column: None,
                             reason: error.to_string(),
                         };
-                        if self.arguments.on_error == OnError::Stop {
+                        if stops {
                             return Err(Error::other(Stopped(told)));
                         }
                         bad.push(told);
@@ -164,13 +169,14 @@ impl Import<'_> {
                 }
             }
             Ok(bad)
-        })?;
+        });
+        let bad = bad.with_context(|| self.arguments.file.display().to_string())?;
         self.rows += (batch.len() - bad.len()) as u64;
         bad.iter().try_for_each(|bad| self.bad(bad))
     }
 
     /// Tells a bad line, or ends the import by it.
-    fn bad(&mut self, bad: &BadLine) -> anyhow::Result<()> {
+    fn bad(&mut self, bad: &BadRow) -> anyhow::Result<()> {
         let file = self.arguments.file.display();
         if self.arguments.on_error == OnError::Stop {
             anyhow::bail!("{file}, {bad} ({} rows were inserted before)", self.rows);
@@ -190,4 +196,4 @@ impl Import<'_> {
 #[error(
     "{0}; the rows of its batch were not inserted, those before were (--on-error skip leaves it out)"
 )]
-struct Stopped(BadLine);
+struct Stopped(BadRow);

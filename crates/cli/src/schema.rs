@@ -48,10 +48,9 @@ impl Arguments {
 /// Every table's name, and its declaration.
 fn declarations(space: &TableSpace) -> Vec<(String, String)> {
     let definitions = space.definitions();
-    let name_of = |number: u16| {
-        definitions
-            .get(usize::from(number))
-            .map_or("", |definition| &definition.name)
+    let table_of = |number: u16| {
+        let definition = definitions.get(usize::from(number))?;
+        Some((&*definition.name, &**space.schema(number)?))
     };
     let mut declarations = Vec::new();
     for (number, definition) in definitions.iter().enumerate() {
@@ -65,7 +64,7 @@ fn declarations(space: &TableSpace) -> Vec<(String, String)> {
             ),
             Kind::Area => format!("-- area {}\n", quoted(name)),
             Kind::Table { .. } => match space.schema(number as u16) {
-                Some(schema) => declaration(name, schema, name_of),
+                Some(schema) => declaration(name, schema, table_of),
                 None => continue,
             },
         };
@@ -77,7 +76,11 @@ fn declarations(space: &TableSpace) -> Vec<(String, String)> {
     declarations
 }
 
-fn declaration<'n>(name: &str, schema: &Schema, name_of: impl Fn(u16) -> &'n str) -> String {
+fn declaration<'s>(
+    name: &str,
+    schema: &Schema,
+    table_of: impl Fn(u16) -> Option<(&'s str, &'s Schema)>,
+) -> String {
     let mut parts: Vec<String> = schema
         .live_columns()
         .map(|(_, column)| column_sql(column))
@@ -87,7 +90,9 @@ fn declaration<'n>(name: &str, schema: &Schema, name_of: impl Fn(u16) -> &'n str
         key(schema, &schema.primary.key)
     ));
     for foreign in &schema.foreign_keys {
-        parts.push(foreign_sql(schema, foreign, name_of(foreign.table)));
+        if let Some(table) = table_of(foreign.table) {
+            parts.push(foreign_sql(schema, foreign, table));
+        }
     }
     for (check, condition) in &schema.checks {
         parts.push(format!("CONSTRAINT {} CHECK ({condition})", quoted(check)));
@@ -158,40 +163,38 @@ fn literal(value: &Value) -> String {
 }
 
 fn key(schema: &Schema, parts: &[KeyPart]) -> String {
-    let column = |part: &KeyPart| {
-        let name = schema
-            .columns
-            .get(part.column)
-            .map_or("", |column| &column.name);
-        format!(
-            "{}{}",
-            quoted(name),
-            if part.descending { " DESC" } else { "" }
-        )
-    };
-    let parts: Vec<String> = parts.iter().map(column).collect();
-    parts.join(", ")
+    let columns = parts.iter().map(|part| {
+        let order = if part.descending { " DESC" } else { "" };
+        name_of(schema, part.column) + order
+    });
+    columns.collect::<Vec<_>>().join(", ")
 }
 
-fn foreign_sql(schema: &Schema, foreign: &ForeignKey, table: &str) -> String {
-    let name = |column: &usize| {
-        quoted(
-            schema
-                .columns
-                .get(*column)
-                .map_or("", |column| &column.name),
-        )
+/// The name of a column, in quotes if it needs some.
+fn name_of(schema: &Schema, column: usize) -> String {
+    let column = schema.columns.get(column);
+    quoted(column.map_or("", |column| &column.name))
+}
+
+fn foreign_sql(
+    schema: &Schema,
+    foreign: &ForeignKey,
+    (table, referenced): (&str, &Schema),
+) -> String {
+    let names = |schema: &Schema, columns: &[usize]| {
+        let names = columns.iter().map(|column| name_of(schema, *column));
+        names.collect::<Vec<_>>().join(", ")
     };
-    let columns: Vec<String> = foreign.columns.iter().map(name).collect();
     let action = match foreign.on_delete {
         OnDelete::Cascade => "CASCADE",
         OnDelete::Restrict => "RESTRICT",
     };
     format!(
-        "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ON DELETE {action}",
+        "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({}) ON DELETE {action}",
         quoted(&foreign.name),
-        columns.join(", "),
-        quoted(table)
+        names(schema, &foreign.columns),
+        quoted(table),
+        names(referenced, &foreign.referenced),
     )
 }
 
@@ -208,15 +211,20 @@ fn index_sql(table: &str, schema: &Schema, index: &IndexDefinition) -> String {
     )
 }
 
+/// Words of SQL that tables and columns are likely to be named like; in quotes they are names.
+const WORDS: [&str; 24] = [
+    "all", "and", "any", "as", "asc", "by", "case", "check", "column", "default", "desc", "end",
+    "from", "group", "in", "limit", "not", "null", "order", "primary", "table", "to", "user",
+    "when",
+];
+
 /// A name, in quotes if it needs some.
 fn quoted(name: &str) -> String {
     let plain = |character: char| {
         character.is_ascii_lowercase() || character.is_ascii_digit() || character == '_'
     };
-    match name.chars().all(plain)
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-        && !name.is_empty()
-    {
+    let is_plain = name.chars().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit());
+    match is_plain && !name.is_empty() && !WORDS.contains(&name) {
         true => name.to_string(),
         false => format!("\"{}\"", name.replace('"', "\"\"")),
     }

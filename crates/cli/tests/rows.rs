@@ -26,27 +26,29 @@ const PEOPLE: &str = "id,name,born,balance\n\
     2,\"Hopper, Grace\",1906-12-09,-1.25\n\
     3,\"\",,\n";
 
-#[test]
-fn what_is_imported_is_shown_and_exported_again() {
+/// A directory with the file of people and a database that has them.
+fn with_people() -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    sardonyx::Tables::open(at.join("db.sdx"))
-        .expect("a database")
-        .close()
-        .expect("closed");
+    let tables = sardonyx::Tables::open(at.join("db.sdx")).expect("a database");
+    tables.close().expect("closed");
     fs::write(at.join("people.csv"), PEOPLE).expect("written");
-    done(
-        at,
-        &[
-            "import",
-            "db.sdx",
-            "people",
-            "people.csv",
-            "--create",
-            "--key",
-            "id",
-        ],
-    );
+    let import = ["import", "db.sdx", "people", "people.csv", "--create"];
+    done(at, &[&import[..], &["--key", "id"]].concat());
+    directory
+}
+
+/// The lines of a text, in their order as texts.
+fn sorted(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn what_is_imported_is_shown_and_exported_again() {
+    let directory = with_people();
+    let at = directory.path();
 
     let rows = done(
         at,
@@ -102,33 +104,59 @@ fn what_is_imported_is_shown_and_exported_again() {
         (&3.into(), &"date".into())
     );
 
-    for file in ["out.csv", "out.jsonl"] {
-        done(at, &["export", "db.sdx", "people", file]);
-        let again = file.replace("out.", "table_");
-        done(
-            at,
-            &["import", "db.sdx", &again, file, "--create", "--key", "id"],
-        );
-        let second = format!("second.{}", file.rsplit('.').next().expect("an ending"));
-        done(
-            at,
-            &[
-                "export",
-                "db.sdx",
-                &again,
-                &second,
-                "--columns",
-                "id,name,born,balance",
-            ],
-        );
-        let lines = |file: &str| {
-            let text = fs::read_to_string(at.join(file)).expect("written");
-            let mut lines: Vec<String> = text.lines().map(str::to_string).collect();
-            lines.sort();
-            lines
-        };
-        assert_eq!(lines(file), lines(&second));
+    let csv = |table: &str| {
+        let columns = ["--columns", "id,name,born,balance"];
+        let export = ["export", "db.sdx", table, "-", "--format", "csv"];
+        sorted(&done(at, &[&export[..], &columns].concat()))
+    };
+    for ending in ["csv", "jsonl", "parquet", "arrow", "arrows"] {
+        let (file, table) = (format!("out.{ending}"), format!("table_{ending}"));
+        done(at, &["export", "db.sdx", "people", &file]);
+        let create = ["--create", "--key", "id"];
+        let import = ["import", "db.sdx", &table, &file];
+        done(at, &[&import[..], &create].concat());
+        assert_eq!(csv(&table), sorted(PEOPLE), "{ending}");
+
+        // Into the table of CSV's types, and through pipes where the format has them.
+        let with_file = |file: &str| fs::File::open(at.join(file)).expect("a file");
+        let into = format!("piped_{ending}");
+        let import = ["import", "db.sdx", &into, "-", "--format", ending];
+        let piped = Command::new(env!("CARGO_BIN_EXE_sardonyx"))
+            .current_dir(at)
+            .args([&import[..], &create].concat())
+            .stdin(with_file(&file))
+            .output()
+            .expect("it runs");
+        if ["parquet", "arrow"].contains(&ending) {
+            assert!(text(&piped).contains("this is a pipe"), "{}", text(&piped));
+            continue;
+        }
+        assert!(piped.status.success(), "{}", text(&piped));
+        assert_eq!(csv(&into), sorted(PEOPLE), "{ending}");
     }
+    // Rows that are there, in a format without lines.
+    let again = sardonyx(at, &["import", "db.sdx", "people", "out.parquet"]);
+    assert!(!again.status.success());
+    let said = text(&again);
+    assert!(
+        said.contains("out.parquet") && said.contains("row 1: "),
+        "{said}"
+    );
+    // A column of another type.
+    fs::write(at.join("other.csv"), "id,name\n1,2\n").expect("written");
+    let create = ["--create", "--key", "id"];
+    done(
+        at,
+        &[&["import", "db.sdx", "other", "other.csv"][..], &create].concat(),
+    );
+    let unfit = sardonyx(at, &["import", "db.sdx", "other", "out.arrow"]);
+    assert!(!unfit.status.success());
+    let said = text(&unfit);
+    assert!(
+        said.contains("out.arrow")
+            && said.contains("column \"name\" is Utf8 in the file, and i64 in the table"),
+        "{said}"
+    );
     assert!(
         !sardonyx(at, &["export", "db.sdx", "people", "out.csv"])
             .status
@@ -139,17 +167,8 @@ fn what_is_imported_is_shown_and_exported_again() {
 
 #[test]
 fn bad_lines_stop_an_import_or_are_left_out() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = with_people();
     let at = directory.path();
-    sardonyx::Tables::open(at.join("db.sdx"))
-        .expect("a database")
-        .close()
-        .expect("closed");
-    fs::write(at.join("people.csv"), PEOPLE).expect("written");
-    done(
-        at,
-        &["import", "db.sdx", "people", "people.csv", "--create"],
-    );
     fs::write(
         at.join("more.csv"),
         "id,name\n4,Emmy\nfive,Five\n1,Ada again\n6,Mary\n",
@@ -205,17 +224,8 @@ fn bad_lines_stop_an_import_or_are_left_out() {
 
 #[test]
 fn rows_are_shown_beside_a_program_that_has_the_database_open() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = with_people();
     let at = directory.path();
-    fs::write(at.join("people.csv"), PEOPLE).expect("written");
-    sardonyx::Tables::open(at.join("db.sdx"))
-        .expect("a database")
-        .close()
-        .expect("closed");
-    done(
-        at,
-        &["import", "db.sdx", "people", "people.csv", "--create"],
-    );
     let tables = sardonyx::Tables::open(at.join("db.sdx")).expect("a database");
     tables
         .run(|tx| {
@@ -225,4 +235,34 @@ fn rows_are_shown_beside_a_program_that_has_the_database_open() {
         .expect("inserted");
     let rows = done(at, &["rows", "db.sdx", "people", "--where", "id = 9"]);
     assert!(rows.contains("Emmy"), "{rows}");
+}
+
+#[test]
+fn sql_says_what_references_refer_to() {
+    use sardonyx::schema::{Schema, Type};
+    let directory = tempfile::tempdir().expect("a directory");
+    let tables = sardonyx::Tables::open(directory.path().join("db.sdx")).expect("a database");
+    let user = Schema::new()
+        .column("id", Type::U64)
+        .column("name", Type::Text)
+        .primary_key(["id"])
+        .index("by_name", ["name"])
+        .unique();
+    let order = Schema::new()
+        .column("id", Type::U64)
+        .column("name", Type::Text)
+        .primary_key(["id"])
+        .foreign_key("of_user", ["name"], "user", ["name"]);
+    let created = tables.run(|tx| {
+        tx.create_table("user", user.clone())?;
+        tx.create_table("order", order.clone())
+    });
+    created.expect("created");
+    tables.close().expect("closed");
+    let sql = done(directory.path(), &["schema", "db.sdx"]);
+    let reference = "FOREIGN KEY (name) REFERENCES \"user\" (name) ON DELETE RESTRICT";
+    assert!(
+        sql.contains("CREATE TABLE \"order\" (") && sql.contains(reference),
+        "{sql}"
+    );
 }

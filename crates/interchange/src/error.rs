@@ -1,5 +1,8 @@
-//! What can be wrong with a file of rows, as a whole or in a line.
+//! What can be wrong with a file of rows, as a whole or in one row.
 
+use arrow_schema::ArrowError;
+use parquet::errors::ParquetError;
+use sardonyx_table::schema::{SchemaError, Type};
 use std::fmt;
 use std::io;
 
@@ -10,25 +13,43 @@ pub enum InterchangeError {
     /// The file cannot be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The header names a column that the table has not.
-    #[error("the header names {column:?}, which is no column of the table")]
+    /// The file has a column that the table has not.
+    #[error("the file has a column {column:?}, which is no column of the table")]
     UnknownColumn {
         /// The name.
         column: String,
     },
-    /// The header names a column twice.
-    #[error("the header names {column:?} twice")]
+    /// The file has a column twice.
+    #[error("the file has the column {column:?} twice")]
     ColumnTwice {
         /// The name.
         column: String,
     },
-    /// There is no header, or not one that can be understood.
+    /// The file has a column in a type whose values are none of the table's.
+    #[error("column {column:?} is {in_file} in the file, and {in_table} in the table")]
+    ColumnType {
+        /// The name.
+        column: String,
+        /// The type in the file, in its format's words.
+        in_file: String,
+        /// The type in the table.
+        in_table: Type,
+    },
+    /// The file has a column in a type that tables have not.
+    #[error("column {column:?} is {in_file} in the file: tables have no such type")]
+    NoSuchType {
+        /// The name.
+        column: String,
+        /// The type in the file, in its format's words.
+        in_file: String,
+    },
+    /// There is no header, or a line goes on beyond all bounds.
     #[error("line {line}: {reason}")]
-    Header {
+    Line {
         /// The line's number, from 1.
         line: u64,
         /// What is wrong.
-        reason: String,
+        reason: &'static str,
     },
     /// Nothing says what the columns are.
     #[error("the columns cannot be inferred: {reason}")]
@@ -36,22 +57,96 @@ pub enum InterchangeError {
         /// Why.
         reason: &'static str,
     },
+    /// The columns make no table.
+    #[error("the file's columns make no table: {0}")]
+    Schema(#[from] SchemaError),
+    /// The file's end is needed first.
+    #[error("{format} is read from its end: a file is needed, where this is a pipe")]
+    NoFile {
+        /// The format.
+        format: crate::Format,
+    },
+    /// The file is damaged, cut off, or not of this format.
+    #[error("not readable as {format}: {reason}")]
+    Damaged {
+        /// The format.
+        format: crate::Format,
+        /// What was found.
+        reason: String,
+    },
+    /// A value cannot stand in a file of this format.
+    #[error("column {column:?}: {reason}")]
+    Value {
+        /// The name.
+        column: String,
+        /// Why not.
+        reason: &'static str,
+    },
 }
 
-/// A line that is no row of the table.
+impl InterchangeError {
+    /// What is wrong with a file of Arrow data; what its disk said stays what it was.
+    pub(crate) fn of_arrow(format: crate::Format, error: ArrowError) -> Self {
+        match error {
+            ArrowError::IoError(_, error) if error.kind() != io::ErrorKind::UnexpectedEof => {
+                InterchangeError::Io(error)
+            }
+            error => InterchangeError::Damaged {
+                format,
+                reason: error.to_string(),
+            },
+        }
+    }
+
+    /// The same of a Parquet file.
+    pub(crate) fn of_parquet(error: ParquetError) -> Self {
+        let error = match error {
+            ParquetError::External(error) => match error.downcast::<io::Error>() {
+                Ok(error) => return InterchangeError::Io(*error),
+                Err(error) => ParquetError::External(error),
+            },
+            error => error,
+        };
+        InterchangeError::Damaged {
+            format: crate::Format::Parquet,
+            reason: error.to_string(),
+        }
+    }
+}
+
+/// Where a row stands in its file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Place {
+    /// It begins in this line, from 1.
+    Line(u64),
+    /// It is this row, from 1: the format has no lines.
+    Row(u64),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Line(number) => write!(f, "line {number}"),
+            Place::Row(number) => write!(f, "row {number}"),
+        }
+    }
+}
+
+/// What is no row of the table.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BadLine {
-    /// The number of the line in which the row begins, from 1.
-    pub line: u64,
+pub struct BadRow {
+    /// Where it stands.
+    pub place: Place,
     /// The column with the value that does not fit, if it is one.
     pub column: Option<String>,
     /// What is wrong.
     pub reason: String,
 }
 
-impl fmt::Display for BadLine {
+impl fmt::Display for BadRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}", self.line)?;
+        write!(f, "{}", self.place)?;
         if let Some(column) = &self.column {
             write!(f, ", column {column:?}")?;
         }

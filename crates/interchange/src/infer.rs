@@ -1,14 +1,15 @@
-//! The schema that a file's first rows suggest.
+//! The schema that a file suggests.
 //!
-//! Of CSV every field, of JSON every text, number, true or false is looked at: the narrowest type that has all
-//! of a column's values is its type; text has all. Only the key's columns are without nulls, since rows that
-//! were not looked at may have some.
+//! Parquet and Arrow files say what their columns are. Of CSV every field, of JSON every text, number, true or
+//! false of the first rows is looked at: the narrowest type that has all of a column's values is its type; text
+//! has all. Only the key's columns are without nulls then, since rows that were not looked at may have some.
 
-use crate::csv::{Unfit, read_record};
+use crate::columnar;
+use crate::csv::{Unfit, read_header, read_record};
+use crate::json::{Members, read_line};
+use crate::source::Source;
 use crate::{Format, InterchangeError};
-use sardonyx_table::schema::{
-    Column, IndexDefinition, KeyPart, NullBit, PRIMARY, Schema, Type, Value,
-};
+use sardonyx_table::schema::{Schema, Type};
 use sardonyx_table::value_text::parse_value;
 use std::io::BufRead;
 
@@ -25,7 +26,14 @@ const TRIED: [Type; 6] = [
     Type::Bool,
 ];
 
-/// A column that was seen.
+/// A column that a file has.
+pub(crate) struct Found {
+    pub name: String,
+    pub kind: Type,
+    pub nullable: bool,
+}
+
+/// A column whose values were looked at.
 struct Seen {
     name: String,
     /// Of `TRIED`, which have all values so far.
@@ -68,43 +76,63 @@ impl Seen {
         }
     }
 
-    fn kind(&self) -> Type {
+    fn found(self) -> Found {
         let found = TRIED.into_iter().zip(self.fits).find(|(_, fits)| *fits);
-        match found {
+        let kind = match found {
             Some((kind, _)) if self.values > 0 => kind,
             _ => Type::Text,
+        };
+        Found {
+            name: self.name,
+            kind,
+            nullable: true,
         }
     }
 }
 
-/// The schema that the first 10,000 rows suggest. The key is these columns, or the first one if none is named.
+/// The schema that a file suggests: of CSV and JSON lines its first 10,000 rows, of Parquet and Arrow its own. The
+/// key is these columns, or the first one if none is named. After it, the source is at its beginning again.
 ///
 /// # Errors
-/// If the file cannot be read, has no columns, or not those of the key.
+/// If the file cannot be read, has no columns, or not those of the key; or if no table can have its columns.
 pub fn infer(
     format: Format,
-    mut source: impl BufRead,
+    source: &mut Source,
     key: &[String],
 ) -> Result<Schema, InterchangeError> {
-    let seen = match format {
-        Format::Csv => seen_in_csv(&mut source)?,
-        Format::JsonLines => seen_in_json(&mut source)?,
+    let found = match format {
+        Format::Csv => source.look_ahead(found_in_csv)?,
+        Format::JsonLines => source.look_ahead(found_in_json)?,
+        _ => columnar::columns(format, source)?,
     };
-    let first = seen.first().ok_or(InterchangeError::NothingToInfer {
+    let first = found.first().ok_or(InterchangeError::NothingToInfer {
         reason: "there are none",
     })?;
-    let key = if key.is_empty() {
-        vec![first.name.clone()]
-    } else {
-        key.to_vec()
+    let key: Vec<&str> = match key {
+        [] => vec![&first.name],
+        names => names.iter().map(String::as_str).collect(),
     };
-    schema_of(&seen, &key)
+    let is_there = |key: &&str| found.iter().any(|column| column.name == *key);
+    if !key.iter().all(is_there) {
+        return Err(InterchangeError::NothingToInfer {
+            reason: "the file has not the columns of the key",
+        });
+    }
+    let mut schema = Schema::new();
+    for column in &found {
+        schema = schema.column(&column.name, column.kind);
+        if column.nullable && !key.contains(&&*column.name) {
+            schema = schema.nullable();
+        }
+    }
+    Ok(schema.primary_key(key).build()?)
 }
 
-fn seen_in_csv(source: &mut impl BufRead) -> Result<Vec<Seen>, InterchangeError> {
+fn found_in_csv(source: &mut dyn BufRead) -> Result<Vec<Found>, InterchangeError> {
     let (mut buffer, mut fields, mut lines) = (Vec::new(), Vec::new(), 0);
-    let mut seen: Vec<Seen> = Vec::new();
-    for row in 0..=ROWS {
+    let names = read_header(source, &mut buffer, &mut fields, &mut lines)?;
+    let mut seen: Vec<Seen> = names.into_iter().map(Seen::new).collect();
+    for _ in 0..ROWS {
         let count = match read_record(source, &mut buffer, &mut fields, &mut lines) {
             None => break,
             Some(Err(Unfit::Io(error))) => return Err(error.into()),
@@ -112,100 +140,36 @@ fn seen_in_csv(source: &mut impl BufRead) -> Result<Vec<Seen>, InterchangeError>
             Some(Err(Unfit::Wrong(_))) => continue,
             Some(Ok(count)) => count,
         };
-        if row == 0 {
-            let names = fields.iter().take(count);
-            seen = names
-                .map(|field| Seen::new(field.text.trim_start_matches('\u{feff}').to_string()))
-                .collect();
-            continue;
-        }
         for (seen, field) in seen.iter_mut().zip(fields.iter().take(count)) {
             if field.quoted || !field.text.is_empty() {
                 seen.text(&field.text);
             }
         }
     }
-    Ok(seen)
+    Ok(seen.into_iter().map(Seen::found).collect())
 }
 
-fn seen_in_json(source: &mut impl BufRead) -> Result<Vec<Seen>, InterchangeError> {
+fn found_in_json(source: &mut dyn BufRead) -> Result<Vec<Found>, InterchangeError> {
     let mut seen: Vec<Seen> = Vec::new();
-    let mut line = Vec::new();
+    let (mut line, mut lines) = (Vec::new(), 0);
     for _ in 0..ROWS {
-        line.clear();
-        if source.read_until(b'\n', &mut line)? == 0 {
+        if !read_line(source, &mut line, &mut lines)? {
             break;
         }
-        let Ok(object) = serde_json::from_slice::<serde_json::Map<_, _>>(&line) else {
+        // What is none is told when it is imported.
+        let Ok(Members(members)) = serde_json::from_slice(&line) else {
             continue;
         };
-        for (name, json) in &object {
-            let place = seen.iter().position(|seen| seen.name == *name);
+        for (name, json) in members {
+            let place = seen.iter().position(|seen| seen.name == name);
             let place = place.unwrap_or_else(|| {
-                seen.push(Seen::new(name.clone()));
+                seen.push(Seen::new(name));
                 seen.len() - 1
             });
             if let Some(seen) = seen.get_mut(place) {
-                seen.json(json);
+                seen.json(&json);
             }
         }
     }
-    Ok(seen)
-}
-
-/// Places the columns: the widest first, so that none needs padding, then the bits of nulls.
-fn schema_of(seen: &[Seen], key: &[String]) -> Result<Schema, InterchangeError> {
-    let mut columns: Vec<Column> = (seen.iter())
-        .map(|seen| Column {
-            name: seen.name.clone(),
-            kind: seen.kind(),
-            default: Value::Null,
-            offset: 0,
-            null: None,
-            dropped: false,
-            since_shape: 0,
-        })
-        .collect();
-    let mut order: Vec<usize> = (0..columns.len()).collect();
-    order.sort_by_key(|&number| {
-        std::cmp::Reverse(columns.get(number).map_or(0, |column| column.kind.align()))
-    });
-    let mut end = 0;
-    for number in order {
-        if let Some(column) = columns.get_mut(number) {
-            column.offset = end;
-            end += column.kind.bytes();
-        }
-    }
-    let mut nulls = 0;
-    for column in &mut columns {
-        if !key.contains(&column.name) {
-            column.null = Some(NullBit {
-                byte: (end + nulls / 8) as u32,
-                bit: (nulls % 8) as u8,
-            });
-            nulls += 1;
-        }
-    }
-    let mut schema = Schema::default();
-    schema.row_bytes = (end + nulls.div_ceil(8)).next_multiple_of(8).max(8);
-    let number = |name: &String| columns.iter().position(|column| column.name == *name);
-    let parts: Option<Vec<KeyPart>> = (key.iter())
-        .map(|name| {
-            Some(KeyPart {
-                column: number(name)?,
-                descending: false,
-            })
-        })
-        .collect();
-    schema.primary = IndexDefinition {
-        name: PRIMARY.to_string(),
-        unique: true,
-        key: parts.ok_or(InterchangeError::NothingToInfer {
-            reason: "the file has not the columns of the key",
-        })?,
-        ..IndexDefinition::default()
-    };
-    schema.columns = columns;
-    Ok(schema)
+    Ok(seen.into_iter().map(Seen::found).collect())
 }

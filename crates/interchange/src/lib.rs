@@ -1,5 +1,13 @@
-//! The rows of tables as CSV and as JSON lines, in and out: formats between rows and bytes, without a
-//! database. Whoever calls has the rows, and the transactions that insert them.
+//! The rows of tables as files, in and out: formats between rows and bytes, without a database. The caller has the
+//! rows, and the transactions that insert them.
+//!
+//! | format | named | ends in | from a pipe | into one |
+//! | --- | --- | --- | --- | --- |
+//! | CSV | `csv` | `.csv` | yes | yes |
+//! | JSON lines | `jsonl` | `.jsonl`, `.ndjson` | yes | yes |
+//! | Parquet | `parquet` | `.parquet` | no | yes |
+//! | Arrow IPC, file | `arrow` | `.arrow`, `.feather` | no | yes |
+//! | Arrow IPC, stream | `arrows` | `.arrows` | yes | yes |
 //!
 //! | value | CSV | JSON lines |
 //! | --- | --- | --- |
@@ -13,26 +21,54 @@
 //! | date, time, timestamp, UUID | as [`value_text`] says | texts of it |
 //!
 //! CSV is that of RFC 4180, in UTF-8, with a header; a field may have line breaks in quotes. JSON lines are
-//! objects, one in each line.
+//! objects, one in each line. Parquet is written with Snappy, Arrow without compression; Parquet is read with
+//! Snappy, gzip, LZ4 or Zstandard, Arrow with the last two. Which columns of a table are which of Parquet's and
+//! Arrow's:
 //!
-//! Invariant: what was written is read as the same values. A line that is not understood is a [`BadLine`], and the
-//! next one is read.
+//! | column | written as | also read from |
+//! | --- | --- | --- |
+//! | bool | Boolean | |
+//! | integers of 8 to 64 bits | Int8 to UInt64 | each other, decimals of scale 0 |
+//! | i128, u128 | Decimal256(39, 0) | the same |
+//! | f32, f64 | Float32, Float64 | each other, Float16, integers |
+//! | decimal | Decimal128(38, scale) | decimals of any width and scale, integers |
+//! | text | Utf8 | LargeUtf8, Utf8View |
+//! | bytes, plain data | Binary, FixedSizeBinary | each other, LargeBinary, BinaryView |
+//! | date | Date32 | Date64 |
+//! | time | Time64 of microseconds | other units |
+//! | timestamp | Timestamp of microseconds, UTC | other units and zones; without a zone it is UTC |
+//! | UUID | FixedSizeBinary(16), extension `arrow.uuid` | without the extension, too |
+//!
+//! Each of these is read from dictionaries of it, too, and a column of type Null is one of nulls; a value of a wider
+//! type that is none of the column is a bad row.
+//!
+//! Invariant: what was written is read as the same values. A row that is not understood is a [`BadRow`], and the
+//! next one is read; damage of a file of columns ends its reading with an error. Memory does not grow with the
+//! file.
 //!
 //! [`value_text`]: sardonyx_table::value_text
 
+mod batch;
+mod columnar;
 mod csv;
 mod error;
 mod infer;
 mod json;
+mod read_ahead;
 mod reader;
+mod source;
 mod writer;
 
-pub use error::{BadLine, InterchangeError};
+pub use batch::Batch;
+pub use error::{BadRow, InterchangeError, Place};
 pub use infer::infer;
 pub use json::value_to_json;
-pub use reader::{ParsedRow, Reader};
+pub use read_ahead::ReadAhead;
+pub use reader::Reader;
+pub use source::Source;
 pub use writer::Writer;
 
+use std::fmt;
 use std::path::Path;
 
 /// The longest line, in bytes: a row with the longest value, as hexadecimal digits.
@@ -46,14 +82,26 @@ pub enum Format {
     Csv,
     /// A JSON object in each line.
     JsonLines,
+    /// Apache Parquet.
+    Parquet,
+    /// Apache Arrow's IPC format, as a file with a table of contents.
+    Arrow,
+    /// Apache Arrow's IPC format, as a stream.
+    ArrowStream,
 }
 
 impl Format {
-    /// The format of this name.
+    /// The names of the formats.
+    pub const NAMES: &str = "csv, jsonl, parquet, arrow, arrows";
+
+    /// The format of this name, or whose files end in it.
     pub fn named(name: &str) -> Option<Self> {
         match name.to_ascii_lowercase().as_str() {
             "csv" => Some(Format::Csv),
             "jsonl" | "ndjson" => Some(Format::JsonLines),
+            "parquet" => Some(Format::Parquet),
+            "arrow" | "feather" => Some(Format::Arrow),
+            "arrows" => Some(Format::ArrowStream),
             _ => None,
         }
     }
@@ -61,5 +109,17 @@ impl Format {
     /// The format that a file's name says by its ending.
     pub fn of_path(path: &Path) -> Option<Self> {
         Self::named(path.extension()?.to_str()?)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Format::Csv => "CSV",
+            Format::JsonLines => "JSON lines",
+            Format::Parquet => "Parquet",
+            Format::Arrow => "an Arrow file",
+            Format::ArrowStream => "an Arrow stream",
+        })
     }
 }

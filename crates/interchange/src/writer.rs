@@ -1,7 +1,8 @@
 //! Rows into a file, one by one.
 
+use crate::columnar::ColumnarWriter;
 use crate::csv::write_field;
-use crate::json::value_to_json;
+use crate::json::write_json;
 use crate::{Format, InterchangeError};
 use sardonyx_table::schema::{Schema, ValueRef};
 use std::fmt::Write as _;
@@ -9,7 +10,17 @@ use std::io::Write;
 
 /// A file of rows, being written.
 #[derive(Debug)]
-pub struct Writer<W> {
+pub struct Writer<W: Write + Send>(Formats<W>);
+
+#[derive(Debug)]
+enum Formats<W: Write + Send> {
+    Lines(LineWriter<W>),
+    Columnar(Box<ColumnarWriter<W>>),
+}
+
+/// A file of lines, being written.
+#[derive(Debug)]
+struct LineWriter<W> {
     sink: W,
     format: Format,
     /// The columns' numbers; of JSON, their names as texts of it, too.
@@ -17,12 +28,61 @@ pub struct Writer<W> {
     text: String,
 }
 
-impl<W: Write> Writer<W> {
-    /// Begins to write these columns of a table; of CSV, the header.
+impl<W: Write + Send> Writer<W> {
+    /// Begins to write these columns of a table; of CSV the header, of Parquet and Arrow the schema.
     ///
     /// # Errors
     /// If it cannot be written.
+    ///
+    /// # Panics
+    /// If the table has no columns of these numbers.
     pub fn new(
+        format: Format,
+        sink: W,
+        schema: &Schema,
+        columns: &[usize],
+    ) -> Result<Self, InterchangeError> {
+        Ok(Writer(match format {
+            Format::Csv | Format::JsonLines => {
+                Formats::Lines(LineWriter::new(format, sink, schema, columns)?)
+            }
+            _ => {
+                let writer = ColumnarWriter::new(format, sink, schema, columns)?;
+                Formats::Columnar(Box::new(writer))
+            }
+        }))
+    }
+
+    /// Writes a row, whose values `values` gives by the columns' numbers.
+    ///
+    /// # Errors
+    /// If it cannot be written; after that, nothing can.
+    pub fn row<'a>(
+        &mut self,
+        values: impl Fn(usize) -> ValueRef<'a>,
+    ) -> Result<(), InterchangeError> {
+        match &mut self.0 {
+            Formats::Lines(writer) => writer.row(values),
+            Formats::Columnar(writer) => writer.row(values),
+        }
+    }
+
+    /// Writes out what is buffered and the file's end, and gives the sink back.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(self) -> Result<W, InterchangeError> {
+        let mut sink = match self.0 {
+            Formats::Lines(writer) => writer.sink,
+            Formats::Columnar(writer) => writer.finish()?,
+        };
+        sink.flush()?;
+        Ok(sink)
+    }
+}
+
+impl<W: Write> LineWriter<W> {
+    fn new(
         format: Format,
         mut sink: W,
         schema: &Schema,
@@ -30,7 +90,7 @@ impl<W: Write> Writer<W> {
     ) -> Result<Self, InterchangeError> {
         let mut named = Vec::new();
         for (place, &number) in columns.iter().enumerate() {
-            let name = schema.columns.get(number).map_or("", |column| &column.name);
+            let name = &*schema.columns[number].name;
             if format == Format::Csv {
                 sink.write_all(if place == 0 { b"" } else { b"," })?;
                 write_field(&mut sink, name)?;
@@ -40,7 +100,7 @@ impl<W: Write> Writer<W> {
         if format == Format::Csv {
             sink.write_all(b"\n")?;
         }
-        Ok(Writer {
+        Ok(LineWriter {
             sink,
             format,
             columns: named,
@@ -48,15 +108,8 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Writes a row, whose values `values` gives by the columns' numbers.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn row<'a>(
-        &mut self,
-        values: impl Fn(usize) -> ValueRef<'a>,
-    ) -> Result<(), InterchangeError> {
-        let Writer {
+    fn row<'a>(&mut self, values: impl Fn(usize) -> ValueRef<'a>) -> Result<(), InterchangeError> {
+        let LineWriter {
             sink,
             format,
             columns,
@@ -68,8 +121,7 @@ impl<W: Write> Writer<W> {
                 sink.write_all(if place == 0 { b"{" } else { b"," })?;
                 sink.write_all(name.as_bytes())?;
                 sink.write_all(b":")?;
-                serde_json::to_writer(&mut *sink, &value_to_json(value))
-                    .map_err(std::io::Error::from)?;
+                write_json(sink, value)?;
                 continue;
             }
             sink.write_all(if place == 0 { b"" } else { b"," })?;
@@ -85,19 +137,10 @@ impl<W: Write> Writer<W> {
             }
         }
         let end: &[u8] = match (format, columns.is_empty()) {
-            (Format::Csv, _) => b"\n",
             (Format::JsonLines, true) => b"{}\n",
             (Format::JsonLines, false) => b"}\n",
+            _ => b"\n",
         };
         Ok(sink.write_all(end)?)
-    }
-
-    /// Writes out what is buffered, and gives the sink back.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn finish(mut self) -> Result<W, InterchangeError> {
-        self.sink.flush()?;
-        Ok(self.sink)
     }
 }

@@ -102,6 +102,8 @@ pub mod backup;
 mod error;
 #[cfg(feature = "memory")]
 pub mod memory;
+#[doc(hidden)]
+pub mod open_transaction;
 #[cfg(feature = "operations")]
 pub mod operations;
 mod options;
@@ -140,7 +142,8 @@ pub use sardonyx_table::{
     View, Walk, field,
 };
 pub use sardonyx_table::{Index, IndexRange, KeyValues, SnapshotIndex, SnapshotRange};
-pub use sardonyx_table::{RowError, RowRef, RowWriter, Rows, RowsView, SnapshotRows};
+pub use sardonyx_table::{RowError, RowIndex, RowRange, RowRef, RowWriter};
+pub use sardonyx_table::{Rows, RowsView, SnapshotRows};
 /// What rows are, known at run time; and types of fields that are no numbers.
 pub use sardonyx_table::{schema, types};
 /// What makes plain data of a struct; [`record!`] writes its derives.

@@ -70,7 +70,7 @@ pub use index_view::{Index, IndexRange, SnapshotIndex, SnapshotRange};
 pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
-pub use rows::{RowError, RowRef, RowWriter, Rows, RowsView, SnapshotRows};
+pub use rows::{RowError, RowIndex, RowRange, RowRef, RowWriter, Rows, RowsView, SnapshotRows};
 pub use schemas::read_schemas;
 pub use snapshot::{Records, SpaceSnapshot};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};

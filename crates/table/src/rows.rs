@@ -4,7 +4,8 @@
 //! - [`RowRef`]: a row, read column by column, live or of a snapshot;
 //! - [`RowWriter`]: values of columns, on their way into a row;
 //! - [`Rows`]: a table's rows in a transaction; [`RowsView`]: without one, to read;
-//!   [`SnapshotRows`]: in a snapshot.
+//!   [`SnapshotRows`]: in a snapshot;
+//! - [`RowIndex`]: rows in the order of an index, in any of them.
 //!
 //! The bytes are those that a struct of [`record!`](crate::record!) has, so a row may be written the one way
 //! and read the other.
@@ -14,6 +15,7 @@
 
 mod error;
 mod fixed;
+mod index;
 mod key;
 mod reference;
 mod snapshot;
@@ -22,6 +24,7 @@ mod view;
 mod writer;
 
 pub use error::RowError;
+pub use index::{RowIndex, RowRange};
 pub use reference::RowRef;
 pub use snapshot::SnapshotRows;
 pub use verbs::Rows;

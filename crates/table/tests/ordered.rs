@@ -5,11 +5,14 @@
 mod support;
 
 use proptest::prelude::*;
+use sardonyx_base::error::Error;
+use sardonyx_storage::store::PageRead;
 use sardonyx_table::schema::{
     Column, IndexDefinition, IndexKind, KeyPart, NullBit, Schema, Type, Value,
 };
 use sardonyx_table::{
-    Record, SpaceSnapshot, Table, TableError, TableSpace, Transaction, View, field, record,
+    Record, RowIndex, RowRef, SpaceSnapshot, Table, TableError, TableSpace, Transaction, View,
+    field, record,
 };
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -270,8 +273,56 @@ fn same<'a, K: Ord + std::fmt::Debug>(
     assert!(met.iter().all(|person| expected.contains(person)));
 }
 
+/// Rows by their columns are the same records in the same order, from both ends.
+fn same_rows<P: PageRead + ?Sized>(index: &RowIndex<'_, P>, expected: &[Person])
+where
+    TableError: From<P::Error>,
+{
+    let id = |row: Result<RowRef<'_, P>, _>| {
+        let row: RowRef<'_, P> = row.expect("a row");
+        let id = row.get("id").expect("a column");
+        let Value::Int(id) = id.to_value() else {
+            panic!("{id:?} is no id");
+        };
+        id as u64
+    };
+    let ids: Vec<u64> = expected.iter().map(|person| person.id).collect();
+    let met: Vec<u64> = index.all().expect("all").map(id).collect();
+    assert_eq!(met, ids);
+    for group in 0..5u32 {
+        let of = expected.iter().filter(|person| person.group == group);
+        let ids: Vec<u64> = of.clone().map(|person| person.id).collect();
+        let key = vec![Value::Int(group.into())];
+        let range = || index.range(key.clone()..=key.clone()).expect("a range");
+        assert_eq!(range().map(id).collect::<Vec<_>>(), ids);
+        let mut backward: Vec<_> = range().rev().map(id).collect();
+        backward.reverse();
+        assert_eq!(backward, ids);
+        assert_eq!(
+            index.prefix(group).expect("good").map(id).count(),
+            ids.len()
+        );
+        assert_eq!(
+            index.count_range(group..=group).expect("good"),
+            ids.len() as u64
+        );
+        let the = of.clone().filter(|person| person.name().starts_with("the"));
+        let met = index.starts_with((group, "the")).expect("good");
+        assert_eq!(met.map(id).count(), the.count());
+        for person in of {
+            let found = index.get_by((group, person.name())).expect("good");
+            assert_eq!(found.map(Ok).map(id), Some(person.id));
+        }
+    }
+    assert!(matches!(index.prefix("no number"), Err(Error::Refused(_))));
+}
+
 fn check(view: View<'_>, table: Table<Person>, people: &People) {
     assert_eq!(view.count(table), people.len() as u64);
+    let rows = view.rows(Person::NAME).expect("a table");
+    let in_order = sorted(people, |person| (person.group, person.name()));
+    same_rows(&rows.index(NAME_IN_GROUP).expect("there"), &in_order);
+    assert!(matches!(rows.index("none"), Err(Error::Refused(_))));
     let index = |name| view.index(table, name).expect("there");
     let (groups, scores) = (index(BY_GROUP), index(BY_SCORE));
     let (names, unique) = (index(BY_NAME), index(NAME_IN_GROUP));
@@ -371,6 +422,8 @@ fn check_snapshot(snapshot: &SpaceSnapshot, table: Table<Person>, people: &Peopl
     let index = snapshot.index(table, NAME_IN_GROUP).expect("there");
     let key = |person: &Person| (person.group, person.name());
     let expected = sorted(people, key);
+    let rows = snapshot.rows(Person::NAME).expect("a table");
+    same_rows(&rows.index(NAME_IN_GROUP).expect("there"), &expected);
     let records = |range: &mut dyn Iterator<Item = Result<Person, _>>| -> Vec<Person> {
         let read: Result<Vec<Person>, sardonyx_base::error::Error> = range.collect();
         read.expect("it was not ended")

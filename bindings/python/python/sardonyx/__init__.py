@@ -1,4 +1,6 @@
-"""NumPy arrays that live in a segment: transactions on plain memory, shared by processes, durable.
+"""Tables with transactions, durable; and NumPy arrays that live in a segment, shared by processes.
+
+``sardonyx.open(path)`` opens a database of tables, ``sardonyx.segment(path)`` one of arrays.
 
 >>> import sardonyx
 >>> segment = sardonyx.private()
@@ -27,9 +29,12 @@ from ._exceptions import (
     WrittenOutside,
 )
 from ._native import (
+    Index,
     Nested,
+    Rows,
     Segment,
     Snapshot,
+    SnapshotTable,
     Table,
     Tables,
     TablesSnapshot,
@@ -38,6 +43,7 @@ from ._native import (
     Transaction,
     open,
     private,
+    segment,
     tables,
     volatile,
 )
@@ -50,6 +56,7 @@ __all__ = [
     "Error",
     "Forked",
     "Full",
+    "Index",
     "InsideTransaction",
     "Mismatch",
     "Nested",
@@ -57,9 +64,11 @@ __all__ = [
     "NotFound",
     "Poisoned",
     "Refused",
+    "Rows",
     "Segment",
     "SlowReader",
     "Snapshot",
+    "SnapshotTable",
     "Table",
     "TableTransaction",
     "Tables",
@@ -70,6 +79,7 @@ __all__ = [
     "WrittenOutside",
     "open",
     "private",
+    "segment",
     "spread",
     "tables",
     "volatile",

@@ -28,6 +28,7 @@
 mod compare;
 mod error;
 mod evaluate;
+mod families;
 mod parser;
 mod print;
 mod tokens;

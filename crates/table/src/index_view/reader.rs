@@ -11,7 +11,6 @@ use sardonyx_storage::store::PageRead;
 use std::ops::{Bound, RangeBounds};
 
 /// An index with what reading it needs.
-#[derive(Clone, Copy)]
 pub(crate) struct Reader<'a, P: ?Sized> {
     pub nodes: &'a P,
     pub rows: &'a P,
@@ -19,6 +18,14 @@ pub(crate) struct Reader<'a, P: ?Sized> {
     pub schema: &'a Schema,
     pub table: &'a str,
 }
+
+impl<P: ?Sized> Clone for Reader<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: ?Sized> Copy for Reader<'_, P> {}
 
 impl<P: PageRead + ?Sized> Reader<'_, P>
 where
@@ -38,6 +45,14 @@ where
     /// The first row with this key.
     #[inline]
     pub fn find(&self, values: &(impl KeyValues + ?Sized)) -> Result<Option<Address>, Error> {
+        if let Some(key) = self.index.what.shape.word_of(values) {
+            let found = self.index.find_exact(self.nodes, key);
+            return Ok(found.map_err(TableError::from)?);
+        }
+        self.find_by_bytes(values)
+    }
+
+    fn find_by_bytes(&self, values: &(impl KeyValues + ?Sized)) -> Result<Option<Address>, Error> {
         let key = self.key(values)?;
         Ok(self.index.find(self.nodes, self.rows, &key.bytes)?)
     }

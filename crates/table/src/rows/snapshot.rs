@@ -17,9 +17,9 @@ use std::sync::Arc;
 /// The rows of a table in a snapshot: [`SpaceSnapshot::rows`].
 #[derive(Clone, Copy, Debug)]
 pub struct SnapshotRows<'a> {
-    snapshot: &'a SpaceSnapshot,
-    table: &'a FrozenTable,
-    name: &'a str,
+    pub(super) snapshot: &'a SpaceSnapshot,
+    pub(super) table: &'a FrozenTable,
+    pub(super) name: &'a str,
     number: u16,
 }
 

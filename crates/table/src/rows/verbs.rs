@@ -53,7 +53,7 @@ impl Rows<'_, '_> {
         self.number
     }
 
-    fn view(&self) -> RowsView<'_> {
+    pub(super) fn view(&self) -> RowsView<'_> {
         let view = self.transaction.view();
         view.rows_of(self.number).expect("it was found")
     }

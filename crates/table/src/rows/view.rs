@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// The rows of a table, to read: [`View::rows`].
 #[derive(Clone, Copy, Debug)]
 pub struct RowsView<'a> {
-    indexes: &'a IndexStore,
-    bytes: &'a [u8],
-    state: &'a TableState,
+    pub(super) indexes: &'a IndexStore,
+    pub(super) bytes: &'a [u8],
+    pub(super) state: &'a TableState,
     number: u16,
 }
 

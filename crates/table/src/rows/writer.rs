@@ -20,6 +20,11 @@ impl<'v> RowWriter<'v> {
         }
     }
 
+    /// The same for another row: no column is set.
+    pub fn clear(&mut self) {
+        self.values.clear();
+    }
+
     /// Sets the value of the column with this number, and returns what was set before.
     ///
     /// # Panics

@@ -89,6 +89,23 @@ impl Type {
     pub const fn is_variable(self) -> bool {
         matches!(self, Type::Text | Type::Bytes)
     }
+
+    /// The least and the greatest number of a type of integers; `None` for other types, and for `u128`, whose
+    /// greatest is beyond an `i128`.
+    pub const fn integer_range(self) -> Option<(i128, i128)> {
+        Some(match self {
+            Type::I8 => (i8::MIN as i128, i8::MAX as i128),
+            Type::I16 => (i16::MIN as i128, i16::MAX as i128),
+            Type::I32 => (i32::MIN as i128, i32::MAX as i128),
+            Type::I64 => (i64::MIN as i128, i64::MAX as i128),
+            Type::I128 => (i128::MIN, i128::MAX),
+            Type::U8 => (0, u8::MAX as i128),
+            Type::U16 => (0, u16::MAX as i128),
+            Type::U32 => (0, u32::MAX as i128),
+            Type::U64 => (0, u64::MAX as i128),
+            _ => return None,
+        })
+    }
 }
 
 impl fmt::Display for Type {

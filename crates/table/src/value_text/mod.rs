@@ -37,13 +37,9 @@ pub struct ValueTextError {
 pub fn parse_value(text: &str, kind: Type) -> Result<Value, ValueTextError> {
     let wrong = |reason| ValueTextError { kind, reason };
     let integer = || signed(text).ok_or(wrong("an integer is expected"));
-    let within = |low: i128, high: i128| {
-        let value = integer()?;
-        if (low..=high).contains(&value) {
-            Ok(Value::Int(value))
-        } else {
-            Err(wrong("out of range"))
-        }
+    let within = |value| match kind.integer_range() {
+        Some((low, high)) if (low..=high).contains(&value) => Ok(Value::Int(value)),
+        _ => Err(wrong("out of range")),
     };
     match kind {
         Type::Bool => match text {
@@ -51,15 +47,8 @@ pub fn parse_value(text: &str, kind: Type) -> Result<Value, ValueTextError> {
             "false" | "FALSE" | "False" | "f" | "0" => Ok(Value::Bool(false)),
             _ => Err(wrong("true or false is expected")),
         },
-        Type::I8 => within(i8::MIN.into(), i8::MAX.into()),
-        Type::I16 => within(i16::MIN.into(), i16::MAX.into()),
-        Type::I32 => within(i32::MIN.into(), i32::MAX.into()),
-        Type::I64 => within(i64::MIN.into(), i64::MAX.into()),
-        Type::I128 => integer().map(Value::Int),
-        Type::U8 => within(0, u8::MAX.into()),
-        Type::U16 => within(0, u16::MAX.into()),
-        Type::U32 => within(0, u32::MAX.into()),
-        Type::U64 => within(0, u64::MAX.into()),
+        Type::I8 | Type::I16 | Type::I32 | Type::I64 | Type::I128 => within(integer()?),
+        Type::U8 | Type::U16 | Type::U32 | Type::U64 => within(integer()?),
         Type::U128 => match text.parse() {
             Ok(value) => Ok(Value::U128(value)),
             Err(_) => Err(wrong("an integer from 0 to 2^128 - 1 is expected")),

@@ -1,0 +1,461 @@
+//! Transactions on tables, and what is done to rows in them.
+
+use crate::boundary::{attempt, call, check_place, store};
+use crate::cursor::{CursorState, Wanted, sdx_cursor, sdx_range};
+use crate::handle::{Kind, Pool, Used, alone, issue, shared};
+use crate::snapshot::{Claim, issue_ticket, sdx_ticket};
+use crate::statement::{Plan, StatementState, sdx_statement, writer};
+use crate::status::Failure;
+use crate::status::sdx_status::{self, SDX_NOT_FOUND, SDX_WRONG_THREAD};
+use crate::tables::{TablesState, outside, sdx_tables};
+use crate::transaction::{SDX_COMMIT_LATER, SDX_COMMIT_WAIT};
+use sardonyx::open_transaction::OpenTransaction;
+use sardonyx::{Durability, Error, Transaction};
+use sardonyx_base::sync::futex::Mutex;
+use std::collections::VecDeque;
+use std::ffi::{c_int, c_void};
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::thread::ThreadId;
+
+/// A transaction on tables: one at a time runs, others wait for their turn. One thread at a time uses it.
+pub struct sdx_transaction {
+    _private: [u8; 0],
+}
+
+/// What is behind a transaction's handle.
+pub(crate) struct TransactionState {
+    way: Way,
+    home: TablesState,
+}
+
+enum Way {
+    /// Between `sdx_transaction_begin` and its end.
+    Driven(OpenTransaction),
+    /// In a function that `sdx_transaction_run` calls.
+    Called(Called),
+}
+
+/// A transaction that runs in this thread, below on the stack.
+struct Called {
+    transaction: NonNull<Transaction<'static>>,
+    thread: ThreadId,
+}
+
+// SAFETY: the pointer is used in `thread` only, which is checked at each use.
+unsafe impl Send for Called {}
+
+impl Kind for sdx_transaction {
+    type State = TransactionState;
+    const MARK: u32 = u32::from_le_bytes(*b"sdxX");
+    const NAME: &'static str = "transaction";
+
+    fn pool() -> &'static Pool<TransactionState> {
+        static POOL: Pool<TransactionState> = Mutex::new(VecDeque::new());
+        &POOL
+    }
+}
+
+impl TransactionState {
+    /// Does something in the transaction.
+    fn step<T: Send + 'static>(
+        &mut self,
+        step: impl FnOnce(&mut Transaction<'_>) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Failure> {
+        match &mut self.way {
+            Way::Driven(open) => Ok(open.step(step)??),
+            Way::Called(called) if called.thread == std::thread::current().id() => {
+                // SAFETY: the handle is closed before the transaction ends (`sdx_transaction_run`), so it runs;
+                // it is this thread's, and nobody else uses it: whoever runs it waits for the function, and the
+                // handle is used by one at a time. Nothing of it outlives the step, which bears any lifetime.
+                Ok(step(unsafe { called.transaction.as_mut() })?)
+            }
+            Way::Called(_) => {
+                let message =
+                    "the transaction is used by the thread whose function it was given to";
+                Err(Failure::new(SDX_WRONG_THREAD, message))
+            }
+        }
+    }
+
+    /// That `sdx_transaction_begin` began it.
+    fn ending(&self) -> Result<(), Failure> {
+        match self.way {
+            Way::Driven(_) => Ok(()),
+            Way::Called(_) => Err(Failure::argument(
+                "a function that sdx_transaction_run calls ends its transaction by returning: 0 commits it",
+            )),
+        }
+    }
+}
+
+fn durability(flags: u32, ticket: *mut *mut sdx_ticket) -> Result<Durability, Failure> {
+    if flags > SDX_COMMIT_LATER {
+        return Err(Failure::argument(format!(
+            "{flags:#x} are no flags of a commit"
+        )));
+    }
+    if !ticket.is_null() {
+        check_place("the ticket", ticket)?;
+        if flags != SDX_COMMIT_LATER {
+            let message = "only a commit with SDX_COMMIT_LATER has a ticket";
+            return Err(Failure::argument(message));
+        }
+    }
+    Ok(match flags {
+        SDX_COMMIT_WAIT => Durability::Durable,
+        _ => Durability::Deferred,
+    })
+}
+
+/// # Safety
+/// Null, or memory for a handle.
+unsafe fn store_ticket(home: &TablesState, ticket: *mut *mut sdx_ticket) -> Result<(), Failure> {
+    if ticket.is_null() {
+        return Ok(());
+    }
+    let claim = issue_ticket(Claim::Tables(home.tables.clone()));
+    // SAFETY: the caller's promise.
+    unsafe { store("the ticket", ticket, claim) }
+}
+
+/// Begins a transaction when its turn comes, and returns then. End it by `sdx_transaction_commit` or
+/// `sdx_transaction_abort`; until then others wait. `SDX_INSIDE_TRANSACTION` if this thread has one already.
+///
+/// It runs on a thread of its own, which costs some microseconds for each call; `sdx_transaction_run` does not.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_transaction_begin(
+    tables: *mut sdx_tables,
+    transaction: *mut *mut sdx_transaction,
+) -> sdx_status {
+    call(|| {
+        check_place("the transaction", transaction)?;
+        // SAFETY: the header's promise.
+        let home = unsafe { outside(tables)? };
+        // Its end waits for what its commit asks for.
+        let open = OpenTransaction::begin(&home.tables, &home.inside, Durability::Deferred)?;
+        let way = Way::Driven(open);
+        // SAFETY: the header's promise.
+        unsafe {
+            store(
+                "the transaction",
+                transaction,
+                issue(TransactionState { way, home }),
+            )
+        }
+    })
+}
+
+/// Ends the transaction and makes what it did visible to all. `flags`: `SDX_COMMIT_WAIT` returns when it is on
+/// stable storage, `SDX_COMMIT_LATER` before; then `ticket` may be given to wait for that, or null.
+///
+/// Unless the error is about the call itself (`SDX_INVALID_ARGUMENT`, `SDX_INVALID_HANDLE`, `SDX_BUSY`,
+/// `SDX_FORKED`) the transaction is over and the handle closed. It then had no effect, but for `SDX_POISONED`:
+/// that it happened was visible, and whether it is there after a restart is not known.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_transaction_commit(
+    transaction: *mut sdx_transaction,
+    flags: u32,
+    ticket: *mut *mut sdx_ticket,
+) -> sdx_status {
+    call(|| {
+        let durability = durability(flags, ticket)?;
+        // SAFETY: the header's promise.
+        let used = unsafe { alone(transaction)? };
+        used.ending()?;
+        let TransactionState { way, home } = used.close::<sdx_transaction>();
+        if let Way::Driven(open) = way {
+            open.commit()?;
+        }
+        if durability == Durability::Durable {
+            home.tables.flush()?;
+        }
+        // SAFETY: the header's promise.
+        unsafe { store_ticket(&home, ticket) }
+    })
+}
+
+/// Ends the transaction without effect.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_transaction_abort(transaction: *mut sdx_transaction) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let used = unsafe { alone(transaction)? };
+        used.ending()?;
+        if let Way::Driven(open) = used.close::<sdx_transaction>().way {
+            open.abort()?;
+        }
+        Ok(())
+    })
+}
+
+/// What a program's function returned.
+#[derive(Debug)]
+struct Said(c_int);
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the transaction's function returned {}", self.0)
+    }
+}
+
+impl std::error::Error for Said {}
+
+/// Calls a function as a transaction, in this thread: the fastest way. What the function returns is returned; 0
+/// commits the transaction, anything else undoes it. `flags` and `ticket` are those of
+/// `sdx_transaction_commit`. An error of the commit is returned as an `sdx_status`.
+///
+/// The transaction that the function is given is over when it returns. It must return: no `longjmp`, no C++
+/// exception, no `exit`.
+///
+/// # Safety
+/// As for `sdx_open`; the function is one with this signature.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_transaction_run(
+    tables: *mut sdx_tables,
+    body: Option<extern "C" fn(transaction: *mut sdx_transaction, user: *mut c_void) -> c_int>,
+    user: *mut c_void,
+    flags: u32,
+    ticket: *mut *mut sdx_ticket,
+) -> c_int {
+    let outcome = attempt(|| {
+        let body = body.ok_or_else(|| Failure::argument("the function is null"))?;
+        let durability = durability(flags, ticket)?;
+        // SAFETY: the header's promise.
+        let home = unsafe { outside(tables)? };
+        let ran = home.tables.run_with(durability, |transaction| {
+            let _driving = home.inside.enter();
+            let called = Called {
+                transaction: NonNull::from(transaction).cast(),
+                thread: std::thread::current().id(),
+            };
+            let handle = issue::<sdx_transaction>(TransactionState {
+                way: Way::Called(called),
+                home: home.clone(),
+            });
+            let said = body(handle, user);
+            // In a forked child the handle is the parent's.
+            // SAFETY: it was just given out.
+            if let Ok(used) = unsafe { shared(handle) } {
+                drop(used.close::<sdx_transaction>());
+            }
+            match said {
+                0 => Ok(()),
+                other => Err(Error::other(Said(other))),
+            }
+        });
+        match ran {
+            // SAFETY: the header's promise.
+            Ok(()) => unsafe { store_ticket(&home, ticket).map(|()| 0) },
+            Err(error) => match error.downcast_ref::<Said>() {
+                Some(Said(said)) => Ok(*said),
+                None => Err(error.into()),
+            },
+        }
+    });
+    outcome.unwrap_or_else(|status| status as c_int)
+}
+
+/// What an operation uses.
+type Both = (Used<TransactionState>, Used<StatementState>);
+
+/// # Safety
+/// As for [`alone`].
+unsafe fn both(
+    transaction: *mut sdx_transaction,
+    statement: *mut sdx_statement,
+) -> Result<Both, Failure> {
+    // SAFETY: the caller's promise.
+    unsafe { Ok((alone(transaction)?, alone(statement)?)) }
+}
+
+pub(crate) fn no_row(plan: &Plan) -> Failure {
+    let message = format!("table {:?} has no row with this key", plan.table);
+    Failure::new(SDX_NOT_FOUND, message)
+}
+
+/// Inserts the row of a structure. `SDX_DUPLICATE` if there is one with its key.
+///
+/// # Safety
+/// As for `sdx_open`; `row` is a structure as the statement was prepared for. So for the others.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_insert(
+    transaction: *mut sdx_transaction,
+    statement: *mut sdx_statement,
+    row: *const c_void,
+) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let (mut running, prepared) = unsafe { both(transaction, statement)? };
+        let plan = prepared.plan.clone();
+        // SAFETY: the header's promise.
+        let values = unsafe { plan.read(row)? };
+        running.step(move |transaction| {
+            let mut rows = transaction.rows(&plan.table)?;
+            plan.check(rows.schema())?;
+            rows.insert_row(&writer(&values))
+        })
+    })
+}
+
+/// Puts the row of a structure in the place of the one with its key, if there is one: columns that are not
+/// bound get their defaults. Sets `replaced`, which may be null, to 1 if there was one, and else to 0.
+///
+/// # Safety
+/// As for `sdx_insert`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_put(
+    transaction: *mut sdx_transaction,
+    statement: *mut sdx_statement,
+    row: *const c_void,
+    replaced: *mut c_int,
+) -> sdx_status {
+    call(|| {
+        if !replaced.is_null() {
+            check_place("whether there was one", replaced)?;
+        }
+        // SAFETY: the header's promise.
+        let (mut running, prepared) = unsafe { both(transaction, statement)? };
+        let plan = prepared.plan.clone();
+        // SAFETY: the header's promise.
+        let values = unsafe { plan.read(row)? };
+        let was_there = running.step(move |transaction| {
+            let mut rows = transaction.rows(&plan.table)?;
+            plan.check(rows.schema())?;
+            rows.put_row(&writer(&values))
+        })?;
+        match replaced.is_null() {
+            true => Ok(()),
+            // SAFETY: the header's promise.
+            false => unsafe { store("whether there was one", replaced, was_there.into()) },
+        }
+    })
+}
+
+/// Changes the row with the key in a structure: the other columns that are bound become what stands there.
+/// `SDX_NOT_FOUND` if there is none.
+///
+/// # Safety
+/// As for `sdx_insert`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_update(
+    transaction: *mut sdx_transaction,
+    statement: *mut sdx_statement,
+    row: *const c_void,
+) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let (mut running, prepared) = unsafe { both(transaction, statement)? };
+        let plan = prepared.plan.clone();
+        // SAFETY: the header's promise.
+        let (key, mut others) = unsafe { (plan.read_key(row)?, plan.read(row)?) };
+        others.retain(|(column, _)| !plan.is_key(*column));
+        let was_there = running.step(move |transaction| {
+            let mut rows = transaction.rows(&plan.table)?;
+            plan.check(rows.schema())?;
+            rows.update_row(&key, &writer(&others))
+        })?;
+        match was_there {
+            true => Ok(()),
+            false => Err(no_row(&prepared.plan)),
+        }
+    })
+}
+
+/// Fills the fields of a structure with the row that has the key in it. `SDX_NOT_FOUND` if there is none. Texts
+/// are there until the statement gets another row, or is closed.
+///
+/// # Safety
+/// As for `sdx_insert`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_get(
+    transaction: *mut sdx_transaction,
+    statement: *mut sdx_statement,
+    row: *mut c_void,
+) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let (mut running, mut prepared) = unsafe { both(transaction, statement)? };
+        let plan = prepared.plan.clone();
+        // SAFETY: the header's promise.
+        let key = unsafe { plan.read_key(row)? };
+        let found = running.step(move |transaction| {
+            let rows = transaction.rows(&plan.table)?;
+            plan.check(rows.schema())?;
+            let row = rows.get(&key)?;
+            row.map(|row| plan.values(&row)).transpose()
+        })?;
+        let plan = prepared.plan.clone();
+        prepared.held = found.ok_or_else(|| no_row(&plan))?;
+        // SAFETY: the header's promise.
+        unsafe { plan.write(&prepared.held, row) }
+    })
+}
+
+/// Deletes the row with the key in a structure. `SDX_NOT_FOUND` if there is none.
+///
+/// # Safety
+/// As for `sdx_insert`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_delete(
+    transaction: *mut sdx_transaction,
+    statement: *mut sdx_statement,
+    row: *const c_void,
+) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let (mut running, prepared) = unsafe { both(transaction, statement)? };
+        let plan = prepared.plan.clone();
+        // SAFETY: the header's promise.
+        let key = unsafe { plan.read_key(row)? };
+        let was_there = running.step(move |transaction| {
+            let mut rows = transaction.rows(&plan.table)?;
+            plan.check(rows.schema())?;
+            rows.delete(&key)
+        })?;
+        match was_there {
+            true => Ok(()),
+            false => Err(no_row(&prepared.plan)),
+        }
+    })
+}
+
+/// Opens a cursor on rows of the statement's table, as they are now: the transaction may change them while the
+/// cursor is read. `range` may be null for all rows in no particular order.
+///
+/// # Safety
+/// As for `sdx_insert`, with the structures of the range.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_find(
+    transaction: *mut sdx_transaction,
+    statement: *mut sdx_statement,
+    range: *const sdx_range,
+    cursor: *mut *mut sdx_cursor,
+) -> sdx_status {
+    call(|| {
+        check_place("the cursor", cursor)?;
+        // SAFETY: the header's promise.
+        let (mut running, prepared) = unsafe { both(transaction, statement)? };
+        let plan = prepared.plan.clone();
+        // SAFETY: the header's promise.
+        let wanted = unsafe { Wanted::read(&plan, range)? };
+        let found = running.step(move |transaction| {
+            let rows = transaction.rows(&plan.table)?;
+            plan.check(rows.schema())?;
+            wanted.collect(&plan, &rows)
+        })?;
+        let state = CursorState::of_rows(Arc::clone(&prepared.plan), found);
+        // SAFETY: the header's promise.
+        unsafe { store("the cursor", cursor, issue(state)) }
+    })
+}

@@ -1,0 +1,251 @@
+//! Databases of tables: opening, closing, what tables there are.
+
+use crate::boundary::{call, check_place, store, text};
+use crate::handle::{Kind, Pool, issue, shared};
+use crate::schema::{sdx_column, sdx_schema, take_schema};
+use crate::status::Failure;
+use crate::status::sdx_status::{self, SDX_INSIDE_TRANSACTION, SDX_LIMIT, SDX_NOT_FOUND};
+use sardonyx::Tables;
+use sardonyx::open_transaction::Inside;
+use sardonyx_base::sync::futex::Mutex;
+use std::collections::VecDeque;
+use std::ffi::c_char;
+use std::sync::Arc;
+
+/// A database that is open as tables. Any number of threads may use it.
+pub struct sdx_tables {
+    _private: [u8; 0],
+}
+
+/// What is behind the handle of a database.
+#[derive(Clone)]
+pub(crate) struct TablesState {
+    pub tables: Arc<Tables>,
+    pub inside: Inside,
+}
+
+impl Kind for sdx_tables {
+    type State = TablesState;
+    const MARK: u32 = u32::from_le_bytes(*b"sdxD");
+    const NAME: &'static str = "database";
+
+    fn pool() -> &'static Pool<TablesState> {
+        static POOL: Pool<TablesState> = Mutex::new(VecDeque::new());
+        &POOL
+    }
+}
+
+/// The database of a handle.
+///
+/// # Safety
+/// As for [`shared`].
+pub(crate) unsafe fn database(tables: *const sdx_tables) -> Result<TablesState, Failure> {
+    // SAFETY: the caller's promise.
+    Ok(unsafe { shared(tables)? }.clone())
+}
+
+/// The same, for what would wait for the transaction of this very thread.
+///
+/// # Safety
+/// As for [`shared`].
+pub(crate) unsafe fn outside(tables: *const sdx_tables) -> Result<TablesState, Failure> {
+    // SAFETY: the caller's promise.
+    let found = unsafe { database(tables)? };
+    found.inside.check_outside()?;
+    Ok(found)
+}
+
+/// Opens the database in a directory as tables, or makes one. One process has it open at a time.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_tables_open(
+    directory: *const c_char,
+    tables: *mut *mut sdx_tables,
+) -> sdx_status {
+    call(|| {
+        check_place("the database", tables)?;
+        // SAFETY: the header's promise.
+        let directory = unsafe { text("the directory", directory)? };
+        let opened = TablesState {
+            tables: Arc::new(Tables::open(directory)?),
+            inside: Inside::default(),
+        };
+        // SAFETY: the header's promise.
+        unsafe { store("the database", tables, issue(opened)) }
+    })
+}
+
+/// Makes everything durable and closes the database. Statements, views and cursors of it are still to be
+/// closed by themselves. `SDX_INSIDE_TRANSACTION` while a transaction runs: end it first.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_tables_close(tables: *mut sdx_tables) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let used = unsafe { shared(tables)? };
+        if used.inside.is_any() {
+            let message = "a transaction is running on these tables; end it before closing";
+            return Err(Failure::new(SDX_INSIDE_TRANSACTION, message));
+        }
+        let state = used.close::<sdx_tables>();
+        Ok(state.tables.close()?)
+    })
+}
+
+/// Waits until everything that was committed so far is on stable storage.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_tables_flush(tables: *mut sdx_tables) -> sdx_status {
+    // SAFETY: the header's promise.
+    call(|| Ok(unsafe { outside(tables)? }.tables.flush()?))
+}
+
+/// Writes a backup into a directory, which is absent or empty, while transactions go on.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_tables_backup(
+    tables: *mut sdx_tables,
+    directory: *const c_char,
+) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let (found, to) = unsafe { (outside(tables)?, text("the directory", directory)?) };
+        found.tables.backup(to)?;
+        Ok(())
+    })
+}
+
+/// Creates a table with a schema, durably. If there is one of this name with the same schema, nothing is done;
+/// with another, `SDX_REFUSED`.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_table_create(
+    tables: *mut sdx_tables,
+    name: *const c_char,
+    schema: *mut sdx_schema,
+) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let (found, name) = unsafe { (outside(tables)?, text("the table's name", name)?) };
+        // SAFETY: the header's promise.
+        let schema = unsafe { take_schema(schema)? };
+        found.tables.create_table(name, schema)?;
+        Ok(())
+    })
+}
+
+/// Drops a table with all its rows, durably.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_table_drop(
+    tables: *mut sdx_tables,
+    name: *const c_char,
+) -> sdx_status {
+    call(|| {
+        // SAFETY: the header's promise.
+        let (found, name) = unsafe { (outside(tables)?, text("the table's name", name)?) };
+        Ok(found.tables.drop_table(name)?)
+    })
+}
+
+/// Stores the name of the table with this number, counted from 0, as a string in `name`, which has room for
+/// `bytes` bytes: 64 are enough. `SDX_NOT_FOUND` if there are not so many.
+///
+/// # Safety
+/// As for `sdx_open`; `name` is memory for `bytes` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_table_name(
+    tables: *mut sdx_tables,
+    number: u32,
+    name: *mut c_char,
+    bytes: usize,
+) -> sdx_status {
+    call(|| {
+        check_place("the name", name)?;
+        // SAFETY: the header's promise.
+        let found = unsafe { outside(tables)? };
+        let named = found.tables.read(|view| {
+            let names = view.definitions().iter().map(|definition| &definition.name);
+            let names = names.filter(|name| !name.starts_with("sardonyx."));
+            let mut names = names.filter(|name| view.rows(name).is_ok());
+            names.nth(number as usize).cloned()
+        })?;
+        let named = named.ok_or_else(|| {
+            Failure::new(SDX_NOT_FOUND, format!("there is no table number {number}"))
+        })?;
+        if named.len() >= bytes {
+            let message = format!("the name of a table has {} bytes and a zero", named.len());
+            return Err(Failure::new(SDX_LIMIT, message));
+        }
+        // SAFETY: there is room for `bytes` bytes, more than these.
+        unsafe {
+            std::ptr::copy_nonoverlapping(named.as_ptr(), name.cast(), named.len());
+            name.add(named.len()).write(0);
+        }
+        Ok(())
+    })
+}
+
+/// Describes the column with this number, counted from 0, of a table. `SDX_NOT_FOUND` if there are not so many
+/// columns; `SDX_REFUSED` if there is no such table. The program sets `size` before.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_table_column(
+    tables: *mut sdx_tables,
+    table: *const c_char,
+    number: u32,
+    column: *mut sdx_column,
+) -> sdx_status {
+    call(|| {
+        check_place("the column", column)?;
+        // SAFETY: the header's promise.
+        let (found, table) = unsafe { (outside(tables)?, text("the table's name", table)?) };
+        let schema = found.tables.read(|view| {
+            let rows = view.rows(table)?;
+            Ok::<_, sardonyx::Error>(rows.schema().clone())
+        })??;
+        let (index, described) = schema.live_columns().nth(number as usize).ok_or_else(|| {
+            let message = format!("table {table:?} has no column number {number}");
+            Failure::new(SDX_NOT_FOUND, message)
+        })?;
+        // SAFETY: it is a structure that begins with its size, as the header says.
+        unsafe { sdx_column::describe(column, &schema, index, described) }
+    })
+}
+
+/// How many rows a table has, as committed now.
+///
+/// # Safety
+/// As for `sdx_open`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sdx_table_rows(
+    tables: *mut sdx_tables,
+    table: *const c_char,
+    rows: *mut u64,
+) -> sdx_status {
+    call(|| {
+        check_place("the number of rows", rows)?;
+        // SAFETY: the header's promise.
+        let (found, table) = unsafe { (outside(tables)?, text("the table's name", table)?) };
+        let counted = found.tables.read(|view| {
+            let rows = view.rows(table)?;
+            Ok::<_, sardonyx::Error>(rows.count())
+        })??;
+        // SAFETY: the header's promise.
+        unsafe { store("the number of rows", rows, counted) }
+    })
+}

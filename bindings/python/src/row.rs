@@ -1,0 +1,106 @@
+//! Rows and keys as Python has them: dictionaries, tuples, keywords.
+
+use crate::value::{from_python, to_python};
+use pyo3::exceptions::PyKeyError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+use sardonyx::schema::{Schema, Value};
+use sardonyx::{Error, RowRef};
+use sardonyx_storage::store::PageRead;
+use sardonyx_table::TableError;
+use std::sync::Arc;
+
+/// A row's values, with what says their names.
+pub type Found = (Arc<Schema>, Vec<Value>);
+
+/// The values of a row that was looked for.
+pub fn found<P: PageRead + ?Sized>(
+    schema: &Arc<Schema>,
+    row: Option<RowRef<'_, P>>,
+) -> Result<Option<Found>, Error>
+where
+    TableError: From<P::Error>,
+{
+    let values = row.map(|row| row.to_values()).transpose()?;
+    Ok(values.map(|values| (schema.clone(), values)))
+}
+
+/// The same for Python.
+pub fn dictionary_of<'py>(
+    py: Python<'py>,
+    found: Option<Found>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    found
+        .map(|(schema, values)| to_dictionary(py, &schema, &values))
+        .transpose()
+}
+
+/// A row by its columns' names.
+pub fn to_dictionary<'py>(
+    py: Python<'py>,
+    schema: &Schema,
+    values: &[Value],
+) -> PyResult<Bound<'py, PyDict>> {
+    let row = PyDict::new(py);
+    for ((_, column), value) in schema.live_columns().zip(values) {
+        row.set_item(&column.name, to_python(py, value.as_ref())?)?;
+    }
+    Ok(row)
+}
+
+/// Rows by their columns' names.
+pub fn to_dictionaries<'py>(
+    py: Python<'py>,
+    schema: &Schema,
+    rows: &[Vec<Value>],
+) -> PyResult<Bound<'py, PyList>> {
+    let rows = rows.iter().map(|row| to_dictionary(py, schema, row));
+    PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// The values of a key's columns, one argument for each.
+pub fn values(key: &Bound<'_, PyTuple>) -> PyResult<Vec<Value>> {
+    key.iter().map(|part| from_python(&part)).collect()
+}
+
+/// A key that is one argument: a tuple, or the value of the only column.
+pub fn key<'py>(key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+    match key.cast::<PyTuple>() {
+        Ok(key) => Ok(key.clone()),
+        Err(_) => PyTuple::new(key.py(), [key]),
+    }
+}
+
+/// Values of columns by their names.
+pub fn named(columns: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, Value)>> {
+    let columns = columns.into_iter().flatten();
+    columns
+        .map(|(name, value)| Ok((name.extract()?, from_python(&value)?)))
+        .collect()
+}
+
+/// The same as the engine takes them.
+pub fn borrowed(columns: &[(String, Value)]) -> Vec<(&str, Value)> {
+    let columns = columns.iter();
+    columns
+        .map(|(name, value)| (&**name, value.clone()))
+        .collect()
+}
+
+/// One name, or several.
+pub fn names(names: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    match names.extract::<String>() {
+        Ok(name) => Ok(vec![name]),
+        Err(_) => names.extract(),
+    }
+}
+
+/// That there is no row with a key.
+pub fn no_row(key: &Bound<'_, PyTuple>) -> PyErr {
+    PyKeyError::new_err(key.clone().unbind())
+}
+
+/// Whether a ``with`` block was left by an exception, of which its end is told.
+pub fn failed(exception: &Bound<'_, PyTuple>) -> bool {
+    exception.get_item(0).is_ok_and(|kind| !kind.is_none())
+}

@@ -1,0 +1,223 @@
+//! Rows by their columns, found by an ordered index, live or of a snapshot: [`RowIndex`], a table's index by its
+//! name, and [`RowRange`], rows in its order.
+
+use super::{RowRef, Rows, RowsView, SnapshotRows};
+use crate::error::TableError;
+use crate::index_view::Reader;
+use crate::key::KeyValues;
+use crate::ordered::{Cursor, Place};
+use crate::schema::Schema;
+use crate::secondary::Secondary;
+use sardonyx_base::error::Error;
+use sardonyx_storage::page::Address;
+use sardonyx_storage::store::{PageRead, PageSnapshot};
+use std::fmt;
+use std::ops::RangeBounds;
+
+/// An ordered index of a table, to find rows by it: [`RowsView::index`], [`SnapshotRows::index`].
+///
+/// Keys are values of its columns, or of the first ones: a value, a tuple, or a slice of
+/// [`Value`](crate::schema::Value)s. A bound of fewer values than the index has columns stands for all keys that
+/// begin with them.
+pub struct RowIndex<'a, P: PageRead + ?Sized = [u8]> {
+    reader: Reader<'a, P>,
+}
+
+/// Rows of a table in the order of an index, from both ends. An error is told once: it is the end.
+pub struct RowRange<'a, P: PageRead + ?Sized = [u8]> {
+    reader: Reader<'a, P>,
+    cursor: Cursor,
+}
+
+/// The index with this name.
+fn named<'a>(indexes: &'a [Secondary], table: &str, name: &str) -> Result<&'a Secondary, Error> {
+    let mut indexes = indexes.iter();
+    let found = indexes.find(|index| index.what.definition.name == name);
+    let unknown = || TableError::UnknownIndex {
+        table: table.to_string(),
+        index: name.to_string(),
+    };
+    Ok(found.ok_or_else(unknown)?)
+}
+
+impl<'a> RowsView<'a> {
+    /// An ordered index of the table: one of its schema's, or that of its primary key, `primary`, if it is ordered.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such index.
+    pub fn index(&self, name: &str) -> Result<RowIndex<'a>, Error> {
+        let index = named(&self.state.secondary, &self.state.name, name)?;
+        Ok(RowIndex {
+            reader: Reader {
+                nodes: self.indexes.bytes(),
+                rows: self.bytes,
+                index,
+                schema: &self.state.schema,
+                table: &self.state.name,
+            },
+        })
+    }
+}
+
+impl Rows<'_, '_> {
+    /// An ordered index of the table, as [`RowsView::index`].
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there is no such index.
+    pub fn index(&self, name: &str) -> Result<RowIndex<'_>, Error> {
+        self.view().index(name)
+    }
+}
+
+impl<'a> SnapshotRows<'a> {
+    /// An ordered index of the table, as [`RowsView::index`].
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if there was no such index.
+    pub fn index(&self, name: &str) -> Result<RowIndex<'a, PageSnapshot>, Error> {
+        let index = named(&self.table.secondary, self.name, name)?;
+        Ok(RowIndex {
+            reader: Reader {
+                nodes: &self.snapshot.indexes,
+                rows: &self.snapshot.rows,
+                index,
+                schema: &self.table.schema,
+                table: self.name,
+            },
+        })
+    }
+}
+
+impl<'a, P: PageRead + ?Sized> RowIndex<'a, P>
+where
+    TableError: From<P::Error>,
+{
+    /// What the rows are.
+    pub fn schema(&self) -> &'a Schema {
+        self.reader.schema
+    }
+
+    /// The first row with this key, or whose key begins with these values.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if the values are none of the index's columns, [`Error::Limit`] if the key is too long or
+    /// the snapshot was ended.
+    pub fn get_by(&self, key: impl KeyValues) -> Result<Option<RowRef<'a, P>>, Error> {
+        let found = self.reader.find(&key)?;
+        Ok(found.map(|at| row(&self.reader, at)).transpose()?)
+    }
+
+    /// The rows whose keys are in a range.
+    ///
+    /// # Errors
+    /// Those of [`RowIndex::get_by`].
+    pub fn range<K: KeyValues>(
+        &self,
+        range: impl RangeBounds<K>,
+    ) -> Result<RowRange<'a, P>, Error> {
+        Ok(self.walk(self.reader.range(range)?))
+    }
+
+    /// The rows whose keys begin with these values.
+    ///
+    /// # Errors
+    /// Those of [`RowIndex::get_by`].
+    pub fn prefix(&self, key: impl KeyValues) -> Result<RowRange<'a, P>, Error> {
+        Ok(self.walk(self.reader.prefix(&key)?))
+    }
+
+    /// The rows whose keys begin with these values, of which the last, a text or bytes, may go on.
+    ///
+    /// # Errors
+    /// Those of [`RowIndex::get_by`].
+    pub fn starts_with(&self, key: impl KeyValues) -> Result<RowRange<'a, P>, Error> {
+        Ok(self.walk(self.reader.starts_with(&key)?))
+    }
+
+    /// All rows, in the order of the index.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if the snapshot was ended.
+    pub fn all(&self) -> Result<RowRange<'a, P>, Error> {
+        Ok(self.walk(self.reader.all()?))
+    }
+
+    /// How many rows have keys in a range, without looking at them.
+    ///
+    /// # Errors
+    /// Those of [`RowIndex::get_by`].
+    pub fn count_range<K: KeyValues>(&self, range: impl RangeBounds<K>) -> Result<u64, Error> {
+        self.reader.count(self.reader.range(range)?)
+    }
+
+    fn walk(&self, places: (Place, Place)) -> RowRange<'a, P> {
+        RowRange {
+            reader: self.reader,
+            cursor: self.reader.index.cursor(places),
+        }
+    }
+}
+
+impl<'a, P: PageRead + ?Sized> RowRange<'a, P>
+where
+    TableError: From<P::Error>,
+{
+    fn give(
+        &mut self,
+        found: Result<Option<Address>, P::Error>,
+    ) -> Option<Result<RowRef<'a, P>, Error>> {
+        let found = found.map_err(TableError::from).transpose()?;
+        let row = found.and_then(|at| row(&self.reader, at));
+        if row.is_err() {
+            self.cursor.finish();
+        }
+        Some(row.map_err(Error::from))
+    }
+}
+
+impl<'a, P: PageRead + ?Sized> Iterator for RowRange<'a, P>
+where
+    TableError: From<P::Error>,
+{
+    type Item = Result<RowRef<'a, P>, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rows = self.reader.rows;
+        let found = self.cursor.next(self.reader.nodes, |at| rows.prefetch(at));
+        self.give(found)
+    }
+}
+
+impl<P: PageRead + ?Sized> DoubleEndedIterator for RowRange<'_, P>
+where
+    TableError: From<P::Error>,
+{
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let rows = self.reader.rows;
+        let nodes = self.reader.nodes;
+        let found = self.cursor.next_back(nodes, |at| rows.prefetch(at));
+        self.give(found)
+    }
+}
+
+fn row<'a, P: PageRead + ?Sized>(
+    reader: &Reader<'a, P>,
+    at: Address,
+) -> Result<RowRef<'a, P>, TableError>
+where
+    TableError: From<P::Error>,
+{
+    RowRef::new(reader.rows, reader.schema, reader.table, at)
+}
+
+impl<P: PageRead + ?Sized> fmt::Debug for RowIndex<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RowIndex {:?}", self.reader.index.what.definition)
+    }
+}
+
+impl<P: PageRead + ?Sized> fmt::Debug for RowRange<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RowRange of {:?}", self.reader.table)
+    }
+}
