@@ -104,3 +104,65 @@ fn a_reader_stops_where_the_durable_journal_ended_when_it_began() {
         assert_eq!(rows, ROWS, "{shape:?}");
     }
 }
+
+/// Every range of positions, whatever its bounds say, from both ends: in the log, in the archive, and in both.
+#[test]
+fn ranges_have_the_rows_between_their_bounds_from_both_ends() {
+    use std::ops::Bound::{Excluded, Included, Unbounded};
+    let opened = opened(Shape::Threadless);
+    opened.database.checkpoint().expect("completes");
+    let (items, notes) = (opened.items, opened.notes);
+    // Several in one transaction, and one that has none.
+    for n in 0..4 {
+        let appended = opened.database.run(|tx| {
+            tx.insert(items, &common::Item::new(1000 + n, n))?;
+            for row in 0..n {
+                let (account, amount) = (n, ROWS + n * (n - 1) / 2 + row);
+                tx.append(notes, &Note { account, amount })?;
+            }
+            Ok(())
+        });
+        appended.expect("durable");
+    }
+    let all = opened.database.journal_range(notes, ..).expect("opens");
+    let all: Vec<_> = all.map(|row| row.expect("readable")).collect();
+    assert!((0..ROWS + 6).eq(all.iter().map(|(_, note)| note.amount)));
+    let picked = [
+        0,
+        1,
+        ROWS as usize - 1,
+        ROWS as usize,
+        all.len() - 2,
+        all.len() - 1,
+    ];
+    for (first, last) in picked.iter().flat_map(|a| picked.map(|b| (*a, b))) {
+        let (from, to) = (all[first].0, all[last].0);
+        let ranges = [
+            ((Included(from), Included(to)), first..last + 1),
+            ((Included(from), Excluded(to)), first..last),
+            ((Excluded(from), Included(to)), first + 1..last + 1),
+            ((Excluded(from), Excluded(to)), first + 1..last),
+            ((Excluded(from), Unbounded), first + 1..all.len()),
+            ((Unbounded, Included(to)), 0..last + 1),
+        ];
+        for (bounds, expected) in ranges {
+            let expected = all.get(expected).unwrap_or_default();
+            let rows = || opened.database.journal_range(notes, bounds).expect("opens");
+            let forward: Vec<_> = rows().map(|row| row.expect("readable")).collect();
+            assert_eq!(forward, expected, "{first} to {last}");
+            let mut backward: Vec<_> = rows().rev().map(|row| row.expect("readable")).collect();
+            backward.reverse();
+            assert_eq!(backward, expected, "{first} to {last}, in reverse");
+            let (mut both, mut met) = (rows(), Vec::new());
+            while let Some(row) = both.next() {
+                met.push(row.expect("readable").1.amount);
+                met.extend(both.next_back().map(|row| row.expect("readable").1.amount));
+            }
+            met.sort_unstable();
+            assert!(
+                met.into_iter()
+                    .eq(expected.iter().map(|(_, note)| note.amount))
+            );
+        }
+    }
+}

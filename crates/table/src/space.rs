@@ -117,7 +117,7 @@ impl TableSpace {
         Ok((space, report))
     }
 
-    /// To be called when a table may have got its first ordered index, or reference.
+    /// To be called when a table may have got its first ordered index, reference or condition.
     pub(crate) fn note_indexed(&mut self) {
         self.may_be_indexed |= self.tables.iter().flatten().any(TableState::is_indexed);
     }

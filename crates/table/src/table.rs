@@ -52,8 +52,9 @@ pub(crate) struct TableState {
     pub is_hashed: bool,
     /// The ordered indexes; none of most tables.
     pub secondary: Vec<Secondary>,
-    /// Whether it has references to tables, and whether tables have references to it.
-    pub refers: bool,
+    /// Whether a row is checked when it has changed: what it refers to, and the table's conditions.
+    pub is_checked: bool,
+    /// Whether tables have references to it.
     pub is_referenced: bool,
     /// As it is stored, or made of the definition if none is.
     pub schema: Arc<Schema>,
@@ -145,7 +146,7 @@ impl TableState {
             index: HashIndex::new(),
             is_hashed: true,
             secondary: Vec::new(),
-            refers: false,
+            is_checked: false,
             is_referenced: false,
             schema: Arc::new(Schema::of_definition(definition)),
             schema_is_stored: false,
@@ -165,7 +166,7 @@ impl TableState {
     pub fn described_as(mut self, other: &TableState) -> Self {
         self.take_schema(Arc::clone(&other.schema), other.schema_is_stored);
         self.is_hashed = other.is_hashed;
-        self.refers = other.refers;
+        self.is_checked = other.is_checked;
         self.is_referenced = other.is_referenced;
         let empty = |index: &Secondary| Secondary {
             what: Arc::clone(&index.what),
@@ -232,11 +233,11 @@ impl TableState {
         index.find(indexes, hash, |at| self.key_place().of(bytes, at) == key)
     }
 
-    /// Whether it has ordered indexes, or references from or to others: a change of a row is then more than a
-    /// change of its bytes.
+    /// Whether it has ordered indexes, references from or to others, or conditions: a change of a row is then more than
+    /// a change of its bytes.
     #[inline]
     pub fn is_indexed(&self) -> bool {
-        !self.secondary.is_empty() || self.refers || self.is_referenced
+        !self.secondary.is_empty() || self.is_checked || self.is_referenced
     }
 
     /// Where the next record goes.

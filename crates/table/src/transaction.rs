@@ -204,7 +204,7 @@ impl<'a> Transaction<'a> {
             let before = &self.space.store.bytes()[row.address.0 as usize..][..after.len()];
             let differ = self.indexes_that_differ(row.table, before, after);
             let state = self.state(row.table);
-            if differ != 0 || state.refers || state.is_referenced {
+            if differ != 0 || state.is_checked || state.is_referenced {
                 let schema = state.schema.clone();
                 let before = before.to_vec();
                 let changes = |column: usize| {
@@ -300,8 +300,8 @@ impl<'a> Transaction<'a> {
         if let Some(savepoint) = savepoint {
             let indexes = self.all_indexes(number);
             self.index_row(number, address, indexes)
-                .and_then(|()| match self.state(number).refers {
-                    true => self.check_references(number, address),
+                .and_then(|()| match self.state(number).is_checked {
+                    true => self.check_row(number, address),
                     false => Ok(()),
                 })
                 .inspect_err(|_| self.roll_back_to(savepoint))?;

@@ -133,6 +133,42 @@ fn child(id: u64, parent: u64, code: u64, elder: Option<u64>) -> Child {
 }
 
 #[test]
+fn a_reference_is_to_a_unique_key_of_the_same_types() {
+    let mut family = family(true);
+    let table = family.children.number();
+    let parents = family.parents.number();
+    family.world.commit(|tx| {
+        tx.add_column(Child::NAME, "short", Type::U32, true, Value::Null)
+            .expect("added");
+        let before = tx.rows(Child::NAME).expect("there").schema().clone();
+        for (column, to, said) in [
+            (
+                4,
+                0,
+                "is of type u32, but \"id\", to which it refers, is of type u64",
+            ),
+            (1, 7, "column"),
+        ] {
+            let refused = tx.add_reference(
+                table,
+                reference("no", column, parents, to, OnDelete::Restrict),
+            );
+            let text = refused.expect_err("refused").to_string();
+            assert!(text.contains(said), "{text}");
+        }
+        let refused = tx
+            .drop_index(parents, "by_code")
+            .expect_err("refused")
+            .to_string();
+        assert!(
+            refused.contains("\"code\"") && refused.contains("not the key of a unique index"),
+            "{refused}"
+        );
+        assert_eq!(tx.rows(Child::NAME).expect("there").schema(), &before);
+    });
+}
+
+#[test]
 fn references_are_kept_whichever_way_rows_change() {
     for is_indexed in [false, true] {
         let Family {
@@ -212,10 +248,10 @@ fn references_are_kept_whichever_way_rows_change() {
         world.commit(|tx| {
             let number = parents.number();
             let needed = in_detail(tx.drop_index(number, "by_code"));
-            assert!(matches!(needed, Err(TableError::SchemaDiffers { .. })));
+            assert!(matches!(needed, Err(TableError::Schema { .. })));
             let wrong = reference("wrong", 1, children.number(), 2, OnDelete::Restrict);
             let wrong = in_detail(tx.add_reference(children.number(), wrong));
-            assert!(matches!(wrong, Err(TableError::SchemaDiffers { .. })));
+            assert!(matches!(wrong, Err(TableError::Schema { .. })));
         });
     }
 }

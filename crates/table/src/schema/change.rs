@@ -90,18 +90,15 @@ impl Schema {
         let number = self.column_to_change(name)?;
         let mut schema = self.clone();
         schema.columns[number].name = new.to_string();
-        for ((name, text), (_, before)) in schema.checks.clone().iter_mut().zip(&self.checks) {
-            let condition = Condition::parse(before, self);
+        let checks = self.checks.iter().map(|(name, text)| {
+            let condition = Condition::parse(text, self);
             let condition = condition.map_err(|source| SchemaError::Condition {
                 name: name.clone(),
                 source,
             })?;
-            *text = condition.to_text(&schema);
-            let there = schema.checks.iter_mut().find(|(other, _)| other == name);
-            if let Some((_, there)) = there {
-                there.clone_from(text);
-            }
-        }
+            Ok((name.clone(), condition.to_text(&schema)))
+        });
+        schema.checks = checks.collect::<Result<_, SchemaError>>()?;
         schema.check()?;
         Ok(schema)
     }

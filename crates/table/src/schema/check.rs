@@ -100,7 +100,7 @@ impl Schema {
                 return Err(wrong("does not lie within the row"));
             }
             if column.dropped && !column.kind.is_variable() {
-                // Its bytes may be another's now.
+                // Nobody reads it, so nothing of it can be wrong.
                 continue;
             }
             let bits = (column.offset..column.offset + column.kind.bytes()).map(|at| (at, 0xff));
@@ -184,16 +184,14 @@ impl Schema {
             .chain(&there.indexes)
             .filter(|index| index.unique);
         let is_key = |index: &IndexDefinition| {
-            index.key.len() == reference.referenced.len()
-                && index
-                    .key
-                    .iter()
-                    .all(|part| reference.referenced.contains(&part.column))
+            let key = index.key.iter().map(|part| part.column);
+            key.eq(reference.referenced.iter().copied())
         };
         match unique.any(is_key) {
             true => Ok(()),
             false => Err(wrong(
-                "what it refers to is not the key of a unique index there; make one, or refer to the primary key"
+                "what it refers to is not the key of a unique index there, in its order; make one, or refer to the primary \
+                 key"
                     .to_string(),
             )),
         }

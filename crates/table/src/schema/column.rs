@@ -15,7 +15,7 @@ pub struct Column {
     pub offset: usize,
     /// Where it is noted that there is no value; `None` if there always is one.
     pub null: Option<NullBit>,
-    /// It was dropped: nobody reads it, its bytes are zeroes in new rows.
+    /// It was dropped: nobody reads it, and its place is no other column's.
     pub dropped: bool,
     /// The first shape of the table's pages that has it; rows of earlier ones have the default.
     pub since_shape: u8,

@@ -13,7 +13,7 @@ use sardonyx_base::error::Error;
 use sardonyx_storage::page::Address;
 
 impl Transaction<'_> {
-    /// Whether a table has ordered indexes, or references from or to others.
+    /// Whether a table has ordered indexes, references from or to others, or conditions.
     #[inline]
     pub(crate) fn has_ordered(&self, table: u16) -> bool {
         debug_assert!(self.space.may_be_indexed || !self.state(table).is_indexed());
@@ -38,7 +38,7 @@ impl Transaction<'_> {
                 this.write(Address(at.0 + offset as u64), bytes);
             }
         };
-        if touched == 0 && !state.refers && !state.is_referenced {
+        if touched == 0 && !state.is_checked && !state.is_referenced {
             change(self);
             return Ok(());
         }
@@ -158,8 +158,8 @@ impl Transaction<'_> {
         self.unindex_row(table, address, indexes)?;
         change(self);
         self.index_row(table, address, indexes)
-            .and_then(|()| match self.state(table).refers {
-                true => self.check_references(table, address),
+            .and_then(|()| match self.state(table).is_checked {
+                true => self.check_row(table, address),
                 false => Ok(()),
             })
             .inspect_err(|_| self.roll_back_to(savepoint))

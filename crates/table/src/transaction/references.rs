@@ -8,20 +8,21 @@ use super::Transaction;
 use crate::error::TableError;
 use crate::key::Edge;
 use crate::rows::{RowRef, find_row, same, shown};
-use crate::schema::{ForeignKey, IndexDefinition, OnDelete, ValueRef};
+use crate::schema::{ForeignKey, IndexDefinition, OnDelete, SchemaError, ValueRef};
 use crate::table::TableState;
 use sardonyx_base::error::Error;
 use sardonyx_storage::page::Address;
 use std::collections::BTreeSet;
 
-/// Notes of every table whether it refers to others, and whether others refer to it.
+/// Notes of every table whether its rows are checked when they change, and whether others refer to it.
 pub(crate) fn note_references(tables: &mut [Option<TableState>]) {
     let schemas = tables.iter().flatten().map(|state| &state.schema);
     let references = schemas.flat_map(|schema| &schema.foreign_keys);
     let referenced: BTreeSet<u16> = references.map(|reference| reference.table).collect();
     for (number, state) in tables.iter_mut().enumerate() {
         if let Some(state) = state {
-            state.refers = !state.schema.foreign_keys.is_empty();
+            let schema = &state.schema;
+            state.is_checked = !schema.foreign_keys.is_empty() || !schema.checks.is_empty();
             state.is_referenced = referenced.contains(&(number as u16));
         }
     }
@@ -61,11 +62,20 @@ impl Transaction<'_> {
         RowRef::new(self.space.store.bytes(), &state.schema, &state.name, row)
     }
 
+    /// Checks a row as it now stands: the table's conditions, and what it refers to.
+    ///
+    /// # Errors
+    /// [`RowError::Check`](crate::RowError::Check), [`TableError::NoSuchReference`]; the caller rolls back.
+    pub(crate) fn check_row(&mut self, table: u16, row: Address) -> Result<(), TableError> {
+        self.check_conditions(table, row)?;
+        self.check_references(table, row)
+    }
+
     /// Checks that what a row refers to is there.
     ///
     /// # Errors
     /// [`TableError::NoSuchReference`].
-    pub(crate) fn check_references(&self, table: u16, row: Address) -> Result<(), TableError> {
+    fn check_references(&self, table: u16, row: Address) -> Result<(), TableError> {
         let there = self.row_ref(table, row)?;
         for reference in &self.state(table).schema.foreign_keys {
             let columns = reference.columns.iter();
@@ -263,32 +273,28 @@ impl Transaction<'_> {
     /// Checks that the references of all tables to and from this one, whose schema has just changed, can be followed.
     ///
     /// # Errors
-    /// [`TableError::SchemaDiffers`] that names what is missing.
+    /// [`TableError::Schema`] that names what is missing.
     pub(crate) fn check_reference_indexes(&self, table: u16) -> Result<(), TableError> {
         for (number, state) in self.space.tables.iter().enumerate() {
-            let references = state.iter().flat_map(|state| &state.schema.foreign_keys);
-            for reference in references {
+            let Some(state) = state else {
+                continue;
+            };
+            for reference in &state.schema.foreign_keys {
                 if number != usize::from(table) && reference.table != table {
                     continue;
                 }
-                let parent = self.space.tables.get(usize::from(reference.table));
-                let parent = parent.and_then(Option::as_ref);
-                let is_unique = parent.is_some_and(|parent| {
-                    let indexes = parent.schema.indexes.iter().filter(|index| index.unique);
-                    std::iter::once(&parent.schema.primary)
-                        .chain(indexes)
-                        .any(|index| has_columns(index, &reference.referenced))
-                });
-                if !is_unique {
-                    let name = &reference.name;
-                    let to = self.space.name(reference.table);
-                    return Err(TableError::SchemaDiffers {
-                        table: self.space.name(number as u16),
-                        text: format!(
-                            "its reference {name:?} needs a unique index of table {to:?} of just these columns"
-                        ),
-                    });
-                }
+                let parent = self.space.schema(reference.table);
+                let checked = match parent {
+                    Some(parent) => state.schema.check_reference(reference, parent),
+                    None => Err(SchemaError::UnknownTable {
+                        reference: reference.name.clone(),
+                        table: self.space.name(reference.table),
+                    }),
+                };
+                checked.map_err(|source| TableError::Schema {
+                    table: state.name.to_string(),
+                    source: Box::new(source),
+                })?;
             }
         }
         Ok(())

@@ -1,13 +1,12 @@
-//! Rows by their columns inside a transaction: what a schema asks of them is checked, then the fixed part
-//! and the values outside it change by the means of all records.
+//! Rows by their columns inside a transaction: that values are of their columns' types is checked, then the fixed part
+//! and the values outside it change by the means of all records; the row is checked as it then stands, or put back.
 
 use super::{OVERHEAD_BYTES, Transaction};
 use crate::condition::Condition;
 use crate::error::TableError;
 use crate::layout::{PageKind, PageUse};
 use crate::rows::{
-    RowError, RowRef, RowWriter, Unfit, decode, encode, find_row, same, set_null, shown,
-    variable_bytes,
+    RowError, RowRef, RowWriter, Unfit, encode, find_row, same, set_null, shown, variable_bytes,
 };
 use crate::schema::{Schema, ValueRef};
 use crate::table::{TableState, page_bytes};
@@ -58,7 +57,6 @@ impl Transaction<'_> {
         let mut row = row;
         row.complete(&schema, &name)?;
         row.check(&schema, &name)?;
-        self.check_conditions(number, None, &row)?;
         let parts = schema.primary.key.iter();
         let key: Vec<_> = parts
             .map(|part| row.get(part.column).unwrap_or_default())
@@ -91,7 +89,6 @@ impl Transaction<'_> {
         let (schema, name) = self.row_table(number)?;
         row.check(&schema, &name)?;
         self.check_key_stays(number, at, row)?;
-        self.check_conditions(number, Some(at), row)?;
         let there = self.row_at(number, at)?;
         let (shape, mut fixed) = (there.shape(), there.fixed().to_vec());
         if self.state(number).is_referenced {
@@ -119,8 +116,8 @@ impl Transaction<'_> {
             self.check_room(2 * fixed.len() + OVERHEAD_BYTES)?;
             self.write_differences(at, &fixed);
             self.index_row(number, at, indexes)?;
-            match self.state(number).refers {
-                true => self.check_references(number, at),
+            match self.state(number).is_checked {
+                true => self.check_row(number, at),
                 false => Ok(()),
             }
         });
@@ -304,44 +301,17 @@ impl Transaction<'_> {
         self.space.name(number)
     }
 
-    /// Whether the row that is to be has the conditions of its table: with what is set, and for the rest what
-    /// stands at `there`.
-    fn check_conditions(
-        &mut self,
-        number: u16,
-        there: Option<Address>,
-        row: &RowWriter<'_>,
-    ) -> Result<(), TableError> {
+    /// Whether a row, as it now stands, meets the conditions of its table.
+    pub(super) fn check_conditions(&mut self, number: u16, at: Address) -> Result<(), TableError> {
         if self.row_state(number)?.schema.checks.is_empty() {
             return Ok(());
         }
         let conditions = self.conditions(number)?;
-        let there = there.map(|at| self.row_at(number, at)).transpose()?;
-        let schema = &self.row_state(number)?.schema;
-        for (condition, (name, text)) in conditions.iter().zip(&schema.checks) {
-            let mut values = vec![ValueRef::Null; schema.columns.len()];
-            // What is stored, not what was given: rounded, and of the column's scale.
-            let mut stored = vec![[0; 16]; schema.columns.len()];
-            let columns = condition.columns();
-            for (column, bytes) in stored.iter_mut().enumerate() {
-                let kind = schema.columns[column].kind;
-                if let (Some(value), Some(bytes)) = (row.get(column), bytes.get_mut(..kind.bytes()))
-                    && columns.contains(&column)
-                    && !kind.is_variable()
-                {
-                    // It was checked that it fits.
-                    let _ = encode(kind, value, bytes);
-                }
-            }
-            for column in columns {
-                let kind = schema.columns[column].kind;
-                values[column] = match (row.get(column), &there) {
-                    (Some(ValueRef::Null), _) => ValueRef::Null,
-                    (Some(value), _) if kind.is_variable() || kind.bytes() > 16 => value,
-                    (Some(_), _) => decode(kind, &stored[column][..kind.bytes()]),
-                    (None, Some(there)) => there.get_at(column)?,
-                    (None, None) => ValueRef::Null,
-                };
+        let row = self.row_at(number, at)?;
+        for (condition, (name, text)) in conditions.iter().zip(&row.schema().checks) {
+            let mut values = vec![ValueRef::Null; row.schema().columns.len()];
+            for column in condition.columns() {
+                values[column] = row.get_at(column)?;
             }
             if !condition.allows(|column| values[column]) {
                 let error = RowError::Check {
