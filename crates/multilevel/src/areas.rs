@@ -99,6 +99,11 @@ impl Areas {
         self.tables.get(&area.0).cloned()
     }
 
+    /// What is in memory of all tables.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<TableMemory>> {
+        self.tables.values()
+    }
+
     /// How many pages an area has.
     pub fn pages_of(&self, area: Area) -> Result<u64, Stop> {
         let last = self.extents_of(area)?.last();

@@ -96,6 +96,14 @@ impl Changes {
         self.before.truncate(mark.before);
     }
 
+    /// Gives what was changed, the last first, with the old bytes.
+    pub fn newest_first(&self, mut each: impl FnMut(PageId, usize, &[u8])) {
+        for step in self.steps.iter().rev() {
+            let old = &self.before[step.before as usize..][..step.length.into()];
+            each(step.page, step.start.into(), old);
+        }
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.steps.clear();

@@ -8,6 +8,7 @@ use crate::records::Table;
 use crate::recovery::{Undone, open_undo_area, undo_losers};
 use crate::restart_delay::RestartDelay;
 use crate::shared::Shared;
+use crate::snapshot::Snapshot;
 use crate::statistics::{Counters, Statistics};
 use crate::strategy::{Protocol, Strategy};
 use crate::transaction::Transaction;
@@ -90,7 +91,10 @@ impl Database {
         disk: Arc<dyn Disk>,
         options: Options,
     ) -> Result<Database, DatabaseError> {
-        let opened = Engine::open(disk, options.storage)?;
+        let mut opened = Engine::open(disk, options.storage)?;
+        if let Some(bytes) = options.snapshot_bytes_max {
+            opened.store.set_snapshot_bytes_max(bytes);
+        }
         let (mut engine, recovery) = (opened.engine, opened.report);
         let commit = engine.commit().clone();
         let counters = Arc::new(Counters::default());
@@ -181,6 +185,39 @@ impl Database {
         };
         self.shared.publish_areas(&unit_log);
         Ok(Table::new(number))
+    }
+
+    /// A snapshot of everything that is committed, which is on stable storage when this returns. Transactions
+    /// go on meanwhile: what they have done so far is not in it. It is read by operations that change
+    /// nothing, from any thread, also when the database is closed.
+    ///
+    /// It waits for the log and, where an operation is at work on a page that it needs, for the operation;
+    /// never for a transaction. While it is open, the first change of each page copies it. At the bound on
+    /// memory for that ([`Options::snapshot_bytes_max`]) the oldest snapshot is ended, and says so.
+    ///
+    /// ```
+    /// use sardonyx_multilevel::Options;
+    /// use sardonyx_multilevel::counter::{Add, Counter, Get, Set};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("stock.sdx");
+    /// let shop = Options::new().open(&path)?;
+    /// let stock = Counter::new(shop.area("stock", 1)?, 0);
+    /// shop.run(|tx| tx.call(&Set::within(stock, 10, 0, 1000)))?;
+    /// let customer = shop.begin();
+    /// customer.call(&Add::to(stock, -3))?;
+    /// let report = shop.snapshot()?;
+    /// customer.commit()?;
+    /// assert_eq!(report.call(&Get(stock))?, 10);
+    /// assert_eq!(shop.snapshot()?.call(&Get(stock))?, 7);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`DatabaseError::Log`] if the log failed, or the database was closed; [`DatabaseError::Nested`] within
+    /// an operation; [`DatabaseError::Compensation`] if an inverse fails; [`DatabaseError::Forked`].
+    pub fn snapshot(&self) -> Result<Snapshot, DatabaseError> {
+        Snapshot::take(&self.shared, self.protocol.has_two_levels())
     }
 
     /// Begins a transaction.

@@ -119,6 +119,12 @@ pub enum DatabaseError {
         /// The limit: half of `GroupLimits::transaction_bytes`.
         limit: usize,
     },
+    /// A snapshot was asked for by an operation.
+    #[error(
+        "an operation cannot take a snapshot: it might wait for a page that it holds itself; take it \
+         before, or after"
+    )]
+    Nested,
     /// What was asked for cannot be had.
     #[error("{reason}")]
     Refused {

@@ -11,14 +11,24 @@
 //!   the catalogue and of the undo area, and those of tables that are not in use yet, which no operation
 //!   can name; and it may read a page that has completed, unwritten changes and no writer now, because a
 //!   writer takes the pen before its first change of such a page.
+//!
+//! **Snapshots.** A subtransaction changes pages in place before it has ended, so a snapshot is not all that
+//! stands in the pages, but what stands there without the subtransactions that had not ended: whoever ends
+//! gives the pages as they were before it ([`Frames::keep_before`]) to the snapshots that were taken since,
+//! while it has the pen and its pages. A reader reads a page of which there is no copy only while nobody
+//! writes to it, so it finds what the snapshot shows: what changed it since, and ended, has kept a copy, and
+//! what did not end was undone.
 
+use crate::changes::Changes;
 use crate::pages::Page;
+use sardonyx_base::hash::IntegerMap;
 use sardonyx_base::sync::Mutex;
-use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
+use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
-use sardonyx_storage::store::{PageStore, StoreError};
+use sardonyx_storage::store::{PageSnapshot, PageStore, StoreError};
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// All pages.
 #[derive(Debug)]
@@ -26,8 +36,12 @@ pub(crate) struct Frames {
     base: NonNull<u8>,
     pages: AtomicU64,
     pages_max: u64,
-    /// Keeps the memory; locked to grow.
+    /// Keeps the memory; locked to grow, and to keep pages for snapshots.
     store: Mutex<PageStore>,
+    /// There may be snapshots. Set by the pen's holder.
+    snapshots: AtomicBool,
+    /// With a single level: pages that transactions which have not ended change, as they were before.
+    befores: Mutex<IntegerMap<u64, Box<Page>>>,
 }
 
 // SAFETY: the memory belongs to the store, which is `Send` and `Sync`, and is accessed only by the
@@ -43,6 +57,86 @@ impl Frames {
             pages: AtomicU64::new(store.pages()),
             pages_max: store.pages_max(),
             store: Mutex::new(store),
+            snapshots: AtomicBool::new(false),
+            befores: Mutex::default(),
+        }
+    }
+
+    /// A snapshot of all pages: of those that subtransactions are at work on, as they were before these. The
+    /// caller has the pen.
+    pub fn snapshot(&self) -> Result<Arc<PageSnapshot>, StoreError> {
+        let snapshot = self.store.lock().snapshot()?;
+        self.snapshots.store(true, Ordering::Release);
+        Ok(snapshot)
+    }
+
+    /// Before a subtransaction ends that made these changes: keeps the pages as they were without them for
+    /// the snapshots that have no copy. The caller has the pen, so that each snapshot is before the end or
+    /// after it, and the exclusive locks of the pages.
+    #[inline]
+    pub fn keep_before(&self, changes: &Changes) {
+        if self.snapshots.load(Ordering::Acquire) {
+            self.keep_for_snapshots(changes);
+        }
+    }
+
+    #[cold]
+    fn keep_for_snapshots(&self, changes: &Changes) {
+        let mut store = self.store.lock();
+        if !store.has_snapshots() {
+            self.snapshots.store(false, Ordering::Release);
+            return;
+        }
+        let mut befores: IntegerMap<u64, Option<Box<Page>>> = IntegerMap::default();
+        changes.newest_first(|page, start, old| {
+            let before = befores.entry(page.0).or_insert_with(|| {
+                // SAFETY: right of a reader: the caller has the page's exclusive lock, and no reference
+                // into it is written to.
+                store
+                    .lacks(page)
+                    .then(|| Box::new(*unsafe { self.page(page) }))
+            });
+            if let Some(before) = before {
+                before[start..start + old.len()].copy_from_slice(old);
+            }
+        });
+        for (page, before) in befores {
+            if let Some(before) = before {
+                store.keep(PageId(page), &before);
+            }
+        }
+    }
+
+    /// With a single level: before the first change of a page by a transaction, which has locked it
+    /// exclusively until it ends.
+    pub fn note_before(&self, page: PageId) {
+        // SAFETY: right of a reader: the caller has the page's exclusive lock and has not begun to write.
+        let before = Box::new(*unsafe { self.page(page) });
+        self.befores.lock().entry(page.0).or_insert(before);
+    }
+
+    /// With a single level: these pages, locked exclusively still, are what is committed.
+    pub fn forget_befores(&self, pages: impl IntoIterator<Item = PageId>) {
+        let mut befores = self.befores.lock();
+        for page in pages {
+            befores.remove(&page.0);
+        }
+    }
+
+    /// With a single level: what a snapshot shows of a page: the copy of it that the snapshot has, or what it
+    /// is without the transaction that changes it and has not ended, or what stands there, while nobody
+    /// begins to change it. `read` reads it in the snapshot.
+    pub fn read_before<E>(
+        &self,
+        page: PageId,
+        snapshot: &PageSnapshot,
+        read: impl FnOnce() -> Result<Box<Page>, E>,
+    ) -> Result<Box<Page>, E> {
+        let befores = self.befores.lock();
+        match befores.get(&page.0) {
+            // A transaction that ended since kept a copy, and it is that of another one that is there now.
+            Some(before) if !snapshot.has_copy(page) => Ok(before.clone()),
+            _ => read(),
         }
     }
 

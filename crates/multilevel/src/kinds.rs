@@ -24,8 +24,10 @@ impl CrateError for Stop {
     fn kind(&self) -> Kind {
         match self {
             Stop::Restart | Stop::Deadlock => Error::Conflict,
-            Stop::NoPage { .. } | Stop::Range { .. } | Stop::NoArea { .. } => Error::Refused,
-            Stop::Bounds { .. } => Error::Limit,
+            Stop::NoPage { .. } | Stop::Range { .. } | Stop::NoArea { .. } | Stop::ReadOnly => {
+                Error::Refused
+            }
+            Stop::Bounds { .. } | Stop::SnapshotEnded(_) => Error::Limit,
             Stop::Full { .. } => Error::Full,
         }
     }
@@ -78,7 +80,7 @@ impl CrateError for DatabaseError {
             DatabaseError::Compensation(error) => error.kind(),
             DatabaseError::Reserved { .. } | DatabaseError::CannotUndo { .. } => Error::Full,
             DatabaseError::Checkpoint { .. } => Error::Poisoned,
-            DatabaseError::Closing => Error::Nested,
+            DatabaseError::Closing | DatabaseError::Nested => Error::Nested,
             DatabaseError::Name { .. }
             | DatabaseError::TooManyOperations { .. }
             | DatabaseError::TooLarge { .. } => Error::Limit,

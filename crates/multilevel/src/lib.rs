@@ -4,6 +4,7 @@
 //! - [`Operation`], [`Recorded`], [`Inverse`]: what a user defines ([`operation`]);
 //! - [`Pages`]: what an operation sees ([`pages`]; [`plain`] for tests);
 //! - [`Database`], [`Transaction`]: running them;
+//! - [`Snapshot`]: the state at one commit, to read beside them;
 //! - [`counter`], [`index`], [`records`]: bounded counters, ordered indexes, and the records of tables,
 //!   ready types;
 //! - [`strategy`]: when locks are given back and what is written when;
@@ -54,6 +55,7 @@ mod recovery;
 mod registry;
 mod restart_delay;
 mod shared;
+mod snapshot;
 pub mod sphere;
 mod statistics;
 pub mod strategy;
@@ -75,6 +77,7 @@ pub use restart_delay::RestartDelay;
 pub use sardonyx_lock::{LockSpace, Mode, VictimRule};
 pub use sardonyx_storage::page::{PAGE_SIZE, PageId};
 pub use sardonyx_table::{Record, record};
+pub use snapshot::{Records, Snapshot};
 pub use statistics::Statistics;
 pub use strategy::{PageLog, Release, Strategy};
 pub use transaction::Transaction;

@@ -22,6 +22,7 @@ pub struct Options {
     pub(crate) victims: VictimRule,
     pub(crate) restart_delay: RestartDelay,
     pub(crate) registry: Registry,
+    pub(crate) snapshot_bytes_max: Option<u64>,
     /// The first thing that was wrong with what was given.
     error: Option<DatabaseError>,
 }
@@ -71,6 +72,13 @@ impl Options {
         if let Err(error) = self.registry.register::<O>() {
             self.error.get_or_insert(error);
         }
+        self
+    }
+
+    /// The bound on memory for pages that snapshots keep, in bytes (default 1 GiB, or a quarter of the
+    /// store's limit if that is less). At the bound the oldest snapshot is ended.
+    pub fn snapshot_bytes_max(mut self, bytes: u64) -> Self {
+        self.snapshot_bytes_max = Some(bytes);
         self
     }
 

@@ -63,6 +63,12 @@ impl PageLocks {
         self.pages.iter().copied()
     }
 
+    /// The pages that were begun to be changed.
+    pub fn written(&self) -> impl Iterator<Item = PageId> {
+        let written = self.iter().filter(|(_, how)| *how == PageLock::Writing);
+        written.map(|(page, _)| page)
+    }
+
     /// The locks.
     pub fn resources(&self) -> impl Iterator<Item = Resource> {
         self.pages.iter().map(|(page, _)| Resource {

@@ -9,6 +9,7 @@
 use crate::records::memory::TableMemory;
 use sardonyx_lock::{LockSpace, Mode, Modes};
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use sardonyx_storage::store::SnapshotEnded;
 use std::ops::Range;
 use std::sync::Arc;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
@@ -83,6 +84,12 @@ pub enum Stop {
         /// The most that it may be.
         high: i64,
     },
+    /// The operation changes something, and was called to read a snapshot.
+    #[error("a snapshot is only read: operations that change something are called by transactions")]
+    ReadOnly,
+    /// The snapshot was ended.
+    #[error(transparent)]
+    SnapshotEnded(#[from] SnapshotEnded),
     /// There are no more pages to be had, or no more log.
     #[error("{reason}")]
     Full {

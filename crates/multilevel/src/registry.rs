@@ -1,13 +1,16 @@
 //! The operations that can be inverses: by name for the program, by number for undo entries.
 
 use crate::counter;
-use crate::error::DatabaseError;
+use crate::error::{CompensationError, DatabaseError};
 use crate::index;
+use crate::nesting::executing;
 use crate::operation::{NAME_BYTES_MAX, Recorded};
 use crate::pages::Pages;
 use crate::records;
+use sardonyx_base::user_code::message_of;
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Executes an inverse from its bytes.
 type Execute = fn(&[u8], &mut dyn Pages) -> Result<(), String>;
@@ -115,6 +118,33 @@ impl Numbered {
     #[inline]
     pub fn number(&self, name: &'static str) -> Option<u32> {
         self.numbers.get(name).copied()
+    }
+
+    /// Executes an inverse by its number, which it was noted with. It may panic: that is an error, too.
+    ///
+    /// # Panics
+    /// If there is no such number.
+    pub fn execute(
+        &self,
+        number: u32,
+        bytes: &[u8],
+        pages: &mut dyn Pages,
+    ) -> Result<(), CompensationError> {
+        let (name, execute) = self
+            .by_number(number)
+            .expect("it was numbered when it was noted");
+        let failed = |reason| CompensationError {
+            name: name.to_string(),
+            reason,
+        };
+        let Some(execute) = execute else {
+            return Err(failed("it is not registered".into()));
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(|| executing(|| execute(bytes, pages))));
+        match outcome {
+            Ok(outcome) => outcome.map_err(failed),
+            Err(panic) => Err(failed(message_of(panic))),
+        }
     }
 
     /// The name of a number, and how to execute it if it is registered.

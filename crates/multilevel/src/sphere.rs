@@ -280,6 +280,11 @@ impl<S> Spheres<S> {
         self.take(all)
     }
 
+    /// What is kept of each unwritten subtransaction, in no particular order. Takes time in their number.
+    pub fn payloads(&self) -> impl Iterator<Item = &S> {
+        self.nodes.iter().filter_map(|node| node.payload.as_ref())
+    }
+
     /// All spheres, in no particular but a repeatable order. Takes time in the number of unwritten
     /// subtransactions: for a background writer and for people.
     pub fn spheres(&self) -> impl Iterator<Item = Sphere> {

@@ -145,6 +145,11 @@ impl<'d> Subtransaction<'d> {
         self.workspace.changed()
     }
 
+    /// Keeps its pages as they were before it for snapshots; it ends, and the caller has the pen.
+    pub fn keep_before(&self) {
+        self.shared.frames.keep_before(&self.workspace.changes);
+    }
+
     /// The transaction's number.
     pub fn transaction(&self) -> u64 {
         self.transaction

@@ -336,6 +336,11 @@ impl<'d> Transaction<'d> {
                     let bytes = unsafe { frames.bytes_mut(page, start..start + old.len()) };
                     bytes.copy_from_slice(old);
                 });
+            if !self.protocol.has_two_levels() {
+                self.database
+                    .frames
+                    .forget_befores(workspace.held.written());
+            }
         }
     }
 

@@ -440,6 +440,11 @@ impl<'p> UnitLog<'p> {
         Ok((self.end_unit(pages, true), true))
     }
 
+    /// The group that everything which was appended is in, or before it.
+    pub fn last_group(&mut self) -> u64 {
+        self.0.last_group()
+    }
+
     /// Whether the log knows a transaction.
     pub fn is_in_log(&self, transaction: u64) -> bool {
         self.slots.contains_key(&transaction)

@@ -1,6 +1,6 @@
 //! Histories of transactions under every strategy and both kinds of release, judged by `adya`: they
 //! must be strictly serializable, with aborts, deadlocks, failing operations and siblings among them,
-//! and over a restart. And histories of operations that leave out a lock, where it must find the
+//! snapshots that are read meanwhile, and over a restart. And histories of operations that leave out a lock, where it must find the
 //! anomaly: a checker that cannot is no proof.
 
 #[path = "serializable/objects.rs"]
@@ -180,6 +180,33 @@ fn client(
     events
 }
 
+/// Takes snapshots and reads them in pieces, each as a transaction of the history.
+fn read_snapshots(database: &Database, area: Area, seed: u64, at: &Recorder) -> Events {
+    let (mut events, mut random) = (Events::default(), Random::new(seed + 7));
+    for _ in 0..TRANSACTIONS / 2 {
+        let mut keys: Vec<u64> = (0..KEYS).collect();
+        keys.rotate_left(random.below(KEYS) as usize);
+        let asked: Vec<_> = keys.iter().map(|key| (*key, Act::Read)).collect();
+        at.asks(&mut events, 2000, &asked);
+        let snapshot = database.snapshot().expect("snapshot");
+        let done = keys.into_iter().map(|key| {
+            let step = Step {
+                area,
+                keys: vec![key],
+                act: Act::Read,
+                locking: Locking::Within,
+                fails: false,
+            };
+            let mut found = snapshot.call(&step).expect("readable");
+            std::thread::yield_now();
+            (key, Act::Read, found.remove(0))
+        });
+        let done: Vec<Done> = done.collect();
+        at.committed(&mut events, 2000, &done);
+    }
+    events
+}
+
 /// Reads everything, as a transaction of the history.
 fn read_all(database: &Database, area: Area, process: u64, at: &Recorder) -> Events {
     let mut events = Events::default();
@@ -231,8 +258,11 @@ fn histories_of_threads_are_strictly_serializable() {
                         scope.spawn(move || client(database, area, lists, n, seed as u64, at))
                     })
                     .collect();
+                let reader = scope.spawn(|| read_snapshots(&database, area, seed as u64, &at));
                 let ended = clients.into_iter().map(|c| c.join().expect("ends well"));
-                ended.collect()
+                let mut all: Vec<Events> = ended.collect();
+                all.push(reader.join().expect("ends well"));
+                all
             });
             let report = judge_with_ends(all, (way, lists), &disk, (database, area), &at);
             assert_eq!(

@@ -1,5 +1,9 @@
 //! Operations: transactions of operations that have inverses; what commutes runs side by side.
 
+mod snapshot;
+
+pub use snapshot::{Records, Snapshot};
+
 use crate::error::Typed;
 use crate::{Error, Options, Record, Statistics};
 use sardonyx_multilevel::Database;
@@ -70,6 +74,7 @@ pub(crate) struct Choices {
     pub release: Release,
     pub victims: VictimRule,
     pub restart_delay: RestartDelay,
+    pub snapshot_bytes_max: Option<u64>,
     pub registered: Vec<fn(sardonyx_multilevel::Options) -> sardonyx_multilevel::Options>,
 }
 
@@ -82,6 +87,10 @@ impl Choices {
             .release(self.release)
             .victims(self.victims)
             .restart_delay(self.restart_delay);
+        let options = match self.snapshot_bytes_max {
+            Some(bytes) => options.snapshot_bytes_max(bytes),
+            None => options,
+        };
         self.registered
             .into_iter()
             .fold(options, |options, register| register(options))
@@ -124,6 +133,17 @@ impl Operations {
     /// If something else has its name, or there is no more room; [`Error::Closed`].
     pub fn table<R: Record>(&self) -> Result<records::Table<R>, Error> {
         Ok(self.database.table::<R>()?)
+    }
+
+    /// A snapshot of everything that is committed, which is on stable storage when this returns: to read at
+    /// leisure, while transactions go on. It waits for none of them, and none for it.
+    ///
+    /// # Errors
+    /// [`Error::Nested`] within an operation; [`Error::Closed`]; [`Error::Poisoned`] if the log failed, or an
+    /// inverse of a transaction that goes on; [`Error::Limit`] if the memory for it does not do;
+    /// [`Error::Forked`].
+    pub fn snapshot(&self) -> Result<Snapshot, Error> {
+        Ok(Snapshot::new(self.database.snapshot()?))
     }
 
     /// Runs a closure as a transaction and returns when it is on stable storage. It is aborted, and run

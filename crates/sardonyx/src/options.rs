@@ -157,10 +157,10 @@ impl Options {
         self
     }
 
-    /// The most bytes of memory for pages that changed while a [`Snapshot`](crate::Snapshot) is there, and as
-    /// much again for indexes (default 1 GiB, or a quarter of [`Options::memory_bytes_max`] if that is less).
+    /// The most bytes of memory for pages that changed while a [`Snapshot`](crate::Snapshot) is there, those of
+    /// indexes among them (default 1 GiB, or a quarter of [`Options::memory_bytes_max`] if that is less).
     /// Each page that changes is kept once for all snapshots that need it. At the bound the oldest snapshot is
-    /// ended; transactions never wait. For tables.
+    /// ended; transactions never wait. For tables and operations.
     pub fn snapshot_bytes_max(mut self, bytes: u64) -> Self {
         self.snapshot_bytes_max = Some(bytes);
         self
@@ -527,6 +527,7 @@ mod operations {
         pub fn open_operations_on(mut self, disk: Arc<dyn Disk>) -> Result<Operations, Error> {
             self.check_on(&*disk)?;
             self.storage.threaded = self.shape.is_threaded();
+            self.operations.snapshot_bytes_max = self.snapshot_bytes_max;
             Operations::open_with(disk, self.operations.over(self.storage))
         }
     }

@@ -15,8 +15,9 @@ pub fn prefetch_value<T>(value: &T) {
     hint(std::ptr::from_ref(value).cast());
 }
 
+/// Hints that the byte at this address will be used soon. Any address is harmless.
 #[inline(always)]
-fn hint(address: *const u8) {
+pub(crate) fn hint(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -21,8 +21,8 @@ mod touched;
 mod versions;
 mod words;
 
-pub use read::PageRead;
-pub use snapshot::{PageSnapshot, SnapshotEnded};
+pub use read::{LiveWords, PageRead, Words};
+pub use snapshot::{PageSnapshot, SnapshotEnded, SnapshotWords};
 
 use crate::page::{Address, PAGE_SIZE};
 use mapping::{Mapping, Refused, reserve_aligned};
@@ -239,39 +239,13 @@ impl PageStore {
         Ok(())
     }
 
-    /// Sets the bound on the memory for copies of pages that changed while a snapshot was open, in bytes
-    /// (default: a quarter of the store's limit, at most 1 GiB). At the bound the oldest snapshot is ended.
-    /// It holds from the next snapshot on that is taken while no other is open.
-    pub fn set_snapshot_bytes_max(&mut self, bytes: u64) {
-        self.snapshot_bytes_max = bytes;
-    }
-
-    /// A snapshot of all pages: they stay readable by it as they are now, while this store changes. Two
-    /// without a change between are one.
-    ///
-    /// Takes some microseconds, whatever the size. While it is open, the first change of each page copies
-    /// that page.
-    ///
-    /// # Errors
-    /// [`StoreError::Memory`] if there is no address space for what it needs.
-    pub fn snapshot(&mut self) -> Result<Arc<PageSnapshot>, StoreError> {
-        let current = self.versions.as_ref().and_then(|v| v.current(self.pages()));
-        if let Some(current) = current {
-            return Ok(current);
-        }
-        let (versions, snapshot) = Versions::freeze(
-            self.versions.as_deref(),
-            &self.mapping,
-            self.pages(),
-            self.snapshot_bytes_max,
-        )?;
-        self.versions = Some(Box::new(versions));
-        Ok(snapshot)
-    }
-
     /// Where the first byte stands, for whoever arranges by locks who may touch which page, instead
     /// of by borrowing the store. The pointer is good for all pages that there are and will be, as
     /// long as the store lives; growing does not move it.
+    ///
+    /// Who changes pages so, and takes snapshots, arranges by locks, too, that nobody reads a page in a
+    /// snapshot that has no copy of it ([`PageSnapshot::has_copy`]) while it is changed, and that it is
+    /// [kept](PageStore::keep) before anybody reads it changed.
     #[inline]
     pub fn base(&self) -> NonNull<u8> {
         self.base
@@ -340,7 +314,8 @@ impl PageStore {
         };
         let end = (start + bytes.len()).div_ceil(PAGE_SIZE);
         for page in start / PAGE_SIZE..end {
-            versions.keep(page as u64, self.base);
+            // SAFETY: the page is the store's, which is borrowed exclusively.
+            unsafe { versions.keep_live(page as u64, self.base) };
         }
         // The copies come before the changes, for a reader that sees one of these: see `frozen`.
         fence(Ordering::Release);
@@ -368,6 +343,7 @@ impl PageStore {
 }
 
 /// Apart from its caller, which it would make larger.
+#[expect(clippy::panic, reason = "what callers document")]
 #[cold]
 #[inline(never)]
 #[expect(

@@ -151,6 +151,62 @@ fn the_oldest_is_ended_at_the_bound_and_its_memory_is_used_again() {
 }
 
 #[test]
+fn stores_that_are_frozen_together_are_ended_together_and_have_one_bound() {
+    let (mut one, mut other) = (store(), store());
+    one.set_snapshot_bytes_max(3 * PAGE_SIZE as u64);
+    let touch = |store: &mut PageStore, pages: std::ops::Range<usize>, byte: u8| {
+        pages.for_each(|page| store.write(Address((page * PAGE_SIZE) as u64), &[byte]));
+    };
+    let (first, of_other) = one.snapshot_with(&mut other).unwrap();
+    let (same, also) = one.snapshot_with(&mut other).unwrap();
+    assert!(Arc::ptr_eq(&first, &same) && Arc::ptr_eq(&of_other, &also));
+    drop((same, also));
+    touch(&mut one, 0..1, 1);
+    touch(&mut other, 0..1, 1);
+    // One was changed, and the other one is frozen anew with it.
+    let (second, of_second) = one.snapshot_with(&mut other).unwrap();
+    touch(&mut other, 0..1, 2);
+    assert_eq!(
+        (whole(&first).unwrap()[0], whole(&of_other).unwrap()[0]),
+        (0, 0)
+    );
+    assert_eq!(
+        (whole(&second).unwrap()[0], whole(&of_second).unwrap()[0]),
+        (1, 1)
+    );
+    // The fourth page: the oldest is ended whichever of the two it is changed in, and in both.
+    touch(&mut other, 1..2, 3);
+    assert!(first.is_ended() && of_other.is_ended());
+    assert_eq!(
+        (whole(&first), whole(&of_other)),
+        (Err(SnapshotEnded), Err(SnapshotEnded))
+    );
+    assert_eq!(
+        (whole(&second).unwrap()[0], whole(&of_second).unwrap()[0]),
+        (1, 1)
+    );
+    // What the ended one had in one store is used for the other.
+    drop((first, of_other));
+    touch(&mut one, 0..1, 4);
+    assert!(!second.is_ended());
+    touch(&mut one, 1..PAGES, 4);
+    assert!(second.is_ended() && of_second.is_ended());
+    drop(second);
+    // A handle alone keeps it.
+    touch(&mut other, 0..PAGES, 5);
+    drop(of_second);
+    assert_eq!((one.bytes_mut()[0], other.bytes_mut()[0]), (4, 5));
+}
+
+#[test]
+#[should_panic(expected = "frozen together")]
+fn what_is_frozen_alone_is_not_frozen_with_another() {
+    let (mut one, mut other) = (store(), store());
+    let _alone = other.snapshot().unwrap();
+    let _both = one.snapshot_with(&mut other);
+}
+
+#[test]
 fn a_snapshot_outlives_its_store() {
     let mut store = store();
     store.write(Address(0), b"here");

@@ -1,5 +1,6 @@
 //! Ordered indexes: how long a table with an ordered primary key and a secondary index takes to open, and how many
-//! rows a second are found by key and met by ranges. Arguments: records (default 1,000,000) and threads (default 2).
+//! rows a second are found by key, in random order, and met by ranges: on live pages and in a snapshot, by one thread.
+//! Arguments: records (default 1,000,000) and threads of opening (default 2).
 //!
 //! Run it with `cargo run --release -p sardonyx-table --example ordered`.
 
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Runs that are timed, and reads and ranges in one.
-const RUNS: u64 = 301;
+const RUNS: u64 = 1001;
 const READS: u64 = 500;
 const SCANS: u64 = 200;
 /// Rows of a range.
@@ -72,6 +73,14 @@ fn schema() -> Schema {
 /// Different numbers in an order that looks random.
 fn scattered(number: u64, records: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % records
+}
+
+/// Keys in random order (splitmix64).
+fn random(number: u64, records: u64) -> u64 {
+    let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    state = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    state = (state ^ state >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (state ^ state >> 31) % records
 }
 
 /// The median time of a run of many that are short: other programs disturb few of them.
@@ -154,42 +163,70 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         space.index_bytes() as f64 / records as f64
     );
     let customers = space.table::<Customer>()?.ok_or("declared")?;
+    let snapshot = space.snapshot()?;
     let view = space.view();
-    let hashed = median(|run| {
-        for number in 0..READS {
-            let key = scattered(run * READS + number, records);
-            black_box(view.get(customers, &key).map(|row| row.filler[10]));
-        }
-    });
-    println!("by hash: {:.1} million point reads/s", rate(READS, hashed));
-    for name in ["by_id", "by_balance"] {
-        let index = view.index(customers, name)?;
-        let points = median(|run| {
-            for number in 0..READS {
-                let key = scattered(run * READS + number, records);
-                let found = match name {
-                    "by_id" => index.get_by(key),
-                    _ => index.get_by(key as i64),
-                };
-                black_box(found.expect("a good key").map(|row| row.filler[10]));
-            }
-        });
-        let ranges = median(|run| {
-            for number in 0..SCANS {
-                let key = scattered(run * SCANS + number, records);
-                let range = match name {
-                    "by_id" => index.range(key..),
-                    _ => index.range((key as i64)..),
-                };
-                let rows = range.expect("a good key").take(LENGTH);
-                black_box(rows.map(|row| row.filler[10]).sum::<u64>());
-            }
-        });
+    let show = |what: &str, points: f64, ranges: f64| {
         println!(
-            "{name}: {:.1} million point reads/s, {:.1} million rows/s in ranges of {LENGTH}",
+            "{what}: {:.1} million point reads/s, {:.1} million rows/s in ranges of {LENGTH}",
             rate(READS, points),
             rate(SCANS * LENGTH as u64, ranges)
         );
+    };
+    let key = |run: u64, number: u64| random(run * READS + number, records);
+    let hashed = median(|run| {
+        for number in 0..READS {
+            black_box(
+                view.get(customers, &key(run, number))
+                    .map(|row| row.filler[10]),
+            );
+        }
+    });
+    let frozen = median(|run| {
+        for number in 0..READS {
+            let found = snapshot.get(customers, &key(run, number));
+            black_box(found.expect("not ended").map(|row| row.filler[10]));
+        }
+    });
+    println!(
+        "by hash: {:.1} million point reads/s, in a snapshot {:.1}",
+        rate(READS, hashed),
+        rate(READS, frozen)
+    );
+    // A macro, since live and frozen indexes are of different types.
+    macro_rules! measured {
+        ($index:expr, $key:ty, $row:ident => $value:expr) => {{
+            let index = $index;
+            let points = median(|run| {
+                for number in 0..READS {
+                    let found = index.get_by(key(run, number) as $key);
+                    black_box(found.expect("a good key").map(|$row| $row.filler[10]));
+                }
+            });
+            let ranges = median(|run| {
+                for number in 0..SCANS {
+                    let range = index.range(key(run, number) as $key..);
+                    let rows = range.expect("a good key").take(LENGTH);
+                    black_box(rows.map(|$row| $value).sum::<u64>());
+                }
+            });
+            (points, ranges)
+        }};
+    }
+    for name in ["by_id", "by_balance"] {
+        let live = view.index(customers, name)?;
+        let frozen = snapshot.index(customers, name)?;
+        let (live, frozen) = match name {
+            "by_id" => (
+                measured!(live, u64, row => row.filler[10]),
+                measured!(frozen, u64, row => row.expect("not ended").filler[10]),
+            ),
+            _ => (
+                measured!(live, i64, row => row.filler[10]),
+                measured!(frozen, i64, row => row.expect("not ended").filler[10]),
+            ),
+        };
+        show(name, live.0, live.1);
+        show(&format!("{name}, in a snapshot"), frozen.0, frozen.1);
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::transaction::Transaction;
 pub(crate) use reader::Reader;
 use sardonyx_base::error::Error;
 use sardonyx_storage::page::Address;
-use sardonyx_storage::prefetch::prefetch;
+use sardonyx_storage::store::PageRead;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
@@ -66,16 +66,10 @@ impl<'a, R: Record> Index<'a, R> {
         let state = space
             .state(table)
             .ok_or(TableError::UnknownHandle { number })?;
-        let mut indexes = state.secondary.iter();
-        let index = indexes.find(|index| index.what.definition.name == name);
-        let index = index.ok_or_else(|| TableError::UnknownIndex {
-            table: space.name(number),
-            index: name.to_string(),
-        })?;
         Ok(Index {
             space,
             table: number,
-            index,
+            index: named(&state.secondary, &state.name, name)?,
             of: PhantomData,
         })
     }
@@ -213,12 +207,26 @@ impl<R: Record> DoubleEndedIterator for IndexRange<'_, R> {
     }
 }
 
+/// A table's ordered index with this name.
+pub(crate) fn named<'a>(
+    indexes: &'a [Secondary],
+    table: &str,
+    name: &str,
+) -> Result<&'a Secondary, TableError> {
+    let mut indexes = indexes.iter();
+    let index = indexes.find(|index| index.what.definition.name == name);
+    index.ok_or_else(|| TableError::UnknownIndex {
+        table: table.to_string(),
+        index: name.to_string(),
+    })
+}
+
 /// Asks the processor for a record's first and last cache line.
 #[inline]
-fn ask<R>(rows: &[u8], at: Address) {
-    prefetch(rows, at.0 as usize);
+fn ask<R>(rows: &(impl PageRead + ?Sized), at: Address) {
+    rows.prefetch(at);
     if size_of::<R>() > 8 {
-        prefetch(rows, at.0 as usize + size_of::<R>() - 1);
+        rows.prefetch(Address(at.0 + size_of::<R>() as u64 - 1));
     }
 }
 

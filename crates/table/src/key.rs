@@ -10,6 +10,10 @@
 //! | text, bytes | a zero byte as `00 FF`, and `00 00` at the end |
 //! | UUID, plain data | as they are |
 //!
+//! Integers of 32 and 64 bits in keys that an entry of an index has no room for are shorter the nearer they are to zero,
+//! so that entries tell more of the columns behind them: a byte `80 + n` and the `n` last bytes, big-endian, of a value
+//! that needs so many; of a negative one a byte `7f - n` and the `n` last bytes, without those that are `ff`.
+//!
 //! In a descending column every byte is flipped. So nulls come last in ascending order, first in descending; no key is
 //! the beginning of another; and the keys that begin with some columns' values begin with those values' bytes.
 
@@ -30,6 +34,9 @@ use std::cmp::Ordering;
 
 const THERE: u8 = 1;
 const NULL: u8 = 2;
+
+/// The first byte of a zero, of an integer that is shorter the nearer it is to zero.
+const SHORT_ZERO: u8 = 0x80;
 
 /// Bytes of a key that an entry of an index has.
 const PREFIX_BYTES: usize = 8;
@@ -53,6 +60,16 @@ struct Part {
     /// Rows in pages of an earlier shape have the default.
     since_shape: u8,
     default: Value,
+    integers: Option<Integers>,
+    /// Whether integers are shorter the nearer they are to zero.
+    is_short: bool,
+}
+
+/// The integers of a column, encoded as their distance from the least: that is big-endian with the sign bit flipped.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Integers {
+    least: i128,
+    bits: u32,
 }
 
 /// A key, or the beginning of keys, that is looked for.
@@ -124,7 +141,7 @@ impl KeyShape {
     /// # Panics
     /// If the definition names columns that the schema does not have.
     pub fn new(schema: &Schema, definition: &IndexDefinition) -> Self {
-        let parts: Box<[Part]> = definition
+        let mut parts: Box<[Part]> = definition
             .key
             .iter()
             .map(|part| {
@@ -137,14 +154,19 @@ impl KeyShape {
                     descending: part.descending,
                     since_shape: column.since_shape,
                     default: column.default.clone(),
+                    integers: Integers::of(column.kind),
+                    is_short: false,
                 }
             })
             .collect();
         let width = parts.iter().map(Part::width).sum::<Option<usize>>();
-        KeyShape {
-            is_exact: width.is_some_and(|width| width <= PREFIX_BYTES),
-            parts,
+        let is_exact = width.is_some_and(|width| width <= PREFIX_BYTES);
+        if !is_exact {
+            for part in &mut parts {
+                part.is_short = part.integers.is_some_and(|integers| integers.bits >= 32);
+            }
         }
+        KeyShape { is_exact, parts }
     }
 
     /// Whether an entry of the index has the whole key.
@@ -276,9 +298,6 @@ impl KeyShape {
     where
         TableError: From<P::Error>,
     {
-        if self.is_exact() {
-            return Ok(edge.behind);
-        }
         let mut other = KeyBytes::default();
         self.of_row(pages, row, &mut other)?;
         Ok(edge.is_behind(&other))
@@ -286,10 +305,24 @@ impl KeyShape {
 
     /// Whether a key that was encoded is not longer than keys may be.
     pub fn check_length(&self, key: &[u8]) -> Result<(), BadKey> {
-        match key.len() <= KEY_BYTES_MAX {
+        // The bound is on what values take; short integers may take a byte more.
+        let short = self.parts.iter().filter(|part| part.is_short).count();
+        match key.len() <= KEY_BYTES_MAX + short {
             true => Ok(()),
             false => Err(BadKey::TooLong { bytes: key.len() }),
         }
+    }
+}
+
+impl Integers {
+    fn of(kind: Type) -> Option<Self> {
+        let bits = 8 * kind.bytes() as u32;
+        let least = match kind {
+            Type::U8 | Type::U16 | Type::U32 | Type::U64 => 0,
+            Type::I8 | Type::I16 | Type::I32 | Type::I64 => -(1 << (bits - 1)),
+            _ => return None,
+        };
+        Some(Integers { least, bits })
     }
 }
 
@@ -311,6 +344,9 @@ impl Part {
     /// Appends a value as it stands in a row.
     #[inline]
     fn push_fixed(&self, bytes: &[u8], key: &mut KeyBytes) {
+        if self.is_short {
+            return self.push_short(bytes, key);
+        }
         let from = key.len();
         key.extend(bytes);
         let bytes = &mut key[from..];
@@ -334,6 +370,25 @@ impl Part {
                 bytes[0] ^= 0x80;
             }
         }
+    }
+}
+
+impl Part {
+    /// Appends an integer as it stands in a row, in as few bytes as it needs.
+    #[inline]
+    fn push_short(&self, bytes: &[u8], key: &mut KeyBytes) {
+        let is_signed = self.integers.is_some_and(|integers| integers.least != 0);
+        let is_negative = is_signed && bytes[bytes.len() - 1] >= 0x80;
+        let fill = if is_negative { 0xff } else { 0 };
+        let needed = bytes.iter().rposition(|&byte| byte != fill);
+        let needed = needed.map_or(0, |last| last + 1);
+        key.push(match is_negative {
+            false => SHORT_ZERO + needed as u8,
+            true => SHORT_ZERO - 1 - needed as u8,
+        });
+        let from = key.len();
+        key.extend(&bytes[..needed]);
+        key[from..].reverse();
     }
 }
 

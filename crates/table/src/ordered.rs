@@ -3,7 +3,9 @@
 //! prefix are told apart by comparing their rows' key columns, and in the end by their addresses.
 //!
 //! The tree does not know keys. What looks for a place gives a prefix and, for entries with that prefix, a
-//! condition on the row's address that holds up to the place and not behind it.
+//! condition on the row's address that holds up to the place and not behind it ([`Sought`]). Readers take the few
+//! words of a node that a search needs from where it stands, live or of a snapshot; where rows have to be looked at,
+//! they copy a snapshot's node first, since its addresses must be right before they are followed.
 //!
 //! Invariants: leaves hang together in order in both directions; every child but a node's first has the first
 //! entry below it beside it, so every entry that is compared is of a row that is there; only the root may have no
@@ -24,12 +26,14 @@ mod node;
 
 pub(crate) use bulk::build;
 pub(crate) use cursor::{Cursor, Place};
-pub(crate) use node::Entry;
+pub(crate) use node::{Entry, Sought, Ties};
 
 use crate::index_store::IndexStore;
-use node::{INNER_BYTES, INNER_ENTRIES, Inner, LEAF_BYTES, LEAF_ENTRIES, Leaf};
+use node::{
+    INNER_BYTES, INNER_ENTRIES, INNER_SEARCHED_BYTES, Inner, LEAF_BYTES, LEAF_ENTRIES, Leaf,
+};
 use sardonyx_storage::page::Address;
-use sardonyx_storage::store::{PageRead, StoreError};
+use sardonyx_storage::store::{PageRead, StoreError, Words};
 use std::convert::Infallible;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -86,34 +90,77 @@ impl Tree {
         self.bytes
     }
 
-    /// The place before the first entry that is not `before`: an entry with a lower prefix is, one with a higher
-    /// prefix is not, one with this prefix if the condition on its row holds.
+    /// The place that is sought.
     #[inline]
     pub fn seek<P: PageRead + ?Sized, E: From<P::Error>>(
         &self,
         nodes: &P,
-        prefix: u64,
-        mut before: impl FnMut(Address) -> Result<bool, E>,
+        mut sought: Sought<impl FnMut(Address) -> Result<bool, E>>,
     ) -> Result<Place, E> {
-        let mut buffer = Vec::new();
-        let mut at = self.root;
-        if at.0 == 0 {
+        let Some(leaf) = self.leaf_of(nodes, &mut sought)? else {
             return Ok(Place::END);
-        }
-        for _ in 0..self.height {
-            let inner = inner(nodes, at, &mut buffer)?;
-            at = inner.child(inner.position(prefix, &mut before)?);
-            prefetch_node(nodes, at);
-        }
-        let found = leaf(nodes, at, &mut buffer)?;
-        let position = found.position(prefix, &mut before)?;
-        Ok(match position < found.count() {
-            true => Place { leaf: at, position },
+        };
+        let found = look_into(nodes, leaf, &mut sought)?;
+        Ok(match found.position < found.count() {
+            true => Place {
+                leaf,
+                position: found.position,
+            },
             false => Place {
                 leaf: found.next(),
                 position: 0,
             },
         })
+    }
+
+    /// The leaf that has the place which is sought.
+    #[inline(always)]
+    fn leaf_of<P: PageRead + ?Sized, E: From<P::Error>>(
+        &self,
+        nodes: &P,
+        sought: &mut Sought<impl FnMut(Address) -> Result<bool, E>>,
+    ) -> Result<Option<Address>, E> {
+        let mut at = self.root;
+        if at.0 == 0 {
+            return Ok(None);
+        }
+        for level in (0..self.height).rev() {
+            at = child(nodes, at, sought)?;
+            prefetch(nodes, at, level);
+        }
+        Ok(Some(at))
+    }
+
+    /// The first entry with this prefix: the row of a key that is no longer, and of which the index has all. If no two
+    /// entries have one prefix, as `is_unique` says, no leaf is looked at in vain.
+    #[inline]
+    pub fn find_exact<P: PageRead + ?Sized>(
+        &self,
+        nodes: &P,
+        prefix: u64,
+        is_unique: bool,
+    ) -> Result<Option<Address>, P::Error> {
+        let mut at = self.root;
+        if at.0 == 0 {
+            return Ok(None);
+        }
+        for level in (0..self.height).rev() {
+            at = nodes.look(at, INNER_BYTES, |inner| {
+                Inner::child_in(inner, prefix, is_unique)
+            })?;
+            prefetch(nodes, at, level);
+        }
+        let (found, behind) = nodes.look(at, LEAF_BYTES, |leaf| {
+            let (position, found) = Leaf::first_in(leaf, prefix);
+            let is_behind = position == Leaf::count_in(leaf);
+            (found, is_behind.then(|| Leaf::next_of(leaf.word(0))))
+        })?;
+        match behind {
+            Some(next) if !is_unique && next.0 != 0 => {
+                nodes.look(next, LEAF_BYTES, |leaf| Leaf::first_in(leaf, prefix).1)
+            }
+            _ => Ok(found),
+        }
     }
 
     /// The place before the first entry.
@@ -140,33 +187,24 @@ impl Tree {
         Ok(at)
     }
 
-    /// The first entry that is not before a place, as [`Tree::seek`] finds it.
+    /// The first entry that is not before the place that is sought.
     #[inline]
     pub fn first_from<P: PageRead + ?Sized, E: From<P::Error>>(
         &self,
         nodes: &P,
-        prefix: u64,
-        mut before: impl FnMut(Address) -> Result<bool, E>,
+        mut sought: Sought<impl FnMut(Address) -> Result<bool, E>>,
     ) -> Result<Option<Entry>, E> {
-        let mut buffer = Vec::new();
-        let mut at = self.root;
-        if at.0 == 0 {
+        let Some(leaf) = self.leaf_of(nodes, &mut sought)? else {
             return Ok(None);
-        }
-        for _ in 0..self.height {
-            let inner = inner(nodes, at, &mut buffer)?;
-            at = inner.child(inner.position(prefix, &mut before)?);
-            prefetch_node(nodes, at);
-        }
-        let found = leaf(nodes, at, &mut buffer)?;
-        let position = found.position(prefix, &mut before)?;
-        if position < found.count() {
-            return Ok(Some(found.entry(position)));
+        };
+        let found = look_into(nodes, leaf, &mut sought)?;
+        if found.position < found.count() {
+            return Ok(Some(found.entry));
         }
         let next = found.next();
         Ok(match next.0 {
             0 => None,
-            _ => Some(leaf(nodes, next, &mut buffer)?.entry(0)),
+            _ => Some(nodes.look(next, LEAF_BYTES, |leaf| Leaf::entry_in(leaf, 0))?),
         })
     }
 
@@ -191,26 +229,30 @@ impl Tree {
     }
 
     fn descend(&self, nodes: &[u8], prefix: u64, mut before: impl FnMut(Address) -> bool) -> Path {
-        let mut before = |address| Ok::<_, Infallible>(before(address));
+        let before = |address| Ok::<_, Infallible>(before(address));
+        let ties = Ties::ByRow(before);
+        let mut sought = Sought { prefix, ties };
         let mut path = Path {
             steps: [(Address(0), 0); LEVELS_MAX],
             levels: usize::from(self.height),
             leaf: self.root,
             at: 0,
         };
-        for step in &mut path.steps[..path.levels] {
+        let levels = (0..self.height).rev();
+        for (step, level) in path.steps[..path.levels].iter_mut().zip(levels) {
             let inner = live_inner(nodes, path.leaf);
-            let Ok(child) = inner.position(prefix, &mut before);
+            let Ok(child) = inner.position(&mut sought);
             *step = (path.leaf, child);
             path.leaf = inner.child(child);
-            prefetch_node(nodes, path.leaf);
+            prefetch(nodes, path.leaf, level);
         }
-        let Ok(at) = live_leaf(nodes, path.leaf).position(prefix, &mut before);
+        let Ok(at) = live_leaf(nodes, path.leaf).position(&mut sought);
         path.at = at;
         path
     }
 
-    /// Inserts an entry at the place where `before` ends; see [`Tree::seek`].
+    /// Inserts an entry at the place where `before` ends: an entry with a lower prefix is before it, one with a higher
+    /// prefix is not, one with this prefix if the condition on its row holds.
     ///
     /// # Errors
     /// [`StoreError`] if there is no memory; nothing has changed then.
@@ -230,8 +272,10 @@ impl Tree {
         let path = self.descend(store.bytes(), entry.prefix, before);
         let mut leaf = *live_leaf(store.bytes(), path.leaf);
         if leaf.count() < LEAF_ENTRIES {
-            leaf.insert(path.at, entry);
-            store.write(path.leaf, leaf.as_bytes());
+            for changed in leaf.insert(path.at, entry) {
+                let at = Address(path.leaf.0 + changed.start as u64);
+                store.write(at, &leaf.as_bytes()[changed]);
+            }
         } else {
             store.ensure_room((usize::from(self.height) + 2) * INNER_BYTES)?;
             self.split(store, &path, leaf, entry)?;
@@ -261,7 +305,7 @@ impl Tree {
             match path.at.checked_sub(left.count()) {
                 Some(at) if at > 0 => right.insert(at, entry),
                 _ => left.insert(path.at, entry),
-            }
+            };
         }
         let next = left.next();
         right.set_next(next);
@@ -416,28 +460,17 @@ impl Tree {
         let Some(level) = path.levels.checked_sub(1) else {
             return;
         };
-        let (parent, position) = path.steps[level];
-        let inner = *live_inner(store.bytes(), parent);
-        for left in [position.checked_sub(1), Some(position)]
-            .into_iter()
-            .flatten()
-        {
-            if left + 1 >= inner.count() {
-                continue;
-            }
-            let (at, gone) = (inner.child(left), inner.child(left + 1));
+        for (left, [(at, _), (gone, _)]) in neighbours(store, path, level) {
             let mut joined = *live_leaf(store.bytes(), at);
             let right = *live_leaf(store.bytes(), gone);
-            if joined.count() + right.count() > LEAF_ENTRIES / 4 * 3 {
-                continue;
+            if joined.count() + right.count() <= LEAF_ENTRIES / 4 * 3 {
+                joined.append(&right, 0);
+                store.write(at, joined.as_bytes());
+                self.unlink(store, &right);
+                store.free(gone, LEAF_BYTES);
+                self.bytes -= LEAF_BYTES as u64;
+                return self.remove_second(store, path, level, left + 1);
             }
-            joined.append(&right, 0);
-            store.write(at, joined.as_bytes());
-            self.unlink(store, &right);
-            store.free(gone, LEAF_BYTES);
-            self.bytes -= LEAF_BYTES as u64;
-            self.remove_second(store, path, level, left + 1);
-            return;
         }
     }
 
@@ -446,27 +479,16 @@ impl Tree {
         let Some(above) = level.checked_sub(1) else {
             return;
         };
-        let (parent, position) = path.steps[above];
-        let inner = *live_inner(store.bytes(), parent);
-        for left in [position.checked_sub(1), Some(position)]
-            .into_iter()
-            .flatten()
-        {
-            if left + 1 >= inner.count() {
-                continue;
-            }
-            let (at, gone) = (inner.child(left), inner.child(left + 1));
+        for (left, [(at, _), (gone, first)]) in neighbours(store, path, above) {
             let mut joined = *live_inner(store.bytes(), at);
             let right = *live_inner(store.bytes(), gone);
-            if joined.count() + right.count() > INNER_ENTRIES / 4 * 3 {
-                continue;
+            if joined.count() + right.count() <= INNER_ENTRIES / 4 * 3 {
+                joined.append(&right, 0, first);
+                store.write(at, joined.as_bytes());
+                store.free(gone, INNER_BYTES);
+                self.bytes -= INNER_BYTES as u64;
+                return self.remove_second(store, path, above, left + 1);
             }
-            joined.append(&right, 0, inner.first(left + 1));
-            store.write(at, joined.as_bytes());
-            store.free(gone, INNER_BYTES);
-            self.bytes -= INNER_BYTES as u64;
-            self.remove_second(store, path, above, left + 1);
-            return;
         }
     }
 
@@ -489,6 +511,27 @@ impl Tree {
         }
         *self = Tree::default();
     }
+}
+
+/// The pairs of neighbours, below the node at a level of a path, one of which the path leads to: the number of the left
+/// one, and both with the first entries below them.
+fn neighbours(
+    store: &IndexStore,
+    path: &Path,
+    level: usize,
+) -> impl Iterator<Item = (usize, [(Address, Entry); 2])> + use<> {
+    let (parent, position) = path.steps[level];
+    let inner = *live_inner(store.bytes(), parent);
+    let lefts = [position.checked_sub(1), Some(position)];
+    let pairs = lefts.into_iter().flatten();
+    pairs
+        .filter(move |left| left + 1 < inner.count())
+        .map(move |left| {
+            (
+                left,
+                [left, left + 1].map(|at| (inner.child(at), inner.first(at))),
+            )
+        })
 }
 
 /// Frees a node and everything below it.
@@ -515,11 +558,132 @@ fn set_first(store: &mut IndexStore, path: &Path, levels: usize, first: Entry) {
     }
 }
 
+/// Asks the processor for a node with so many levels of nodes below it: for a leaf, or one above leaves. Those above
+/// are few and often read.
 #[inline(always)]
-fn prefetch_node<P: PageRead + ?Sized>(nodes: &P, at: Address) {
-    for line in (0..LEAF_BYTES as u64).step_by(64) {
+fn prefetch<P: PageRead + ?Sized>(nodes: &P, at: Address, levels: u8) {
+    match levels {
+        0 => prefetch_leaf(nodes, at),
+        1 => prefetch_lines(nodes, at, INNER_SEARCHED_BYTES),
+        _ => {}
+    }
+}
+
+/// Asks the processor for a leaf.
+#[inline(always)]
+fn prefetch_leaf<P: PageRead + ?Sized>(nodes: &P, at: Address) {
+    prefetch_lines(nodes, at, LEAF_BYTES);
+}
+
+#[inline(always)]
+fn prefetch_lines<P: PageRead + ?Sized>(nodes: &P, at: Address, bytes: usize) {
+    for line in (0..bytes as u64).step_by(64) {
         nodes.prefetch(Address(at.0 + line));
     }
+}
+
+/// What a leaf says of the place that is sought.
+#[derive(Clone, Copy)]
+struct Found {
+    position: usize,
+    /// The leaf's first word.
+    head: u64,
+    /// The entry at the position, if there is one.
+    entry: Entry,
+}
+
+impl Found {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        Leaf::count_of(self.head)
+    }
+
+    #[inline(always)]
+    fn next(&self) -> Address {
+        Leaf::next_of(self.head)
+    }
+}
+
+/// The child of an inner node that has the place which is sought.
+#[inline(always)]
+fn child<P: PageRead + ?Sized, E: From<P::Error>>(
+    nodes: &P,
+    at: Address,
+    sought: &mut Sought<impl FnMut(Address) -> Result<bool, E>>,
+) -> Result<Address, E> {
+    let prefix = sought.prefix;
+    if let Ties::Before(are_before) = sought.ties {
+        return Ok(nodes.look(at, INNER_BYTES, |inner| {
+            Inner::child_in(inner, prefix, are_before)
+        })?);
+    }
+    match nodes.look(at, INNER_BYTES, |inner| {
+        Inner::untied_child_in(inner, prefix)
+    })? {
+        Some(child) => Ok(child),
+        None => tied_child(nodes, at, sought),
+    }
+}
+
+/// The same where rows have to be looked at.
+#[inline(never)]
+fn tied_child<P: PageRead + ?Sized, E: From<P::Error>>(
+    nodes: &P,
+    at: Address,
+    sought: &mut Sought<impl FnMut(Address) -> Result<bool, E>>,
+) -> Result<Address, E> {
+    let mut buffer = Vec::new();
+    let inner = inner(nodes, at, &mut buffer)?;
+    Ok(inner.child(inner.position(sought)?))
+}
+
+/// What a leaf says of the place that is sought.
+#[inline(always)]
+fn look_into<P: PageRead + ?Sized, E: From<P::Error>>(
+    nodes: &P,
+    at: Address,
+    sought: &mut Sought<impl FnMut(Address) -> Result<bool, E>>,
+) -> Result<Found, E> {
+    let (prefix, ties) = (
+        sought.prefix,
+        match sought.ties {
+            Ties::Before(are_before) => Some(are_before),
+            Ties::ByRow(_) => None,
+        },
+    );
+    let (found, is_tied) = nodes.look(at, LEAF_BYTES, |leaf| {
+        let position = Leaf::position_in(leaf, prefix, ties == Some(true));
+        let head = leaf.word(0);
+        let entry = Leaf::entry_in(leaf, position.min(LEAF_ENTRIES - 1));
+        let found = Found {
+            position,
+            head,
+            entry,
+        };
+        let is_tied = ties.is_none() && position < found.count() && entry.prefix == prefix;
+        (found, is_tied)
+    })?;
+    match is_tied {
+        true => look_into_tied(nodes, at, sought),
+        false => Ok(found),
+    }
+}
+
+/// The same where rows have to be looked at.
+#[inline(never)]
+fn look_into_tied<P: PageRead + ?Sized, E: From<P::Error>>(
+    nodes: &P,
+    at: Address,
+    sought: &mut Sought<impl FnMut(Address) -> Result<bool, E>>,
+) -> Result<Found, E> {
+    let mut buffer = Vec::new();
+    let leaf = leaf(nodes, at, &mut buffer)?;
+    let position = leaf.position(sought)?;
+    Ok(Found {
+        position,
+        head: leaf.head(),
+        entry: leaf.entry(position.min(LEAF_ENTRIES - 1)),
+    })
 }
 
 #[inline(always)]

@@ -7,9 +7,8 @@
 use crate::build::turns;
 use crate::error::TableError;
 use crate::index_store::IndexStore;
-use crate::key::{KeyBytes, prefix};
+use crate::key::{BadKey, KeyBytes, prefix};
 use crate::ordered::{Entry, build};
-use crate::schema::KEY_BYTES_MAX;
 use crate::secondary::{Secondary, What};
 use crate::table::{TableState, page_bytes};
 use sardonyx_storage::page::{Address, PageId};
@@ -106,8 +105,8 @@ fn sorted_entries(
 fn entry(rows: &[u8], what: &What, row: Address) -> Result<Entry, Unfit> {
     let mut key = KeyBytes::default();
     what.shape.of_row(rows, row, &mut key)?;
-    if key.len() > KEY_BYTES_MAX {
-        return Err(Unfit::Key(key.len()));
+    if let Err(BadKey::TooLong { bytes }) = what.shape.check_length(&key) {
+        return Err(Unfit::Key(bytes));
     }
     Ok(Entry {
         prefix: prefix(&key),

@@ -9,6 +9,7 @@ use crate::hash::KeyHash;
 use crate::index_store::IndexStore;
 use crate::layout::{PageKind, PageLayout, PageUse, word_at};
 use crate::schemas::read_schemas;
+use crate::secondary::is_hashed;
 use crate::space::TableSpace;
 use crate::table::{Slot, TableState, page_bytes};
 use crate::values::{CLASSES, check_values};
@@ -61,13 +62,19 @@ pub(crate) fn rebuild(
         let damaged = |at, reason| damaged(definition, at, reason);
         let records = find_places(bytes, number as u16, &mut state)
             .map_err(|Damage { at, reason }| damaged(at, reason))?;
-        state.index =
-            build_index(bytes, &state, indexes, records, workers).map_err(|error| match error {
-                BuildError::SecondRecord(at) => damaged(at, "a second record with the same key"),
-                BuildError::Store(error) => TableError::Store(error),
-            })?;
+        state.is_hashed = is_hashed(&state);
+        if state.is_hashed {
+            state.index = build_index(bytes, &state, indexes, records, workers).map_err(
+                |error| match error {
+                    BuildError::SecondRecord(at) => {
+                        damaged(at, "a second record with the same key")
+                    }
+                    BuildError::Store(error) => TableError::Store(error),
+                },
+            )?;
+        }
         report.tables += 1;
-        report.records += state.index.len() as u64;
+        report.records += records as u64;
         report.free += state.free.len() as u64;
         tables.push(Some(state));
     }

@@ -6,7 +6,8 @@
 //! one costs some microseconds and the first change of each page a copy of it; whoever writes never waits.
 //!
 //! Invariant: it is taken between transactions, so all three are of one commit. At the bound on memory for
-//! copies the oldest snapshot is ended: every read says so from then on ([`SnapshotEnded`]), and none is wrong.
+//! copies, which rows and indexes have together, the oldest snapshot is ended, both at once: every read says so
+//! from then on ([`SnapshotEnded`]), and none is wrong.
 
 use crate::compare::table_of;
 use crate::error::TableError;
@@ -93,7 +94,7 @@ impl TableSpace {
             self.undo.is_empty(),
             "a snapshot is taken between transactions"
         );
-        let rows = self.store.snapshot()?;
+        let (rows, indexes) = self.store.snapshot_with(self.indexes.pages_mut())?;
         if let Some(newest) = self.newest_snapshot.upgrade()
             && Arc::ptr_eq(&newest.rows, &rows)
         {
@@ -102,7 +103,7 @@ impl TableSpace {
         let tables = self.tables.iter();
         let snapshot = Arc::new(SpaceSnapshot {
             rows,
-            indexes: self.indexes.pages_mut().snapshot()?,
+            indexes,
             catalogue: self.catalogue.clone(),
             tables: tables
                 .map(|state| state.as_ref().map(FrozenTable::of))
@@ -113,10 +114,9 @@ impl TableSpace {
     }
 
     /// Sets the bound on memory for pages that snapshots keep, in bytes (default 1 GiB, or a quarter of the
-    /// store's limit if that is less): for the rows, and as much for the indexes.
+    /// store's limit if that is less), rows and indexes together.
     pub fn set_snapshot_bytes_max(&mut self, bytes: u64) {
         self.store.set_snapshot_bytes_max(bytes);
-        self.indexes.pages_mut().set_snapshot_bytes_max(bytes);
     }
 }
 
@@ -151,7 +151,7 @@ impl SpaceSnapshot {
 
     /// Whether it was ended, and every read says so.
     pub fn is_ended(&self) -> bool {
-        self.rows.is_ended() || self.indexes.is_ended()
+        self.rows.is_ended()
     }
 
     /// The record with this key.
@@ -190,20 +190,27 @@ impl SpaceSnapshot {
         let Some(state) = self.state(table) else {
             return Ok(None);
         };
-        let mut buffer = Vec::with_capacity(size_of::<R>());
         let mut found = None;
         state
             .shards
             .find(&*self.indexes, state.hash.of(key), |at| {
-                let record = self.rows.read(at, size_of::<R>(), &mut buffer)?;
-                let is_it = record[state.key_offset..][..key.len()] == *key;
+                let read = record::<R>(&self.rows, at)?;
+                let is_it = read.as_bytes()[state.key_offset..][..key.len()] == *key;
                 if is_it {
-                    found = R::read_from_bytes(record).ok();
+                    found = Some(read);
                 }
                 Ok(is_it)
             })?;
         Ok(found)
     }
+}
+
+/// The record at an address.
+#[inline(always)]
+pub(crate) fn record<R: Record>(rows: &PageSnapshot, at: Address) -> Result<R, SnapshotEnded> {
+    let mut record = R::new_zeroed();
+    rows.read_into(at, record.as_mut_bytes())?;
+    Ok(record)
 }
 
 /// The records of a table in a snapshot: a page is read at a time.

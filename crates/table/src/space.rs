@@ -20,6 +20,7 @@ use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::recovery::WORKERS_MAX;
 use sardonyx_storage::store::PageStore;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use zerocopy::IntoBytes;
@@ -41,6 +42,8 @@ pub struct TableSpace {
     pub(crate) epoch: u64,
     pub(crate) hash: KeyHash,
     pub(crate) transaction_bytes_max: usize,
+    /// Threads that build an index.
+    pub(crate) workers: usize,
     /// The snapshot that was taken last, if somebody has it.
     pub(crate) newest_snapshot: Weak<SpaceSnapshot>,
 }
@@ -54,6 +57,9 @@ pub enum Prefetch {
     Record,
 }
 
+/// Bytes of a cache line; where they are more, some are asked for twice.
+const LINE: usize = 64;
+
 /// The default bound on a transaction's redo records, in bytes.
 const TRANSACTION_BYTES_MAX: usize = 17 << 20;
 
@@ -62,7 +68,7 @@ static SPACES: AtomicU64 = AtomicU64::new(1);
 
 impl TableSpace {
     /// Reads the catalogue from recovered pages and rebuilds free lists and indexes on `workers`
-    /// threads. An empty store is a fresh database.
+    /// threads, as many as later build an index that is created. An empty store is a fresh database.
     ///
     /// # Errors
     /// [`TableError::Catalogue`] if the pages are not sound, or (`Unfinished`) if they have
@@ -101,11 +107,12 @@ impl TableSpace {
             epoch: SPACES.fetch_add(1, Ordering::Relaxed) << 40,
             hash,
             transaction_bytes_max: TRANSACTION_BYTES_MAX,
+            workers: workers.clamp(1, WORKERS_MAX),
             newest_snapshot: Weak::new(),
         };
         note_references(&mut space.tables);
-        check_all_values(&space, workers.clamp(1, WORKERS_MAX))?;
-        build_ordered(&mut space, workers.clamp(1, WORKERS_MAX))?;
+        check_all_values(&space, space.workers)?;
+        build_ordered(&mut space)?;
         space.note_indexed();
         Ok((space, report))
     }
@@ -227,6 +234,35 @@ impl TableSpace {
                 if let Some(address) = state.index.candidate(&self.indexes, hash) {
                     prefetch(self.store.bytes(), address.0 as usize);
                 }
+            }
+        }
+    }
+
+    /// As [`Prefetch::Record`] for these bytes of the record, each a range within it, instead of its beginning: of a record
+    /// of several cache lines, what will be read.
+    #[inline]
+    pub fn prefetch_bytes<R: Record>(
+        &self,
+        table: Table<R>,
+        key: &R::Key,
+        bytes: impl IntoIterator<Item = Range<usize>>,
+    ) {
+        let Some(state) = self.state(table) else {
+            return;
+        };
+        let hash = state.hash.of(key.as_bytes());
+        let Some(address) = state.index.candidate(&self.indexes, hash) else {
+            return;
+        };
+        for range in bytes {
+            let start = address.0 as usize + range.start;
+            prefetch(self.store.bytes(), start);
+            let end = address.0 as usize + range.end.max(range.start + 1);
+            for line in (start / LINE + 1..)
+                .map(|line| line * LINE)
+                .take_while(|at| *at < end)
+            {
+                prefetch(self.store.bytes(), line);
             }
         }
     }

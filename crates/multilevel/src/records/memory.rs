@@ -7,22 +7,27 @@
 //!   was. So an entry goes only when another record is put into its place, and only if the page was not
 //!   changed by this operation (with a single level, this transaction) before. Other entries of places
 //!   that are free are harmless.
+//! - While snapshots are open no entry goes, since what they show of a place may be the record that it had.
+//!   Beyond [`KEPT_MAX`] that are kept for them the oldest goes, and snapshots that are older find no records
+//!   by keys any more, but are told that they were ended.
 //! - A page is taken from those with room only by an operation that finds it full and has not changed
 //!   it, and comes back with the next record that is taken out of it.
 
+use crate::areas::Areas;
 use crate::index::locks::object;
 use crate::pages::{Area, Pages, Stop};
 use hashbrown::HashTable;
 use sardonyx_base::hash::{IntegerMap, IntegerSet};
 use sardonyx_base::sync::Mutex;
-use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
+use sardonyx_base::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use sardonyx_storage::catalogue::{Catalogue, Kind};
 use sardonyx_storage::page::{Address, PageId};
+use sardonyx_storage::store::SnapshotEnded;
 use sardonyx_table::layout::PageLayout;
 use sardonyx_table::schema::Schema;
-use sardonyx_table::{TableError, beyond_records, read_contents};
+use sardonyx_table::{Record, TableError, beyond_records, read_contents};
 use smallvec::SmallVec;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -35,6 +40,12 @@ const PAGES_IN_TURN: usize = 8;
 /// Pages that are taken into use at once, unless there are fewer to be had.
 const PAGES_PER_GROWTH: u64 = 8;
 
+/// Entries of a table that are kept for snapshots only, at most: some 60 MB.
+const KEPT_MAX: usize = 1 << 20;
+
+/// So many of them go at once when the last snapshot does, so that no operation waits long.
+const FORGOTTEN_AT_ONCE: usize = 64;
+
 /// One table.
 #[derive(Debug)]
 pub struct TableMemory {
@@ -46,6 +57,55 @@ pub struct TableMemory {
     pages_used: AtomicU64,
     index: Vec<Mutex<Shard>>,
     room: Mutex<Room>,
+    /// Snapshots that are open.
+    snapshots: AtomicUsize,
+    kept: Mutex<Kept>,
+    /// Of a snapshot's: the table that it shows.
+    shown: Option<Shown>,
+}
+
+/// Entries that would be gone, were it not for snapshots.
+#[derive(Debug, Default)]
+struct Kept {
+    /// In the order in which they would have gone; some are there twice.
+    order: VecDeque<(u64, Address)>,
+    /// How many were in front of them.
+    gone: u64,
+    /// By entry: how many were in front of it when it would have gone last.
+    numbers: HashMap<(u64, Address), u64>,
+}
+
+impl Kept {
+    fn next_number(&self) -> u64 {
+        self.gone + self.order.len() as u64
+    }
+
+    fn keep(&mut self, entry: (u64, Address)) {
+        self.numbers.insert(entry, self.next_number());
+        self.order.push_back(entry);
+    }
+
+    /// Takes the oldest out. `Some(None)` if it has come back, or is there again.
+    fn pop(&mut self) -> Option<Option<(u64, Address)>> {
+        let entry = self.order.pop_front()?;
+        let number = self.gone;
+        self.gone += 1;
+        let is_last = self.numbers.get(&entry) == Some(&number);
+        if is_last {
+            self.numbers.remove(&entry);
+        }
+        Some(is_last.then_some(entry))
+    }
+}
+
+/// What a snapshot shows of a table.
+#[derive(Debug)]
+struct Shown {
+    of: Arc<TableMemory>,
+    /// The pages that there were.
+    areas: Arc<Areas>,
+    /// It needs the entries that are kept from this one on.
+    first: u64,
 }
 
 /// By hash: addresses of records.
@@ -100,7 +160,41 @@ impl TableMemory {
             pages_used: AtomicU64::new(0),
             index: (0..SHARDS).map(|_| Mutex::default()).collect(),
             room: Mutex::default(),
+            snapshots: AtomicUsize::new(0),
+            kept: Mutex::default(),
+            shown: None,
         }
+    }
+
+    /// For a snapshot, of which the caller has the log: the table's entries are found through it, and its own
+    /// come to them. They are kept for it until it is dropped.
+    pub(crate) fn show(of: Arc<TableMemory>, areas: Arc<Areas>) -> Self {
+        let kept = of.kept.lock();
+        of.snapshots.fetch_add(1, Ordering::Relaxed);
+        let first = kept.next_number();
+        drop(kept);
+        let mut shows = TableMemory::new(of.area.0, of.layout, of.key.clone());
+        let used = of.pages_used();
+        shows.set_pages_used(used);
+        shows.room.lock().known = used;
+        shows.shown = Some(Shown { of, areas, first });
+        shows
+    }
+
+    /// Its number in the catalogue.
+    pub fn number(&self) -> u16 {
+        self.area.0
+    }
+
+    /// How its records lie in a page.
+    pub fn layout(&self) -> PageLayout {
+        self.layout
+    }
+
+    /// Whether it has records of this type.
+    pub fn is_of<R: Record>(&self) -> bool {
+        let key = R::KEY_OFFSET..R::KEY_OFFSET + size_of::<R::Key>();
+        self.layout.stride == size_of::<R>() && self.key == key
     }
 
     /// Pages in use.
@@ -126,13 +220,32 @@ impl TableMemory {
     /// Where records of keys with this hash may be.
     #[inline]
     pub fn places(&self, hash: u64) -> SmallVec<[Address; 4]> {
-        let shard = self.shard(hash).lock();
-        let found = shard.iter_hash(hash).filter(|(of, _)| *of == hash);
-        found.map(|(_, address)| *address).collect()
+        let mut places: SmallVec<[Address; 4]> = {
+            let shard = self.shard(hash).lock();
+            let found = shard.iter_hash(hash).filter(|(of, _)| *of == hash);
+            found.map(|(_, address)| *address).collect()
+        };
+        if let Some(Shown { of, areas, .. }) = &self.shown {
+            let shown = of.places(hash).into_iter();
+            places.extend(shown.filter(|place| areas.check(place.page()).is_ok()));
+        }
+        places
+    }
+
+    /// Whether what [`TableMemory::places`] gave before was all; always, but in a snapshot.
+    pub fn check(&self) -> Result<(), SnapshotEnded> {
+        match &self.shown {
+            Some(Shown { of, first, .. }) if of.kept.lock().gone > *first => Err(SnapshotEnded),
+            _ => Ok(()),
+        }
     }
 
     /// A record is put into a place.
     pub fn insert(&self, hash: u64, address: Address) {
+        // Acquire: none is left, and then nothing is taken out for the last of them any more.
+        if self.snapshots.load(Ordering::Acquire) > 0 {
+            self.kept.lock().numbers.remove(&(hash, address));
+        }
         let mut shard = self.shard(hash).lock();
         if shard
             .find(hash, |entry| *entry == (hash, address))
@@ -144,6 +257,44 @@ impl TableMemory {
 
     /// A place has another record, and the one that it had cannot come back.
     pub fn forget(&self, hash: u64, address: Address) {
+        // A snapshot that shows the record which was there was taken before it was taken out.
+        if self.snapshots.load(Ordering::Acquire) > 0 {
+            let mut kept = self.kept.lock();
+            if self.snapshots.load(Ordering::Acquire) > 0 {
+                kept.keep((hash, address));
+                if kept.order.len() > KEPT_MAX {
+                    self.forget_oldest(&mut kept);
+                }
+                return;
+            }
+        }
+        self.remove(hash, address);
+    }
+
+    /// With the lock, so that what is put into such a place meanwhile gets its entry after this. Returns
+    /// whether there was any.
+    fn forget_oldest(&self, kept: &mut Kept) -> bool {
+        let oldest = kept.pop();
+        if let Some(Some((hash, address))) = oldest {
+            self.remove(hash, address);
+        }
+        oldest.is_some()
+    }
+
+    /// A snapshot is gone; with the last go the entries that were kept for them.
+    fn hide(&self) {
+        loop {
+            let mut kept = self.kept.lock();
+            let is_last = self.snapshots.load(Ordering::Relaxed) == 1;
+            let mut forget = 0..FORGOTTEN_AT_ONCE;
+            if !is_last || !forget.all(|_| self.forget_oldest(&mut kept)) {
+                self.snapshots.fetch_sub(1, Ordering::Release);
+                return;
+            }
+        }
+    }
+
+    fn remove(&self, hash: u64, address: Address) {
         let mut shard = self.shard(hash).lock();
         if let Ok(entry) = shard.find_entry(hash, |entry| *entry == (hash, address)) {
             entry.remove();
@@ -199,6 +350,14 @@ impl TableMemory {
             new.into_iter().rev().for_each(|page| room.list(page));
         }
         Ok(())
+    }
+}
+
+impl Drop for TableMemory {
+    fn drop(&mut self) {
+        if let Some(Shown { of, .. }) = &self.shown {
+            of.hide();
+        }
     }
 }
 

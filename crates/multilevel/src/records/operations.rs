@@ -3,7 +3,7 @@
 use super::memory::TableMemory;
 use super::{CHANGE, READ, RECORDS, RecordError, Table};
 use crate::operation::{Inverse, Operation, Recorded};
-use crate::pages::{Area, Pages};
+use crate::pages::{Area, Pages, Stop};
 use sardonyx_lock::Mode;
 use sardonyx_storage::page::{Address, PageId};
 use sardonyx_table::Record;
@@ -68,11 +68,8 @@ fn memory_of<R: Record>(
     table: Table<R>,
 ) -> Result<Arc<TableMemory>, RecordError> {
     let number = table.number();
-    let key = R::KEY_OFFSET..R::KEY_OFFSET + size_of::<R::Key>();
-    pages
-        .table(table.area)
-        .filter(|memory| memory.layout.stride == size_of::<R>() && memory.key == key)
-        .ok_or(RecordError::NoTable { number })
+    let memory = pages.table(table.area).filter(|memory| memory.is_of::<R>());
+    memory.ok_or(RecordError::NoTable { number })
 }
 
 /// Locks a key. Returns what stands for it.
@@ -100,7 +97,9 @@ fn find(
     key: &[u8],
     mode: Mode,
 ) -> Result<Option<(PageId, usize)>, RecordError> {
-    for address in table.places(hash) {
+    let places = table.places(hash);
+    table.check().map_err(Stop::from)?;
+    for address in places {
         let (page, slot) = (address.page(), table.layout.slot(address));
         let bytes = match mode {
             READ => pages.read(page)?,

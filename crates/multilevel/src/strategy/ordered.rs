@@ -33,6 +33,7 @@ pub(super) fn append<'t>(
         .map(|(number, bytes)| (*number, &bytes[..]));
     let (sequence, group) =
         unit_log.end_of_subtransaction(transaction.number(), changed, entry, pages, forced)?;
+    operation.keep_before();
     if let Some((operation, bytes)) = inverse {
         // While the log is held, so that they are in the order of their ends.
         transaction.progress().completed.push(Completed {
@@ -68,6 +69,7 @@ impl Protocol for Ordered {
         let changed = compensation.changed();
         unit_log.check_size(changed)?;
         unit_log.end_of_compensation(transaction, changed, of.sequence, last)?;
+        compensation.keep_before();
         Ok(())
     }
 

@@ -2,16 +2,20 @@
 //!
 //! Pages stay locked until the transaction ends, with their before-images; at its end all that it
 //! changed is one unit of the log. There is nothing to compensate: a transaction that aborts puts the
-//! before-images back.
+//! before-images back. For the readers of snapshots, who do not wait for it, each page is copied before its
+//! first change.
 //!
 //! Source: DASDBS paper, section 3.1.
 
 use super::{NumberedInverse, Protocol};
 use crate::error::DatabaseError;
+use crate::pages::Stop;
+use crate::shared::Shared;
 use crate::subtransaction::Subtransaction;
 use crate::transaction::{Completed, Progress, Transaction};
 use crate::unit_log::UnitLog;
 use sardonyx_storage::log::LogError;
+use sardonyx_storage::page::PageId;
 
 /// S1.
 #[derive(Debug)]
@@ -20,6 +24,11 @@ pub(super) struct SingleLevel;
 impl Protocol for SingleLevel {
     fn has_two_levels(&self) -> bool {
         false
+    }
+
+    fn begin_to_write(&self, shared: &Shared, page: PageId) -> Result<(), Stop> {
+        shared.frames.note_before(page);
+        Ok(())
     }
 
     fn end_of_operation(
@@ -54,11 +63,16 @@ impl Protocol for SingleLevel {
     ) -> Result<(u64, bool), DatabaseError> {
         let mut progress = transaction.progress();
         // Its operations take turns, so there is one workspace at most.
-        let ranges = match progress.workspaces.last_mut() {
-            Some(workspace) if committed => workspace.changed(),
-            _ => &[],
+        let workspace = progress.workspaces.last_mut().filter(|_| committed);
+        let Some(workspace) = workspace else {
+            return unit_log.end_of_transaction(transaction.number(), &[]);
         };
+        let ranges = workspace.changed();
         unit_log.check_size(ranges)?;
-        unit_log.end_of_transaction(transaction.number(), ranges)
+        let ended = unit_log.end_of_transaction(transaction.number(), ranges)?;
+        let frames = &transaction.database.frames;
+        frames.keep_before(&workspace.changes);
+        frames.forget_befores(workspace.held.written());
+        Ok(ended)
     }
 }

@@ -63,6 +63,7 @@ impl Protocol for InSpheres {
         };
         let sphere =
             unit_log.complete_in_sphere(changed, &read, &[], member, pages, self.pages_max)?;
+        operation.keep_before();
         // While the log is held, so that they are in the order of their ends.
         let mut progress = transaction.progress();
         match inverse {
@@ -98,6 +99,7 @@ impl Protocol for InSpheres {
         let joined: Vec<_> = of.sphere.into_iter().chain(before).collect();
         let number =
             unit_log.complete_in_sphere(changed, &read, &joined, member, 0, self.pages_max)?;
+        compensation.keep_before();
         progress.compensations.push(number);
         progress.settled.extend(of.sphere);
         Ok(())

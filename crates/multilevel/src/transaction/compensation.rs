@@ -3,11 +3,8 @@
 //! victim of a deadlock while there is another. What it does is logged with the note that it is done.
 
 use super::{Completed, Transaction};
-use crate::error::{CompensationError, DatabaseError};
-use crate::nesting::executing;
+use crate::error::DatabaseError;
 use crate::subtransaction::{Purpose, Subtransaction};
-use sardonyx_base::user_code::message_of;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Transaction<'_> {
     pub(super) fn compensate_all(&mut self) -> Result<(), DatabaseError> {
@@ -36,7 +33,8 @@ impl Transaction<'_> {
         loop {
             let workspace = self.progress().workspaces.pop().unwrap_or_default();
             let mut subtransaction = self.subtransaction(Purpose::Compensation, asker, workspace);
-            let outcome = self.execute_inverse(&last, &mut subtransaction);
+            let operations = &self.database.operations;
+            let outcome = operations.execute(last.operation, &last.bytes, &mut subtransaction);
             if let Err(forked) = self.database.check_process() {
                 std::mem::forget(subtransaction);
                 return Err(forked);
@@ -59,32 +57,6 @@ impl Transaction<'_> {
             ended?;
             self.database.counters.add(|c| &c.compensations, 1);
             return Ok(Some(()));
-        }
-    }
-
-    fn execute_inverse(
-        &self,
-        of: &Completed,
-        subtransaction: &mut Subtransaction<'_>,
-    ) -> Result<(), CompensationError> {
-        let (name, execute) = self
-            .database
-            .operations
-            .by_number(of.operation)
-            .expect("it was numbered when it was noted");
-        let failed = |reason| CompensationError {
-            name: name.to_string(),
-            reason,
-        };
-        let Some(execute) = execute else {
-            return Err(failed("it is not registered".into()));
-        };
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            executing(|| execute(&of.bytes, subtransaction))
-        }));
-        match outcome {
-            Ok(outcome) => outcome.map_err(failed),
-            Err(panic) => Err(failed(message_of(panic))),
         }
     }
 

@@ -93,6 +93,23 @@ impl UndoArea {
         Ok((area, losers))
     }
 
+    /// What a slot says is to be compensated: sequence number, operation's number, inverse. Ascending. `page`
+    /// reads one of the area's pages.
+    pub fn entries<'a>(
+        &self,
+        number: SlotNumber,
+        page: impl Fn(PageId) -> &'a Page,
+    ) -> Result<Vec<(u64, u32, Vec<u8>)>, UndoDamage> {
+        let Slot { chain, begin, .. } = &self.slots[number.0];
+        let mut slot = Slot {
+            chain: chain.clone(),
+            begin: *begin,
+            ..Slot::default()
+        };
+        let places = &self.places;
+        Reader { places, page }.entries(&mut slot)
+    }
+
     /// Places were added to the area.
     pub fn grown(&mut self, pages: impl IntoIterator<Item = PageId>) {
         for page in pages {

@@ -14,10 +14,11 @@ use crate::changes::{Changed, merge};
 use crate::error::DatabaseError;
 use crate::pages::Page;
 use crate::sphere::{Spheres, SubtransactionNumber, Taken};
-use crate::strategy::PageLog;
+use crate::strategy::{NumberedInverse, PageLog};
 use crate::undo::entry::{Entry, entry_bytes};
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What is complete and not in the log.
@@ -202,6 +203,36 @@ impl UnitLog<'_> {
         }
         let group = self.append_spheres(taken, Some(transaction), forced);
         Ok((group, true))
+    }
+
+    /// What would have to be compensated, the last first, if all transactions that go on were aborted now:
+    /// the operation's number and its inverse.
+    pub fn open_operations(&self) -> Result<Vec<NumberedInverse>, DatabaseError> {
+        let mut open: BTreeMap<u64, NumberedInverse> = BTreeMap::new();
+        for &slot in self.slots.values() {
+            // SAFETY: right of the pen: the pages of the undo area.
+            let entries = self
+                .undo
+                .entries(slot, |page| unsafe { self.frames.page(page) })?;
+            open.extend(
+                entries
+                    .into_iter()
+                    .map(|(of, n, bytes)| (of, (n, bytes.into()))),
+            );
+        }
+        let mut compensated = Vec::new();
+        for member in self.unwritten.spheres.payloads() {
+            match &member.kind {
+                MemberKind::Operation { sequence, inverse } => {
+                    open.extend(inverse.clone().map(|inverse| (*sequence, inverse)));
+                }
+                MemberKind::Compensation { of } => compensated.push(*of),
+            }
+        }
+        for of in compensated {
+            open.remove(&of);
+        }
+        Ok(open.into_values().rev().collect())
     }
 
     /// S2/PS: appends all spheres that there are, each as a unit.

@@ -12,14 +12,16 @@
 //! copy, and before the fence that precedes the next use of one of its copies: by the same argument a reader
 //! that loaded anything newer, live or in a copy, finds `ended` set when it looks after its acquire fence. It
 //! looks each time before it gives anything out. Memory for copies is not unmapped while a handle is there.
+//! Stores that are frozen together are changed by one thread, and have one `ended`.
 
 use super::snapshot::SnapshotEnded;
 use super::words::{copy_out, load};
 use crate::page::{Address, PAGE_SIZE};
 #[cfg(not(shuttle))]
 use rustix::mm::{MapFlags, ProtFlags};
-use sardonyx_base::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use sardonyx_base::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// An entry of a page that nobody will ask for: every reader of this table is gone, or finds it ended.
 pub(super) const UNWANTED: u32 = u32::MAX;
@@ -28,20 +30,42 @@ pub(super) const UNWANTED: u32 = u32::MAX;
 #[derive(Debug)]
 pub(super) struct Frozen {
     table: Table,
+    life: Arc<Life>,
+}
+
+/// How long stores that were frozen together stay so: one is not ended without the others.
+#[derive(Debug)]
+pub(super) struct Life {
     /// Set by the writer: what changes from now on is not kept.
     ended: AtomicBool,
-    /// Set by the last owner of the handle: nobody reads.
-    closed: AtomicBool,
+    /// Handles that may read.
+    handles: AtomicUsize,
+}
+
+impl Life {
+    /// With a handle for each of so many stores.
+    pub fn of(stores: usize) -> Self {
+        Life {
+            ended: AtomicBool::new(false),
+            handles: AtomicUsize::new(stores),
+        }
+    }
+
+    pub fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+    }
+
+    /// Whether nobody reads it any more, or is told that it was ended. For the writer.
+    pub fn is_over(&self) -> bool {
+        self.handles.load(Ordering::Acquire) == 0 || self.ended.load(Ordering::Relaxed)
+    }
 }
 
 impl Frozen {
     /// With no page changed.
-    pub fn new(pages: u64) -> rustix::io::Result<Self> {
-        Ok(Frozen {
-            table: Table::zeroed(pages as usize)?,
-            ended: AtomicBool::new(false),
-            closed: AtomicBool::new(false),
-        })
+    pub fn new(pages: u64, life: Arc<Life>) -> rustix::io::Result<Self> {
+        let table = Table::zeroed(pages as usize)?;
+        Ok(Frozen { table, life })
     }
 
     pub fn pages(&self) -> u64 {
@@ -60,20 +84,13 @@ impl Frozen {
         self.table.entries()[page as usize].store(entry, Ordering::Release);
     }
 
-    pub fn end(&self) {
-        self.ended.store(true, Ordering::Release);
-    }
-
     pub fn is_ended(&self) -> bool {
-        self.ended.load(Ordering::Acquire)
+        self.life.ended.load(Ordering::Acquire)
     }
 
+    /// A handle is dropped.
     pub fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-    }
-
-    pub fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire)
+        self.life.handles.fetch_sub(1, Ordering::Release);
     }
 
     /// Reads by `from`, which gets where pages begin and the offset there.
@@ -81,7 +98,7 @@ impl Frozen {
     /// # Safety
     /// `live` has the pages of the table, `copies` those that its entries name; `from` only loads, by
     /// [`load`], words of the page in which the offset is.
-    #[inline]
+    #[inline(always)]
     unsafe fn read<T>(
         &self,
         at: Address,
@@ -89,27 +106,24 @@ impl Frozen {
         mut from: impl FnMut(NonNull<u8>, usize) -> T,
     ) -> Result<T, SnapshotEnded> {
         let entry = &self.table.entries()[at.page().0 as usize];
-        let mut copy = entry.load(Ordering::Acquire);
-        if copy == 0 {
-            let value = from(live, at.0 as usize);
+        loop {
+            let copy = entry.load(Ordering::Acquire);
+            // Called at one place, so that it is inlined.
+            let (base, offset) = match copy {
+                0 => (live, at.0 as usize),
+                // Also before: what the entry of an ended snapshot says is no copy.
+                _ if self.life.ended.load(Ordering::Relaxed) => return Err(SnapshotEnded),
+                _ => (copies, copy_place(copy) + at.offset_in_page()),
+            };
+            let value = from(base, offset);
             fence(Ordering::Acquire);
-            if self.ended.load(Ordering::Relaxed) {
+            if self.life.ended.load(Ordering::Relaxed) {
                 return Err(SnapshotEnded);
             }
-            if entry.load(Ordering::Relaxed) == 0 {
+            // Else the copy was made meanwhile.
+            if copy != 0 || entry.load(Ordering::Relaxed) == 0 {
                 return Ok(value);
             }
-            copy = entry.load(Ordering::Acquire);
-        }
-        // Also before: what the entry of an ended snapshot says is no copy.
-        if self.ended.load(Ordering::Relaxed) {
-            return Err(SnapshotEnded);
-        }
-        let value = from(copies, copy_place(copy) + at.offset_in_page());
-        fence(Ordering::Acquire);
-        match self.ended.load(Ordering::Relaxed) {
-            true => Err(SnapshotEnded),
-            false => Ok(value),
         }
     }
 
@@ -126,6 +140,28 @@ impl Frozen {
         // SAFETY: the word lies in the page, since both are aligned; pages are changed by `words::store`.
         let word = unsafe { self.read(at, bases, |base, at| load(base, at)) }?;
         Ok(u64::from_le(word))
+    }
+
+    /// What `look` says of a block of one page, given where the page begins and the block's offset there.
+    ///
+    /// # Safety
+    /// As [`Frozen::read`], of the words of the block.
+    ///
+    /// # Panics
+    /// If there is no such page, or the block is not in it, or address or length are no multiples of 8.
+    #[inline(always)]
+    pub unsafe fn look<T>(
+        &self,
+        at: Address,
+        length: usize,
+        bases: [NonNull<u8>; 2],
+        look: impl FnMut(NonNull<u8>, usize) -> T,
+    ) -> Result<T, SnapshotEnded> {
+        let fits =
+            (at.0 | length as u64).is_multiple_of(8) && length <= PAGE_SIZE - at.offset_in_page();
+        assert!(fits, "words of {length} bytes at {at} are not in one page");
+        // SAFETY: they lie in the page, as was checked; the rest is as the caller says.
+        unsafe { self.read(at, bases, look) }
     }
 
     /// Copies bytes of one page; returns how many bytes of `buffer` are before them.

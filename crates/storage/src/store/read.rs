@@ -4,10 +4,50 @@
 use crate::page::Address;
 use std::convert::Infallible;
 
+/// Words of a block within a page, read one by one as they are needed, where copying all of them would cost more.
+pub trait Words: Copy {
+    /// The little-endian word with this number in the block.
+    ///
+    /// # Panics
+    /// If the block has no such word.
+    fn word(self, number: usize) -> u64;
+}
+
 /// Pages to read from.
 pub trait PageRead {
     /// Why it may end: a snapshot's pages may be taken away from its reader; live ones never are.
     type Error;
+
+    /// A block's words, for as long as the pages are borrowed.
+    type Words<'a>: Words
+    where
+        Self: 'a;
+
+    /// What `look` says of the words of a block within one page; address and length are multiples of 8.
+    ///
+    /// Of a snapshot, what it says is given out only if all words that it read are the snapshot's; else it is called
+    /// again. So `look` must bear any words, and have no effect but what it returns.
+    ///
+    /// # Errors
+    /// That the snapshot was ended.
+    ///
+    /// # Panics
+    /// If there is no such page, or the block is not within it.
+    fn look<'a, T>(
+        &'a self,
+        at: Address,
+        length: usize,
+        look: impl FnMut(Self::Words<'a>) -> T,
+    ) -> Result<T, Self::Error>;
+
+    /// Copies bytes that lie within one page.
+    ///
+    /// # Errors
+    /// That the snapshot was ended; what is in `into` is not defined then.
+    ///
+    /// # Panics
+    /// If there is no such page, or the bytes are not within it.
+    fn read_into(&self, at: Address, into: &mut [u8]) -> Result<(), Self::Error>;
 
     /// The little-endian word at an address, which is a multiple of 8.
     ///
@@ -46,9 +86,38 @@ pub trait PageRead {
     fn prefetch(&self, _at: Address) {}
 }
 
+/// Words of pages that are borrowed.
+#[derive(Clone, Copy, Debug)]
+pub struct LiveWords<'a>(&'a [u8]);
+
+impl Words for LiveWords<'_> {
+    #[inline(always)]
+    fn word(self, number: usize) -> u64 {
+        let bytes = &self.0[number * 8..][..8];
+        u64::from_le_bytes(bytes.try_into().expect("8 bytes"))
+    }
+}
+
 /// All pages of a store, live.
 impl PageRead for [u8] {
     type Error = Infallible;
+    type Words<'a> = LiveWords<'a>;
+
+    #[inline(always)]
+    fn look<'a, T>(
+        &'a self,
+        at: Address,
+        length: usize,
+        mut look: impl FnMut(LiveWords<'a>) -> T,
+    ) -> Result<T, Infallible> {
+        Ok(look(LiveWords(&self[at.0 as usize..][..length])))
+    }
+
+    #[inline]
+    fn read_into(&self, at: Address, into: &mut [u8]) -> Result<(), Infallible> {
+        into.copy_from_slice(&self[at.0 as usize..][..into.len()]);
+        Ok(())
+    }
 
     #[inline]
     fn word(&self, at: Address) -> Result<u64, Infallible> {

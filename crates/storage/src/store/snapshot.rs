@@ -3,9 +3,12 @@
 
 use super::frozen::Frozen;
 use super::mapping::Mapping;
-use super::read::PageRead;
-use super::versions::Shared;
-use crate::page::Address;
+use super::read::{PageRead, Words};
+use super::versions::{Shared, freeze};
+use super::words::{WORD, load};
+use super::{PageStore, StoreError};
+use crate::page::{Address, PAGE_SIZE, PageId};
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -16,6 +19,68 @@ use std::sync::Arc;
      copies of them; take a new one, or set `snapshot_bytes_max` to more"
 )]
 pub struct SnapshotEnded;
+
+impl PageStore {
+    /// Sets the bound on the memory for copies of pages that changed while a snapshot was open, in bytes
+    /// (default: a quarter of the store's limit, at most 1 GiB). At the bound the oldest snapshot is ended.
+    /// It holds from the next snapshot on that is taken while no other is open.
+    pub fn set_snapshot_bytes_max(&mut self, bytes: u64) {
+        self.snapshot_bytes_max = bytes;
+    }
+
+    /// A snapshot of all pages: they stay readable by it as they are now, while this store changes. Two
+    /// without a change between are one.
+    ///
+    /// Takes some microseconds, whatever the size. While it is open, the first change of each page copies
+    /// that page.
+    ///
+    /// # Errors
+    /// [`StoreError::Memory`] if there is no address space for what it needs.
+    pub fn snapshot(&mut self) -> Result<Arc<PageSnapshot>, StoreError> {
+        let [snapshot] = freeze([self])?;
+        Ok(snapshot)
+    }
+
+    /// Snapshots of two stores at one moment, which are ended together and have one bound on memory, that of
+    /// the first. One thread has both stores; they are always frozen together.
+    ///
+    /// # Errors
+    /// As [`PageStore::snapshot`].
+    ///
+    /// # Panics
+    /// If one of them has snapshots that the other is not in.
+    pub fn snapshot_with(
+        &mut self,
+        other: &mut PageStore,
+    ) -> Result<(Arc<PageSnapshot>, Arc<PageSnapshot>), StoreError> {
+        let [one, other] = freeze([self, other])?;
+        Ok((one, other))
+    }
+
+    /// Whether there are snapshots, which need pages as they are before they change.
+    pub fn has_snapshots(&mut self) -> bool {
+        if self.versions.as_ref().is_some_and(|v| v.are_idle()) {
+            // The last reader is gone.
+            self.versions = None;
+        }
+        self.versions.is_some()
+    }
+
+    /// Whether a snapshot has no copy of a page yet.
+    pub fn lacks(&self, page: PageId) -> bool {
+        let versions = self.versions.as_ref();
+        versions.is_some_and(|versions| versions.lack(page.0))
+    }
+
+    /// Keeps a page for the snapshots that have no copy of it: `before` is what it was when the newest of
+    /// them was taken. For who changes pages by [`PageStore::base`]; what changes them by
+    /// [`PageStore::write`] keeps them itself.
+    pub fn keep(&mut self, page: PageId, before: &[u8; PAGE_SIZE]) {
+        if let Some(versions) = &mut self.versions {
+            versions.keep(page.0, before);
+        }
+    }
+}
 
 /// The pages of a store as they were at one moment. It stays readable when the store is gone, whose memory
 /// it then keeps.
@@ -65,18 +130,87 @@ impl PageSnapshot {
         self.frozen.is_ended()
     }
 
+    /// Whether it has a copy of a page: then reading the page does not touch the live one, now or later.
+    #[inline]
+    pub fn has_copy(&self, page: PageId) -> bool {
+        !self.frozen.lacks(page.0)
+    }
+
     fn bases(&self) -> [NonNull<u8>; 2] {
         [self.live.base(), self.copies.base()]
     }
 }
 
+/// Words of a page of a snapshot or of its copy, which may change while they are read.
+#[derive(Clone, Copy, Debug)]
+pub struct SnapshotWords<'a> {
+    base: NonNull<u8>,
+    /// The offset of the first.
+    at: usize,
+    count: usize,
+    of: PhantomData<&'a PageSnapshot>,
+}
+
+impl Words for SnapshotWords<'_> {
+    #[inline(always)]
+    fn word(self, number: usize) -> u64 {
+        assert!(number < self.count, "a word of the block");
+        // SAFETY: made by `PageSnapshot::look` of words that are readable while the snapshot is borrowed, and
+        // changed by atomic stores only.
+        u64::from_le(unsafe { load(self.base, self.at + number * WORD) })
+    }
+}
+
 impl PageRead for PageSnapshot {
     type Error = SnapshotEnded;
+    type Words<'a> = SnapshotWords<'a>;
+
+    #[inline(always)]
+    fn look<'a, T>(
+        &'a self,
+        at: Address,
+        length: usize,
+        mut look: impl FnMut(SnapshotWords<'a>) -> T,
+    ) -> Result<T, SnapshotEnded> {
+        let words = |base, at| SnapshotWords {
+            base,
+            at,
+            count: length / WORD,
+            of: PhantomData,
+        };
+        // SAFETY: as in `word`; the words lie in the page, which `Frozen::look` checks.
+        unsafe {
+            self.frozen
+                .look(at, length, self.bases(), |base, at| look(words(base, at)))
+        }
+    }
+
+    #[inline(always)]
+    fn read_into(&self, at: Address, into: &mut [u8]) -> Result<(), SnapshotEnded> {
+        let aligned = at.0.is_multiple_of(WORD as u64) && into.len().is_multiple_of(WORD);
+        if !aligned {
+            let mut buffer = Vec::new();
+            into.copy_from_slice(self.read(at, into.len(), &mut buffer)?);
+            return Ok(());
+        }
+        self.look(at, into.len(), |words| {
+            for (number, place) in into.chunks_exact_mut(WORD).enumerate() {
+                place.copy_from_slice(&words.word(number).to_le_bytes());
+            }
+        })
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, at: Address) {
+        // Most pages have not changed since.
+        crate::prefetch::hint(self.live.base().as_ptr().wrapping_add(at.0 as usize));
+    }
 
     #[inline]
     fn word(&self, at: Address) -> Result<u64, SnapshotEnded> {
         // SAFETY: this handle owns both mappings and is counted: while it is, the store's pages are only
-        // changed by atomic stores, and there are as many as when the table was made, or more.
+        // changed by atomic stores (or, by who has them from `PageStore::base`, not while this reads one
+        // without a copy: it says so there), and there are as many as when the table was made, or more.
         unsafe { self.frozen.word(at, self.bases()) }
     }
 

@@ -4,10 +4,12 @@
 //!
 //! Copies stand in a page store of their own, the *pool*, which is used again and again. At the bound on its
 //! pages the oldest snapshot is ended and its copies are used again: the writer never waits and never fails.
+//! Stores that are always frozen together, as rows and indexes are, have one pool and one bound.
+//!
 //! Handles are dropped by readers; the writer takes back the copies of what was closed a few at a time, when
 //! it needs one, so that no write pauses for them. The reader that drops the last handle frees the pool.
 
-use super::frozen::{Frozen, UNWANTED, copy_place};
+use super::frozen::{Frozen, Life, UNWANTED, copy_place};
 use super::mapping::Mapping;
 use super::snapshot::PageSnapshot;
 use super::{PageStore, StoreError, words};
@@ -26,6 +28,8 @@ const TAKEN_BACK: usize = 64;
 pub(super) struct Versions {
     /// Of the newest snapshot, whose handle may be gone.
     newest: Arc<Frozen>,
+    /// Which of the stores that are frozen together this is.
+    member: usize,
     handle: Weak<PageSnapshot>,
     /// Whether anything was written since.
     changed: bool,
@@ -55,9 +59,12 @@ struct Book {
     gone: Vec<Vec<u32>>,
 }
 
-#[derive(Debug)]
+/// A snapshot.
+#[derive(Clone, Debug)]
 struct Open {
-    frozen: Arc<Frozen>,
+    life: Arc<Life>,
+    /// Of each store.
+    frozen: Vec<Arc<Frozen>>,
     copies: Vec<u32>,
 }
 
@@ -76,9 +83,9 @@ impl Shared {
         drop(book);
     }
 
-    /// Counts another handle, if any is left.
-    fn enter(&self) -> bool {
-        let one_more = |handles| (handles > 0).then_some(handles + 1);
+    /// Counts so many more handles, if any is left.
+    fn enter(&self, new: usize) -> bool {
+        let one_more = |handles| (handles > 0).then_some(handles + new);
         let entered = self
             .handles
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
@@ -94,60 +101,48 @@ impl Versions {
     }
 
     /// The newest snapshot, if nothing was written since, and there were as many pages.
-    pub fn current(&self, pages: u64) -> Option<Arc<PageSnapshot>> {
+    fn current(&self, pages: u64) -> Option<Arc<PageSnapshot>> {
         let newest = self.handle.upgrade();
         newest.filter(|newest| !self.changed && newest.pages() == pages)
     }
 
-    /// A snapshot of so many pages, the newest of those in `before`, if there are any.
-    pub fn freeze(
-        before: Option<&Versions>,
-        live: &Arc<Mapping>,
-        pages: u64,
-        bytes_max: u64,
-    ) -> Result<(Versions, Arc<PageSnapshot>), StoreError> {
-        let refused = |source: rustix::io::Errno| StoreError::Memory {
-            operation: "reserve",
-            bytes: pages * size_of::<u32>() as u64,
-            source: source.into(),
-        };
-        let newest = Arc::new(Frozen::new(pages).map_err(refused)?);
-        let shared = before.map(|versions| versions.shared.clone());
-        let joined = shared.and_then(|shared| {
-            let copies = shared.join(&newest)?;
-            Some((shared, copies))
-        });
-        let (shared, copies) = match joined {
-            Some(joined) => joined,
-            None => Shared::with(&newest, bytes_max)?,
-        };
-        let handle = PageSnapshot::new(newest.clone(), live.clone(), copies, shared.clone());
-        let handle = Arc::new(handle);
-        let versions = Versions {
-            newest,
-            handle: Arc::downgrade(&handle),
-            changed: false,
-            shared,
-        };
-        Ok((versions, handle))
+    /// Whether the newest snapshot has no copy of a page; if it has one, all have.
+    pub fn lack(&self, page: u64) -> bool {
+        self.newest.lacks(page)
     }
 
     /// Keeps a page, which is about to change, for the snapshots that need it.
+    ///
+    /// # Safety
+    /// The page is readable at its place behind `live`, and nobody changes it meanwhile.
     #[inline]
-    pub fn keep(&mut self, page: u64, live: NonNull<u8>) {
+    pub unsafe fn keep_live(&mut self, page: u64, live: NonNull<u8>) {
         self.changed = true;
         if self.newest.lacks(page) {
-            self.copy(page, live);
+            // SAFETY: as the caller says; others only load from it.
+            let bytes = unsafe {
+                let page = live.as_ptr().add(page as usize * PAGE_SIZE);
+                std::slice::from_raw_parts(page, PAGE_SIZE)
+            };
+            self.copy(page, bytes);
         }
     }
 
-    fn copy(&self, page: u64, live: NonNull<u8>) {
+    /// Keeps a page that is changing or has changed, as it was before.
+    pub fn keep(&mut self, page: u64, before: &[u8]) {
+        self.changed = true;
+        if self.newest.lacks(page) {
+            self.copy(page, before);
+        }
+    }
+
+    fn copy(&self, page: u64, before: &[u8]) {
         // Somebody else has the lock only to take the book out, when no handle is left: then nobody needs
         // a copy.
         if let Some(mut book) = self.shared.book.try_lock()
             && let Some(book) = book.as_mut()
         {
-            book.copy(page, live);
+            book.copy(self.member, page, before);
         }
         if self.newest.lacks(page) {
             // It is closed or ended, as all older ones that lack it: there is nothing to look at again.
@@ -156,55 +151,109 @@ impl Versions {
     }
 }
 
+/// Snapshots of stores that are always frozen together, by one thread that changes them all: one that is
+/// there if nothing was written since, or new ones, the newest of all.
+///
+/// # Panics
+/// If some of them have snapshots that the others are not in.
+pub(super) fn freeze<const N: usize>(
+    stores: [&mut PageStore; N],
+) -> Result<[Arc<PageSnapshot>; N], StoreError> {
+    let current = stores.each_ref().map(|store| {
+        let versions = store.versions.as_ref();
+        versions.and_then(|versions| versions.current(store.pages()))
+    });
+    if current.iter().all(Option::is_some) {
+        return Ok(current.map(|current| current.expect("each is there")));
+    }
+    let refused = |bytes: u64| {
+        move |source: rustix::io::Errno| StoreError::Memory {
+            operation: "reserve",
+            bytes,
+            source: source.into(),
+        }
+    };
+    let life = Arc::new(Life::of(N));
+    let mut frozen = Vec::with_capacity(N);
+    for store in &stores {
+        let pages = store.pages();
+        let new = Frozen::new(pages, life.clone());
+        frozen.push(Arc::new(
+            new.map_err(refused(pages * size_of::<u32>() as u64))?,
+        ));
+    }
+    let open = Open {
+        life,
+        frozen: frozen.clone(),
+        copies: Vec::new(),
+    };
+    let before = stores[0].versions.as_ref().map(|v| v.shared.clone());
+    let joined = before.and_then(|shared| Some((shared.join(&open)?, shared)));
+    let (copies, shared) = match joined {
+        Some(joined) => joined,
+        None => Shared::with(open, stores[0].snapshot_bytes_max)?,
+    };
+    for store in &stores[..] {
+        let others = store.versions.as_ref();
+        let together = others.is_none_or(|v| v.are_idle() || Arc::ptr_eq(&v.shared, &shared));
+        assert!(together, "stores are frozen together, or none of them is");
+    }
+    let mut frozen = frozen.into_iter().enumerate();
+    Ok(stores.map(|store| {
+        let (member, newest) = frozen.next().expect("one of each store");
+        let live = store.mapping.clone();
+        let handle = PageSnapshot::new(newest.clone(), live, copies.clone(), shared.clone());
+        let handle = Arc::new(handle);
+        store.versions = Some(Box::new(Versions {
+            newest,
+            member,
+            handle: Arc::downgrade(&handle),
+            changed: false,
+            shared: shared.clone(),
+        }));
+        handle
+    }))
+}
+
 impl Shared {
-    /// The first snapshot.
-    fn with(first: &Arc<Frozen>, bytes_max: u64) -> Result<(Arc<Self>, Arc<Mapping>), StoreError> {
+    /// The first snapshot. Returns where the copies are, too.
+    fn with(first: Open, bytes_max: u64) -> Result<(Arc<Mapping>, Arc<Self>), StoreError> {
         let pages_max = (bytes_max / PAGE_SIZE as u64).clamp(1, u64::from(UNWANTED) / 2);
         // More than that, for what is not taken back at once.
         let pool = PageStore::reserve(pages_max * 2 * PAGE_SIZE as u64)?;
         let copies = pool.mapping.clone();
-        let mut book = Book {
+        let handles = AtomicUsize::new(first.frozen.len());
+        let book = Book {
             pool,
             pages_max,
             owners: Vec::new(),
             free: Vec::new(),
-            open: VecDeque::new(),
+            open: VecDeque::from([first]),
             gone: Vec::new(),
         };
-        book.add(first);
-        let shared = Arc::new(Shared {
-            handles: AtomicUsize::new(1),
-            book: Mutex::new(Some(book)),
-        });
-        Ok((shared, copies))
+        let book = Mutex::new(Some(book));
+        Ok((copies, Arc::new(Shared { handles, book })))
     }
 
     /// A further snapshot; returns where the copies are. `None` if the last handle was dropped.
-    fn join(&self, newest: &Arc<Frozen>) -> Option<Arc<Mapping>> {
+    fn join(&self, newest: &Open) -> Option<Arc<Mapping>> {
         let mut book = self.book.lock();
         let book = book.as_mut()?;
-        if !self.enter() {
+        if !self.enter(newest.frozen.len()) {
             return None;
         }
         book.close();
-        book.add(newest);
+        book.open.push_back(newest.clone());
         Some(book.pool.mapping.clone())
     }
 }
 
 impl Book {
-    fn add(&mut self, frozen: &Arc<Frozen>) {
-        self.open.push_back(Open {
-            frozen: frozen.clone(),
-            copies: Vec::new(),
-        });
-    }
-
-    /// Strikes out those whose handles were dropped.
+    /// Strikes out those whose handles were dropped, or that were ended.
     fn close(&mut self) {
         let mut n = 0;
         while let Some(open) = self.open.get(n) {
-            match open.frozen.is_closed() {
+            match open.life.is_over() {
                 true => self
                     .gone
                     .extend(self.open.remove(n).map(|open| open.copies)),
@@ -214,35 +263,33 @@ impl Book {
     }
 
     /// Copies a page for those that lack it.
-    fn copy(&mut self, page: u64, live: NonNull<u8>) {
+    fn copy(&mut self, member: usize, page: u64, bytes: &[u8]) {
         self.close();
-        let Some(copy) = self.take(page) else {
+        let Some(copy) = self.take(member, page) else {
             return;
         };
         // What is stored there now must not be taken by a reader for what stood there before: the owners
         // of that were ended before this.
         fence(Ordering::Release);
-        let from = page as usize * PAGE_SIZE;
-        // SAFETY: `PageStore::write` calls this for a page of the store, which it has exclusively; others
-        // only load from it.
-        let bytes = unsafe { std::slice::from_raw_parts(live.as_ptr().add(from), PAGE_SIZE) };
         // SAFETY: the page is in the pool, which is written here alone and read by `words::load`.
         unsafe { words::store(self.pool.base(), copy_place(copy + 1), bytes) };
         for open in self.open.iter_mut().rev() {
-            if !open.frozen.lacks(page) {
+            let frozen = &open.frozen[member];
+            if !frozen.lacks(page) {
                 // Nor does any older one.
                 break;
             }
             self.owners[copy as usize] += 1;
             open.copies.push(copy);
-            open.frozen.publish(page, copy + 1);
+            frozen.publish(page, copy + 1);
         }
     }
 
     /// A page of the pool for a copy of this page, or `None` if no open snapshot needs one.
-    fn take(&mut self, page: u64) -> Option<u32> {
+    fn take(&mut self, member: usize, page: u64) -> Option<u32> {
         loop {
-            let wanted = self.open.back().is_some_and(|open| open.frozen.lacks(page));
+            let newest = self.open.back();
+            let wanted = newest.is_some_and(|open| open.frozen[member].lacks(page));
             if !wanted {
                 return None;
             }
@@ -256,7 +303,7 @@ impl Book {
                 return Some(pages as u32);
             }
             if let Some(oldest) = self.open.pop_front() {
-                oldest.frozen.end();
+                oldest.life.end();
                 self.gone.push(oldest.copies);
             }
         }

@@ -56,25 +56,53 @@ pub(super) unsafe fn copy_out(
 /// [`load`].
 #[inline]
 pub(super) unsafe fn store(base: NonNull<u8>, at: usize, bytes: &[u8]) {
-    let mut at = at;
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let skip = at % WORD;
-        let (now, later) = rest.split_at(rest.len().min(WORD - skip));
-        // SAFETY: one of these words; aligned.
-        let word = unsafe { AtomicU64::from_ptr(base.as_ptr().add(at - skip).cast()) };
-        // A length that is known is a load; else it would be a call to copy memory for each word.
-        let value = match <[u8; WORD]>::try_from(now) {
-            Ok(whole) => u64::from_ne_bytes(whole),
-            Err(_) => {
-                let mut image = word.load(Relaxed).to_ne_bytes();
-                image[skip..][..now.len()].copy_from_slice(now);
-                u64::from_ne_bytes(image)
-            }
-        };
-        step();
-        word.store(value, Relaxed);
-        at += now.len();
-        rest = later;
+    let skip = at % WORD;
+    if skip == 0
+        && let Ok(whole) = <[u8; WORD]>::try_from(bytes)
+    {
+        // SAFETY: one of these words. What is changed most often is a number of a record.
+        return unsafe { store_word(base, at, u64::from_ne_bytes(whole)) };
     }
+    let before = bytes.len().min((WORD - skip) % WORD);
+    let (head, rest) = bytes.split_at(before);
+    // In a loop of their own, the whole words of a page take a ninth of the time.
+    let (whole, tail) = rest.as_chunks::<WORD>();
+    if !head.is_empty() {
+        // SAFETY: a part of the first of these words.
+        unsafe { store_part(base, at - skip, skip, head) };
+    }
+    let at = at + before;
+    for (n, word) in whole.iter().enumerate() {
+        // SAFETY: one of these words: `at` is a multiple of 8, or there is none.
+        unsafe { store_word(base, at + n * WORD, u64::from_ne_bytes(*word)) };
+    }
+    if !tail.is_empty() {
+        // SAFETY: a part of the last of these words.
+        unsafe { store_part(base, at + whole.len() * WORD, 0, tail) };
+    }
+}
+
+/// Stores the word at an offset, which is a multiple of 8.
+///
+/// # Safety
+/// As [`store`], of this word.
+#[inline(always)]
+unsafe fn store_word(base: NonNull<u8>, at: usize, value: u64) {
+    step();
+    // SAFETY: writable and aligned, as the caller says; atomic for everyone who reads it.
+    unsafe { AtomicU64::from_ptr(base.as_ptr().add(at).cast()) }.store(value, Relaxed);
+}
+
+/// Stores bytes of the word at an offset, which is a multiple of 8, from `skip` on.
+///
+/// # Safety
+/// As [`store`], of this word.
+#[inline]
+unsafe fn store_part(base: NonNull<u8>, at: usize, skip: usize, bytes: &[u8]) {
+    // SAFETY: readable and aligned, as the caller says; this thread alone changes it.
+    let word = unsafe { AtomicU64::from_ptr(base.as_ptr().add(at).cast()) };
+    let mut image = word.load(Relaxed).to_ne_bytes();
+    image[skip..][..bytes.len()].copy_from_slice(bytes);
+    // SAFETY: as the caller says.
+    unsafe { store_word(base, at, u64::from_ne_bytes(image)) };
 }

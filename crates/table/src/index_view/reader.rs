@@ -45,6 +45,14 @@ where
     /// The first row with this key.
     #[inline]
     pub fn find(&self, values: &(impl KeyValues + ?Sized)) -> Result<Option<Address>, Error> {
+        if let Some(key) = self.index.what.shape.word_of(values) {
+            let found = self.index.find_exact(self.nodes, key);
+            return Ok(found.map_err(TableError::from)?);
+        }
+        self.find_by_bytes(values)
+    }
+
+    fn find_by_bytes(&self, values: &(impl KeyValues + ?Sized)) -> Result<Option<Address>, Error> {
         let key = self.key(values)?;
         Ok(self.index.find(self.nodes, self.rows, &key.bytes)?)
     }

@@ -1,15 +1,16 @@
 //! Reading by ordered indexes in a snapshot: as in a transaction, with copies of the records.
 
 use super::reader::Reader;
+use super::{ask, named};
 use crate::error::TableError;
 use crate::key::KeyValues;
 use crate::ordered::{Cursor, Place};
 use crate::record::{Record, Table};
 use crate::secondary::Secondary;
-use crate::snapshot::{FrozenTable, SpaceSnapshot};
+use crate::snapshot::{FrozenTable, SpaceSnapshot, record};
 use sardonyx_base::error::Error;
 use sardonyx_storage::page::Address;
-use sardonyx_storage::store::{PageRead, PageSnapshot, SnapshotEnded};
+use sardonyx_storage::store::{PageSnapshot, SnapshotEnded};
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::RangeBounds;
@@ -27,7 +28,6 @@ pub struct SnapshotIndex<'a, R> {
 pub struct SnapshotRange<'a, R> {
     snapshot: &'a SpaceSnapshot,
     cursor: Cursor,
-    buffer: Vec<u8>,
     of: PhantomData<fn() -> R>,
 }
 
@@ -46,23 +46,18 @@ impl SpaceSnapshot {
         let table = state.ok_or(TableError::UnknownHandle { number })?;
         let of_table = self.definitions().get(usize::from(number));
         let of_table = of_table.map_or("", |definition| &definition.name);
-        let mut indexes = table.secondary.iter();
-        let index = indexes.find(|index| index.what.definition.name == name);
-        let index = index.ok_or_else(|| TableError::UnknownIndex {
-            table: of_table.to_string(),
-            index: name.to_string(),
-        })?;
         Ok(SnapshotIndex {
             snapshot: self,
             table,
             name: of_table,
-            index,
+            index: named(&table.secondary, of_table, name)?,
             of: PhantomData,
         })
     }
 }
 
 impl<'a, R: Record> SnapshotIndex<'a, R> {
+    #[inline]
     fn reader(&self) -> Reader<'a, PageSnapshot> {
         Reader {
             nodes: &self.snapshot.indexes,
@@ -78,11 +73,12 @@ impl<'a, R: Record> SnapshotIndex<'a, R> {
     /// # Errors
     /// [`Error::Refused`] if the values are none of the index's columns, [`Error::Limit`] if the key is too long or the
     /// snapshot was ended.
+    #[inline]
     pub fn get_by(&self, key: impl KeyValues) -> Result<Option<R>, Error> {
         let Some(at) = self.reader().find(&key)? else {
             return Ok(None);
         };
-        let record = record(&self.snapshot.rows, at, &mut Vec::new());
+        let record = record(&self.snapshot.rows, at);
         Ok(Some(record.map_err(TableError::from)?))
     }
 
@@ -134,7 +130,6 @@ impl<'a, R: Record> SnapshotIndex<'a, R> {
         SnapshotRange {
             snapshot: self.snapshot,
             cursor: self.index.cursor(places),
-            buffer: Vec::new(),
             of: PhantomData,
         }
     }
@@ -145,7 +140,7 @@ impl<R: Record> SnapshotRange<'_, R> {
     fn give(&mut self, found: Result<Option<Address>, SnapshotEnded>) -> Option<Result<R, Error>> {
         let read = match found {
             Ok(None) => return None,
-            Ok(Some(at)) => record(&self.snapshot.rows, at, &mut self.buffer),
+            Ok(Some(at)) => record(&self.snapshot.rows, at),
             Err(error) => Err(error),
         };
         Some(read.map_err(|error| {
@@ -159,25 +154,20 @@ impl<R: Record> Iterator for SnapshotRange<'_, R> {
     type Item = Result<R, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let found = self.cursor.next(&*self.snapshot.indexes, |_| {});
+        let found = self.cursor.next(&*self.snapshot.indexes, |at| {
+            ask::<R>(&*self.snapshot.rows, at)
+        });
         self.give(found)
     }
 }
 
 impl<R: Record> DoubleEndedIterator for SnapshotRange<'_, R> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        let found = self.cursor.next_back(&*self.snapshot.indexes, |_| {});
+        let found = self.cursor.next_back(&*self.snapshot.indexes, |at| {
+            ask::<R>(&*self.snapshot.rows, at)
+        });
         self.give(found)
     }
-}
-
-fn record<R: Record>(
-    rows: &PageSnapshot,
-    at: Address,
-    buffer: &mut Vec<u8>,
-) -> Result<R, SnapshotEnded> {
-    let bytes = rows.read(at, size_of::<R>(), buffer)?;
-    Ok(R::read_from_bytes(bytes).expect("so many bytes are a record"))
 }
 
 impl<R> fmt::Debug for SnapshotIndex<'_, R> {

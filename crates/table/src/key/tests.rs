@@ -35,6 +35,9 @@ fn column() -> impl Strategy<Value = (Type, [Value; 2])> {
         pair(Type::I16, any::<i16>(), |value| value.into()),
         pair(Type::I32, any::<i32>(), |value| value.into()),
         pair(Type::I64, any::<i64>(), |value| value.into()),
+        pair(Type::I64, -70_000..70_000i64, |value| value.into()),
+        pair(Type::I32, -300..300i32, |value| value.into()),
+        pair(Type::U64, 0..70_000u64, |value| value.into()),
         pair(Type::I128, any::<i128>(), |value| value.into()),
         pair(Type::U8, any::<u8>(), |value| value.into()),
         pair(Type::U16, any::<u16>(), |value| value.into()),
@@ -144,6 +147,17 @@ proptest! {
                 prop_assert!(edge(false).prefix() <= at && at <= edge(true).prefix());
             }
             keys.push((key.bytes, values));
+        }
+        for (key, values) in &keys {
+            let mut shown: Vec<_> = values.iter().map(|value| crate::rows::shown(value.as_ref())).collect();
+            for ((shown, value), ((kind, _), _)) in shown.iter_mut().zip(values).zip(&columns) {
+                // Zeroes have one key, and floats of 32 bits are shown as they are stored.
+                if let Value::Float(float) = value {
+                    let float = if *kind == Type::F32 { f64::from(*float as f32) } else { *float };
+                    *shown = crate::rows::shown(Value::Float(float + 0.0).as_ref());
+                }
+            }
+            prop_assert_eq!(shape.text_of(key), format!("({})", shown.join(", ")));
         }
         let expected = columns.iter().map(|((_, [one, other]), descending)| {
             let order = compare(one, other);

@@ -1,6 +1,6 @@
 //! Encoded keys as people read them, for errors.
 
-use super::{KeyShape, NULL, Part};
+use super::{KeyShape, NULL, Part, SHORT_ZERO};
 use crate::rows::shown;
 use crate::schema::{Type, Value};
 
@@ -36,6 +36,9 @@ impl Part {
         }
         if self.kind.is_variable() {
             return self.take_variable(rest, flip);
+        }
+        if self.is_short {
+            return take_short(rest, flip);
         }
         let (bytes, behind) = rest.split_at_checked(self.kind.bytes())?;
         *rest = behind;
@@ -97,4 +100,18 @@ impl Part {
             _ => Some(Value::Bytes(value)),
         }
     }
+}
+
+/// Takes an integer off that is shorter the nearer it is to zero.
+fn take_short(rest: &mut &[u8], flip: u8) -> Option<Value> {
+    let (first, behind) = rest.split_first()?;
+    let first = first ^ flip;
+    let (fill, needed) = match first.checked_sub(SHORT_ZERO) {
+        Some(needed) => (0, needed),
+        None => (-1, SHORT_ZERO - 1 - first),
+    };
+    let (bytes, behind) = behind.split_at_checked(usize::from(needed))?;
+    *rest = behind;
+    let append = |all: i128, byte: &u8| all << 8 | i128::from(byte ^ flip);
+    Some(Value::Int(bytes.iter().fold(fill, append)))
 }

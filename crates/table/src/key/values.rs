@@ -104,6 +104,29 @@ impl KeyShape {
         self.encode(values, false)
     }
 
+    /// The key of these values as an entry of an index has it, if that has all of a key and these are integers of all its
+    /// columns: what [`KeyShape::of_values`] says of others.
+    #[inline(always)]
+    pub fn word_of(&self, values: &(impl KeyValues + ?Sized)) -> Option<u64> {
+        if !self.is_exact {
+            return None;
+        }
+        let (mut word, mut free) = (0, u64::BITS);
+        let (mut at, mut fits) = (0, true);
+        values.each(&mut |value| {
+            let part = self.parts.get(at);
+            at += 1;
+            match part.and_then(|part| part.bits_of(value)) {
+                Some((value, bits)) => {
+                    free -= bits;
+                    word |= value << free;
+                }
+                None => fits = false,
+            }
+        });
+        (fits && at == self.parts.len()).then_some(word)
+    }
+
     /// The beginning of keys whose last column here, a text or bytes, begins with the value.
     ///
     /// # Errors
@@ -165,6 +188,19 @@ impl SearchKey {
 }
 
 impl Part {
+    /// An integer that fits, and how many bits it has.
+    #[inline(always)]
+    fn bits_of(&self, value: ValueRef<'_>) -> Option<(u64, u32)> {
+        let (ValueRef::Int(value), Some(integers)) = (value, self.integers) else {
+            return None;
+        };
+        let all = u64::MAX >> (u64::BITS - integers.bits);
+        let distance = u64::try_from(value - integers.least).ok();
+        let distance = distance.filter(|distance| *distance <= all)?;
+        let flip = if self.descending { all } else { 0 };
+        Some((distance ^ flip, integers.bits))
+    }
+
     /// Appends a value; false if it is none of this column.
     #[inline]
     pub(super) fn push(&self, value: ValueRef<'_>, key: &mut KeyBytes) -> bool {

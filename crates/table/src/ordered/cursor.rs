@@ -1,7 +1,7 @@
 //! Walking over a part of an ordered index, from both ends. Whoever reads the rows gets them asked for ahead.
 
 use super::node::{LEAF_ENTRIES, Leaf};
-use super::{Tree, leaf, prefetch_node};
+use super::{Tree, leaf, prefetch_leaf};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 
@@ -102,7 +102,7 @@ impl Cursor {
             ask(Address(address));
         }
         if self.next.0 != 0 {
-            prefetch_node(nodes, self.next);
+            prefetch_leaf(nodes, self.next);
         }
         Ok(())
     }
@@ -128,7 +128,7 @@ impl Cursor {
                 position: leaf.count(),
             };
             ask_for(leaf, leaf.count().saturating_sub(AHEAD)..leaf.count(), &ask);
-            prefetch_node(nodes, leaf.previous());
+            prefetch_leaf(nodes, leaf.previous());
         }
         let leaf = leaf(nodes, self.back.leaf, &mut buffer)?;
         self.back.position -= 1;

@@ -2,9 +2,14 @@
 //!
 //! An entry is the first 8 bytes of a key's encoding, read as a number, and the address of its row. A leaf has
 //! entries and the leaves on both sides. An inner node has children and, for each but the first, the first entry
-//! below it. The parts of entries stand in arrays of their own, so that a search reads few cache lines.
+//! below it. The parts of entries stand in arrays of their own, so that a search reads few cache lines. Behind the
+//! last prefix stand the largest ones there are, so that a search need not know how many there are, and takes the
+//! same steps in every node, without a branch that would be guessed wrong.
 
 use sardonyx_storage::page::Address;
+use sardonyx_storage::store::Words;
+use std::mem::offset_of;
+use std::ops::Range;
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
@@ -15,6 +20,18 @@ pub(crate) const INNER_ENTRIES: usize = 42;
 /// Bytes of nodes.
 pub(crate) const LEAF_BYTES: usize = size_of::<Leaf>();
 pub(crate) const INNER_BYTES: usize = size_of::<Inner>();
+
+/// Children but the first.
+const INNER_OTHERS: usize = INNER_ENTRIES - 1;
+
+/// Where the parts of nodes begin, in words.
+const LEAF_PREFIXES: usize = offset_of!(Leaf, prefixes) / 8;
+const LEAF_ADDRESSES: usize = offset_of!(Leaf, addresses) / 8;
+const INNER_PREFIXES: usize = offset_of!(Inner, prefixes) / 8;
+const INNER_CHILDREN: usize = offset_of!(Inner, children) / 8;
+
+/// What a search reads of an inner node where no rows have to be looked at, in bytes.
+pub(crate) const INNER_SEARCHED_BYTES: usize = offset_of!(Inner, addresses);
 
 const _: () = assert!(LEAF_BYTES.is_power_of_two() && INNER_BYTES.is_power_of_two());
 
@@ -43,43 +60,74 @@ pub(crate) struct Inner {
     count: U64,
     unused: U64,
     prefixes: [U64; INNER_ENTRIES],
-    addresses: [U64; INNER_ENTRIES],
     children: [U64; INNER_ENTRIES],
+    addresses: [U64; INNER_ENTRIES],
 }
 
-/// How many of the numbers, which are in order, come first that are `before`: by halving without branches.
-#[inline(always)]
-fn partition(prefixes: &[U64], before: impl Fn(u64) -> bool) -> usize {
-    let (mut base, mut length) = (0, prefixes.len());
-    while length > 1 {
-        let half = length / 2;
-        base += if before(prefixes[base + half - 1].get()) {
-            half
-        } else {
-            0
-        };
-        length -= half;
-    }
-    base + usize::from(length == 1 && before(prefixes[base].get()))
+/// What an unused place for a prefix has.
+const UNUSED: U64 = U64::new(u64::MAX);
+
+/// What is looked for: the place before the first entry that is not before it. An entry with a lower prefix is, one
+/// with a higher prefix is not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sought<F> {
+    pub prefix: u64,
+    pub ties: Ties<F>,
 }
 
-/// How many of the entries come before the place that is looked for: those with a lower prefix, and of those with
-/// this prefix the ones for whose rows `before` says so.
+/// Which of the entries with the prefix that is looked for come before the place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Ties<F> {
+    /// None, or all.
+    Before(bool),
+    /// Those for whose rows this says so.
+    ByRow(F),
+}
+
+/// Numbers that are compared at once, in the second of a search's two steps.
+const LEAF_GROUP: usize = 8;
+const INNER_GROUP: usize = 7;
+
+/// How many of `N` numbers, which are in order, come first that are `before`: first the last number of each group but
+/// the last one is compared, then the others of the group in question. The comparisons of a step do not wait for one
+/// another, and none is a branch: halving, in which each waits for the one before, takes twice the time.
 #[inline(always)]
-fn position<E>(
+fn partition<const N: usize, const GROUP: usize>(
+    number: impl Fn(usize) -> u64,
+    before: impl Fn(u64) -> bool,
+) -> usize {
+    const { assert!((N + 1).is_multiple_of(GROUP)) };
+    let count = |from: usize, step: usize, many: usize| {
+        (0..many).fold(0, |sum, n| {
+            sum + usize::from(before(number(from + n * step)))
+        })
+    };
+    let group = count(GROUP - 1, GROUP, N / GROUP);
+    group * GROUP + count(group * GROUP, 1, GROUP - 1)
+}
+
+/// How many of the entries come before the place that is looked for.
+#[inline(always)]
+fn position<const N: usize, const GROUP: usize, E>(
     prefixes: &[U64],
     addresses: &[U64],
-    prefix: u64,
-    before: &mut impl FnMut(Address) -> Result<bool, E>,
+    count: usize,
+    sought: &mut Sought<impl FnMut(Address) -> Result<bool, E>>,
 ) -> Result<usize, E> {
-    let mut low = partition(prefixes, |other| other < prefix);
-    if prefixes.get(low).is_none_or(|other| other.get() != prefix) {
-        return Ok(low);
+    let prefix = sought.prefix;
+    let number = |at: usize| prefixes[at].get();
+    let mut low = partition::<N, GROUP>(number, |other| other < prefix);
+    if low >= count || prefixes[low].get() != prefix {
+        return Ok(low.min(count));
     }
-    let mut high = low + partition(&prefixes[low..], |other| other == prefix);
+    let mut high = partition::<N, GROUP>(number, |other| other <= prefix).min(count);
+    let is_before = match &mut sought.ties {
+        Ties::Before(are_before) => return Ok(if *are_before { high } else { low }),
+        Ties::ByRow(is_before) => is_before,
+    };
     while low < high {
         let middle = low.midpoint(high);
-        match before(Address(addresses[middle].get()))? {
+        match is_before(Address(addresses[middle].get()))? {
             true => low = middle + 1,
             false => high = middle,
         }
@@ -88,9 +136,16 @@ fn position<E>(
 }
 
 impl Leaf {
+    fn empty() -> Self {
+        Leaf {
+            prefixes: [UNUSED; LEAF_ENTRIES],
+            ..Leaf::new_zeroed()
+        }
+    }
+
     /// A leaf with these entries.
     pub fn new(entries: &[Entry]) -> Self {
-        let mut leaf = Leaf::new_zeroed();
+        let mut leaf = Leaf::empty();
         leaf.set_count(entries.len());
         for (at, entry) in entries.iter().enumerate() {
             leaf.set(at, *entry);
@@ -100,7 +155,7 @@ impl Leaf {
 
     #[inline]
     pub fn count(&self) -> usize {
-        self.head.get() as u8 as usize
+        Self::count_of(self.head.get())
     }
 
     fn set_count(&mut self, count: usize) {
@@ -110,7 +165,7 @@ impl Leaf {
     /// The leaf behind it; address 0 if it is the last.
     #[inline]
     pub fn next(&self) -> Address {
-        Address(self.head.get() & !0xff)
+        Self::next_of(self.head.get())
     }
 
     pub fn set_next(&mut self, next: Address) {
@@ -146,37 +201,92 @@ impl Leaf {
     #[inline(always)]
     pub fn position<E>(
         &self,
-        prefix: u64,
-        before: &mut impl FnMut(Address) -> Result<bool, E>,
+        sought: &mut Sought<impl FnMut(Address) -> Result<bool, E>>,
     ) -> Result<usize, E> {
-        position(
-            &self.prefixes[..self.count()],
-            &self.addresses,
-            prefix,
-            before,
-        )
+        let (prefixes, addresses) = (&self.prefixes, &self.addresses);
+        position::<LEAF_ENTRIES, LEAF_GROUP, E>(prefixes, addresses, self.count(), sought)
     }
 
-    /// Inserts an entry; there is room.
-    pub fn insert(&mut self, at: usize, entry: Entry) {
+    /// The position, in a leaf given its words, of the first entry with at least this prefix, or, if `behind`, with a
+    /// greater one.
+    #[inline(always)]
+    pub fn position_in<W: Words>(leaf: W, prefix: u64, behind: bool) -> usize {
+        let of = |at| leaf.word(LEAF_PREFIXES + at);
+        match behind {
+            true => {
+                let at = partition::<LEAF_ENTRIES, LEAF_GROUP>(of, |other| other <= prefix);
+                // What is unused is not greater than the largest prefix.
+                at.min(Self::count_of(leaf.word(0)))
+            }
+            false => partition::<LEAF_ENTRIES, LEAF_GROUP>(of, |other| other < prefix),
+        }
+    }
+
+    /// The same for the first entry, with its row if it has the prefix.
+    #[inline(always)]
+    pub fn first_in<W: Words>(leaf: W, prefix: u64) -> (usize, Option<Address>) {
+        let at = Self::position_in(leaf, prefix, false);
+        let is_there = at < Self::count_in(leaf).min(LEAF_ENTRIES);
+        let is_it = is_there && leaf.word(LEAF_PREFIXES + at) == prefix;
+        (at, is_it.then(|| Address(leaf.word(LEAF_ADDRESSES + at))))
+    }
+
+    /// An entry of a leaf, given its words.
+    #[inline(always)]
+    pub fn entry_in<W: Words>(leaf: W, at: usize) -> Entry {
+        Entry {
+            prefix: leaf.word(LEAF_PREFIXES + at),
+            address: Address(leaf.word(LEAF_ADDRESSES + at)),
+        }
+    }
+
+    /// Entries of a leaf, given its words.
+    #[inline(always)]
+    pub fn count_in<W: Words>(leaf: W) -> usize {
+        Self::count_of(leaf.word(0))
+    }
+
+    /// Entries of a leaf, and the leaf behind it, given its first word.
+    #[inline(always)]
+    pub fn count_of(head: u64) -> usize {
+        head as u8 as usize
+    }
+
+    /// The leaf behind it; see [`Leaf::count_of`].
+    #[inline(always)]
+    pub fn next_of(head: u64) -> Address {
+        Address(head & !0xff)
+    }
+
+    /// Its first word.
+    pub fn head(&self) -> u64 {
+        self.head.get()
+    }
+
+    /// Inserts an entry; there is room. Returns the bytes that may have changed: ranges of them.
+    pub fn insert(&mut self, at: usize, entry: Entry) -> [Range<usize>; 3] {
         let count = self.count();
         self.prefixes.copy_within(at..count, at + 1);
         self.addresses.copy_within(at..count, at + 1);
         self.set(at, entry);
         self.set_count(count + 1);
+        let changed = |part: usize| (part + at) * 8..(part + count + 1) * 8;
+        [0..8, changed(LEAF_PREFIXES), changed(LEAF_ADDRESSES)]
     }
 
     pub fn remove(&mut self, at: usize) {
         let count = self.count();
         self.prefixes.copy_within(at + 1..count, at);
         self.addresses.copy_within(at + 1..count, at);
+        self.prefixes[count - 1] = UNUSED;
         self.set_count(count - 1);
     }
 
     /// Takes the entries from `at` on to a leaf of their own, without neighbours.
     pub fn split(&mut self, at: usize) -> Leaf {
-        let mut right = Leaf::new_zeroed();
+        let mut right = Leaf::empty();
         right.append(self, at);
+        self.prefixes[at..].fill(UNUSED);
         self.set_count(at);
         right
     }
@@ -191,9 +301,16 @@ impl Leaf {
 }
 
 impl Inner {
+    fn empty() -> Self {
+        Inner {
+            prefixes: [UNUSED; INNER_ENTRIES],
+            ..Inner::new_zeroed()
+        }
+    }
+
     /// An inner node with these children and the first entries below them.
     pub fn new(children: &[(Entry, Address)]) -> Self {
-        let mut inner = Inner::new_zeroed();
+        let mut inner = Inner::empty();
         inner.count = U64::new(children.len() as u64);
         for (at, (first, child)) in children.iter().enumerate() {
             inner.set_first(at, *first);
@@ -229,16 +346,35 @@ impl Inner {
     #[inline(always)]
     pub fn position<E>(
         &self,
-        prefix: u64,
-        before: &mut impl FnMut(Address) -> Result<bool, E>,
+        sought: &mut Sought<impl FnMut(Address) -> Result<bool, E>>,
     ) -> Result<usize, E> {
-        let count = self.count();
-        position(
-            &self.prefixes[1..count],
-            &self.addresses[1..count],
-            prefix,
-            before,
-        )
+        let (prefixes, addresses) = (&self.prefixes[1..], &self.addresses[1..]);
+        position::<INNER_OTHERS, INNER_GROUP, E>(prefixes, addresses, self.count() - 1, sought)
+    }
+
+    /// Of an inner node, given its words: the child in which the first entry is that has at least this prefix, or, if
+    /// `last`, the last that has at most this one.
+    #[inline(always)]
+    pub fn child_in<W: Words>(inner: W, prefix: u64, last: bool) -> Address {
+        let of = |at| inner.word(INNER_PREFIXES + 1 + at);
+        let at = match last {
+            true => {
+                let at = partition::<INNER_OTHERS, INNER_GROUP>(of, |other| other <= prefix);
+                // What is unused is not less than the largest prefix, nor greater.
+                at.min((inner.word(0) as usize).wrapping_sub(1))
+            }
+            false => partition::<INNER_OTHERS, INNER_GROUP>(of, |other| other < prefix),
+        };
+        Address(inner.word(INNER_CHILDREN + at))
+    }
+
+    /// The first of these, unless the first entry there has this prefix: then rows may have to be looked at.
+    #[inline(always)]
+    pub fn untied_child_in<W: Words>(inner: W, prefix: u64) -> Option<Address> {
+        let of = |at| inner.word(INNER_PREFIXES + 1 + at);
+        let at = partition::<INNER_OTHERS, INNER_GROUP>(of, |other| other < prefix);
+        let is_tied = at < INNER_OTHERS && of(at) == prefix;
+        (!is_tied).then(|| Address(inner.word(INNER_CHILDREN + at)))
     }
 
     /// Inserts a child; there is room.
@@ -257,13 +393,15 @@ impl Inner {
         self.prefixes.copy_within(at + 1..count, at);
         self.addresses.copy_within(at + 1..count, at);
         self.children.copy_within(at + 1..count, at);
+        self.prefixes[count - 1] = UNUSED;
         self.count = U64::new(count as u64 - 1);
     }
 
     /// Takes the children from `at` on to a node of their own.
     pub fn split(&mut self, at: usize) -> Inner {
-        let mut right = Inner::new_zeroed();
+        let mut right = Inner::empty();
         right.append(self, at, self.first(at));
+        self.prefixes[at..].fill(UNUSED);
         self.count = U64::new(at as u64);
         right
     }

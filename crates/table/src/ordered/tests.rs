@@ -12,6 +12,14 @@ fn order(entry: Entry) -> (u64, u64) {
     (entry.prefix, rest(entry.address))
 }
 
+/// The place before what is not less.
+fn sought(limit: (u64, u64)) -> Sought<impl FnMut(Address) -> Result<bool, Infallible>> {
+    Sought {
+        prefix: limit.0,
+        ties: Ties::ByRow(move |address| Ok(rest(address) < limit.1)),
+    }
+}
+
 struct Pair {
     store: IndexStore,
     tree: Tree,
@@ -46,8 +54,7 @@ impl Pair {
     }
 
     fn seek(&self, (prefix, limit): (u64, u64)) -> Place {
-        let before = |address| Ok::<_, Infallible>(rest(address) < limit);
-        let Ok(place) = self.tree.seek(self.store.bytes(), prefix, before);
+        let Ok(place) = self.tree.seek(self.store.bytes(), sought((prefix, limit)));
         place
     }
 
@@ -84,10 +91,21 @@ impl Pair {
         sorted.sort_unstable();
         assert_eq!(both, sorted);
         assert_eq!(tree.count(nodes, start, end), Ok(expected.len() as u64));
-        let Ok(first) = tree.first_from(nodes, from.0, |address| {
-            Ok::<_, Infallible>(rest(address) < from.1)
-        });
+        let Ok(first) = tree.first_from(nodes, sought(from));
         assert_eq!(first.map(order), self.model.range(from..).next().copied());
+        // Where nobody asks for rows: before all entries with a prefix, and behind them.
+        let of_prefix = (from.0, 0)..=(from.0, u64::MAX);
+        let [before, behind] = [false, true].map(|are_before| {
+            let ties: Ties<fn(Address) -> Result<bool, Infallible>> = Ties::Before(are_before);
+            let prefix = from.0;
+            let Ok(place) = tree.seek(nodes, Sought { prefix, ties });
+            place
+        });
+        let expected = self.model.range(of_prefix.clone()).count() as u64;
+        assert_eq!(tree.count(nodes, before, behind), Ok(expected));
+        let Ok(found) = tree.find_exact(nodes, from.0, false);
+        let expected = self.model.range(of_prefix).next();
+        assert_eq!(found.map(rest), expected.map(|(_, rest)| *rest));
     }
 
     fn check(&self) {
@@ -194,6 +212,43 @@ proptest! {
         prop_assert_eq!(pair.tree, Tree::default());
         prop_assert_eq!(pair.store.bytes_used(), 0);
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn keys_that_entries_have_whole_are_found_live_and_frozen(
+        there in prop::collection::btree_set(key(), 0..2500),
+        changed in prop::collection::vec((key(), any::<bool>()), 0..300),
+        asked in prop::collection::vec(key(), 50),
+    ) {
+        let mut store = IndexStore::reserve(0).expect("address space");
+        let entry = |prefix: u64| Entry { prefix, address: Address(prefix % 1000 * 8 + 8) };
+        let entries: Vec<_> = there.iter().map(|prefix| entry(*prefix)).collect();
+        let mut tree = build(&mut store, &entries).expect("memory");
+        let (frozen, snapshot) = (tree, store.pages_mut().snapshot().expect("address space"));
+        let mut now = there.clone();
+        for (prefix, inserts) in changed {
+            if inserts && now.insert(prefix) {
+                tree.insert(&mut store, entry(prefix), |_| unreachable!("no two have one prefix"))
+                    .expect("memory");
+            } else if !inserts && now.remove(&prefix) {
+                prop_assert!(tree.remove(&mut store, entry(prefix), |_| true));
+            }
+        }
+        for prefix in asked.iter().chain(&there).chain(&now) {
+            for is_unique in [true, false] {
+                let expected = |keys: &BTreeSet<u64>| keys.contains(prefix).then(|| entry(*prefix).address);
+                prop_assert_eq!(tree.find_exact(store.bytes(), *prefix, is_unique), Ok(expected(&now)));
+                prop_assert_eq!(frozen.find_exact(&*snapshot, *prefix, is_unique), Ok(expected(&there)));
+            }
+        }
+    }
+}
+
+fn key() -> impl Strategy<Value = u64> {
+    prop_oneof![0u64..4000, any::<u64>(), Just(u64::MAX), Just(0)]
 }
 
 #[test]

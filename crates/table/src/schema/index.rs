@@ -47,7 +47,8 @@ pub struct ForeignKey {
     pub on_delete: OnDelete,
 }
 
-/// What becomes of rows whose referenced row is deleted, or gets another key.
+/// What becomes of rows whose referenced row is deleted. A referenced row cannot get another key while rows refer to it,
+/// whatever is said here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnDelete {
     /// It is not deleted.

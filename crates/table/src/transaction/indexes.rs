@@ -2,11 +2,13 @@
 
 use super::Transaction;
 use crate::error::TableError;
+use crate::index_store::IndexStore;
 use crate::ordered_build::{Unfit, build_secondary};
 use crate::schema::{IndexDefinition, Schema};
 use crate::secondary::{ensure_room, is_hashed, wanted};
 use crate::space::TableSpace;
-use crate::undo::{Step, chosen};
+use crate::table::TableState;
+use crate::undo::{Step, Undo, chosen};
 use sardonyx_base::error::Error;
 use sardonyx_storage::page::Address;
 
@@ -94,22 +96,13 @@ impl Transaction<'_> {
         if indexes == 0 {
             return Ok(());
         }
-        self.ensure_index_room(indexes)?;
-        let TableSpace {
-            store,
-            tables,
-            indexes: index_store,
-            catalogue,
-            undo,
-            ..
-        } = &mut *self.space;
-        let state = tables[usize::from(table)].as_mut().expect("it is a table");
-        let name = || catalogue.definitions[usize::from(table)].name.clone();
-        for number in 0..state.secondary.len() {
+        let (rows, store, state, undo) = self.parts_to_index(table, indexes)?;
+        let name = || state.name.to_string();
+        for (number, index) in state.secondary.iter_mut().enumerate() {
             if indexes >> number & 1 == 0 {
                 continue;
             }
-            state.secondary[number].insert(index_store, store.bytes(), address, &name)?;
+            index.insert(store, rows, address, &name)?;
             undo.push(Step::Indexed {
                 table,
                 address,
@@ -133,17 +126,9 @@ impl Transaction<'_> {
         if indexes == 0 {
             return Ok(());
         }
-        self.ensure_index_room(indexes)?;
-        let TableSpace {
-            store,
-            tables,
-            indexes: index_store,
-            undo,
-            ..
-        } = &mut *self.space;
-        let state = tables[usize::from(table)].as_mut().expect("it is a table");
+        let (rows, store, state, undo) = self.parts_to_index(table, indexes)?;
         for index in chosen(&mut state.secondary, indexes) {
-            index.remove(index_store, store.bytes(), address)?;
+            index.remove(store, rows, address)?;
         }
         undo.push(Step::Unindexed {
             table,
@@ -180,9 +165,23 @@ impl Transaction<'_> {
             .inspect_err(|_| self.roll_back_to(savepoint))
     }
 
-    fn ensure_index_room(&mut self, indexes: u32) -> Result<(), TableError> {
-        let changes = self.space.undo.count_index_changes(indexes.count_ones());
-        ensure_room(&mut self.space.indexes, changes)
+    /// What changing these indexes of a table needs: the rows, the memory of indexes with room for the changes and
+    /// for undoing them, the table, and the steps to undo.
+    fn parts_to_index(
+        &mut self,
+        table: u16,
+        indexes: u32,
+    ) -> Result<(&[u8], &mut IndexStore, &mut TableState, &mut Undo), TableError> {
+        let TableSpace {
+            store,
+            tables,
+            indexes: index_store,
+            undo,
+            ..
+        } = &mut *self.space;
+        ensure_room(index_store, undo.count_index_changes(indexes.count_ones()))?;
+        let state = tables[usize::from(table)].as_mut().expect("it is a table");
+        Ok((store.bytes(), index_store, state, undo))
     }
 
     /// Gives a table another index, built of its rows. The other indexes and their readers are not concerned.
@@ -231,6 +230,7 @@ impl Transaction<'_> {
             indexes,
             catalogue,
             undo,
+            workers,
             ..
         } = &mut *self.space;
         let state = tables[usize::from(table)].as_mut().expect("it is a table");
@@ -248,7 +248,7 @@ impl Transaction<'_> {
         }
         for what in wanted {
             let (name, shape) = (what.definition.name.clone(), what.shape.clone());
-            let built = build_secondary(indexes, store.bytes(), state, what, 1);
+            let built = build_secondary(indexes, store.bytes(), state, what, *workers);
             let index = built.map_err(|unfit| {
                 let table = catalogue.definitions[usize::from(table)].name.clone();
                 match unfit {

@@ -11,10 +11,13 @@ pub use order_status::{Status, StatusLine};
 pub use payment::Paid;
 
 use super::paths;
-use super::records::{Customer, Schema};
+use super::records::{Customer, Item, Schema, Stock};
 use super::requests::{Request, Who};
 use super::scale;
 use sardonyx::{Error, Prefetch, Procedure, Row, TableSpace, Transaction};
+use std::iter::once;
+use std::mem::offset_of;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a terminal is told.
@@ -88,6 +91,18 @@ impl Tpcc {
         Tpcc { schema }
     }
 
+    /// Asks for a customer, up to the names.
+    #[inline]
+    fn prefetch_customer(&self, what: Prefetch, customer: &u64, space: &TableSpace) {
+        match what {
+            Prefetch::Index => space.prefetch(what, self.schema.customers, customer),
+            Prefetch::Record => {
+                let names = 0..offset_of!(Customer, address);
+                space.prefetch_bytes(self.schema.customers, customer, once(names));
+            }
+        }
+    }
+
     /// The customer whom a request means.
     fn customer(&self, who: &Who, transaction: &Transaction<'_>) -> Result<Row<Customer>, Refusal> {
         let key = match *who {
@@ -126,17 +141,25 @@ impl Procedure for Tpcc {
                 count,
                 ..
             } => {
-                space.prefetch(what, schema.customers, customer);
+                self.prefetch_customer(what, customer, space);
+                let text = district_text(scale::district_of_customer(*customer));
                 for line in &lines[..usize::from(*count)] {
-                    space.prefetch(what, schema.items, &line.item.into());
+                    let item = line.item.into();
                     let stock = scale::stock(line.supplier, line.item);
-                    space.prefetch(what, schema.stock, &stock);
+                    if what == Prefetch::Index {
+                        space.prefetch(what, schema.items, &item);
+                        space.prefetch(what, schema.stock, &stock);
+                    } else {
+                        space.prefetch_bytes(schema.items, &item, once(0..size_of::<Item>()));
+                        let level = 0..offset_of!(Stock, data);
+                        space.prefetch_bytes(schema.stock, &stock, [level, text.clone()]);
+                    }
                 }
             }
             Request::Payment {
                 who: Who::Key(customer),
                 ..
-            } => space.prefetch(what, schema.customers, customer),
+            } => self.prefetch_customer(what, customer, space),
             // What these read is found on the way.
             _ => {}
         }
@@ -191,6 +214,15 @@ impl Procedure for Tpcc {
                 .map(Answer::StockLevel),
         }
     }
+}
+
+/// Where the text for a district stands in a stock.
+#[inline]
+fn district_text(district: u64) -> Range<usize> {
+    const BYTES: usize = size_of::<[u8; 24]>();
+    let number = (district & 15) as usize;
+    let start = offset_of!(Stock, district_texts) + number.saturating_sub(1) * BYTES;
+    start..start + BYTES
 }
 
 #[cold]

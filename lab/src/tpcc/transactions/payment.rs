@@ -10,6 +10,10 @@ use sardonyx::{Field, Transaction, field};
 use std::io::Write;
 
 const WAREHOUSE_SUM: Field<Warehouse, i64> = field!(Warehouse.year_to_date: i64);
+const BALANCE: Field<Customer, i64> = field!(Customer.balance: i64);
+const CUSTOMER_SUM: Field<Customer, i64> = field!(Customer.year_to_date: i64);
+const PAYMENTS: Field<Customer, u32> = field!(Customer.payments: u32);
+const DATA: Field<Customer, [u8; 500]> = field!(Customer.data: [u8; 500]);
 const DISTRICT_SUM: Field<District, i64> = field!(District.year_to_date: i64);
 
 /// A payment that was taken.
@@ -60,17 +64,18 @@ impl Tpcc {
         transaction.set(row, DISTRICT_SUM, year_to_date + amount)?;
 
         let row = self.customer(who, transaction)?;
-        let mut customer = transaction.record_mut(row)?;
-        customer.balance -= amount;
-        customer.year_to_date += amount;
-        customer.payments += 1;
-        let mut data = [b' '; 200];
-        if customer.credit == *b"BC" {
-            customer.data = noted(&customer, district, amount);
-            data.copy_from_slice(&customer.data[..200]);
+        // Field by field: most of a customer's twelve cache lines are not touched.
+        let customer = transaction.record(row)?;
+        let (year_to_date, payments) = (customer.year_to_date, customer.payments);
+        let mut paid = Box::new(paid(customer, customer.balance - amount));
+        let noted = (customer.credit == *b"BC").then(|| noted(customer, district, amount));
+        transaction.set(row, BALANCE, paid.balance)?;
+        transaction.set(row, CUSTOMER_SUM, year_to_date + amount)?;
+        transaction.set(row, PAYMENTS, payments + 1)?;
+        if let Some(data) = noted {
+            paid.data.copy_from_slice(&data[..200]);
+            transaction.set(row, DATA, data)?;
         }
-        let paid = Box::new(paid(&customer, data));
-        customer.save()?;
 
         let mut data = [b' '; 24];
         data[..10].copy_from_slice(&warehouse_name);
@@ -87,15 +92,15 @@ impl Tpcc {
     }
 }
 
-fn paid(customer: &Customer, data: [u8; 200]) -> Paid {
+fn paid(customer: &Customer, balance: i64) -> Paid {
     Paid {
         customer: customer.id,
         name: (customer.first, customer.middle, customer.last),
         credit: customer.credit,
         credit_limit: customer.credit_limit,
         discount: customer.discount,
-        balance: customer.balance,
-        data,
+        balance,
+        data: [b' '; 200],
     }
 }
 
