@@ -88,6 +88,20 @@ impl Options {
         self
     }
 
+    /// The most bytes of redo records that one transaction on tables or memory may have: what it changes, and 8
+    /// bytes for each range of consecutive bytes. Unless chosen, as much as there is memory for and the log can
+    /// take: its largest size but for three segments (on memory, two). At most 4 GiB less a page. On memory a
+    /// larger bound than the log can take raises the log's largest size for this opening. Operations, and
+    /// tables with a standby, have [`GroupLimits::transaction_bytes`].
+    pub fn transaction_bytes(mut self, bytes: u64) -> Self {
+        self.storage.transaction_bytes_max = bytes;
+        #[cfg(feature = "memory")]
+        {
+            self.memory = self.memory.transaction_bytes(bytes);
+        }
+        self
+    }
+
     /// The most bytes of log on disk (default 2 GiB).
     pub fn log_bytes_max(mut self, bytes: u64) -> Self {
         self.storage.log_bytes_max = bytes;
@@ -356,15 +370,6 @@ mod memory {
         /// made.
         pub fn versions_bytes(mut self, bytes: u64) -> Self {
             self.memory = self.memory.versions_bytes(bytes);
-            self
-        }
-
-        /// The most bytes of redo records that a transaction on memory may have: what it changes, and 8
-        /// bytes for each range of consecutive bytes. Unless chosen, as much as there is memory for, and the
-        /// log can take: its largest size but for two segments. At most 4 GiB less a page. A larger bound
-        /// than the log can take raises the log's largest size for this opening.
-        pub fn transaction_bytes(mut self, bytes: u64) -> Self {
-            self.memory = self.memory.transaction_bytes(bytes);
             self
         }
 

@@ -52,13 +52,12 @@ impl Tables {
 
     pub(crate) fn open_with(disk: Arc<dyn Disk>, options: Options) -> Result<Tables, Error> {
         let (shape, workers) = (options.shape, options.storage.workers);
-        let limits = options.storage.limits;
         let hash = options
             .hash_seed
             .map_or_else(KeyHash::random, KeyHash::from_seed);
         let opened = Engine::open(disk, options.storage)?;
         let (mut space, rebuild) = TableSpace::open_with(opened.store, workers, hash)?;
-        space.set_transaction_bytes_max(limits.transaction_bytes);
+        space.set_transaction_bytes_max(opened.engine.transaction_bytes_max());
         if let Some(bytes) = options.snapshot_bytes_max {
             space.set_snapshot_bytes_max(bytes);
         }

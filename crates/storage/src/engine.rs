@@ -169,6 +169,12 @@ impl Engine {
         &self.commit
     }
 
+    /// The most bytes of records of one transaction, if it may have a group for itself.
+    pub fn transaction_bytes_max(&self) -> usize {
+        let layout = self.manifest.log_layout();
+        self.options.transaction_bytes_max(layout)
+    }
+
     /// The right to append to the log, for an appender of this state.
     pub fn pen<A>(&self, appender: A) -> Pen<A> {
         Pen::new(self.commit.clone(), self.checkpoint().clone(), appender)

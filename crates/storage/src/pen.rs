@@ -32,7 +32,7 @@ use crate::log::LogError;
 use crate::log::writer::LogWriter;
 use crate::ticket::DurableLog;
 use std::cell::UnsafeCell;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// The right to append to a log, and the appender's state.
 pub struct Pen<A> {
@@ -50,6 +50,8 @@ unsafe impl<A: Send> Sync for Pen<A> {}
 impl<A> Pen<A> {
     /// A pen of this log. `checkpoint` makes room in it.
     pub fn new(log: Arc<LogWriter>, checkpoint: Arc<CheckpointStage>, appender: A) -> Self {
+        let frees: Weak<CheckpointStage> = Arc::downgrade(&checkpoint);
+        log.room().set_freeing(frees);
         Pen {
             log,
             checkpoint,

@@ -521,4 +521,8 @@ impl FreesLog for CheckpointStage {
     fn obstacle(&self) -> Option<Arc<str>> {
         self.ledger.obstacle()
     }
+
+    fn work_off(&self) {
+        CheckpointStage::work_off(self);
+    }
 }

@@ -6,6 +6,7 @@ use crate::drive::Drive;
 use crate::journal::Retention;
 use crate::log::LogLayout;
 use crate::log::policy::{GroupLimits, GroupPolicy, TIME_PER_GROUP_MAX};
+use crate::log::room::large_bytes_max;
 use crate::log::segment::FIRST_BYTES;
 use crate::places::Directories;
 use crate::recovery::RecoveryOptions;
@@ -46,6 +47,10 @@ pub struct StorageOptions {
     pub policy: GroupPolicy,
     /// The bounds of group commit.
     pub limits: GroupLimits,
+    /// The most bytes of records of one transaction that is alone in its group, which may be larger than
+    /// [`GroupLimits::transaction_bytes`]: as much as the log has room for, if that is less
+    /// ([`large_bytes_max`]).
+    pub transaction_bytes_max: u64,
     /// Whether logging and checkpointing have threads of their own.
     pub threaded: bool,
     /// For how long a close may finish a checkpoint, or take one if there is much to redo; zero for
@@ -78,6 +83,7 @@ impl Default for StorageOptions {
             memory_bytes_max: 1 << 40,
             policy: GroupPolicy::Adaptive,
             limits: GroupLimits::default(),
+            transaction_bytes_max: u64::MAX,
             threaded: true,
             closing_checkpoint: CLOSING_CHECKPOINT,
             workers: std::thread::available_parallelism().map_or(1, usize::from),
@@ -127,6 +133,19 @@ impl StorageOptions {
             bytes: bytes.unwrap_or(u64::MAX),
             transactions: transactions.unwrap_or(u64::MAX),
         })
+    }
+
+    /// The most bytes of records of one transaction of those that may have a group for themselves. At a standby a
+    /// group is a message, which is not larger than a segment: there none may.
+    pub(crate) fn transaction_bytes_max(&self, layout: LogLayout) -> usize {
+        let shared = self.limits.transaction_bytes;
+        let most = match self.checkpoint {
+            CheckpointPlace::Local => {
+                large_bytes_max(layout, self.segments_max(layout)).max(shared)
+            }
+            CheckpointPlace::Standby(_) => shared,
+        };
+        most.min(usize::try_from(self.transaction_bytes_max).unwrap_or(usize::MAX))
     }
 
     /// The most segments of the log.

@@ -3,7 +3,8 @@
 //! It belongs to the log writer, under the lock that is the right to append ([`crate::pen`]): a thread
 //! with a transaction appends to it, and a thread with a free disk seals it.
 
-use super::policy::GroupPolicy;
+use super::group::group_bytes_on_disk;
+use super::policy::{GroupLimits, GroupPolicy};
 use super::pool::BufferPool;
 use super::room::Room;
 use super::seal::{GroupBuilder, SealedGroup, Sequencer};
@@ -33,7 +34,7 @@ impl OpenGroup {
         sequencer: Sequencer,
         buffer: AlignedBuffer,
         policy: GroupPolicy,
-        group_bytes: usize,
+        limits: GroupLimits,
         supply: Arc<SegmentSupply>,
     ) -> Self {
         let transactions_max = match policy {
@@ -43,14 +44,14 @@ impl OpenGroup {
         let at = sequencer.next().lsn;
         let mut builder = GroupBuilder::from_buffer(buffer);
         let measured_end = supply.needed_for(Admission::Measured, at);
-        builder.set_room(Some(Room::new(supply, at)));
+        builder.set_room(Some(Room::new(supply, at, limits)));
         OpenGroup {
             builder,
             needed_end: Admission::Whole.needed_end(sequencer.layout(), at),
             measured_end,
             segment_bytes: sequencer.layout().segment_bytes,
             sequencer,
-            group_bytes,
+            group_bytes: limits.group_bytes,
             transactions_max,
         }
     }
@@ -107,6 +108,25 @@ impl OpenGroup {
     #[inline]
     pub fn holds(&self, bytes: usize, transactions: u32) -> bool {
         self.builder.payload().len() >= bytes || self.builder.transactions() >= transactions
+    }
+
+    /// If the last transaction does not fit into a segment with those before it: seals these, and leaves it alone
+    /// in the next group, which is full. Waits for a buffer as [`OpenGroup::seal`] does.
+    #[cold]
+    pub fn split_off_earlier(&mut self, pool: &BufferPool) -> Option<SealedGroup> {
+        let on_disk = group_bytes_on_disk(self.builder.payload().len()) as u64;
+        if on_disk <= self.segment_bytes || self.builder.transactions() < 2 {
+            return None;
+        }
+        let mut earlier = GroupBuilder::from_buffer(pool.take());
+        self.builder.take_earlier(&mut earlier);
+        let group = self.sequencer.seal(earlier);
+        let at = self.sequencer.next().lsn;
+        self.needed_end = Admission::Whole.needed_end(self.sequencer.layout(), at);
+        if let Some(room) = self.builder.room_mut() {
+            self.measured_end = room.move_to(at);
+        }
+        Some(group)
     }
 
     /// Seals the group, also without transactions (an empty one marks a clean close), and starts the

@@ -37,7 +37,9 @@ pub const DEFERRED_TRANSACTIONS_MAX: u32 = 4096;
 pub struct GroupLimits {
     /// A group is closed when its records reach so many bytes.
     pub group_bytes: usize,
-    /// The most bytes of records that one transaction may have.
+    /// The most bytes of records of a transaction that shares its group with others. One of tables that has more
+    /// has a group for itself, up to [`large_bytes_max`](super::room::large_bytes_max); one of operations may not
+    /// have more.
     pub transaction_bytes: usize,
     /// Groups being written at once.
     pub depth: usize,

@@ -6,11 +6,18 @@
 //! prepared it has more prepared ([`GroupBuilder::make_room`](super::seal::GroupBuilder::make_room)). If
 //! there is no room for that, it gets an error and is undone: what was executed whole can always be logged
 //! (I10).
+//!
+//! A *large* transaction, one with more records than may share a group ([`GroupLimits::transaction_bytes`]),
+//! has a group for itself, which spans segments if it does not fit into one ([`super::group`]). The log is
+//! prepared for it step by step, before the records are appended; if it is at its limit, a checkpoint of what
+//! is durable makes room meanwhile. So it may be as large as the log ([`large_bytes_max`]), and one for which
+//! there is no room gets an error and is undone like any other.
 
-use super::group::GROUP_ALIGNMENT;
+use super::group::{GROUP_ALIGNMENT, GROUP_HEADER_BYTES, PAYLOAD_BYTES_MAX, group_bytes_on_disk};
+use super::policy::GroupLimits;
 use super::segment::MARGIN_BYTES;
 use super::supply::{Admission, SegmentSupply};
-use super::{LogError, Lsn};
+use super::{LogError, LogLayout, Lsn};
 use std::sync::Arc;
 
 /// Bytes beyond those that were asked for, as those who ask may be a little wrong.
@@ -21,8 +28,18 @@ const SLACK_BYTES: u64 = 2 * GROUP_ALIGNMENT as u64;
 pub struct Room {
     supply: Arc<SegmentSupply>,
     at: Lsn,
+    limits: GroupLimits,
     /// What was said last.
     transaction_bytes_max: usize,
+}
+
+/// The most bytes of records of one transaction in a log of so many segments at most: beside its own group there
+/// are the segment in which the log ends before it, one for what was put away in the group before, and the one in
+/// which the log ends after it.
+pub fn large_bytes_max(layout: LogLayout, segments_max: u64) -> usize {
+    let spanned = segments_max.saturating_sub(3) * layout.segment_bytes;
+    let fits = spanned.saturating_sub(GROUP_HEADER_BYTES as u64) & !7;
+    usize::try_from(fits.min(PAYLOAD_BYTES_MAX)).unwrap_or(usize::MAX)
 }
 
 /// Why a transaction may not append more.
@@ -39,10 +56,11 @@ pub enum NoRoom {
 
 impl Room {
     /// Room for a group at a place.
-    pub fn new(supply: Arc<SegmentSupply>, at: Lsn) -> Self {
+    pub fn new(supply: Arc<SegmentSupply>, at: Lsn, limits: GroupLimits) -> Self {
         Room {
             supply,
             at,
+            limits,
             transaction_bytes_max: 0,
         }
     }
@@ -59,6 +77,11 @@ impl Room {
     /// The most bytes of records of one transaction, as it was said last.
     pub(super) fn transaction_bytes_max(&self) -> usize {
         self.transaction_bytes_max
+    }
+
+    /// The most bytes of records of a transaction that may share its group with others.
+    pub(super) fn shared_bytes_max(&self) -> usize {
+        self.limits.transaction_bytes
     }
 
     /// The length, header included, up to which the group has room.
@@ -84,5 +107,28 @@ impl Room {
         }
         let bytes = group_bytes.next_multiple_of(GROUP_ALIGNMENT) as u64;
         self.supply.prepare_for_group(self.at, bytes + SLACK_BYTES)
+    }
+
+    /// Has the log prepared for a transaction with so many bytes of records, in a group for itself, behind a
+    /// group of those that ended before it. Returns the bytes for which it is, which are some more.
+    pub(super) fn make_large(
+        &mut self,
+        transaction_bytes: usize,
+        transaction_bytes_max: usize,
+    ) -> Result<usize, LogError> {
+        self.transaction_bytes_max = transaction_bytes_max;
+        let layout = self.supply.segments().layout();
+        let step = (layout.segment_bytes / 8).max(GROUP_ALIGNMENT as u64) as usize;
+        let bytes = transaction_bytes
+            .next_multiple_of(step)
+            .min(transaction_bytes_max);
+        // A group with more than this would have been closed. What ends before this transaction, or after it
+        // was undone, may have taken up to that.
+        let earlier = group_bytes_on_disk(self.limits.group_bytes) as u64;
+        let before = Lsn(layout.place(self.at, earlier).0 + earlier);
+        let on_disk = group_bytes_on_disk(bytes) as u64;
+        let end = layout.place(before, on_disk).0 + layout.spanned_bytes(on_disk).max(on_disk);
+        self.supply.prepare_for_large(self.at, Lsn(end))?;
+        Ok(bytes)
     }
 }

@@ -75,7 +75,8 @@ impl GroupBuilder {
     }
 
     /// Makes room for so many more bytes of encoded records of the running transaction, which may have
-    /// `transaction_bytes_max` of them.
+    /// `transaction_bytes_max` of them. One that has more than may share a group gets one for itself, and the log
+    /// is prepared for that.
     ///
     /// # Errors
     /// [`NoRoom`]; nothing has changed.
@@ -87,6 +88,13 @@ impl GroupBuilder {
             return Err(NoRoom::TooLarge { bytes });
         }
         if let Some(room) = &mut self.room {
+            if of_transaction > room.shared_bytes_max() {
+                let bytes = room
+                    .make_large(of_transaction, transaction_bytes_max)
+                    .map_err(NoRoom::Log)?;
+                self.limit = self.transaction_start + bytes;
+                return Ok(());
+            }
             let group_bytes = self.buffer.len() + bytes;
             room.make(group_bytes, transaction_bytes_max)
                 .map_err(NoRoom::Log)?;
@@ -96,11 +104,41 @@ impl GroupBuilder {
     }
 
     fn set_limit(&mut self, transaction_bytes_max: usize) {
-        let group_bytes_max = self.room.as_ref().map_or(usize::MAX, Room::group_bytes_max);
+        let (group_bytes_max, shared_bytes_max) = match &self.room {
+            Some(room) => (room.group_bytes_max(), room.shared_bytes_max()),
+            None => (usize::MAX, usize::MAX),
+        };
         self.limit = self
             .transaction_start
-            .saturating_add(transaction_bytes_max)
+            .saturating_add(transaction_bytes_max.min(shared_bytes_max))
             .min(group_bytes_max);
+    }
+
+    /// Moves all transactions but the last into another group, which is empty.
+    ///
+    /// # Panics
+    /// If there is no transaction, or one has not ended.
+    pub(super) fn take_earlier(&mut self, earlier: &mut GroupBuilder) {
+        debug_assert_eq!(self.transaction_start, self.buffer.len(), "all have ended");
+        let mut left = self.transactions - 1;
+        let mut records = record::Records::new(self.payload());
+        while left > 0 {
+            let record = records.next().expect("there are more transactions");
+            left -= u32::from(record.expect("encoded here").ends_transaction);
+        }
+        let start = GROUP_HEADER_BYTES + records.offset();
+        let records = &self.buffer[GROUP_HEADER_BYTES..start];
+        earlier.push_encoded(&[records], self.transactions - 1);
+        self.buffer.copy_within(start.., GROUP_HEADER_BYTES);
+        self.buffer
+            .truncate(self.buffer.len() - (start - GROUP_HEADER_BYTES));
+        self.transactions = 1;
+        self.transaction_start = self.buffer.len();
+    }
+
+    /// Where the group goes, if the log is prepared as it grows.
+    pub(super) fn room_mut(&mut self) -> Option<&mut Room> {
+        self.room.as_mut()
     }
 
     /// Appends the after-image of a byte range that lies within one page.
@@ -271,13 +309,14 @@ impl Sequencer {
     }
 
     /// Closes a group: gives it its number and place. Its checksums are computed later, by
-    /// [`SealedGroup::finish`], because sealing happens on the execution stage's time.
+    /// [`SealedGroup::finish`], because sealing happens on the execution stage's time. One that does not fit
+    /// into a segment, a single transaction, becomes a spanning group.
     pub fn seal(&mut self, builder: GroupBuilder) -> SealedGroup {
         let payload_bytes = builder.payload().len();
         let on_disk = group_bytes_on_disk(payload_bytes);
         assert!(
-            on_disk as u64 <= self.layout.segment_bytes,
-            "a group fits into a segment"
+            on_disk as u64 <= self.layout.segment_bytes || builder.transactions == 1,
+            "a group fits into a segment, or is one transaction"
         );
         let header = GroupHeader {
             identity: self.layout.identity,
@@ -289,7 +328,7 @@ impl Sequencer {
             transactions: builder.transactions,
             incarnation: self.incarnation,
             payload_checksum: 0,
-            spanned_bytes: 0,
+            spanned_bytes: self.layout.spanned_bytes(on_disk as u64),
         };
         self.next = header.next_position();
         let mut buffer = builder.buffer;

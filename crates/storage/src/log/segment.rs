@@ -278,11 +278,27 @@ impl Segments {
     /// # Errors
     /// [`LogError::Full`] if there is no room for it; the disk's.
     pub fn prepare_for_group(&self, at: Lsn, bytes: u64) -> Result<(), LogError> {
-        let segment = self.layout.segment_of(at);
-        let mut needed = Lsn(at.0 + bytes + MARGIN_BYTES);
-        if needed > self.layout.segment_start(segment + 1) {
-            needed = self.layout.segment_start(segment + 2);
+        self.prepare_until(self.needed_behind(at, Lsn(at.0 + bytes)))
+    }
+
+    /// To where the log must be prepared for what ends at `end`, while it is being written at `at`: beyond the
+    /// segment of `at` to the end of a whole one.
+    pub(super) fn needed_behind(&self, at: Lsn, end: Lsn) -> Lsn {
+        let needed = Lsn(end.0 + MARGIN_BYTES);
+        let first_end = self.layout.segment_start(self.layout.segment_of(at) + 1);
+        match needed > first_end {
+            true => self
+                .layout
+                .segment_start(self.layout.segment_of(needed) + 1),
+            false => needed,
         }
+    }
+
+    /// Prepares segments until the log is prepared to here.
+    ///
+    /// # Errors
+    /// As [`Segments::prepare_for_group`].
+    pub(super) fn prepare_until(&self, needed: Lsn) -> Result<(), LogError> {
         while self.prepared_end() < needed {
             match self.prepare_next() {
                 Ok(Prepared::Yes) => {}

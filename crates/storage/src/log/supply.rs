@@ -27,7 +27,7 @@ use super::{LogError, LogLayout, LogPosition, Lsn};
 use crate::drive::Drive;
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 use sardonyx_base::sync::{Condvar, Mutex, MutexGuard};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 
 /// Keeps segments prepared.
 #[derive(Debug)]
@@ -41,6 +41,8 @@ pub struct SegmentSupply {
     drive: Drive,
     /// Segments to be prepared beyond the one being written.
     ahead: AtomicU64,
+    /// What frees log while a transaction runs, without threads.
+    freeing: OnceLock<Weak<dyn FreesLog>>,
 }
 
 /// What frees log that nobody needs any more: the checkpoints.
@@ -51,6 +53,9 @@ pub trait FreesLog: Send + Sync {
 
     /// Why nothing can be freed now, and what to do.
     fn obstacle(&self) -> Option<Arc<str>>;
+
+    /// Without threads: does what can be done of what was asked for.
+    fn work_off(&self) {}
 }
 
 /// What is to be admitted.
@@ -165,7 +170,14 @@ impl SegmentSupply {
             settled: Condvar::new(),
             drive,
             ahead: AtomicU64::new(2),
+            freeing: OnceLock::new(),
         }
+    }
+
+    /// Says what frees log for a transaction that needs more of it while it runs, without threads.
+    pub(crate) fn set_freeing(&self, by: Weak<dyn FreesLog>) {
+        // It is the same for all pens of a log.
+        let _ = self.freeing.set(by);
     }
 
     /// The log's files.
@@ -261,6 +273,49 @@ impl SegmentSupply {
     /// [`LogError::Full`] if there is no room for it: nothing is lost, and a later attempt may succeed. Any
     /// other failure is the end of preparing (I7).
     pub(super) fn prepare_for_group(&self, at: Lsn, bytes: u64) -> Result<(), LogError> {
+        self.prepare_with(|segments| segments.prepare_for_group(at, bytes))
+    }
+
+    /// Prepares what a group needs that ends at `end`, and what is to stay prepared behind it, while the log is
+    /// being written at `at`: on the calling thread, which holds the pen. If the log is at its limit, a
+    /// checkpoint of what is durable frees some of it meanwhile.
+    ///
+    /// # Errors
+    /// As [`SegmentSupply::prepare_for_group`].
+    pub(super) fn prepare_for_large(&self, at: Lsn, end: Lsn) -> Result<(), LogError> {
+        let needed = self.segments.needed_behind(at, end);
+        let prepared = self.prepare_with(|segments| segments.prepare_until(needed));
+        let Err(error) = prepared else { return Ok(()) };
+        if !error.is_want_of_room() {
+            return Err(error);
+        }
+        let mut state = self.state.lock();
+        let before = state.waited_for;
+        state.waited_for = before.max(needed);
+        state.forget_want_of_room();
+        self.signal(state);
+        let freeing = self.freeing.get().and_then(Weak::upgrade);
+        let outcome = match freeing {
+            _ if self.drive.has_threads() => self.wait_until_prepared(needed),
+            Some(by) => self.make_room_here(needed, &*by, || {
+                by.work_off();
+                Ok(())
+            }),
+            None => Err(error),
+        };
+        outcome.inspect_err(|_| {
+            // What others need is less.
+            let mut state = self.state.lock();
+            state.waited_for = before;
+            state.failed_for = None;
+            state.forget_want_of_room();
+        })
+    }
+
+    fn prepare_with(
+        &self,
+        prepare: impl FnOnce(&Segments) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
         let state = self.state.lock();
         if let Some(error) = &state.poisoned {
             return Err(error.clone());
@@ -271,7 +326,7 @@ impl SegmentSupply {
             return Err(error.clone());
         }
         drop(state);
-        let prepared = self.segments.prepare_for_group(at, bytes);
+        let prepared = prepare(&self.segments);
         if let Err(error) = &prepared
             && !error.is_want_of_room()
         {
@@ -414,14 +469,19 @@ impl SegmentSupply {
         state.forget_want_of_room();
         self.signal(state);
         if !self.drive.has_threads() {
-            return self.make_room_here(admission, at.lsn, by, drive);
+            return self.make_room_here(needed, by, drive);
         }
+        self.wait_until_prepared(needed)
+    }
+
+    /// Waits until the thread has prepared the log up to here.
+    fn wait_until_prepared(&self, needed: Lsn) -> Result<(), LogError> {
         let mut state = self.state.lock();
         loop {
             if let Some(error) = &state.poisoned {
                 return Err(error.clone());
             }
-            if self.has_room_for(admission, at.lsn) {
+            if self.segments.prepared_end() >= needed {
                 return Ok(());
             }
             if let Some(error) = &state.refusal {
@@ -436,13 +496,12 @@ impl SegmentSupply {
 
     fn make_room_here(
         &self,
-        admission: Admission,
-        at: Lsn,
+        needed: Lsn,
         by: &dyn FreesLog,
         mut drive: impl FnMut() -> Result<(), LogError>,
     ) -> Result<(), LogError> {
         let mut driven = false;
-        while !self.has_room_for(admission, at) {
+        while self.segments.prepared_end() < needed {
             if let Some(error) = self.state.lock().poisoned.clone() {
                 return Err(error);
             }

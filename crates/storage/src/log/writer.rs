@@ -139,13 +139,7 @@ impl LogWriter {
         let at_work = work.clone();
         let buffer_bytes = limits.group_bytes.saturating_add(64 << 10);
         let pool = BufferPool::new(buffer_bytes, buffers_max, move || at_work.signal());
-        let open = OpenGroup::new(
-            sequencer,
-            pool.take(),
-            policy,
-            limits.group_bytes,
-            room.clone(),
-        );
+        let open = OpenGroup::new(sequencer, pool.take(), policy, limits, room.clone());
         let engine = SupervisorNumber::next();
         LogWriter {
             process: Process::current(),

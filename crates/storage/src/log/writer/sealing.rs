@@ -33,9 +33,21 @@ impl LogWriter {
             self.set_filling(true);
         }
         let group = open.group();
-        if open.is_full() {
-            self.hand_over(open);
+        match open.is_full() {
+            true => self.hand_over_full(open),
+            false => group,
         }
+    }
+
+    /// Hands a full group over; or two, if the transaction that has just ended needs one for itself. Returns the
+    /// number of its group.
+    #[cold]
+    fn hand_over_full(&self, open: &mut OpenGroup) -> u64 {
+        if let Some(earlier) = open.split_off_earlier(&self.pool) {
+            self.push(earlier);
+        }
+        let group = open.group();
+        self.hand_over(open);
         group
     }
 

@@ -159,9 +159,31 @@ impl LogWriter {
             recent.put(header, group.bytes());
         }
         let layout = self.segments.layout();
+        if header.is_spanning() {
+            return self.write_spanning(group);
+        }
         self.segments
             .file(layout.segment_of(header.lsn))?
             .write_durable_at(layout.offset_in_segment(header.lsn), group.bytes())?;
+        Ok(())
+    }
+
+    /// Writes a group that has several segments for itself: each part, then each file synced.
+    #[cold]
+    fn write_spanning(&self, group: &SealedGroup) -> Result<(), LogError> {
+        let layout = self.segments.layout();
+        let mut left = group.bytes();
+        let mut files = Vec::new();
+        for (segment, offset, bytes) in layout.parts(group.header().lsn, left.len() as u64) {
+            let file = self.segments.file(segment)?;
+            let (part, rest) = left.split_at(bytes as usize);
+            file.write_at(offset, part)?;
+            files.push(file);
+            left = rest;
+        }
+        for file in files {
+            file.sync()?;
+        }
         Ok(())
     }
 
