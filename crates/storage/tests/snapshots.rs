@@ -202,8 +202,29 @@ fn stores_that_are_frozen_together_are_ended_together_and_have_one_bound() {
 #[should_panic(expected = "frozen together")]
 fn what_is_frozen_alone_is_not_frozen_with_another() {
     let (mut one, mut other) = (store(), store());
-    let _alone = other.snapshot().unwrap();
+    let _alone = (one.snapshot().unwrap(), other.snapshot().unwrap());
+    one.write(Address(0), &[1]);
     let _both = one.snapshot_with(&mut other);
+}
+
+#[test]
+fn one_of_two_stores_may_be_replaced() {
+    for first_is_replaced in [false, true] {
+        let (mut one, mut other) = (store(), store());
+        let old = one.snapshot_with(&mut other).unwrap();
+        drop(match first_is_replaced {
+            true => std::mem::replace(&mut one, store()),
+            false => std::mem::replace(&mut other, store()),
+        });
+        one.write(Address(0), &[1]);
+        other.write(Address(0), &[1]);
+        let new = one.snapshot_with(&mut other).unwrap();
+        one.write(Address(0), &[2]);
+        other.write(Address(0), &[2]);
+        let first = |snapshot: &PageSnapshot| whole(snapshot).unwrap()[0];
+        assert_eq!((first(&old.0), first(&old.1)), (0, 0));
+        assert_eq!((first(&new.0), first(&new.1)), (1, 1));
+    }
 }
 
 #[test]

@@ -14,7 +14,8 @@
 //! - **Where a key is** is known in memory only (`memory`): an index of 19 to 39 bytes for each
 //!   record, made anew when the database is opened. That reads all records, on one thread.
 //!
-//! What is not here: scans (they would need a lock on the whole table for each change), and journals.
+//! What is not here: scans in transactions (they would need a lock on the whole table for each change; a
+//! [`Snapshot`](crate::Snapshot) has them), and journals.
 //!
 //! Source: DASDBS paper, section 2 (semantic locks, compensation); Li & Naughton, Figure 4 (tables).
 

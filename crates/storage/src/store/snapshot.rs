@@ -48,7 +48,7 @@ impl PageStore {
     /// As [`PageStore::snapshot`].
     ///
     /// # Panics
-    /// If one of them has snapshots that the other is not in.
+    /// If both have snapshots that are open, but none together.
     pub fn snapshot_with(
         &mut self,
         other: &mut PageStore,

@@ -17,6 +17,7 @@ use crate::page::PAGE_SIZE;
 use sardonyx_base::sync::Mutex;
 use sardonyx_base::sync::atomic::{AtomicUsize, Ordering, fence};
 use std::collections::VecDeque;
+use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 use std::sync::{Arc, Weak};
 
@@ -28,8 +29,7 @@ const TAKEN_BACK: usize = 64;
 pub(super) struct Versions {
     /// Of the newest snapshot, whose handle may be gone.
     newest: Arc<Frozen>,
-    /// Which of the stores that are frozen together this is.
-    member: usize,
+    member: Member,
     handle: Weak<PageSnapshot>,
     /// Whether anything was written since.
     changed: bool,
@@ -59,13 +59,24 @@ struct Book {
     gone: Vec<Vec<u32>>,
 }
 
+/// Which store this is: where its pages begin. It is no other's while a handle is there, which has the mapping.
+type Member = NonZeroUsize;
+
 /// A snapshot.
 #[derive(Clone, Debug)]
 struct Open {
     life: Arc<Life>,
-    /// Of each store.
-    frozen: Vec<Arc<Frozen>>,
+    /// Of each store. Not of all snapshots the same ones: one of the stores may have been replaced.
+    frozen: Vec<(Member, Arc<Frozen>)>,
     copies: Vec<u32>,
+}
+
+impl Open {
+    /// The pages of a store, if it is in this snapshot.
+    fn of(&self, member: Member) -> Option<&Frozen> {
+        let of = self.frozen.iter().find(|(of, _)| *of == member);
+        of.map(|(_, frozen)| &**frozen)
+    }
 }
 
 impl Shared {
@@ -155,7 +166,7 @@ impl Versions {
 /// there if nothing was written since, or new ones, the newest of all.
 ///
 /// # Panics
-/// If some of them have snapshots that the others are not in.
+/// If two of them have snapshots that are open, but none together.
 pub(super) fn freeze<const N: usize>(
     stores: [&mut PageStore; N],
 ) -> Result<[Arc<PageSnapshot>; N], StoreError> {
@@ -178,16 +189,19 @@ pub(super) fn freeze<const N: usize>(
     for store in &stores {
         let pages = store.pages();
         let new = Frozen::new(pages, life.clone());
-        frozen.push(Arc::new(
-            new.map_err(refused(pages * size_of::<u32>() as u64))?,
-        ));
+        let new = new.map_err(refused(pages * size_of::<u32>() as u64))?;
+        frozen.push((store.base.addr(), Arc::new(new)));
     }
     let open = Open {
         life,
         frozen: frozen.clone(),
         copies: Vec::new(),
     };
-    let before = stores[0].versions.as_ref().map(|v| v.shared.clone());
+    let used = |store: &&mut PageStore| {
+        let versions = store.versions.as_ref().filter(|v| !v.are_idle());
+        versions.map(|versions| versions.shared.clone())
+    };
+    let before = stores.iter().find_map(used);
     let joined = before.and_then(|shared| Some((shared.join(&open)?, shared)));
     let (copies, shared) = match joined {
         Some(joined) => joined,
@@ -198,7 +212,7 @@ pub(super) fn freeze<const N: usize>(
         let together = others.is_none_or(|v| v.are_idle() || Arc::ptr_eq(&v.shared, &shared));
         assert!(together, "stores are frozen together, or none of them is");
     }
-    let mut frozen = frozen.into_iter().enumerate();
+    let mut frozen = frozen.into_iter();
     Ok(stores.map(|store| {
         let (member, newest) = frozen.next().expect("one of each store");
         let live = store.mapping.clone();
@@ -263,7 +277,7 @@ impl Book {
     }
 
     /// Copies a page for those that lack it.
-    fn copy(&mut self, member: usize, page: u64, bytes: &[u8]) {
+    fn copy(&mut self, member: Member, page: u64, bytes: &[u8]) {
         self.close();
         let Some(copy) = self.take(member, page) else {
             return;
@@ -274,7 +288,9 @@ impl Book {
         // SAFETY: the page is in the pool, which is written here alone and read by `words::load`.
         unsafe { words::store(self.pool.base(), copy_place(copy + 1), bytes) };
         for open in self.open.iter_mut().rev() {
-            let frozen = &open.frozen[member];
+            let Some((_, frozen)) = open.frozen.iter().find(|(of, _)| *of == member) else {
+                continue;
+            };
             if !frozen.lacks(page) {
                 // Nor does any older one.
                 break;
@@ -286,10 +302,10 @@ impl Book {
     }
 
     /// A page of the pool for a copy of this page, or `None` if no open snapshot needs one.
-    fn take(&mut self, member: usize, page: u64) -> Option<u32> {
+    fn take(&mut self, member: Member, page: u64) -> Option<u32> {
         loop {
-            let newest = self.open.back();
-            let wanted = newest.is_some_and(|open| open.frozen[member].lacks(page));
+            let newest = self.open.iter().rev().find_map(|open| open.of(member));
+            let wanted = newest.is_some_and(|frozen| frozen.lacks(page));
             if !wanted {
                 return None;
             }
