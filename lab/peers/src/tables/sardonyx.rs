@@ -4,9 +4,10 @@
 use super::database::{AccountOrder, CustomerOrder, Database, OnAccount, OnCustomer};
 use super::database::{Reader, Reading};
 use super::rows::{Account, Customer};
-use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart};
+use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart, PRIMARY};
 use sardonyx::{
-    Durability, Snapshot, SnapshotIndex, Stored, StoredTable, Table, Tables, Ticket, Transaction,
+    Durability, Snapshot, SnapshotIndex, Stored, StoredField, StoredTable, Table, Tables, Ticket,
+    Transaction,
 };
 use sardonyx_lab::product::Product;
 use sardonyx_lab::ycsb::Seen;
@@ -130,18 +131,22 @@ impl Database for Sardonyx {
         order: CustomerOrder,
         each: &mut OnCustomer<'_>,
     ) -> Result<(), Failure> {
-        let table = &self.customers;
-        let all = self.database.read(|view| {
-            let all = view.scan_stored(table)?;
-            all.collect::<Result<Vec<_>, _>>()
-        })?;
-        let mut all = all?;
-        match order {
-            CustomerOrder::Id => all.sort_by_key(|customer| customer.id),
-            CustomerOrder::Balance => all.sort_by_key(|customer| customer.balance),
-            CustomerOrder::Name => all.sort_by(|one, other| one.name.cmp(&other.name)),
+        let index = match order {
+            CustomerOrder::Id => PRIMARY,
+            CustomerOrder::Balance => BY_BALANCE,
+            CustomerOrder::Name => BY_NAME,
+        };
+        let snapshot = self.database.snapshot()?;
+        for row in snapshot.rows(Customer::TABLE)?.index(index)?.all()? {
+            let row = row?;
+            each(&Customer {
+                id: u64::from_value(row.get("id")?).ok_or("no id")?,
+                balance: i64::from_value(row.get("balance")?).ok_or("no balance")?,
+                name: String::from_value(row.get("name")?).ok_or("no name")?,
+                note: String::from_value(row.get("note")?).ok_or("no note")?,
+            })?;
         }
-        all.iter().try_for_each(each)
+        Ok(())
     }
 
     fn close(self: Box<Self>) -> Result<(), Failure> {
