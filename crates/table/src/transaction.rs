@@ -6,19 +6,15 @@
 //!
 //! Source: TPK paper, section 2, "Transaction Execution" and Figure 2.
 
-use crate::columns::schema_of;
 use crate::error::TableError;
 use crate::index_store::IndexStore;
 use crate::layout::{PageKind, PageLayout, PageUse, word_at};
 use crate::record::{Field, Journal, JournalRow, Record, Row, Table};
-use crate::schemas::check_name;
-use crate::space::{
-    Prefetch, TableSpace, View, definition_of_journal, definition_of_table, record_at,
-};
+use crate::space::{Prefetch, TableSpace, View, record_at};
 use crate::table::{Place, TableState, make_index_room, page_bytes, remove_from_index};
 use crate::undo::{Step, undo_step};
 use sardonyx_base::error::Error;
-use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Kind, Write as CatalogueWrite};
+use sardonyx_storage::catalogue::{Definition, Kind};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::room::NoRoom;
 use sardonyx_storage::log::seal::{GroupBuilder, LogMark};
@@ -26,6 +22,7 @@ use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+mod declaring;
 mod indexes;
 mod references;
 mod rows;
@@ -379,39 +376,6 @@ impl<'a> Transaction<'a> {
         Ok(())
     }
 
-    /// The table of this record type, declared if it is not yet. If no schema of it is stored, as in an older
-    /// database, and the type says its fields, these are stored as its columns.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
-    pub fn declare_table<R: Record>(&mut self) -> Result<Table<R>, Error> {
-        const {
-            assert!(
-                align_of::<R>() <= 8,
-                "records are aligned to 8 bytes at most"
-            )
-        };
-        let table = match self.space.table::<R>()? {
-            Some(table) => table,
-            None => Table::new(self.declare(definition_of_table::<R>())?),
-        };
-        if !self.space.has_stored_schema(table.number())
-            && let Some(schema) = schema_of::<R>()
-        {
-            self.store_schema(table.number(), schema)?;
-        }
-        Ok(table)
-    }
-
-    /// The journal of this row type, declared if it is not yet.
-    ///
-    /// # Errors
-    /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
-    pub fn declare_journal<J: JournalRow>(&mut self) -> Result<Journal<J>, Error> {
-        check_name(J::NAME)?;
-        Ok(Journal::new(self.declare(definition_of_journal::<J>())?))
-    }
-
     /// Commits: the redo records now belong to the group being filled. Returns whether there were
     /// any.
     #[inline(always)]
@@ -428,67 +392,6 @@ impl<'a> Transaction<'a> {
     /// Undoes everything.
     pub fn abort(self) {
         drop(self);
-    }
-
-    pub(crate) fn declare(&mut self, definition: Definition) -> Result<u16, TableError> {
-        if let Some(number) = self.space.catalogue.number_of(&definition)? {
-            return Ok(number);
-        }
-        definition.check()?;
-        self.check_room(OVERHEAD_BYTES)?;
-        let state = TableState::new(&definition, self.space.hash)?;
-        let pages = self.space.catalogue.pages.max(CATALOGUE_PAGES);
-        self.space.store.grow_to(pages)?;
-        let before = self.space.catalogue.clone();
-        let (number, writes) = self.space.catalogue.declare(definition)?;
-        let life = self.space.catalogue.life(number);
-        let state = state.map(|state| state.in_life(life));
-        if usize::from(number) < self.space.tables.len() {
-            // In the place of something dropped.
-            self.replace_state(number, state, before);
-        } else {
-            self.space.tables.push(state);
-            self.space.undo.push(Step::Defined);
-        }
-        self.write_catalogue(&writes);
-        Ok(number)
-    }
-
-    /// Gives a table its next extent.
-    #[cold]
-    pub(crate) fn extend(&mut self, table: u16) -> Result<(), TableError> {
-        let usual = self.state(table).next_extent_pages();
-        if self.extend_by_free(table, usual, false)? {
-            return Ok(());
-        }
-        // Where there is less left than is usual, that will do.
-        let pages_max = self.space.store.pages_max();
-        let there_is = pages_max.saturating_sub(self.space.catalogue.pages);
-        let pages = usual.min(there_is.max(1));
-        if let Err(error) = self.make_pages(pages) {
-            // Too few, but better than none.
-            return match self.extend_by_free(table, usual, true)? {
-                true => Ok(()),
-                false => Err(error),
-            };
-        }
-        let (extent, writes) = self.space.catalogue.extend_table(table, pages)?;
-        self.write_catalogue(&writes);
-        self.parts(table).1.extents.push(extent);
-        self.space.undo.push(Step::Extended { table });
-        Ok(())
-    }
-
-    /// Gets the memory for an extent behind all pages.
-    fn make_pages(&mut self, pages: u64) -> Result<(), TableError> {
-        let extent = self.space.catalogue.place_of_extent(pages)?;
-        Ok(self.space.store.grow_to(extent.end())?)
-    }
-
-    fn write_catalogue(&mut self, writes: &[CatalogueWrite]) {
-        for CatalogueWrite { address, bytes } in writes {
-            self.write(*address, bytes);
-        }
     }
 
     /// Every change of bytes: keeps the before-image, stores, logs. Inlined, so that for a field

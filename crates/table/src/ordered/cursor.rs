@@ -1,7 +1,8 @@
 //! Walking over a part of an ordered index, from both ends. Whoever reads the rows gets them asked for ahead.
 
+use super::Tree;
 use super::node::{LEAF_ENTRIES, Leaf};
-use super::{Tree, leaf, prefetch_leaf};
+use super::search::{leaf, prefetch_leaf};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::PageRead;
 

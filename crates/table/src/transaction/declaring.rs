@@ -1,0 +1,109 @@
+//! Tables and journals declared inside transactions, and the extents that tables get: changes of the catalogue, logged
+//! and undone as those of records are.
+
+use super::{OVERHEAD_BYTES, Transaction};
+use crate::columns::schema_of;
+use crate::error::TableError;
+use crate::record::{Journal, JournalRow, Record, Table};
+use crate::schemas::check_name;
+use crate::space::{definition_of_journal, definition_of_table};
+use crate::table::TableState;
+use crate::undo::Step;
+use sardonyx_base::error::Error;
+use sardonyx_storage::catalogue::{CATALOGUE_PAGES, Definition, Write as CatalogueWrite};
+
+impl Transaction<'_> {
+    /// The table of this record type, declared if it is not yet. If no schema of it is stored, as in an older
+    /// database, and the type says its fields, these are stored as its columns.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
+    pub fn declare_table<R: Record>(&mut self) -> Result<Table<R>, Error> {
+        const {
+            assert!(
+                align_of::<R>() <= 8,
+                "records are aligned to 8 bytes at most"
+            )
+        };
+        let table = match self.space.table::<R>()? {
+            Some(table) => table,
+            None => Table::new(self.declare(definition_of_table::<R>())?),
+        };
+        if !self.space.has_stored_schema(table.number())
+            && let Some(schema) = schema_of::<R>()
+        {
+            self.store_schema(table.number(), schema)?;
+        }
+        Ok(table)
+    }
+
+    /// The journal of this row type, declared if it is not yet.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] if it is declared with another layout, or [`Error::Limit`].
+    pub fn declare_journal<J: JournalRow>(&mut self) -> Result<Journal<J>, Error> {
+        check_name(J::NAME)?;
+        Ok(Journal::new(self.declare(definition_of_journal::<J>())?))
+    }
+
+    pub(crate) fn declare(&mut self, definition: Definition) -> Result<u16, TableError> {
+        if let Some(number) = self.space.catalogue.number_of(&definition)? {
+            return Ok(number);
+        }
+        definition.check()?;
+        self.check_room(OVERHEAD_BYTES)?;
+        let state = TableState::new(&definition, self.space.hash)?;
+        let pages = self.space.catalogue.pages.max(CATALOGUE_PAGES);
+        self.space.store.grow_to(pages)?;
+        let before = self.space.catalogue.clone();
+        let (number, writes) = self.space.catalogue.declare(definition)?;
+        let life = self.space.catalogue.life(number);
+        let state = state.map(|state| state.in_life(life));
+        if usize::from(number) < self.space.tables.len() {
+            // In the place of something dropped.
+            self.replace_state(number, state, before);
+        } else {
+            self.space.tables.push(state);
+            self.space.undo.push(Step::Defined);
+        }
+        self.write_catalogue(&writes);
+        Ok(number)
+    }
+
+    /// Gives a table its next extent.
+    #[cold]
+    pub(crate) fn extend(&mut self, table: u16) -> Result<(), TableError> {
+        let usual = self.state(table).next_extent_pages();
+        if self.extend_by_free(table, usual, false)? {
+            return Ok(());
+        }
+        // Where there is less left than is usual, that will do.
+        let pages_max = self.space.store.pages_max();
+        let there_is = pages_max.saturating_sub(self.space.catalogue.pages);
+        let pages = usual.min(there_is.max(1));
+        if let Err(error) = self.make_pages(pages) {
+            // Too few, but better than none.
+            return match self.extend_by_free(table, usual, true)? {
+                true => Ok(()),
+                false => Err(error),
+            };
+        }
+        let (extent, writes) = self.space.catalogue.extend_table(table, pages)?;
+        self.write_catalogue(&writes);
+        self.parts(table).1.extents.push(extent);
+        self.space.undo.push(Step::Extended { table });
+        Ok(())
+    }
+
+    /// Gets the memory for an extent behind all pages.
+    fn make_pages(&mut self, pages: u64) -> Result<(), TableError> {
+        let extent = self.space.catalogue.place_of_extent(pages)?;
+        Ok(self.space.store.grow_to(extent.end())?)
+    }
+
+    pub(super) fn write_catalogue(&mut self, writes: &[CatalogueWrite]) {
+        for CatalogueWrite { address, bytes } in writes {
+            self.write(*address, bytes);
+        }
+    }
+}
