@@ -87,7 +87,10 @@ fn options(shape: Shape, random: &mut Random) -> Options {
         },
         _ => GroupPolicy::Adaptive,
     };
-    common::options(shape).group_policy(policy)
+    // So that `too_large` need not fill the log.
+    common::options(shape)
+        .group_policy(policy)
+        .transaction_bytes(16 << 10)
 }
 
 fn open(directory: &Path, options: Options) -> (Arc<Opened>, sardonyx::Registered<Put>) {
