@@ -343,12 +343,11 @@ impl PageStore {
 }
 
 /// Apart from its caller, which it would make larger.
-#[expect(clippy::panic, reason = "what callers document")]
 #[cold]
 #[inline(never)]
 #[expect(
     clippy::panic,
-    reason = "a slice out of its bounds, with words: addresses are the engine's own"
+    reason = "what callers document: addresses are the engine's own"
 )]
 fn no_such_bytes(at: Address, bytes: usize) -> ! {
     panic!("no {bytes} bytes at {at}")
