@@ -46,7 +46,10 @@ impl Needs {
     }
 
     fn pages(&self, layout: PageLayout) -> u64 {
-        self.row_pages(layout) + (0..CLASSES).map(|class| self.value_pages(class)).sum::<u64>()
+        self.row_pages(layout)
+            + (0..CLASSES)
+                .map(|class| self.value_pages(class))
+                .sum::<u64>()
     }
 }
 
@@ -105,7 +108,10 @@ impl TableSpace {
 }
 
 /// The columns of a row that its page's shape has not, with their values.
-fn added(schema: &Schema, shape: u8) -> impl Iterator<Item = (&crate::schema::Column, ValueRef<'_>)> {
+fn added(
+    schema: &Schema,
+    shape: u8,
+) -> impl Iterator<Item = (&crate::schema::Column, ValueRef<'_>)> {
     let live = schema.live_columns();
     live.filter(move |(_, column)| column.since_shape > shape)
         .map(|(_, column)| (column, column.default.as_ref()))
@@ -182,7 +188,14 @@ impl<'a> Packing<'a> {
         };
         let with_sum = catalogue.version() > 1;
         let life = catalogue.life(number);
-        let word = |kind| PageUse { table: number, life, kind }.word(with_sum);
+        let word = |kind| {
+            PageUse {
+                table: number,
+                life,
+                kind,
+            }
+            .word(with_sum)
+        };
         let shape = state.shape();
         packing.name_pages(0..row_pages, word(PageKind::Rows { shape }));
         let mut first = row_pages;
@@ -241,7 +254,10 @@ impl<'a> Packing<'a> {
             }
             self.put_row(&fixed);
         }
-        debug_assert_eq!(self.rows.div_ceil(self.state.layout.records as u64), self.row_pages);
+        debug_assert_eq!(
+            self.rows.div_ceil(self.state.layout.records as u64),
+            self.row_pages
+        );
         Ok(())
     }
 

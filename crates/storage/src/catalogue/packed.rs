@@ -44,12 +44,12 @@ impl Catalogue {
             let mut left = pages_of(number as u16);
             while left > 0 {
                 let at = packed.pages;
-                let room = fixed
-                    .peek()
-                    .map_or(u64::MAX, |area| area.first_page.0 - at);
+                let room = fixed.peek().map_or(u64::MAX, |area| area.first_page.0 - at);
                 let taken = left.min(room);
                 if taken > 0 {
-                    packed.extents.push((number as u16, extent(at, taken, false)));
+                    packed
+                        .extents
+                        .push((number as u16, extent(at, taken, false)));
                     packed.pages += taken;
                     left -= taken;
                 }
@@ -61,15 +61,15 @@ impl Catalogue {
         for area in fixed {
             let room = area.first_page.0 - packed.pages;
             if room > 0 {
-                packed.extents.push((FREE, extent(packed.pages, room, true)));
+                packed
+                    .extents
+                    .push((FREE, extent(packed.pages, room, true)));
                 packed.is_newer = true;
             }
             packed.pages = area.end();
         }
         if !packed.is_newer {
-            packed
-                .extents
-                .sort_by_key(|(_, extent)| extent.first_page);
+            packed.extents.sort_by_key(|(_, extent)| extent.first_page);
         }
         let count = packed.extents.len() as u64;
         check_limit("the number of extents", count, EXTENTS_MAX as u64)?;

@@ -5,9 +5,7 @@ use super::{OVERHEAD_BYTES, Transaction};
 use crate::condition::Condition;
 use crate::error::TableError;
 use crate::layout::{PageKind, PageUse};
-use crate::rows::{
-    RowError, RowRef, RowWriter, find_row, same, set_column, shown,
-};
+use crate::rows::{RowError, RowRef, RowWriter, find_row, same, set_column, shown};
 use crate::schema::{Schema, ValueRef};
 use crate::table::{TableState, page_bytes};
 use crate::undo::Step;
