@@ -5,7 +5,8 @@
 mod common;
 
 use common::{Item, Model, Note, Opened, SEGMENT_BYTES, in_every_shape, options};
-use sardonyx::{Durability, Error, Shape};
+use sardonyx::schema::{Schema, Type, Value};
+use sardonyx::{Durability, Error, Options, Shape, Tables};
 use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::{LogLayout, LogPosition};
@@ -207,4 +208,63 @@ fn i4_a_crash_a_kill_or_a_failed_sync_at_any_step_leaves_a_large_transaction_who
         };
         explore(step, sync, true);
     }
+}
+
+/// Widening rewrites every row in one transaction, here of more redo than shares a group by default (17 MiB).
+#[test]
+fn i4_a_column_of_many_rows_is_widened_whole() {
+    const ROWS: u64 = 300_000;
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("wide.sdx");
+    let open = || Options::new().open_tables(&path).expect("opens");
+    let sum = |database: &Tables| {
+        let read = database.read(|view| {
+            let rows = view.rows("things")?;
+            let (mut sum, mut count) = (0, 0);
+            for row in rows.scan() {
+                if let Value::Int(size) = row?.get("size")?.to_value() {
+                    sum += size;
+                    count += 1;
+                }
+            }
+            assert_eq!(count, ROWS);
+            Ok::<_, Error>((
+                rows.schema().live_columns().last().expect("one").1.kind,
+                sum,
+            ))
+        });
+        read.expect("reads").expect("readable")
+    };
+    let database = open();
+    let schema = Schema::new()
+        .column("id", Type::U64)
+        .column("size", Type::U32)
+        .primary_key(["id"]);
+    database.create_table("things", schema).expect("created");
+    let filled = database.run(|tx| {
+        let mut rows = tx.rows("things")?;
+        (0..ROWS).try_for_each(|id| rows.insert_values(&[id.into(), (id % 1000).into()]))
+    });
+    filled.expect("filled");
+    let expected: i128 = (0..ROWS).map(|id| i128::from(id % 1000)).sum();
+    let before = database.statistics().log.payload_bytes;
+    let widened = database.run(|tx| {
+        tx.widen_column("things", "size", Type::I64)?;
+        tx.rows("things")?
+            .update(&[7.into()], &[("size", (-1).into())])
+    });
+    assert!(widened.expect("widened"));
+    let logged = database.statistics().log.payload_bytes - before;
+    assert!(logged > 17 << 20, "{logged}");
+    let after = (Type::I64, expected - 8);
+    assert_eq!(sum(&database), after);
+    // Undone, it has done nothing, however large.
+    let undone = database.run(|tx| {
+        tx.widen_column("things", "size", Type::I128)?;
+        Err::<(), _>(Error::other("as planned"))
+    });
+    assert!(matches!(undone, Err(Error::Other(_))), "{undone:?}");
+    assert_eq!(sum(&database), after);
+    drop(database);
+    assert_eq!(sum(&open()), after);
 }
