@@ -154,9 +154,7 @@ pub fn give_locks_back(file: &OwnedFd, mut lock: libc::flock) {
 /// # Errors
 /// There is none; or what else the operating system says.
 pub fn allocate(file: &OwnedFd, at: u64, bytes: u64) -> rustix::io::Result<()> {
-    rustix::io::retry_on_intr(|| {
-        rustix::fs::fallocate(file, FallocateFlags::empty(), at, bytes)
-    })
+    rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, FallocateFlags::empty(), at, bytes))
 }
 
 /// Gives memory back that nobody needs what it holds.

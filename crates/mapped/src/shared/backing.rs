@@ -46,8 +46,7 @@ pub(super) fn must_be_memory(
 /// stand.
 pub(super) fn nameless(path: &Path) -> Result<OwnedFd, SegmentError> {
     must_be_memory(rustix::fs::statfs(shared_file::directory_of(path)), path)?;
-    shared_file::nameless(path)
-        .map_err(SegmentError::system("make the file of the shared memory"))
+    shared_file::nameless(path).map_err(SegmentError::system("make the file of the shared memory"))
 }
 
 pub(super) fn allocate(
