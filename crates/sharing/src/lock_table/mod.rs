@@ -23,7 +23,9 @@
 
 mod claims;
 mod coding;
+#[cfg_attr(shuttle, allow(dead_code, reason = "models have no files"))]
 mod error;
+#[cfg_attr(shuttle, allow(dead_code, reason = "models have no files"))]
 pub mod layout;
 mod node;
 #[cfg(not(shuttle))]

@@ -113,7 +113,7 @@ fn processes_killed_at_any_instruction_leave_whole_entries_and_no_cell_is_lost()
     let mut recoverer = segment.join_node(63).unwrap();
     let mut random = Random::new(15);
     let mut workers: Vec<Worker> = (0..WORKERS).map(|slot| start(&path, slot)).collect();
-    let mut lives = vec![0; WORKERS];
+    let mut lives = [0; WORKERS];
     let psn = |page: PageId| segment.table().read(page).unwrap().psn.0;
     let (mut died, mut counted) = (0, 0);
     for _ in 0..KILLS {
