@@ -113,6 +113,20 @@ impl Target {
         Ok(options)
     }
 
+    /// The same, of a new one if nothing is there, or a directory without files.
+    pub fn database_or_new(&self, moved: &Directories) -> anyhow::Result<Tables> {
+        let is_new = match self.path.read_dir() {
+            Ok(mut files) => files.next().is_none(),
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        };
+        if !is_new {
+            return self.database(moved);
+        }
+        Ok(Options::new()
+            .directories(moved.places())
+            .open_tables(&self.path)?)
+    }
+
     fn check_there(&self) -> Result<(), UsageError> {
         let absent = |what| UsageError::Absent {
             path: self.path.clone(),
