@@ -164,17 +164,25 @@ impl<W: Words> LockTable<W> {
 
     /// Frees all cells that a node had beside, if it is dead or has left: what it had swapped out and not
     /// collected, and then what it held. May be done again, also by another process, if who does it dies.
-    pub(super) fn free_cells_of(&self, slot: usize) {
-        self.free_swapped_out(slot);
+    ///
+    /// `during`: the slot's state meanwhile. If another was faster, and the slot has a new node, nothing of
+    /// that one's is touched: a claim that was read while the slot still had this state is not the new
+    /// node's, and if it is by now, it has another number.
+    pub(super) fn free_cells_of(&self, slot: usize, during: (u64, u64)) {
+        self.free_swapped_out(slot, during);
         for cell in 1..=self.shape().cells() as u32 {
             let claim = self.claim(cell);
-            if claim.slot() == slot && claim.state() != State::Free && !self.is_used(cell, claim) {
+            if claim.slot() == slot
+                && claim.state() != State::Free
+                && !self.is_used(cell, claim)
+                && self.slot_state(slot) == during
+            {
                 self.collect((cell, claim), None);
             }
         }
     }
 
-    fn free_swapped_out(&self, slot: usize) {
+    fn free_swapped_out(&self, slot: usize, during: (u64, u64)) {
         let swapped = EntryWord(self.slot(slot, SLOT_SWAP).load(Ordering::Acquire));
         let first = swapped.cell();
         if first == 0 || first as usize > CELLS_MAX.min(self.shape().cells()) {
@@ -198,7 +206,7 @@ impl<W: Words> LockTable<W> {
         });
         let rest: SmallVec<[Chained; 2]> = whole.copied().collect();
         // What was read is that chain's only if nobody has collected its first cell meanwhile.
-        if self.claim(first) != claim {
+        if self.claim(first) != claim || self.slot_state(slot) != during {
             return;
         }
         for &cell in rest.iter().rev() {

@@ -105,15 +105,13 @@ impl<W: Words> TableNode<W> {
     /// # Errors
     /// [`LockTableError::StillNamed`]: an entry names the node. It is taken for dead from now on.
     pub fn leave(self) -> Result<(), LockTableError> {
-        self.table.fail(self.node);
-        self.table.forget(self.node)
+        self.table.leave(self.node)
     }
 
     /// Has so many cells, if there are any.
     fn refill(&mut self, wanted: usize) {
         if let Some(missing) = wanted.checked_sub(self.beside.len()).filter(|&n| n > 0) {
-            let table = self.table.clone();
-            table.take_free(
+            self.table.take_free(
                 self.slot,
                 missing.max(BATCH.min(self.reserve)),
                 &mut self.beside,
@@ -140,7 +138,7 @@ impl<W: Words> TableNode<W> {
         expected: u64,
         entry: &Entry,
     ) -> Result<Option<Built>, LockTableError> {
-        let table = self.table.clone();
+        let table = &*self.table;
         let found = table.find(page)?;
         let old = found.map_or(EntryWord(0), |place| table.entry_word(place));
         let version = match old.cell() {
@@ -184,12 +182,12 @@ impl<W: Words> TableNode<W> {
         if self.beside.len() < cells + kept {
             self.refill(cells + kept);
             if self.beside.len() < cells + kept {
-                return Err(table.full());
+                return Err(self.table.full());
             }
         }
         let place = match found {
             Some(place) => place,
-            None => table.find_or_make(page)?,
+            None => self.table.find_or_make(page)?,
         };
         debug_assert!(overflow <= OVERFLOW_MAX);
         let new = self.write(&coded, cells, place);

@@ -10,7 +10,7 @@ use super::layout::{
     CELLS_MAX, HEAD_CELLS, HEAD_CHECK, HEAD_DIRECTORY, HEAD_IDENTITY, HEAD_MAGIC, HEAD_PAGE_BYTES,
     HEAD_READ, HEAD_VERSION, MAGIC, NODES, RESERVE, SLOT_PROCESS, VERSION, check,
 };
-use super::table::JOINED;
+use super::table::{FAILED, FREE};
 use super::{LockTable, LockTableError, Shape, TableNode};
 use crate::protocol::{Entry, EntryStore, NodeId, PageId};
 use rustix::fs::{MemfdFlags, Mode, OFlags};
@@ -164,7 +164,7 @@ impl Segment {
         };
         // A process' own lock does not keep it out; the slot's state does.
         let (_, state) = self.table.slot_state(slot);
-        if state != super::table::FREE || !take(self.file(), place(slot)) {
+        if state != FREE || !take(self.file(), place(slot)) {
             return Err(taken());
         }
         let process = u64::from(std::process::id());
@@ -194,11 +194,18 @@ impl Segment {
         let mut dead = Vec::new();
         for node in self.table.nodes() {
             let slot = usize::from(node.0) % NODES;
-            let lives = self.table.slot_state(slot).1 == JOINED
+            let (_, state) = self.table.slot_state(slot);
+            if state == FREE {
+                continue;
+            }
+            let lives = state != FAILED
                 && (self.process_of(slot) == own || holder(self.file(), place(slot)).is_some());
             if !lives {
                 self.table.fail(node);
-                dead.push(node);
+                // It may have left meanwhile.
+                if self.table.slot_of(node).is_ok() {
+                    dead.push(node);
+                }
             }
         }
         dead

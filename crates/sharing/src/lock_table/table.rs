@@ -10,6 +10,7 @@ use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
 pub(super) const FREE: u64 = 0;
 pub(super) const JOINED: u64 = 1;
 pub(super) const FAILED: u64 = 2;
+pub(super) const LEAVING: u64 = 3;
 
 /// The global lock table, in memory that is `W`. It is used by a [`TableNode`](super::TableNode) of each
 /// node.
@@ -236,7 +237,8 @@ impl<W: Words> LockTable<W> {
     pub fn fail(&self, node: NodeId) -> bool {
         let slot = usize::from(node.0) % NODES;
         let (life, _) = self.slot_state(slot);
-        self.node_of(slot) == node && self.change_slot(slot, (life, JOINED), (life, FAILED))
+        let from = |state| self.change_slot(slot, (life, state), (life, FAILED));
+        self.node_of(slot) == node && (from(JOINED) || from(LEAVING))
     }
 
     /// Frees the slot of a dead node, and the cells that it had beside, when no entry names it any more
@@ -247,16 +249,32 @@ impl<W: Words> LockTable<W> {
     /// [`LockTableError::UnknownNode`]: it has not [failed](LockTable::fail), or is forgotten already;
     /// [`LockTableError::StillNamed`].
     pub fn forget(&self, node: NodeId) -> Result<(), LockTableError> {
+        self.give_slot_up(node, FAILED)
+    }
+
+    /// Says of a living node that it leaves, and frees what it has.
+    pub(super) fn leave(&self, node: NodeId) -> Result<(), LockTableError> {
+        let slot = self.slot_of(node)?;
+        let (life, _) = self.slot_state(slot);
+        self.change_slot(slot, (life, JOINED), (life, LEAVING));
+        let left = self.give_slot_up(node, LEAVING);
+        if left.is_err() {
+            self.fail(node);
+        }
+        left
+    }
+
+    fn give_slot_up(&self, node: NodeId, expected: u64) -> Result<(), LockTableError> {
         let slot = self.slot_of(node)?;
         let (life, state) = self.slot_state(slot);
-        if state != FAILED {
+        if state != expected {
             return Err(LockTableError::UnknownNode { node });
         }
         if let Some(page) = self.naming(slot)? {
             return Err(LockTableError::StillNamed { node, page });
         }
-        self.free_cells_of(slot);
-        self.change_slot(slot, (life, FAILED), (life + 1, FREE));
+        self.free_cells_of(slot, (life, state));
+        self.change_slot(slot, (life, state), (life + 1, FREE));
         Ok(())
     }
 }
