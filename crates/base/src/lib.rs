@@ -4,6 +4,7 @@
 //! - [`sync`]: mutexes, condition variables, atomics and threads, which a model (Shuttle) can drive;
 //! - [`process`]: whether this is still the process that opened a handle, or a forked child of it;
 //! - [`inherited`]: advisory locks that a forked child leaves to its parent;
+//! - [`shared_file`], [`shared_words`]: memory that several processes share, and who of them lives;
 //! - [`signals`]: library threads block signals, which belong to the program;
 //! - [`error`]: the one error that a user meets, by what can be done about it;
 //! - [`user_code`]: closures, destructors and wakers of users, whose panics are caught;
@@ -31,6 +32,8 @@ pub mod hash;
 pub mod inherited;
 pub mod process;
 pub mod random;
+pub mod shared_file;
+pub mod shared_words;
 pub mod signals;
 pub mod sync;
 pub mod user_code;

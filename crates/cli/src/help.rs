@@ -15,6 +15,7 @@ const GROUPS: [(&str, &[&str]); 2] = [
             "recover",
             "checkpoint",
             "backup",
+            "compact",
             "standby",
             "leftovers",
             "rows",

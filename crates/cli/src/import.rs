@@ -26,8 +26,9 @@ const TOLD_MAX: u64 = 20;
 /// before any row is read. A row whose key is there already, or that does not meet the table's conditions, is a bad line,
 /// too. Rows are inserted in transactions of --batch rows, or fewer where they are long. With --on-error stop (the
 /// default) the first bad line ends the import: what was inserted before its batch stays, its batch does not. With skip
-/// it is told, counted and left out; the exit code is then 1. --create declares the table, with the file's columns: of
-/// CSV and JSON those that its first 10,000 rows suggest. CSV, JSON lines and Arrow streams may come from a pipe.
+/// it is told, counted and left out; the exit code is then 1. --create declares the table, with the file's columns (of
+/// CSV and JSON those that its first 10,000 rows suggest), and makes the database if it is not there. CSV, JSON lines
+/// and Arrow streams may come from a pipe.
 ///
 /// Examples:
 ///   sardonyx import bank.sdx accounts accounts.csv --create --key id
@@ -45,7 +46,7 @@ pub struct Arguments {
     /// csv, jsonl, parquet, arrow (an IPC file) or arrows (an IPC stream) [default: what the file's name ends in]
     #[arg(long, value_parser = parse_format)]
     format: Option<Format>,
-    /// Declare the table
+    /// Declare the table; make the database if it is not there
     #[arg(long)]
     create: bool,
     /// The primary key's columns, of a table that is declared [default: the first column]
@@ -76,11 +77,15 @@ impl Arguments {
         let format = format_of(self.format, &self.file)?;
         let told = || self.file.display().to_string();
         let (mut source, length) = self.source().with_context(told)?;
-        let tables = self.target.database(&self.moved)?;
-        if self.create {
-            let schema = infer(format, &mut source, &self.key).with_context(told)?;
-            tables.run(|tx| tx.create_table(&self.table, schema))?;
-        }
+        let tables = match self.create {
+            true => {
+                let schema = infer(format, &mut source, &self.key).with_context(told)?;
+                let tables = self.target.database_or_new(&self.moved)?;
+                tables.run(|tx| tx.create_table(&self.table, schema))?;
+                tables
+            }
+            false => self.target.database(&self.moved)?,
+        };
         let schema =
             tables.read(|view| Ok::<_, Error>(view.rows(&self.table)?.schema().clone()))??;
         let columns = schema.columns.len();

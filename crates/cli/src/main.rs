@@ -8,6 +8,7 @@
 mod backup;
 mod catalogue_figures;
 mod checkpoint;
+mod compact;
 mod exit;
 mod export;
 mod help;
@@ -53,6 +54,7 @@ enum Command {
     Recover(recover::Arguments),
     Checkpoint(checkpoint::Arguments),
     Backup(backup::Arguments),
+    Compact(compact::Arguments),
     #[command(alias = "checkpointer")]
     Standby(standby::Arguments),
     Rows(rows::Arguments),
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
         Command::Recover(verb) => verb.run(&mut output),
         Command::Checkpoint(verb) => verb.run(&mut output),
         Command::Backup(verb) => verb.run(&mut output),
+        Command::Compact(verb) => verb.run(&mut output),
         Command::Standby(verb) => verb.run(&mut output),
         Command::Rows(verb) => verb.run(&mut output),
         Command::Schema(verb) => verb.run(&mut output),

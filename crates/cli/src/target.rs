@@ -96,16 +96,35 @@ impl Target {
 
     /// Opens the database, whose parts were moved to these directories.
     pub fn database(&self, moved: &Directories) -> anyhow::Result<Tables> {
+        let options = self.options()?.directories(moved.places());
+        Ok(options.open_tables(&self.path)?)
+    }
+
+    /// How the database, which is there, is opened.
+    pub fn options(&self) -> anyhow::Result<Options> {
         let manifest = Manifest::read(&*self.disk()?)?;
         // As many segments as there are will do; nothing is going to be run.
         let options = Options::new()
-            .directories(moved.places())
             .create(false)
             .wait_for_lock(self.wait.unwrap_or_default())
             .group_limits(GroupLimits::for_segments(manifest.segment_bytes))
             .log_bytes_max(manifest.segment_bytes.saturating_mul(8).max(2 << 30))
             .log_bytes_prepared(0);
-        Ok(options.open_tables(&self.path)?)
+        Ok(options)
+    }
+
+    /// The same, of a new one if nothing is there, or a directory without files.
+    pub fn database_or_new(&self, moved: &Directories) -> anyhow::Result<Tables> {
+        let is_new = match self.path.read_dir() {
+            Ok(mut files) => files.next().is_none(),
+            Err(error) => error.kind() == ErrorKind::NotFound,
+        };
+        if !is_new {
+            return self.database(moved);
+        }
+        Ok(Options::new()
+            .directories(moved.places())
+            .open_tables(&self.path)?)
     }
 
     fn check_there(&self) -> Result<(), UsageError> {

@@ -30,11 +30,18 @@ const PEOPLE: &str = "id,name,born,balance\n\
 fn with_people() -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
-    let tables = sardonyx::Tables::open(at.join("db.sdx")).expect("a database");
-    tables.close().expect("closed");
     fs::write(at.join("people.csv"), PEOPLE).expect("written");
-    let import = ["import", "db.sdx", "people", "people.csv", "--create"];
-    done(at, &[&import[..], &["--key", "id"]].concat());
+    // Only who creates a table makes a database, and only where nothing else is.
+    let import = ["import", "db.sdx", "people", "people.csv"];
+    let create = ["--create", "--key", "id"];
+    assert_eq!(sardonyx(at, &import).status.code(), Some(2));
+    assert!(!at.join("db.sdx").exists());
+    fs::create_dir(at.join("other")).expect("a directory");
+    fs::write(at.join("other/file"), "text").expect("written");
+    let elsewhere = ["import", "other", "people", "people.csv"];
+    let refused = sardonyx(at, &[&elsewhere[..], &create].concat());
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused));
+    done(at, &[&import[..], &create].concat());
     directory
 }
 

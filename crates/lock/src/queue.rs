@@ -62,6 +62,19 @@ impl<O> Default for LockQueue<O> {
 }
 
 impl<O: Copy + Eq> LockQueue<O> {
+    /// A queue with these holders and, in this order, these waiters, as another's
+    /// [`LockQueue::holders`] and [`LockQueue::waiters`] gave them: for whoever keeps queues elsewhere
+    /// than in objects.
+    pub fn of(
+        holders: impl IntoIterator<Item = Holder<O>>,
+        waiters: impl IntoIterator<Item = Waiter<O>>,
+    ) -> Self {
+        LockQueue {
+            holders: holders.into_iter().collect(),
+            waiters: waiters.into_iter().collect(),
+        }
+    }
+
     /// Asks for `mode`. An owner that waits already and asks for another mode waits for both, in
     /// its old place.
     pub fn request(&mut self, matrix: &Compatibility, owner: O, mode: Mode) -> Answer {

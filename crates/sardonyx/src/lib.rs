@@ -99,6 +99,7 @@ compile_error!("sardonyx needs Linux");
 
 #[doc(hidden)]
 pub mod backup;
+mod compact;
 mod error;
 #[cfg(feature = "memory")]
 pub mod memory;
@@ -114,6 +115,7 @@ mod tables;
 mod ticket;
 
 pub use backup::Backup;
+pub use compact::Compaction;
 pub use error::Error;
 #[cfg(feature = "memory")]
 pub use memory::Memory;

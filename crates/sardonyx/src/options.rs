@@ -262,7 +262,7 @@ impl Options {
     }
 
     /// Whether there is a database to open, or one may and can be made. Said before the directory is made.
-    fn check_there(&self, path: &Path) -> Result<(), Error> {
+    pub(crate) fn check_there(&self, path: &Path) -> Result<(), Error> {
         if path.join(MANIFEST_FILE).exists() {
             return Ok(());
         }
@@ -274,7 +274,7 @@ impl Options {
         Ok(self.check_shape()?)
     }
 
-    fn check_on(&self, disk: &dyn Disk) -> Result<(), Error> {
+    pub(crate) fn check_on(&self, disk: &dyn Disk) -> Result<(), Error> {
         if !self.create && !engine::exists(disk)? {
             let file = disk.display_name(MANIFEST_FILE);
             return Err(OpenError::Absent { file }.into());

@@ -6,14 +6,13 @@
 #[path = "shape_changes/cases.rs"]
 mod cases;
 mod common;
+#[path = "shape_changes/contents.rs"]
+mod contents;
 
 use cases::{CASES, Change, base, more_orders, rows};
-use common::options;
+use contents::{check_indexes, contents, open};
+use sardonyx::Tables;
 use sardonyx::disk::{Faults, SimulatedDisk};
-use sardonyx::schema::{Schema, Value};
-use sardonyx::{Error, GroupLimits, Shape, Tables};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 #[derive(Clone, Copy)]
 enum Step {
@@ -21,89 +20,6 @@ enum Step {
     Checkpoint,
 }
 use Step::{Checkpoint, Run};
-
-/// By name: the schema, and the rows.
-type Contents = BTreeMap<String, (String, BTreeSet<String>)>;
-
-fn open(disk: SimulatedDisk) -> Result<Tables, Error> {
-    let limits = GroupLimits {
-        group_bytes: 64 << 10,
-        transaction_bytes: 128 << 10,
-        depth: 2,
-        buffers: 6,
-    };
-    let options = options(Shape::Threadless).segment_bytes(256 << 10);
-    let options = options.log_bytes_max(2 << 20).group_limits(limits);
-    options.open_tables_on(Arc::new(disk))
-}
-
-fn contents(database: &Tables) -> Contents {
-    let read = database.read(|view| {
-        let names = view.definitions().iter().map(|definition| &definition.name);
-        let mut contents = Contents::new();
-        for name in names.filter(|name| !name.is_empty() && !name.starts_with("sardonyx.")) {
-            let rows = view.rows(name)?;
-            let mut all = BTreeSet::new();
-            for row in rows.scan() {
-                let row = row?;
-                let values = row.to_values()?;
-                let key: Vec<_> = key_of(rows.schema(), &values);
-                let found = rows.get(&key)?.map(|found| found.address());
-                assert_eq!(found, Some(row.address()), "{name}: {key:?}");
-                all.insert(format!("{values:?}"));
-            }
-            assert_eq!(rows.count(), all.len() as u64, "{name}");
-            contents.insert(name.clone(), (format!("{:?}", rows.schema()), all));
-        }
-        Ok::<_, Error>(contents)
-    });
-    read.expect("reads").expect("readable")
-}
-
-/// The values of the key among those of the columns that are not dropped.
-fn key_of(schema: &Schema, values: &[Value]) -> Vec<Value> {
-    let parts = schema.primary.key.iter();
-    let place = |column| {
-        schema
-            .live_columns()
-            .position(|(number, _)| number == column)
-    };
-    parts
-        .map(|part| values[place(part.column).expect("not dropped")].clone())
-        .collect()
-}
-
-/// Takes every row out of every index and puts it in again, in a transaction that is undone: a row that an index did not
-/// have, or has without a row, is noticed by the checks of the engine.
-fn check_indexes(database: &Tables, contents: &Contents) {
-    let undone = database.run(|tx| {
-        let mut taken = Vec::new();
-        // Those that refer to others first.
-        for pass in 0..2 {
-            for name in contents.keys() {
-                let refers = !tx.rows(name)?.schema().foreign_keys.is_empty();
-                if refers != (pass == 0) {
-                    continue;
-                }
-                let schema = tx.rows(name)?.schema().clone();
-                let there = tx.rows(name)?;
-                let rows = there.scan().map(|row| row?.to_values());
-                let rows = rows.collect::<Result<Vec<_>, Error>>()?;
-                for values in &rows {
-                    assert!(tx.rows(name)?.delete(&key_of(&schema, values))?, "{name}");
-                }
-                taken.push((name, rows));
-            }
-        }
-        for (name, rows) in taken.iter().rev() {
-            for values in rows {
-                tx.rows(name)?.insert_values(values)?;
-            }
-        }
-        Err::<(), _>(Error::other("as planned"))
-    });
-    assert!(matches!(undone, Err(Error::Other(_))), "{undone:?}");
-}
 
 /// Runs what is left of a script, as far as the disk lets it: how many transactions were acknowledged and begun.
 fn run(database: &Tables, script: &[Step], done: usize) -> (usize, usize) {

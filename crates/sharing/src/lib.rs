@@ -2,7 +2,8 @@
 //!
 //! [`protocol`] has the rules by which nodes share pages: locks over all nodes, and buffers in
 //! which nobody reads an old version. They are state machines; the simulation runs them in virtual
-//! time. [`page_cache`] has those of a page cache that the nodes share.
+//! time. [`page_cache`] has those of a page cache that the nodes share. [`lock_table`] is the global lock
+//! table in memory that several processes share.
 
 #![cfg_attr(
     not(test),
@@ -20,5 +21,6 @@
 )]
 #![forbid(unsafe_code)]
 
+pub mod lock_table;
 pub mod page_cache;
 pub mod protocol;

@@ -16,7 +16,7 @@ use sardonyx_sharing::protocol::{
     GemOptions, LockMode, NodeId, Outcome, PageId, PageTransfer, PrimaryCopyOptions, UpdateStrategy,
 };
 use world::random::Random;
-use world::{Event, Machines, Progress, World};
+use world::{Event, Machines, Progress, SharedTable, World};
 
 /// What goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,11 +30,22 @@ enum Hazard {
     PageCache,
     /// Nodes fail beside that page cache.
     PageCacheAndFailures,
+    /// Nothing, but the entries are in shared memory.
+    SharedTable,
+    /// Nodes fail beside that table.
+    SharedTableAndFailures,
 }
 
 impl Hazard {
     fn nodes_fail(self) -> bool {
-        matches!(self, Hazard::Failures | Hazard::PageCacheAndFailures)
+        matches!(
+            self,
+            Hazard::Failures | Hazard::PageCacheAndFailures | Hazard::SharedTableAndFailures
+        )
+    }
+
+    fn has_shared_table(self) -> bool {
+        matches!(self, Hazard::SharedTable | Hazard::SharedTableAndFailures)
     }
 
     fn has_page_cache(self) -> bool {
@@ -75,6 +86,9 @@ fn run(machines: Machines, hazard: Hazard, seed: u64, verbose: bool) -> World {
     if hazard.has_page_cache() {
         let capacity = 1 + random.below(3);
         world.cache = Some((PageCache::new(capacity), Default::default()));
+    }
+    if hazard.has_shared_table() {
+        world.table = Some(SharedTable::new(usize::from(mix.nodes)));
     }
     let mut left = mix.transactions;
     // Often few events are under way, sometimes they heap up.
@@ -426,6 +440,32 @@ fn gem_with_a_page_cache_in_gem_and_failures() {
     let hazard = Hazard::PageCacheAndFailures;
     explore_with(remembering(PageTransfer::Gem, false), hazard, SEEDS);
     explore_with(gem(UpdateStrategy::Force, false), hazard, SEEDS);
+}
+
+/// All ways of GEM locking.
+fn gem_machines() -> [Machines; 6] {
+    [
+        gem(UpdateStrategy::NoForce, false),
+        gem(UpdateStrategy::NoForce, true),
+        gem(UpdateStrategy::Force, false),
+        gem(UpdateStrategy::Force, true),
+        remembering(PageTransfer::Message, true),
+        remembering(PageTransfer::Gem, false),
+    ]
+}
+
+#[test]
+fn gem_over_entries_in_shared_memory() {
+    for machines in gem_machines() {
+        explore_with(machines, Hazard::SharedTable, SEEDS / 5);
+    }
+}
+
+#[test]
+fn gem_over_entries_in_shared_memory_with_failures() {
+    for machines in gem_machines() {
+        explore_with(machines, Hazard::SharedTableAndFailures, SEEDS / 5);
+    }
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod change;
 mod entries;
 mod error;
 mod free;
+mod packed;
 pub mod unfinished;
 
 pub use change::{UNDO_AREA, Write};

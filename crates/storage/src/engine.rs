@@ -10,6 +10,7 @@
 //! - a primary elsewhere, whose groups are received: [`StandbyEngine`].
 
 mod background;
+mod compaction;
 mod driver;
 mod election;
 mod error;
@@ -19,6 +20,7 @@ mod options;
 mod sharing;
 mod standby;
 
+pub use compaction::{CompactionError, Ended};
 pub use driver::{Driver, DriverError};
 pub use election::{Election, SharedMemory};
 pub use error::OpenError;

@@ -3,7 +3,7 @@
 use crate::catalogue::CatalogueError;
 use crate::checkpoint::{CheckpointError, RemoteError};
 use crate::disk::DiskError;
-use crate::engine::OpenError;
+use crate::engine::{CompactionError, OpenError};
 use crate::journal::JournalError;
 use crate::log::LogError;
 use crate::log::SharedLogError;
@@ -197,6 +197,20 @@ impl CrateError for PlacesError {
         match self {
             PlacesError::Disk(error) => error.into(),
             error => error.kind()(error.into()),
+        }
+    }
+}
+
+impl CrateError for CompactionError {
+    fn kind(&self) -> Kind {
+        match self {
+            CompactionError::Disk(error) => error.kind(),
+            CompactionError::Log(error) => error.kind(),
+            CompactionError::Checkpoint(error) => error.kind(),
+            CompactionError::Manifest(error) => error.kind(),
+            CompactionError::Store(error) => error.kind(),
+            CompactionError::AtStandby => Error::Refused,
+            CompactionError::TooOften { .. } => Error::Limit,
         }
     }
 }

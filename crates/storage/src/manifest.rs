@@ -63,6 +63,18 @@ pub struct Manifest {
     /// The mark of the directories elsewhere that have the log or the backup, if there are any: see
     /// [`crate::places`].
     pub places: Option<u64>,
+    /// The last compaction, if there was one.
+    pub compacted: Option<Compacted>,
+}
+
+/// A compaction: all pages were replaced at once, by a backup in files of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Compacted {
+    /// How many compactions there were; the backup's files have it in their names.
+    pub number: u32,
+    /// The log's groups before this one changed pages that are not there any more. Of them only the rows of journals
+    /// count.
+    pub group: u64,
 }
 
 /// Why there is no manifest to go by.
@@ -153,6 +165,7 @@ impl Manifest {
             journal: Retention::All,
             log_end: LogPosition::START,
             places: None,
+            compacted: None,
         }
     }
 
@@ -249,6 +262,9 @@ impl Manifest {
         if let Some(mark) = self.places {
             writeln!(text, "places = {mark:016x}").expect("a string takes everything");
         }
+        if let Some(Compacted { number, group }) = self.compacted {
+            writeln!(text, "compacted = {number} {group}").expect("a string takes everything");
+        }
         seal(text)
     }
 
@@ -282,6 +298,10 @@ impl Manifest {
                 true => Some(lines.value("places", |text| u64::from_str_radix(text, 16).ok())?),
                 false => None,
             },
+            compacted: match version >= 4 && lines.has("compacted") {
+                true => Some(lines.value("compacted", parse_compacted)?),
+                false => None,
+            },
         };
         lines.check_is(&manifest.encode_in(version))?;
         manifest.check()?;
@@ -313,6 +333,14 @@ impl Manifest {
     fn replace(&self, disk: &dyn Disk) -> Result<(), DiskError> {
         lines::replace(disk, MANIFEST_FILE, NEW_FILE, &self.encode())
     }
+}
+
+fn parse_compacted(text: &str) -> Option<Compacted> {
+    let (number, group) = text.split_once(' ')?;
+    Some(Compacted {
+        number: number.parse().ok().filter(|number| *number > 0)?,
+        group: group.parse().ok()?,
+    })
 }
 
 fn parse_position(text: &str) -> Option<LogPosition> {
@@ -371,6 +399,17 @@ mod tests {
         let read = Manifest::decode("MANIFEST", elsewhere.encode().as_bytes());
         assert_eq!(read.unwrap(), elsewhere);
         damage_is_noticed(&elsewhere);
+        let compacted = Manifest {
+            compacted: Some(Compacted {
+                number: 3,
+                group: 11,
+            }),
+            ..elsewhere
+        };
+        assert!(compacted.encode().contains("\ncompacted = 3 11\n"));
+        let read = Manifest::decode("MANIFEST", compacted.encode().as_bytes());
+        assert_eq!(read.unwrap(), compacted);
+        damage_is_noticed(&compacted);
     }
 
     fn damage_is_noticed(manifest: &Manifest) {
@@ -388,7 +427,7 @@ mod tests {
                 };
                 assert_eq!(file, "MANIFEST");
                 assert!(
-                    offset <= text.len() as u64 && (1..=13).contains(&line),
+                    offset <= text.len() as u64 && (1..=14).contains(&line),
                     "{offset} {line}"
                 );
             }

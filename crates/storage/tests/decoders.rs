@@ -24,6 +24,7 @@ const LAYOUT: StripeLayout = StripeLayout {
     stripe: 1,
     stripes: 2,
     block_bytes: 16 << 10,
+    compaction: 0,
 };
 
 fn position() -> impl Strategy<Value = LogPosition> {

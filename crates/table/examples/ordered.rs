@@ -165,10 +165,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let customers = space.table::<Customer>()?.ok_or("declared")?;
     let snapshot = space.snapshot()?;
     let view = space.view();
-    let show = |what: &str, points: f64, ranges: f64| {
+    let show = |what: &str, [points, many, ranges]: [f64; 3]| {
         println!(
-            "{what}: {:.1} million point reads/s, {:.1} million rows/s in ranges of {LENGTH}",
+            "{what}: {:.1} million point reads/s, {:.1} of many keys at once, {:.1} million rows/s in ranges of {LENGTH}",
             rate(READS, points),
+            rate(READS, many),
             rate(SCANS * LENGTH as u64, ranges)
         );
     };
@@ -202,6 +203,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     black_box(found.expect("a good key").map(|$row| $row.filler[10]));
                 }
             });
+            let many = median(|run| {
+                let keys = (0..READS).map(|number| key(run, number) as $key);
+                for found in index.get_many(keys) {
+                    black_box(found.expect("a good key").map(|$row| $row.filler[10]));
+                }
+            });
             let ranges = median(|run| {
                 for number in 0..SCANS {
                     let range = index.range(key(run, number) as $key..);
@@ -209,7 +216,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                     black_box(rows.map(|$row| $value).sum::<u64>());
                 }
             });
-            (points, ranges)
+            [points, many, ranges]
         }};
     }
     for name in ["by_id", "by_balance"] {
@@ -225,8 +232,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 measured!(frozen, i64, row => row.expect("not ended").filler[10]),
             ),
         };
-        show(name, live.0, live.1);
-        show(&format!("{name}, in a snapshot"), frozen.0, frozen.1);
+        show(name, live);
+        show(&format!("{name}, in a snapshot"), frozen);
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Reading by ordered indexes: [`Index`], a table's index by its name, and [`IndexRange`], rows in its order.
 
+mod many;
 mod reader;
 mod snapshot;
 
@@ -95,6 +96,23 @@ impl<'a, R: Record> Index<'a, R> {
     pub fn get_by(&self, key: impl KeyValues) -> Result<Option<&'a R>, Error> {
         let found = self.reader().find(&key)?;
         Ok(found.map(|at| record_at(self.space.store.bytes(), at)))
+    }
+
+    /// The first record of each of many keys, in the keys' order. Takes a fraction of the time of one
+    /// [`get_by`](Index::get_by) after another where the index's columns are integers, or the like, of 8 bytes together:
+    /// then the processor waits for several at once.
+    ///
+    /// Each is an error for itself, as [`Index::get_by`] says.
+    pub fn get_many<I>(
+        &self,
+        keys: I,
+    ) -> impl Iterator<Item = Result<Option<&'a R>, Error>> + use<'a, I, R>
+    where
+        I: IntoIterator<Item: KeyValues>,
+    {
+        let rows = self.space.store.bytes();
+        let found = self.reader().find_many(keys, |at| ask::<R>(rows, at));
+        found.map(|found| Ok(found?.map(|at| record_at(rows, at))))
     }
 
     /// The row of that record, to change it without looking it up again.
@@ -207,6 +225,9 @@ impl<R: Record> DoubleEndedIterator for IndexRange<'_, R> {
     }
 }
 
+/// Bytes that come from memory at once.
+const CACHE_LINE: usize = 64;
+
 /// A table's ordered index with this name.
 pub(crate) fn named<'a>(
     indexes: &'a [Secondary],
@@ -221,12 +242,17 @@ pub(crate) fn named<'a>(
     })
 }
 
-/// Asks the processor for a record's first and last cache line.
+/// Bytes of a record for which the processor is asked: it fetches what follows by itself.
+const ASKED_BYTES_MAX: usize = 256;
+
+/// Asks the processor for a record's cache lines.
 #[inline]
 fn ask<R>(rows: &(impl PageRead + ?Sized), at: Address) {
-    rows.prefetch(at);
-    if size_of::<R>() > 8 {
-        rows.prefetch(Address(at.0 + size_of::<R>() as u64 - 1));
+    let bytes = size_of::<R>().min(ASKED_BYTES_MAX) as u64;
+    let step = (0..bytes).step_by(CACHE_LINE);
+    // The record's last byte may be in one line more.
+    for offset in step.chain([bytes - 1]) {
+        rows.prefetch(Address(at.0 + offset));
     }
 }
 

@@ -46,6 +46,7 @@ mod key;
 pub mod layout;
 mod ordered;
 mod ordered_build;
+mod packed;
 mod rebuild;
 mod record;
 mod rows;

@@ -32,8 +32,10 @@ pub(crate) use node::{Entry, Sought, Ties};
 use crate::index_store::IndexStore;
 use node::{INNER_BYTES, INNER_ENTRIES, Inner, LEAF_BYTES, LEAF_ENTRIES, Leaf};
 use sardonyx_storage::page::Address;
-use sardonyx_storage::store::{PageRead, StoreError, Words};
-use search::{child, inner, leaf, live_inner, live_leaf, look_into, prefetch};
+use sardonyx_storage::store::{PageRead, StoreError};
+use search::{
+    child, exact_child, exact_in_leaf, inner, leaf, live_inner, live_leaf, look_into, prefetch,
+};
 use std::cmp::Ordering;
 use std::convert::Infallible;
 use zerocopy::IntoBytes;
@@ -46,6 +48,9 @@ pub(crate) const INSERT_BYTES_MAX: usize = LEVELS_MAX * INNER_BYTES;
 
 /// What inserting one of many entries needs in the index store at most, in bytes: a leaf, and its part of inner nodes.
 pub(crate) const ENTRY_BYTES_MAX: usize = LEAF_BYTES + INNER_BYTES / 8;
+
+/// Prefixes that are looked for at once: their leaves are as many cache lines as the processor can wait for, or more.
+pub(crate) const AT_ONCE: usize = 16;
 
 /// Entries behind a place that are looked at before another place is looked for from the root.
 const NEAR_ENTRIES: usize = 6;
@@ -178,22 +183,42 @@ impl Tree {
             return Ok(None);
         }
         for level in (0..self.height).rev() {
-            at = nodes.look(at, INNER_BYTES, |inner| {
-                Inner::child_in(inner, prefix, is_unique)
-            })?;
+            at = exact_child(nodes, at, prefix, is_unique)?;
             prefetch(nodes, at, level);
         }
-        let (found, behind) = nodes.look(at, LEAF_BYTES, |leaf| {
-            let (position, found) = Leaf::first_in(leaf, prefix);
-            let is_behind = position == Leaf::count_in(leaf);
-            (found, is_behind.then(|| Leaf::next_of(leaf.word(0))))
-        })?;
-        match behind {
-            Some(next) if !is_unique && next.0 != 0 => {
-                nodes.look(next, LEAF_BYTES, |leaf| Leaf::first_in(leaf, prefix).1)
-            }
-            _ => Ok(found),
+        exact_in_leaf(nodes, at, prefix, is_unique)
+    }
+
+    /// The same of up to [`AT_ONCE`] prefixes, into `found`: level by level, so that the processor waits for the nodes
+    /// of all at once.
+    ///
+    /// # Panics
+    /// If there are more prefixes, or not as many places for what is found.
+    #[inline]
+    pub fn find_exact_many<P: PageRead + ?Sized>(
+        &self,
+        nodes: &P,
+        prefixes: &[u64],
+        is_unique: bool,
+        found: &mut [Option<Address>],
+    ) -> Result<(), P::Error> {
+        assert_eq!(prefixes.len(), found.len(), "a place for each prefix");
+        if self.root.0 == 0 {
+            found.fill(None);
+            return Ok(());
         }
+        let mut at = [self.root; AT_ONCE];
+        let at = &mut at[..prefixes.len()];
+        for level in (0..self.height).rev() {
+            for (at, &prefix) in at.iter_mut().zip(prefixes) {
+                *at = exact_child(nodes, *at, prefix, is_unique)?;
+                prefetch(nodes, *at, level);
+            }
+        }
+        for ((found, &at), &prefix) in found.iter_mut().zip(&*at).zip(prefixes) {
+            *found = exact_in_leaf(nodes, at, prefix, is_unique)?;
+        }
+        Ok(())
     }
 
     /// The place before the first entry.

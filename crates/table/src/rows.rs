@@ -32,5 +32,5 @@ pub use view::RowsView;
 pub use writer::RowWriter;
 
 pub(crate) use error::shown;
-pub(crate) use fixed::{Unfit, encode, set_null, variable_bytes};
+pub(crate) use fixed::{encode, set_column, variable_bytes};
 pub(crate) use key::{find_row, same};

@@ -203,6 +203,18 @@ impl Secondary {
         self.tree.find_exact(nodes, key, is_unique)
     }
 
+    /// The same of several keys, at most [`AT_ONCE`](crate::ordered::AT_ONCE).
+    #[inline]
+    pub fn find_exact_many<N: PageRead + ?Sized>(
+        &self,
+        nodes: &N,
+        keys: &[u64],
+        found: &mut [Option<Address>],
+    ) -> Result<(), N::Error> {
+        let is_unique = self.what.definition.unique;
+        self.tree.find_exact_many(nodes, keys, is_unique, found)
+    }
+
     /// A walk over what is between two edges; without an edge to the end.
     #[inline]
     pub fn walk<N, P>(

@@ -298,7 +298,12 @@ impl TableSpace {
         let mut keys = keys.into_iter();
         let (state, first) = match (self.state(table), keys.next()) {
             (Some(state), Some(first)) => (state, first),
-            (_, first) => return first.into_iter().chain(keys).try_for_each(|key| each(key, None)),
+            (_, first) => {
+                return first
+                    .into_iter()
+                    .chain(keys)
+                    .try_for_each(|key| each(key, None));
+            }
         };
         let bytes = self.store.bytes();
         let mut sought = [(first, 0); LOOKED_UP_TOGETHER];

@@ -11,6 +11,7 @@ use sardonyx_storage::catalogue::{
 };
 use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::store::PageStore;
+use sardonyx_table::layout::PageLayout;
 use sardonyx_table::{TableError, TableSpace};
 use std::collections::BTreeMap;
 use support::{Large, STORE_BYTES, Sample, Small, World, in_detail};
@@ -225,9 +226,11 @@ fn every_bit_of_an_areas_extents_is_checked() {
 #[derive(Clone, Debug)]
 enum Step {
     Insert { large: bool, key: u32, count: u32 },
+    Delete { large: bool, below: u32 },
     Declare { name: u8 },
     Extend { name: u8, pages: u64 },
     Reopen { workers: usize },
+    Pack,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -237,9 +240,11 @@ fn step() -> impl Strategy<Value = Step> {
             key,
             count
         }),
+        (any::<bool>(), 0u32..2000).prop_map(|(large, below)| Step::Delete { large, below }),
         (0u8..4).prop_map(|name| Step::Declare { name }),
         (0u8..4, 0u64..60).prop_map(|(name, pages)| Step::Extend { name, pages }),
         (1usize..3).prop_map(|workers| Step::Reopen { workers }),
+        Just(Step::Pack),
     ]
 }
 
@@ -360,8 +365,42 @@ proptest! {
                         }
                     });
                 }
+                Step::Delete { large, below } => world.commit(|tx| {
+                    let keys = if large { &mut larges } else { &mut smalls };
+                    let kept = keys.split_off(&below);
+                    for key in std::mem::replace(keys, kept).into_keys() {
+                        match large {
+                            true => tx.delete(tables.large, &Large::sample_key(key)).map(drop),
+                            false => tx.delete(tables.small, &Small::sample_key(key)).map(drop),
+                        }
+                        .expect("it is there");
+                    }
+                }),
                 Step::Reopen { workers } => {
                     world.reopen(workers);
+                }
+                Step::Pack => {
+                    let before = world.space.pages().len();
+                    let packed = world.space.packed(STORE_BYTES).expect("packed");
+                    assert!(packed.bytes().len() <= before);
+                    world.redone = packed.bytes().to_vec();
+                    let again = TableSpace::open(packed, 2).expect("sound").0;
+                    let least = again.packed(STORE_BYTES).expect("packed");
+                    assert!(least.bytes() == again.pages(), "nothing is left to pack");
+                    world.space = again;
+                    for (table, records) in [
+                        (tables.small.number(), smalls.len()),
+                        (tables.large.number(), larges.len()),
+                    ] {
+                        let extents = world.space.catalogue().extents_of(table);
+                        let pages: u64 = extents.map(|extent| extent.pages).sum();
+                        let bytes = world.space.schema(table).expect("a table").row_bytes;
+                        let layout = PageLayout::new("t", bytes).expect("sound");
+                        assert_eq!(pages, records.div_ceil(layout.records) as u64);
+                    }
+                    for record in world.space.view().scan(tables.large) {
+                        assert_eq!(*record, Large::sample(record.number(), 5));
+                    }
                 }
             }
             let view = world.space.view();

@@ -398,6 +398,37 @@ fn check(view: View<'_>, table: Table<Person>, people: &People) {
             assert_eq!(unique.get_by((group, beginning)).expect("good"), one);
         }
     }
+    // More keys than are looked for at once; some are not there, some twice, some are no keys.
+    let keys = (0..40).map(|n| n * 3 % 8u32);
+    for (key, found) in keys.clone().zip(groups.get_many(keys)) {
+        let one = groups.get_by(key).expect("good");
+        assert_eq!(found.expect("good"), one, "group {key}");
+        assert_eq!(
+            one.is_some(),
+            people.values().any(|person| person.group == key)
+        );
+    }
+    let keys = || {
+        people
+            .values()
+            .map(|person| (person.group % 4, person.name()))
+    };
+    for (key, found) in keys().zip(unique.get_many(keys())) {
+        let one = by_both
+            .iter()
+            .find(|person| (person.group, person.name()) == key);
+        assert_eq!(found.expect("good"), one, "{key:?}");
+    }
+    let mixed = (0..20).map(|n| match n % 3 {
+        0 => vec![Value::Text("no group".to_string())],
+        _ => vec![Value::Int(n % 5)],
+    });
+    for (n, found) in groups.get_many(mixed).enumerate() {
+        assert_eq!(found.is_err(), n % 3 == 0);
+        if let Ok(found) = found {
+            assert_eq!(found, groups.get_by(n as u32 % 5).expect("good"));
+        }
+    }
     let range = || names.range("n1".."the name 0").expect("good");
     let of = only(&by_name, &|person| {
         ("n1".to_string().."the name 0".to_string()).contains(&person.name())
@@ -429,6 +460,19 @@ fn check_snapshot(snapshot: &SpaceSnapshot, table: Table<Person>, people: &Peopl
         read.expect("it was not ended")
     };
     assert_eq!(records(&mut index.all().expect("good")), expected);
+    let groups = snapshot.index(table, BY_GROUP).expect("there");
+    let numbers = (0..40).map(|n| n * 3 % 8u32);
+    let by_rows = rows.index(BY_GROUP).expect("there");
+    let of_rows = by_rows.get_many(numbers.clone());
+    for ((key, found), row) in numbers.clone().zip(groups.get_many(numbers)).zip(of_rows) {
+        let one = groups.get_by(key).expect("good");
+        assert_eq!(found.expect("good"), one, "group {key}");
+        assert_eq!(
+            one.is_some(),
+            people.values().any(|person| person.group == key)
+        );
+        assert_eq!(row.expect("good").is_some(), one.is_some());
+    }
     for group in 0..5 {
         let of: Vec<_> = expected
             .iter()

@@ -68,6 +68,7 @@ fn slot(bytes: &[u8]) {
         stripe: 0,
         stripes: 1,
         block_bytes: seeds::BLOCK_BYTES,
+        compaction: 0,
     };
     let head = bytes.first_chunk().expect("as long as a header");
     if let SlotState::Valid(header) = SlotState::of(head, &layout) {

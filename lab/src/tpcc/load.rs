@@ -4,7 +4,8 @@
 
 use super::draw::{Constants, Draw};
 use super::records::{
-    Account, Customer, District, History, Item, Level, NewOrder, Order, OrderLine, Schema, Stock, Warehouse,
+    Account, Customer, District, History, Item, Level, NewOrder, Order, OrderLine, Schema, Stock,
+    Warehouse,
 };
 use super::scale::{self, DISTRICTS, Scale};
 use sardonyx::{Durability, Error, Tables, Transaction};

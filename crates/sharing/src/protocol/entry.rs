@@ -81,6 +81,26 @@ impl Entry {
         holders.chain(waiters).any(|owner| owner.node() == node)
     }
 
+    /// This entry with the version that follows another's, to be swapped in for that.
+    #[must_use]
+    pub fn after(mut self, other: &Entry) -> Entry {
+        self.version = other.version + 1;
+        self
+    }
+
+    /// Whether it is the same entry. The order of those who hold means nothing, and a store need not keep
+    /// it.
+    pub fn says_the_same(&self, other: &Entry) -> bool {
+        let (held, others) = (self.queue.holders(), other.queue.holders());
+        let of_both =
+            held.len() == others.len() && held.iter().all(|holder| others.contains(holder));
+        let rest = |entry: &Entry| Entry {
+            queue: LockQueue::of([], entry.queue.waiters().iter().copied()),
+            ..entry.clone()
+        };
+        of_both && rest(self) == rest(other)
+    }
+
     /// Puts `entry` in this one's place if this one's version is still `expected`; says whether it
     /// did.
     pub fn compare_and_swap(&mut self, expected: u64, entry: Entry) -> bool {

@@ -30,6 +30,7 @@ pub mod message;
 pub mod mode;
 pub mod primary_copy;
 pub mod probe;
+pub mod store;
 
 pub use counters::Counters;
 pub use entry::Entry;
@@ -41,6 +42,7 @@ pub use message::{Message, Versions};
 pub use mode::{LockMode, Outcome, PageSource, PageTransfer, UpdateStrategy};
 pub use primary_copy::{PrimaryCopy, PrimaryCopyOptions};
 pub use probe::Probe;
+pub use store::{EntryStore, MemoryEntries};
 
 /// One node's machine.
 pub trait Protocol {

@@ -39,10 +39,7 @@ impl World {
                     self.forced.insert(page, transaction);
                 }
                 Event::SwapEntry(_, page, expected, entry) if random.percent(50) => {
-                    self.entries
-                        .entry(page)
-                        .or_default()
-                        .compare_and_swap(expected, entry);
+                    self.swap_entry(node, page, expected, entry);
                 }
                 _ => {}
             }
@@ -51,6 +48,7 @@ impl World {
         self.node(node).frames.clear();
         self.node(node).transactions.clear();
         self.failed.insert(node, false);
+        self.fail_in_table(node);
         self.take_destages_over(node);
         for other in self.alive() {
             self.tell(other, Input::NodeFailed { node });
@@ -164,6 +162,7 @@ impl World {
         self.recovery = None;
         for node in recovered {
             self.failed.insert(node, true);
+            self.forget_in_table(node);
             for other in self.alive() {
                 self.tell(other, Input::NodeRecovered { node });
             }

@@ -16,12 +16,14 @@ pub mod random;
 mod state;
 mod steps;
 mod storage;
+mod table;
 mod transactions;
 
 pub use event::{Event, Letter};
 pub use failures::Recovery;
 pub use machine::{Machine, Machines};
 pub use state::{Node, Progress, Transaction, Version};
+pub use table::SharedTable;
 
 use sardonyx_sharing::page_cache::PageCache;
 use sardonyx_sharing::protocol::channel::Channel;
@@ -35,6 +37,8 @@ pub struct World {
     pub nodes: Vec<Node>,
     pub events: Vec<Event>,
     pub entries: BTreeMap<PageId, Entry>,
+    /// The same in shared memory, if the machines are to use that.
+    pub table: Option<SharedTable>,
     pub storage: BTreeMap<PageId, Version>,
     /// The newest committed version of each page.
     pub truth: BTreeMap<PageId, Version>,
@@ -74,6 +78,7 @@ impl World {
             nodes: (0..nodes).map(node).collect(),
             events: Vec::new(),
             entries: BTreeMap::new(),
+            table: None,
             storage: BTreeMap::new(),
             truth: BTreeMap::new(),
             locks: BTreeMap::new(),
@@ -118,6 +123,7 @@ impl World {
     /// Nothing may be left when all transactions have ended.
     pub fn check_at_rest(&self) {
         assert!(self.events.is_empty());
+        self.check_table();
         for (number, node) in self.nodes.iter().enumerate() {
             if self.failed.contains_key(&NodeId(number as u16)) {
                 continue;

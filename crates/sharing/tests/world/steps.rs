@@ -19,13 +19,13 @@ impl World {
             } => self.deliver(from, to, message, &pages),
             Event::Packet { from, to, packet } => self.receive(from, to, packet),
             Event::ReadEntry(node, page) => {
-                let entry = self.entries.entry(page).or_default().clone();
+                let entry = self.read_entry(node, page);
                 self.events
                     .push(Event::EntryDone(node, Input::EntryRead { page, entry }));
             }
             Event::SwapEntry(node, page, expected, entry) => {
-                let current = self.entries.entry(page).or_default();
-                let swapped = current.compare_and_swap(expected, entry);
+                let swapped = self.swap_entry(node, page, expected, entry);
+                let current = &self.entries[&page];
                 // A recovery frees the failed nodes' locks by the swap, whoever hears of it when.
                 let freed = |node| self.failed.contains_key(&node) && !current.is_locked_by(node);
                 self.locks

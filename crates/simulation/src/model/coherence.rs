@@ -12,7 +12,7 @@ use crate::signal::Signal;
 use crate::time::Span;
 use sardonyx_sharing::page_cache::Write;
 use sardonyx_sharing::protocol::{
-    Input, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId,
+    EntryStore, Input, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId,
 };
 use std::rc::Rc;
 
@@ -38,12 +38,7 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
     match output {
         Output::ReadEntry { page } => {
             system.gem.entry_access().await;
-            let entry = system
-                .entries
-                .borrow()
-                .get(&page.0)
-                .cloned()
-                .unwrap_or_default();
+            let Ok(entry) = system.entries.borrow_mut().read(page);
             return Some(Input::EntryRead { page, entry });
         }
         Output::SwapEntry {
@@ -52,12 +47,8 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
             entry,
         } => {
             system.gem.entry_access().await;
-            let mut entries = system.entries.borrow_mut();
-            let current = entries.entry(page.0).or_default();
-            let swapped = current.version() == expected;
-            if swapped {
-                *current = entry;
-            } else {
+            let Ok(swapped) = system.entries.borrow_mut().swap(page, expected, entry);
+            if !swapped {
                 system.tally.borrow_mut().swap_failures += 1;
             }
             return Some(Input::EntrySwapped { page, swapped });

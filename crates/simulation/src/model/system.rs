@@ -13,7 +13,9 @@ use crate::parameters::{Log, MessageMedium, Parameters, Storage};
 use crate::server::Server;
 use crate::signal::Signal;
 use crate::time::{Span, Time};
-use sardonyx_sharing::protocol::{Entry, Input, Message, NodeId, Output, Psn, TransactionId};
+use sardonyx_sharing::protocol::{
+    Input, MemoryEntries, Message, NodeId, Output, Psn, TransactionId,
+};
 use sardonyx_workload::debit_credit_pages::HistoryEnd;
 use sardonyx_workload::random::Random;
 use std::cell::{Cell, RefCell};
@@ -34,7 +36,7 @@ pub struct System {
     /// Global Extended Memory.
     pub gem: Gem,
     /// The entries of the global lock table that is in it.
-    pub entries: RefCell<PageMap<Entry>>,
+    pub entries: RefCell<MemoryEntries>,
     /// The database's files.
     pub partitions: Vec<Partition>,
     /// What became of lock requests at another node that has the authority.

@@ -228,7 +228,7 @@ impl Catalogue {
     }
 
     /// The entries that differ from those of the catalogue before.
-    fn changes_since(&self, before: &Catalogue) -> Vec<Write> {
+    pub(super) fn changes_since(&self, before: &Catalogue) -> Vec<Write> {
         let mut writes = Vec::new();
         for number in 0..self.definitions.len() {
             let entry = self.definitions[number].encode(self.lives[number]);

@@ -75,6 +75,27 @@ pub(crate) fn install(
     Ok(installed)
 }
 
+/// Hands the payload's journal records to `journal` as [`install`] does, and installs nothing.
+pub(crate) fn pass_over(
+    payload: &[u8],
+    mut journal: impl FnMut(&[u8]),
+) -> Result<Installed, InstallError> {
+    let mut passed = Installed::default();
+    let mut records = Records::new(payload);
+    loop {
+        let start = records.offset();
+        let Some(record) = records.next() else {
+            return Ok(passed);
+        };
+        let record = record?;
+        passed.transactions += u64::from(record.ends_transaction);
+        if let Body::Journal { .. } = record.body {
+            journal(&payload[start..records.offset()]);
+            passed.journal_rows += 1;
+        }
+    }
+}
+
 /// Installs one stripe's writes of a group, as [`install`] does.
 pub(crate) fn install_split(
     store: &mut PageStore,

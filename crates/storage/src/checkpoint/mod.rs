@@ -48,14 +48,23 @@ pub use remote::{ShippedGroup, ShippedLog};
 pub use stage::CheckpointStage;
 
 pub(crate) use backup::BackupFile;
-pub(crate) use install::{InstallError, install};
+pub(crate) use install::{InstallError, install, pass_over};
 
 /// The directory of the backup's stripe files.
 pub const BACKUP_DIRECTORY: &str = "backup";
 
 /// The stripe of a file in [`BACKUP_DIRECTORY`]; `None` if it is none of a stripe's.
 pub fn stripe_of_file(name: &str) -> Option<u32> {
-    name.strip_prefix("stripe-")?.parse().ok()
+    Some(stripe_and_compaction_of_file(name)?.0)
+}
+
+/// The stripe of a file in [`BACKUP_DIRECTORY`], and the number of the compaction that made it; 0 for none.
+pub(crate) fn stripe_and_compaction_of_file(name: &str) -> Option<(u32, u32)> {
+    let name = name.strip_prefix("stripe-")?;
+    match name.split_once('.') {
+        None => Some((name.parse().ok()?, 0)),
+        Some((stripe, compaction)) => Some((stripe.parse().ok()?, compaction.parse().ok()?)),
+    }
 }
 
 /// Which blocks of the page store a stripe has, and how they are laid out in its file.
@@ -72,6 +81,8 @@ pub struct StripeLayout {
     pub stripes: u32,
     /// Bytes of pages in a block; a multiple of the page size.
     pub block_bytes: u32,
+    /// The number of the compaction that made the stripe's file; 0 for none.
+    pub compaction: u32,
 }
 
 impl StripeLayout {
@@ -82,6 +93,7 @@ impl StripeLayout {
             stripe,
             stripes: manifest.stripes,
             block_bytes: manifest.block_bytes,
+            compaction: manifest.compacted.map_or(0, |compacted| compacted.number),
         }
     }
 
@@ -97,6 +109,9 @@ impl StripeLayout {
 
     /// The stripe's file.
     pub fn file_name(&self) -> String {
-        format!("{BACKUP_DIRECTORY}/stripe-{:03}", self.stripe)
+        match self.compaction {
+            0 => format!("{BACKUP_DIRECTORY}/stripe-{:03}", self.stripe),
+            number => format!("{BACKUP_DIRECTORY}/stripe-{:03}.{number}", self.stripe),
+        }
     }
 }

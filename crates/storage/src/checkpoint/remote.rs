@@ -151,6 +151,17 @@ pub enum RemoteError {
         /// The first group that it lacks.
         group: u64,
     },
+    /// The pages were compacted since.
+    #[error(
+        "the standby at {address} lacks the log from group {group} on, and this database was compacted after \
+         that: the log alone does not say so; close the database and give the standby a copy of its directory"
+    )]
+    Compacted {
+        /// Its address.
+        address: String,
+        /// The first group that it lacks.
+        group: u64,
+    },
     /// The image does not fit into memory.
     #[error("the standby's image does not fit: {0}")]
     Store(#[from] Arc<StoreError>),
@@ -306,7 +317,7 @@ impl ShippedLog {
     /// messages.
     ///
     /// # Errors
-    /// [`RemoteError::Ahead`], [`RemoteError::Diverged`] or [`RemoteError::TooOld`]; and what
+    /// [`RemoteError::Ahead`], [`RemoteError::Diverged`], [`RemoteError::TooOld`] or [`RemoteError::Compacted`]; and what
     /// reading the log may give.
     pub fn check_history(
         &self,
@@ -321,6 +332,11 @@ impl ShippedLog {
                 address,
                 standby_group,
             }));
+        }
+        let compacted = self.manifest.compacted;
+        if compacted.is_some_and(|compacted| position.group < compacted.group) {
+            let group = position.group;
+            return Ok(Err(RemoteError::Compacted { address, group }));
         }
         let layout = self.manifest.log_layout();
         let last_byte = Lsn(position.lsn.0.saturating_sub(1));

@@ -200,6 +200,7 @@ mod tests {
             stripe: 2,
             stripes: 3,
             block_bytes: 8192,
+            compaction: 0,
         };
         let mut bytes = [0u8; SLOT_HEADER_BYTES];
         assert_eq!(SlotState::of(&bytes, &layout), SlotState::Empty);

@@ -7,6 +7,7 @@
 //! Invariants: I5 (the incarnation is counted up, and stable, before anything is appended; what a standby
 //! finds behind its log's end is cleared instead), I6.
 
+use super::compaction::remove_other_backups;
 use super::leftovers::clear_leftovers;
 use super::options::check_limits;
 use super::{LOCK_FILE, OpenError, StorageOptions};
@@ -88,6 +89,8 @@ pub(super) fn open(
         }
         manifest.log_end = end;
         manifest.write(&**disk)?;
+        // What a compaction left that ended before or after it replaced the manifest.
+        remove_other_backups(&**disk, &manifest)?;
     }
     let mut last = None;
     if writers == Writers::Primary {

@@ -87,6 +87,11 @@ pub fn recover_from_image(
             .into());
         }
     }
+    let compacted = manifest.compacted;
+    if compacted.is_some_and(|compacted| image.position.group < compacted.group) {
+        let (address, group) = (image.origin, image.position.group);
+        return Err(RemoteError::Compacted { address, group }.into());
+    }
     make_names_stable(&**disk)?;
     let needs = Needs {
         needed_by: image.origin.clone(),

@@ -25,7 +25,7 @@ pub use report::{RecoveryReport, StripeReport};
 
 use crate::checkpoint::checkpointer::Resume;
 use crate::checkpoint::shadow::Shadow;
-use crate::checkpoint::{Checkpointer, InstallError, StripeLayout, install};
+use crate::checkpoint::{Checkpointer, InstallError, StripeLayout, install, pass_over};
 use crate::disk::Disk;
 use crate::journal::archive::{ArchiveEnd, find_end, make_stable};
 use crate::journal::{Archiver, JournalError, Retention, journal_file};

@@ -7,7 +7,7 @@
 
 use super::error::RecoveryError;
 use super::stable::write_tail_again;
-use super::{InstallError, LogError, install};
+use super::{InstallError, LogError, install, pass_over};
 use crate::disk::Disk;
 use crate::journal::Archiver;
 use crate::log::group::GroupHeader;
@@ -83,6 +83,8 @@ pub(super) struct Redo {
     pub stable_time: Duration,
     /// Where the log ended once, if that is known.
     recorded: Option<Recorded>,
+    /// The first group that changes the pages as they were last compacted.
+    pages_from: u64,
 }
 
 /// Where the log ended when the manifest was written.
@@ -122,16 +124,19 @@ impl Redo {
             totals: Totals::default(),
             stable_time: Duration::ZERO,
             recorded: None,
+            pages_from: 0,
         }
     }
 
-    /// Has the log compared with what the manifest says of its end.
+    /// Has the log compared with what the manifest says of its end, and groups before the last compaction applied to no
+    /// page: an archive that is behind may need them for its rows.
     pub fn expect_end(&mut self, disk: &Arc<dyn Disk>, manifest: &Manifest) {
         self.recorded = Some(Recorded {
             disk: disk.clone(),
             layout: manifest.log_layout(),
             end: manifest.log_end,
         });
+        self.pages_from = manifest.compacted.map_or(0, |compacted| compacted.group);
     }
 
     /// Applies all groups. `archived`: the first group whose rows the archive lacks. `tail`: what is
@@ -158,9 +163,15 @@ impl Redo {
             }
             let mut rows: Rows = spare.pop().unwrap_or_default();
             let wanted = archiver.is_some() && header.number >= archived_before;
-            let installed = match wanted {
-                false => install(store, payload, |_| {}),
-                true => install(store, payload, |record| rows.push(record)),
+            let changes_pages = header.number >= self.pages_from;
+            let installed = match (changes_pages, wanted) {
+                (true, false) => install(store, payload, |_| {}),
+                (true, true) => install(store, payload, |record| rows.push(record)),
+                (false, _) => pass_over(payload, |record| {
+                    if wanted {
+                        rows.push(record);
+                    }
+                }),
             };
             let installed = installed.map_err(|error| of_group(&header, error))?;
             let totals = &mut self.totals;

@@ -82,6 +82,26 @@ impl<'a, R: Record> SnapshotIndex<'a, R> {
         Ok(Some(record.map_err(TableError::from)?))
     }
 
+    /// The first record of each of many keys, in the keys' order. Takes a fraction of the time of one
+    /// [`get_by`](SnapshotIndex::get_by) after another where the index's columns are integers, or the like, of 8 bytes
+    /// together: then the processor waits for several at once.
+    ///
+    /// Each is an error for itself, as [`SnapshotIndex::get_by`] says.
+    pub fn get_many<I>(
+        &self,
+        keys: I,
+    ) -> impl Iterator<Item = Result<Option<R>, Error>> + use<'a, I, R>
+    where
+        I: IntoIterator<Item: KeyValues>,
+    {
+        let rows = &*self.snapshot.rows;
+        let found = self.reader().find_many(keys, |at| ask::<R>(rows, at));
+        found.map(|found| match found? {
+            Some(at) => Ok(Some(record(rows, at).map_err(TableError::from)?)),
+            None => Ok(None),
+        })
+    }
+
     /// The records whose keys are in a range.
     ///
     /// # Errors
@@ -137,6 +157,7 @@ impl<'a, R: Record> SnapshotIndex<'a, R> {
 
 impl<R: Record> SnapshotRange<'_, R> {
     /// The record of what the cursor found. An error is told once: it is the end.
+    #[inline]
     fn give(&mut self, found: Result<Option<Address>, SnapshotEnded>) -> Option<Result<R, Error>> {
         let read = match found {
             Ok(None) => return None,
@@ -153,6 +174,7 @@ impl<R: Record> SnapshotRange<'_, R> {
 impl<R: Record> Iterator for SnapshotRange<'_, R> {
     type Item = Result<R, Error>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let found = self.cursor.next(&*self.snapshot.indexes, |at| {
             ask::<R>(&*self.snapshot.rows, at)

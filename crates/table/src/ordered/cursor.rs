@@ -1,10 +1,10 @@
 //! Walking over a part of an ordered index, from both ends. Whoever reads the rows gets them asked for ahead.
 
 use super::Tree;
-use super::node::{LEAF_ENTRIES, Leaf};
-use super::search::{leaf, prefetch_leaf};
+use super::node::{LEAF_BYTES, LEAF_ENTRIES, Leaf};
+use super::search::prefetch_leaf;
 use sardonyx_storage::page::Address;
-use sardonyx_storage::store::PageRead;
+use sardonyx_storage::store::{PageRead, Words};
 
 /// Entries for which rows are asked ahead.
 const AHEAD: usize = 16;
@@ -93,15 +93,15 @@ impl Cursor {
         nodes: &P,
         ask: &impl Fn(Address),
     ) -> Result<(), P::Error> {
-        let mut buffer = Vec::new();
-        let leaf = leaf(nodes, self.front.leaf, &mut buffer)?;
-        self.count = leaf.count();
-        self.next = leaf.next();
-        for (to, from) in self.addresses.iter_mut().zip(leaf.addresses()) {
-            *to = from.get();
-        }
+        let addresses = &mut self.addresses;
+        let head = nodes.look(self.front.leaf, LEAF_BYTES, |leaf| {
+            Leaf::addresses_in(leaf, addresses);
+            leaf.word(0)
+        })?;
+        self.count = Leaf::count_of(head);
+        self.next = Leaf::next_of(head);
         self.wanted = match self.front.leaf == self.back.leaf {
-            true => self.back.position,
+            true => self.back.position.max(self.front.position),
             false => self.count,
         };
         let ahead = self.wanted.min(self.front.position + AHEAD);
@@ -123,32 +123,44 @@ impl Cursor {
         if self.front == self.back {
             return Ok(None);
         }
-        let mut buffer = Vec::new();
         if self.back.position == 0 {
-            let before = match self.back.leaf.0 {
-                0 => self.tree.last_leaf(nodes)?,
-                _ => leaf(nodes, self.back.leaf, &mut buffer)?.previous(),
-            };
-            let leaf = leaf(nodes, before, &mut buffer)?;
-            self.back = Place {
-                leaf: before,
-                position: leaf.count(),
-            };
-            ask_for(leaf, leaf.count().saturating_sub(AHEAD)..leaf.count(), &ask);
-            prefetch_leaf(nodes, leaf.previous());
+            self.step_back(nodes, &ask)?;
         }
-        let leaf = leaf(nodes, self.back.leaf, &mut buffer)?;
         self.back.position -= 1;
         let at = self.back.position;
-        if let Some(ahead) = at.checked_sub(AHEAD) {
-            ask_for(leaf, ahead..ahead + 1, &ask);
+        let (found, ahead) = nodes.look(self.back.leaf, LEAF_BYTES, |leaf| {
+            let address = |at| Leaf::entry_in(leaf, at).address;
+            (address(at), at.checked_sub(AHEAD).map(address))
+        })?;
+        if let Some(ahead) = ahead {
+            ask(ahead);
         }
-        Ok(Some(leaf.entry(at).address))
+        Ok(Some(found))
     }
-}
 
-fn ask_for(leaf: &Leaf, positions: std::ops::Range<usize>, ask: &impl Fn(Address)) {
-    for address in &leaf.addresses()[positions] {
-        ask(Address(address.get()));
+    /// Goes to the end of the leaf before the one at the back.
+    fn step_back<P: PageRead + ?Sized>(
+        &mut self,
+        nodes: &P,
+        ask: &impl Fn(Address),
+    ) -> Result<(), P::Error> {
+        let before = match self.back.leaf.0 {
+            0 => self.tree.last_leaf(nodes)?,
+            _ => nodes.look(self.back.leaf, LEAF_BYTES, |leaf| Leaf::previous_in(leaf))?,
+        };
+        let mut addresses = [0; LEAF_ENTRIES];
+        let (count, previous) = nodes.look(before, LEAF_BYTES, |leaf| {
+            Leaf::addresses_in(leaf, &mut addresses);
+            (Leaf::count_in(leaf), Leaf::previous_in(leaf))
+        })?;
+        self.back = Place {
+            leaf: before,
+            position: count,
+        };
+        for &address in &addresses[count.saturating_sub(AHEAD)..count] {
+            ask(Address(address));
+        }
+        prefetch_leaf(nodes, previous);
+        Ok(())
     }
 }

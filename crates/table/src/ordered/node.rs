@@ -13,7 +13,8 @@ use std::ops::Range;
 use zerocopy::little_endian::U64;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
-/// Entries of a leaf.
+/// Entries of a leaf. With 15, which are half the cache lines, there are so many nodes above leaves that these fall
+/// out of the caches: a point read took longer.
 pub(crate) const LEAF_ENTRIES: usize = 31;
 /// Children of an inner node.
 pub(crate) const INNER_ENTRIES: usize = 42;
@@ -25,6 +26,7 @@ pub(crate) const INNER_BYTES: usize = size_of::<Inner>();
 const INNER_OTHERS: usize = INNER_ENTRIES - 1;
 
 /// Where the parts of nodes begin, in words.
+const LEAF_PREVIOUS: usize = offset_of!(Leaf, previous) / 8;
 const LEAF_PREFIXES: usize = offset_of!(Leaf, prefixes) / 8;
 const LEAF_ADDRESSES: usize = offset_of!(Leaf, addresses) / 8;
 const INNER_PREFIXES: usize = offset_of!(Inner, prefixes) / 8;
@@ -188,11 +190,6 @@ impl Leaf {
         }
     }
 
-    /// The addresses of its rows.
-    pub fn addresses(&self) -> &[U64; LEAF_ENTRIES] {
-        &self.addresses
-    }
-
     fn set(&mut self, at: usize, entry: Entry) {
         self.prefixes[at] = U64::new(entry.prefix);
         self.addresses[at] = U64::new(entry.address.0);
@@ -238,6 +235,20 @@ impl Leaf {
             prefix: leaf.word(LEAF_PREFIXES + at),
             address: Address(leaf.word(LEAF_ADDRESSES + at)),
         }
+    }
+
+    /// The addresses of a leaf's rows, given its words.
+    #[inline(always)]
+    pub fn addresses_in<W: Words>(leaf: W, addresses: &mut [u64; LEAF_ENTRIES]) {
+        for (at, address) in addresses.iter_mut().enumerate() {
+            *address = leaf.word(LEAF_ADDRESSES + at);
+        }
+    }
+
+    /// The leaf before a leaf, given its words; address 0 if it is the first.
+    #[inline(always)]
+    pub fn previous_in<W: Words>(leaf: W) -> Address {
+        Address(leaf.word(LEAF_PREVIOUS))
     }
 
     /// Entries of a leaf, given its words.

@@ -85,6 +85,40 @@ pub(super) fn tied_child<P: PageRead + ?Sized, E: From<P::Error>>(
     Ok(inner.child(inner.position(sought)?))
 }
 
+/// The child of an inner node that has the first entry with a prefix; see [`Tree::find_exact`](super::Tree).
+#[inline(always)]
+pub(super) fn exact_child<P: PageRead + ?Sized>(
+    nodes: &P,
+    at: Address,
+    prefix: u64,
+    is_unique: bool,
+) -> Result<Address, P::Error> {
+    nodes.look(at, INNER_BYTES, |inner| {
+        Inner::child_in(inner, prefix, is_unique)
+    })
+}
+
+/// The row of the first entry with a prefix, in the leaf to which [`exact_child`] led.
+#[inline(always)]
+pub(super) fn exact_in_leaf<P: PageRead + ?Sized>(
+    nodes: &P,
+    at: Address,
+    prefix: u64,
+    is_unique: bool,
+) -> Result<Option<Address>, P::Error> {
+    let (found, behind) = nodes.look(at, LEAF_BYTES, |leaf| {
+        let (position, found) = Leaf::first_in(leaf, prefix);
+        let is_behind = position == Leaf::count_in(leaf);
+        (found, is_behind.then(|| Leaf::next_of(leaf.word(0))))
+    })?;
+    match behind {
+        Some(next) if !is_unique && next.0 != 0 => {
+            nodes.look(next, LEAF_BYTES, |leaf| Leaf::first_in(leaf, prefix).1)
+        }
+        _ => Ok(found),
+    }
+}
+
 /// What a leaf says of the place that is sought.
 #[inline(always)]
 pub(super) fn look_into<P: PageRead + ?Sized, E: From<P::Error>>(

@@ -2,8 +2,10 @@
 
 use super::RowError;
 use super::error::shown;
+use crate::error::TableError;
 use crate::schema::{Column, NullBit, Type, VALUE_BYTES_MAX, ValueRef};
 use crate::value_text::rescale;
+use crate::values::{REFERENCE_BYTES, Reference};
 
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
@@ -66,6 +68,35 @@ pub(crate) fn set_null(row: &mut [u8], column: &Column, is_null: bool) {
         let byte = &mut row[byte as usize];
         *byte = (*byte & !(1 << bit)) | (u8::from(is_null) << bit);
     }
+}
+
+/// Stores a value in a row's fixed part; text and bytes by the reference that `replace` gives for the one that stands
+/// there.
+pub(crate) fn set_column(
+    fixed: &mut [u8],
+    table: &str,
+    column: &Column,
+    value: ValueRef<'_>,
+    replace: impl FnOnce(Reference, &[u8]) -> Result<Reference, TableError>,
+) -> Result<(), TableError> {
+    let is_null = value == ValueRef::Null;
+    set_null(fixed, column, is_null);
+    let place = column.offset..column.offset + column.kind.bytes();
+    let unfit = |unfit: Unfit| unfit.of(table, column, value);
+    if column.kind.is_variable() {
+        let bytes = match is_null {
+            true => &[][..],
+            false => variable_bytes(column.kind, value).map_err(unfit)?,
+        };
+        let after = replace(Reference::at(fixed, column.offset), bytes)?;
+        debug_assert_eq!(place.len(), REFERENCE_BYTES);
+        fixed[place].copy_from_slice(&after.0);
+    } else if is_null {
+        fixed[place].fill(0);
+    } else {
+        encode(column.kind, value, &mut fixed[place]).map_err(unfit)?;
+    }
+    Ok(())
 }
 
 /// The value that stands for a column of a fixed width; null bits are not looked at.

@@ -3,11 +3,10 @@
 
 use super::{RowRef, Rows, RowsView, SnapshotRows};
 use crate::error::TableError;
-use crate::index_view::Reader;
+use crate::index_view::{Reader, named};
 use crate::key::KeyValues;
 use crate::ordered::{Cursor, Place};
 use crate::schema::Schema;
-use crate::secondary::Secondary;
 use sardonyx_base::error::Error;
 use sardonyx_storage::page::Address;
 use sardonyx_storage::store::{PageRead, PageSnapshot};
@@ -27,17 +26,6 @@ pub struct RowIndex<'a, P: PageRead + ?Sized = [u8]> {
 pub struct RowRange<'a, P: PageRead + ?Sized = [u8]> {
     reader: Reader<'a, P>,
     cursor: Cursor,
-}
-
-/// The index with this name.
-fn named<'a>(indexes: &'a [Secondary], table: &str, name: &str) -> Result<&'a Secondary, Error> {
-    let mut indexes = indexes.iter();
-    let found = indexes.find(|index| index.what.definition.name == name);
-    let unknown = || TableError::UnknownIndex {
-        table: table.to_string(),
-        index: name.to_string(),
-    };
-    Ok(found.ok_or_else(unknown)?)
 }
 
 impl<'a> RowsView<'a> {
@@ -105,6 +93,23 @@ where
     pub fn get_by(&self, key: impl KeyValues) -> Result<Option<RowRef<'a, P>>, Error> {
         let found = self.reader.find(&key)?;
         Ok(found.map(|at| row(&self.reader, at)).transpose()?)
+    }
+
+    /// The first row of each of many keys, in the keys' order. Takes a fraction of the time of one
+    /// [`get_by`](RowIndex::get_by) after another where the index's columns are integers, or the like, of 8 bytes
+    /// together: then the processor waits for several at once.
+    ///
+    /// Each is an error for itself, as [`RowIndex::get_by`] says.
+    pub fn get_many<I>(
+        &self,
+        keys: I,
+    ) -> impl Iterator<Item = Result<Option<RowRef<'a, P>>, Error>> + use<'a, I, P>
+    where
+        I: IntoIterator<Item: KeyValues>,
+    {
+        let reader = self.reader;
+        let found = reader.find_many(keys, |at| reader.rows.prefetch(at));
+        found.map(move |found| Ok(found?.map(|at| row(&reader, at)).transpose()?))
     }
 
     /// The rows whose keys are in a range.

@@ -5,13 +5,11 @@ use super::{OVERHEAD_BYTES, Transaction};
 use crate::condition::Condition;
 use crate::error::TableError;
 use crate::layout::{PageKind, PageUse};
-use crate::rows::{
-    RowError, RowRef, RowWriter, Unfit, encode, find_row, same, set_null, shown, variable_bytes,
-};
+use crate::rows::{RowError, RowRef, RowWriter, find_row, same, set_column, shown};
 use crate::schema::{Schema, ValueRef};
 use crate::table::{TableState, page_bytes};
 use crate::undo::Step;
-use crate::values::{REFERENCE_BYTES, Reference};
+use crate::values::Reference;
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::page::{Address, PageId};
 use std::sync::Arc;
@@ -253,25 +251,9 @@ impl Transaction<'_> {
         fixed: &mut [u8],
     ) -> Result<(), TableError> {
         for (at, value) in row.set_columns() {
-            let column = &schema.columns[at];
-            let is_null = value == ValueRef::Null;
-            set_null(fixed, column, is_null);
-            let place = column.offset..column.offset + column.kind.bytes();
-            let unfit = |unfit: Unfit| unfit.of(name, column, value);
-            if column.kind.is_variable() {
-                let bytes = match is_null {
-                    true => &[][..],
-                    false => variable_bytes(column.kind, value).map_err(unfit)?,
-                };
-                let before = Reference::at(fixed, column.offset);
-                let after = self.replace_value(number, before, bytes)?;
-                debug_assert_eq!(place.len(), REFERENCE_BYTES);
-                fixed[place].copy_from_slice(&after.0);
-            } else if is_null {
-                fixed[place].fill(0);
-            } else {
-                encode(column.kind, value, &mut fixed[place]).map_err(unfit)?;
-            }
+            set_column(fixed, name, &schema.columns[at], value, |before, bytes| {
+                self.replace_value(number, before, bytes)
+            })?;
         }
         Ok(())
     }

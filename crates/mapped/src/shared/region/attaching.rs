@@ -9,7 +9,7 @@ use super::{GROW_BYTES, Region, RegionSize};
 use crate::error::SegmentError;
 use crate::planted::{self, Step};
 use crate::shared::backing::{
-    Backing, REMOVING, allocate, give_name, holder, must_be_memory, nameless, place,
+    REMOVING, allocate, backing, give_name, holder, must_be_memory, nameless, place,
 };
 use crate::shared::control::{IDLE, MAGIC, layout_mark};
 use crate::shared::stopped::{StoppedProcess, Waiting};
@@ -37,7 +37,7 @@ impl Region {
                 .map_err(SegmentError::system("make shared memory"))?,
             Some(path) => nameless(path)?,
         };
-        let file = Backing::new(file)?;
+        let file = backing(file)?;
         let failed = SegmentError::system("set the length of the shared memory");
         rustix::fs::ftruncate(&file, size.whole()).map_err(failed)?;
         allocate(&file, path, 0, size.ring_at())?;
@@ -139,7 +139,7 @@ impl Region {
             Err(error) => return Err(SegmentError::system("open the shared memory")(error)),
         };
         must_be_memory(rustix::fs::fstatfs(&file), path)?;
-        let file = Backing::new(file)?;
+        let file = backing(file)?;
         let incompatible = |reason: String| SegmentError::Incompatible {
             place: path.display().to_string(),
             reason,

@@ -1,0 +1,121 @@
+//! Compaction: a database written again with no more pages than its rows take, and its old files removed.
+//!
+//! The rows are packed in memory (`TableSpace::packed`), and what came of that is opened, indexes and all, before it takes
+//! the place of what there is (`storage::engine::Ended`).
+
+use crate::{Error, Options};
+use sardonyx_base::error::CrateError;
+use sardonyx_storage::disk::{Disk, RealDisk};
+use sardonyx_storage::engine::{CompactionError, Engine};
+use sardonyx_table::{KeyHash, TableSpace};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What a compaction did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Compaction {
+    /// Rows of all tables, the engine's own included.
+    pub rows: u64,
+    /// Pages before.
+    pub pages_before: u64,
+    /// Pages that there are now.
+    pub pages: u64,
+    /// Bytes of the files of the log and the backup before.
+    pub file_bytes_before: u64,
+    /// Bytes of them now.
+    pub file_bytes: u64,
+}
+
+/// Compacting.
+impl Options {
+    /// Compacts the database in this directory, which nobody has open: its tables take then as many pages, in memory and
+    /// in the files, as a fresh database of the same rows would. What was deleted, dropped, emptied, or left behind by
+    /// columns that were added is given back, and the log before its end, too.
+    ///
+    /// The database is read and rebuilt, packed in memory beside what it was, and written whole; so it takes the memory
+    /// of an opening and that of the rows once more, and for a while the room on the disk for both. A crash at any step
+    /// leaves it as it was or compacted, with the same rows.
+    ///
+    /// Journals are not touched; they have their [`Retention`](crate::Retention). Areas of operations stay where they are,
+    /// so their pages are not fewer. Memory that processes share is not compacted. A standby of the database needs a copy
+    /// of its directory afterwards.
+    ///
+    /// ```
+    /// use sardonyx::{Options, Tables};
+    /// # let directory = tempfile::tempdir().unwrap();
+    /// # let path = directory.path().join("bank.sdx");
+    /// # Tables::open(&path)?.close()?;
+    /// let done = Options::new().compact(&path)?;
+    /// assert!(done.pages <= done.pages_before);
+    /// # Ok::<_, sardonyx::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Locked`] if it is open; [`Error::NotFound`] if there is none; [`Error::Refused`] if multi-level
+    /// transactions have not ended, or the checkpoints are to be taken at a standby; [`Error::Damaged`] if it has no
+    /// tables, or they are not sound; what memory and disk say. The database is as it was then, unless only old files
+    /// could not be removed.
+    pub fn compact(self, path: impl AsRef<Path>) -> Result<Compaction, Error> {
+        self.compact_with(path, |_, _| {})
+    }
+
+    /// The same; `progress` is told how many blocks of how many were written.
+    ///
+    /// # Errors
+    /// As [`Options::compact`].
+    pub fn compact_with(
+        self,
+        path: impl AsRef<Path>,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Compaction, Error> {
+        let options = self.create(false);
+        options.check_there(path.as_ref())?;
+        options.compact_on(Arc::new(RealDisk::open(path)?), progress)
+    }
+
+    /// The same on a disk of your own, such as the simulated one.
+    ///
+    /// # Errors
+    /// As [`Options::compact`].
+    pub fn compact_on(
+        self,
+        disk: Arc<dyn Disk>,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Compaction, Error> {
+        let mut options = self.create(false);
+        options.check_on(&*disk)?;
+        options.storage.threaded = false;
+        let workers = options.storage.workers;
+        let open = |store| {
+            let hash = options
+                .hash_seed
+                .map_or_else(KeyHash::random, KeyHash::from_seed);
+            TableSpace::open_with(store, workers, hash)
+        };
+        let mut opened = Engine::open(disk, options.storage).map_err(CrateError::into_error)?;
+        opened.engine.start();
+        let (before, report) = open(opened.store)?;
+        let mut ended = opened.engine.end()?;
+        let disk_error = |error| Error::from(CompactionError::Disk(error));
+        let file_bytes_before = ended.file_bytes().map_err(disk_error)?;
+        let pages_before = before.pages().len() as u64;
+        let packed = before.packed(ended.memory_bytes_max())?;
+        drop(before);
+        let (after, again) = open(packed)?;
+        if again.records != report.records {
+            let (before, after) = (report.records, again.records);
+            let text = format!("{before} rows were read, and {after} were packed");
+            return Err(Error::Damaged(text.into()));
+        }
+        let packed = after.into_store();
+        ended.replace(&packed, progress)?;
+        Ok(Compaction {
+            rows: report.records,
+            pages_before: pages_before / sardonyx_storage::page::PAGE_SIZE as u64,
+            pages: packed.pages(),
+            file_bytes_before,
+            file_bytes: ended.file_bytes().map_err(disk_error)?,
+        })
+    }
+}
