@@ -24,12 +24,13 @@ mod words;
 pub use read::{LiveWords, PageRead, Words};
 pub use snapshot::{PageSnapshot, SnapshotEnded, SnapshotWords};
 
-use crate::page::{Address, PAGE_SIZE};
+use crate::page::{Address, PAGE_SIZE, PageId};
 use mapping::{Mapping, Refused, reserve_aligned};
 use rustix::io::Errno;
 use sardonyx_base::sync::atomic::{Ordering, fence};
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use versions::Versions;
 
 /// The unit in which memory is committed, and the alignment of the first page, in bytes: a huge
@@ -291,6 +292,25 @@ impl PageStore {
         // SAFETY: the place is as above, writable, and, without snapshots, nobody else's while the store is
         // borrowed exclusively: `bytes` and it do not overlap.
         unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    }
+
+    /// Has the operating system give memory to a page that is about to be written for the first time. Where its
+    /// before-image was read first, the page of zeroes that all share would stand there, and writing had to take that
+    /// from all processors: some microseconds, with huge pages for each 2 MiB.
+    ///
+    /// # Panics
+    /// If there is no such page.
+    #[inline]
+    pub fn back(&mut self, page: PageId) {
+        let at = page.address();
+        if !self.has(at, PAGE_SIZE) {
+            no_such_bytes(at, PAGE_SIZE);
+        }
+        // SAFETY: a page of the mapping, as just checked, which is aligned; the store is borrowed exclusively, and
+        // snapshots read by atomic loads.
+        let word = unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(at.0 as usize).cast()) };
+        // The processor takes it for a write, whatever stands there.
+        let _ = word.compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     #[inline(always)]

@@ -133,7 +133,8 @@ fn build_one_by_one(
         {
             return Err(BuildError::SecondRecord(address));
         }
-        index.make_room(store, hash, |at| key.hash(bytes, at))?;
+        let (hash_of, ask) = (|at| key.hash(bytes, at), |at| key.prefetch(bytes, at));
+        index.make_room(store, hash, hash_of, ask)?;
         index.insert(store, hash, address);
     }
     Ok(index)

@@ -31,6 +31,9 @@ pub(crate) const SHARD_PLACES_MIN: usize = 16;
 /// prefixes than there are shards.
 const DEPTH_SKEW_MAX: u64 = 64;
 
+/// Keys that are asked for ahead when a shard is made anew.
+const AHEAD: usize = 16;
+
 const _: () = assert!(ADDRESS_END == 1 << (ADDRESS_BITS + 3));
 
 /// The index of one table. Its places stand in an [`IndexStore`], always the same one, so that snapshots see
@@ -183,7 +186,8 @@ impl HashIndex {
     }
 
     /// Sees to it that a key with this hash can be inserted. `hash_of` gives the hash of the key at an
-    /// address, for when keys must move.
+    /// address, for when keys must move; `ask` is called with an address some time before, to have the processor
+    /// fetch what stands there.
     ///
     /// # Errors
     /// [`StoreError`] if there is no memory; all keys are there as before.
@@ -193,9 +197,10 @@ impl HashIndex {
         store: &mut IndexStore,
         hash: u64,
         hash_of: impl Fn(Address) -> u64,
+        ask: impl Fn(Address),
     ) -> Result<(), StoreError> {
         while self.is_full(self.shards.number(hash)) {
-            self.enlarge(store, hash, &hash_of)?;
+            self.enlarge(store, hash, &hash_of, &ask)?;
         }
         Ok(())
     }
@@ -254,6 +259,7 @@ impl HashIndex {
         store: &mut IndexStore,
         hash: u64,
         hash_of: &impl Fn(Address) -> u64,
+        ask: &impl Fn(Address),
     ) -> Result<(), StoreError> {
         let number = self.shards.number(hash);
         let (before, Fill { depth, taken }) = (self.shards.places[number], self.fill[number]);
@@ -261,12 +267,19 @@ impl HashIndex {
         // Keys whose hashes agree in their upper bits cannot be told apart by splitting: the
         // directory would double without end. Such a shard grows instead.
         let skewed = 1u64 << depth > DEPTH_SKEW_MAX * self.fill.len() as u64;
+        // Keys stand in the rows, each in a cache line of its own.
+        let addresses: Vec<Address> = before.entries(store).collect();
+        addresses.iter().take(AHEAD).for_each(|at| ask(*at));
+        let ahead = addresses.iter().skip(AHEAD).map(Some);
+        let hashed = addresses.iter().zip(ahead.chain(std::iter::repeat(None)));
+        let hashed = hashed.map(|(&address, ahead)| {
+            ahead.into_iter().for_each(|at| ask(*at));
+            (hash_of(address), address)
+        });
         if places < SHARD_PLACES_MAX || skewed {
             let places = (places * 2).max(SHARD_PLACES_MIN);
             let mut larger = NewShard::new(places);
-            before
-                .entries(store)
-                .for_each(|address| larger.insert(hash_of(address), address));
+            hashed.for_each(|(hash, address)| larger.insert(hash, address));
             debug_assert_eq!(larger.taken, taken);
             let larger = larger.put(store)?;
             before.free(store);
@@ -274,8 +287,7 @@ impl HashIndex {
             return Ok(());
         }
         let mut halves = [NewShard::new(places), NewShard::new(places)];
-        before.entries(store).for_each(|address| {
-            let hash = hash_of(address);
+        hashed.for_each(|(hash, address)| {
             halves[(hash >> (63 - depth)) as usize & 1].insert(hash, address);
         });
         let [zero, one] = halves;
@@ -497,7 +509,7 @@ mod tests {
             for (n, insert) in steps {
                 let address = Address(n * 8);
                 if insert && !model.contains_key(&n) {
-                    index.make_room(&mut store, hash_of(address), hash_of).expect("memory");
+                    index.make_room(&mut store, hash_of(address), hash_of, |_| ()).expect("memory");
                     index.insert(&mut store, hash_of(address), address);
                     model.insert(n, ());
                 } else if !insert {
@@ -521,7 +533,7 @@ mod tests {
         let hash_of = |address: Address| address.0 / 8 * 3;
         for n in 0..100_000u64 {
             index
-                .make_room(&mut store, hash_of(Address(n * 8)), hash_of)
+                .make_room(&mut store, hash_of(Address(n * 8)), hash_of, |_| ())
                 .expect("memory");
             index.insert(&mut store, hash_of(Address(n * 8)), Address(n * 8));
         }
@@ -545,7 +557,7 @@ mod tests {
         let hash_of = |address: Address| hash.of(&address.0.to_le_bytes());
         for n in 0..300_000u64 {
             index
-                .make_room(&mut store, hash_of(Address(n * 8)), hash_of)
+                .make_room(&mut store, hash_of(Address(n * 8)), hash_of, |_| ())
                 .expect("memory");
             index.insert(&mut store, hash_of(Address(n * 8)), Address(n * 8));
         }

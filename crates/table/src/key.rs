@@ -113,7 +113,7 @@ impl Edge<'_> {
     }
 
     /// Whether a whole key comes before it.
-    #[inline]
+    #[cfg(test)]
     pub fn is_behind(self, key: &[u8]) -> bool {
         match self.behind {
             true => key[..key.len().min(self.bytes.len())] <= *self.bytes,
@@ -186,9 +186,7 @@ impl KeyShape {
     where
         TableError: From<P::Error>,
     {
-        let mut key = KeyBytes::default();
-        self.of_row(pages, row, &mut key)?;
-        Ok(key.starts_with(beginning))
+        Ok(self.compare_beginning(pages, row, beginning)? == Ordering::Equal)
     }
 
     /// A row's key as people read it.
@@ -242,33 +240,59 @@ impl KeyShape {
     {
         let (mut buffer, mut has_null) = (Vec::new(), false);
         for part in &self.parts {
-            if part.since_shape > 0 && shape_at(pages, row)? < part.since_shape {
-                has_null |= part.default == Value::Null;
-                part.push(part.default.as_ref(), key);
-                continue;
-            }
-            let from = key.len();
-            let null = match part.null {
-                None => false,
-                Some(bit) => {
-                    let at = Address(row.0 + u64::from(bit.byte));
-                    let is_null = pages.read(at, 1, &mut buffer)?[0] >> bit.bit & 1 == 1;
-                    key.push(if is_null { NULL } else { THERE });
-                    is_null
-                }
-            };
-            has_null |= null;
-            if !null {
-                let at = Address(row.0 + part.offset as u64);
-                let bytes = pages.read(at, part.kind.bytes(), &mut buffer)?;
-                match part.kind.is_variable() {
-                    false => part.push_fixed(bytes, key),
-                    true => push_variable(pages, &Reference::at(bytes, 0), key)?,
-                }
-            }
-            part.finish(from, key);
+            has_null |= part.of_row(pages, row, &mut buffer, key)?;
         }
         Ok(has_null)
+    }
+
+    /// How the beginning of a row's key compares with these bytes, as many as they are, if its entry in the index does
+    /// not tell them apart: columns that the entry has all of are not looked at, nor those behind the first difference.
+    #[inline]
+    fn compare_beginning<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        bytes: &[u8],
+    ) -> Result<Ordering, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        let (mut buffer, mut rest) = (Vec::new(), bytes);
+        let mut known = bytes.len().min(PREFIX_BYTES);
+        for part in &self.parts {
+            if rest.is_empty() {
+                break;
+            }
+            match part.short_bytes(rest[0]) {
+                Some(length) if length <= known => {
+                    rest = &rest[length..];
+                    known -= length;
+                    continue;
+                }
+                _ => known = 0,
+            }
+            let mut encoded = KeyBytes::default();
+            let there = match part.is_plain() {
+                true => {
+                    let at = Address(row.0 + part.offset as u64);
+                    pages.read(at, part.kind.bytes(), &mut buffer)?
+                }
+                false => {
+                    part.of_row(pages, row, &mut buffer, &mut encoded)?;
+                    &encoded
+                }
+            };
+            let (wanted, behind) = rest.split_at(there.len().min(rest.len()));
+            let order = there[..wanted.len()].cmp(wanted);
+            if order != Ordering::Equal {
+                return Ok(order);
+            }
+            rest = behind;
+        }
+        Ok(match rest.is_empty() {
+            true => Ordering::Equal,
+            false => Ordering::Less,
+        })
     }
 
     /// How a row's key compares with a whole key.
@@ -282,9 +306,8 @@ impl KeyShape {
     where
         TableError: From<P::Error>,
     {
-        let mut other = KeyBytes::default();
-        self.of_row(pages, row, &mut other)?;
-        Ok((*other).cmp(key))
+        // No key is the beginning of another.
+        self.compare_beginning(pages, row, key)
     }
 
     /// Whether a row's key comes before an edge.
@@ -298,9 +321,11 @@ impl KeyShape {
     where
         TableError: From<P::Error>,
     {
-        let mut other = KeyBytes::default();
-        self.of_row(pages, row, &mut other)?;
-        Ok(edge.is_behind(&other))
+        Ok(match self.compare_beginning(pages, row, edge.bytes)? {
+            Ordering::Less => true,
+            Ordering::Equal => edge.behind,
+            Ordering::Greater => false,
+        })
     }
 
     /// Whether a key that was encoded is not longer than keys may be.
@@ -327,6 +352,62 @@ impl Integers {
 }
 
 impl Part {
+    /// Whether a row's bytes are the key's.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        let as_it_stands = matches!(self.kind, Type::Plain { .. } | Type::Uuid);
+        as_it_stands && self.null.is_none() && !self.descending && self.since_shape == 0
+    }
+
+    /// How many bytes an integer of the column has in a key, given the first of them, if that says so.
+    #[inline]
+    fn short_bytes(&self, first: u8) -> Option<usize> {
+        let first = if self.descending { !first } else { first };
+        let needed = match first >= SHORT_ZERO {
+            true => first - SHORT_ZERO,
+            false => SHORT_ZERO - 1 - first,
+        };
+        (self.is_short && self.null.is_none()).then(|| 1 + usize::from(needed))
+    }
+
+    /// Appends the column's part of a row's key. Returns whether it is null.
+    #[inline]
+    fn of_row<P: PageRead + ?Sized>(
+        &self,
+        pages: &P,
+        row: Address,
+        buffer: &mut Vec<u8>,
+        key: &mut KeyBytes,
+    ) -> Result<bool, TableError>
+    where
+        TableError: From<P::Error>,
+    {
+        if self.since_shape > 0 && shape_at(pages, row)? < self.since_shape {
+            self.push(self.default.as_ref(), key);
+            return Ok(self.default == Value::Null);
+        }
+        let from = key.len();
+        let is_null = match self.null {
+            None => false,
+            Some(bit) => {
+                let at = Address(row.0 + u64::from(bit.byte));
+                let is_null = pages.read(at, 1, buffer)?[0] >> bit.bit & 1 == 1;
+                key.push(if is_null { NULL } else { THERE });
+                is_null
+            }
+        };
+        if !is_null {
+            let at = Address(row.0 + self.offset as u64);
+            let bytes = pages.read(at, self.kind.bytes(), buffer)?;
+            match self.kind.is_variable() {
+                false => self.push_fixed(bytes, key),
+                true => push_variable(pages, &Reference::at(bytes, 0), key)?,
+            }
+        }
+        self.finish(from, key);
+        Ok(is_null)
+    }
+
     /// Bytes of its keys, if all have as many.
     fn width(&self) -> Option<usize> {
         let is_fixed = self.null.is_none() && !self.kind.is_variable();

@@ -244,7 +244,10 @@ impl Secondary {
             None => self.tree.start(nodes)?,
         };
         let end = match to {
-            Some(edge) => self.place(nodes, rows, edge)?,
+            Some(edge) => {
+                let near = self.tree.seek_near(nodes, start, self.sought(rows, edge))?;
+                near.map_or_else(|| self.place(nodes, rows, edge), Ok)?
+            }
             None => Place::END,
         };
         Ok((start, end))

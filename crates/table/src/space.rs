@@ -20,6 +20,7 @@ use sardonyx_storage::page::{Address, PAGE_SIZE};
 use sardonyx_storage::prefetch::prefetch;
 use sardonyx_storage::recovery::WORKERS_MAX;
 use sardonyx_storage::store::PageStore;
+use std::iter::once;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
@@ -59,6 +60,9 @@ pub enum Prefetch {
 
 /// Bytes of a cache line; where they are more, some are asked for twice.
 const LINE: usize = 64;
+
+/// Keys that are looked up together.
+const LOOKED_UP_TOGETHER: usize = 32;
 
 /// The default bound on a transaction's redo records, in bytes.
 const TRANSACTION_BYTES_MAX: usize = 17 << 20;
@@ -280,6 +284,61 @@ impl TableSpace {
         let hash = state.hash.of(key.as_bytes());
         let address = state.find(&self.indexes, self.store.bytes(), hash, key.as_bytes())?;
         Some(Row::new(address, table.number(), self.epoch, *key))
+    }
+
+    /// Looks up the rows with these keys together, so that their cache misses overlap, and calls `each` with them in
+    /// their order, up to the first error.
+    #[inline]
+    pub(crate) fn locate_each<R: Record, E>(
+        &self,
+        table: Table<R>,
+        keys: impl IntoIterator<Item = R::Key>,
+        mut each: impl FnMut(R::Key, Option<Row<R>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut keys = keys.into_iter();
+        let (state, first) = match (self.state(table), keys.next()) {
+            (Some(state), Some(first)) => (state, first),
+            (_, first) => {
+                return first
+                    .into_iter()
+                    .chain(keys)
+                    .try_for_each(|key| each(key, None));
+            }
+        };
+        let bytes = self.store.bytes();
+        let mut sought = [(first, 0); LOOKED_UP_TOGETHER];
+        let mut candidates = [None; LOOKED_UP_TOGETHER];
+        let mut next = Some(first);
+        while let Some(first) = next {
+            let mut count = 0;
+            let others = keys.by_ref().take(LOOKED_UP_TOGETHER - 1);
+            for key in once(first).chain(others) {
+                let hash = state.hash.of(key.as_bytes());
+                state.index.prefetch(&self.indexes, hash);
+                sought[count] = (key, hash);
+                count += 1;
+            }
+            let sought = &sought[..count];
+            for (candidate, (_, hash)) in candidates.iter_mut().zip(sought) {
+                *candidate = state.index.candidate(&self.indexes, *hash);
+                let at = candidate.unwrap_or(Address(0));
+                prefetch(bytes, at.0 as usize);
+            }
+            for (&candidate, &(key, hash)) in candidates.iter().zip(sought) {
+                let key_of = |at: Address| &bytes[at.0 as usize + R::KEY_OFFSET..];
+                let is_it = |at| key_of(at)[..size_of::<R::Key>()] == *key.as_bytes();
+                let found = match candidate {
+                    Some(at) if !is_it(at) => {
+                        state.find(&self.indexes, bytes, hash, key.as_bytes())
+                    }
+                    found => found,
+                };
+                let row = |at| Row::new(at, table.number(), self.epoch, key);
+                each(key, found.map(row))?;
+            }
+            next = keys.next();
+        }
+        Ok(())
     }
 
     /// The address of a row, if its record is still there.

@@ -482,9 +482,8 @@ pub(crate) fn make_index_room(
         return Ok(());
     }
     let key = state.key_place();
-    state
-        .index
-        .make_room(indexes, hash, |at| key.hash(bytes, at))
+    let (hash_of, ask) = (|at| key.hash(bytes, at), |at| key.prefetch(bytes, at));
+    state.index.make_room(indexes, hash, hash_of, ask)
 }
 
 /// Removes a record, whose bytes are still there, from the index.

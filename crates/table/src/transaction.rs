@@ -73,6 +73,38 @@ impl<'a> Transaction<'a> {
             .map(|row| record_at(self.space.store.bytes(), row.address))
     }
 
+    /// Calls `each` with the records of these keys, in their order, up to the first error: many of them are looked up
+    /// together, so that their cache misses overlap.
+    ///
+    /// # Errors
+    /// What `each` returns.
+    #[inline]
+    pub fn get_each<R: Record, E>(
+        &self,
+        table: Table<R>,
+        keys: impl IntoIterator<Item = R::Key>,
+        mut each: impl FnMut(R::Key, Option<&R>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let bytes = self.space.store.bytes();
+        self.find_each(table, keys, |key, row| {
+            each(key, row.map(|row| record_at(bytes, row.address)))
+        })
+    }
+
+    /// The same with the rows, to read and change them without looking them up again.
+    ///
+    /// # Errors
+    /// What `each` returns.
+    #[inline]
+    pub fn find_each<R: Record, E>(
+        &self,
+        table: Table<R>,
+        keys: impl IntoIterator<Item = R::Key>,
+        each: impl FnMut(R::Key, Option<Row<R>>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.space.locate_each(table, keys, each)
+    }
+
     /// The row with this key, to read and change it without looking it up again.
     #[inline]
     pub fn find<R: Record>(&self, table: Table<R>, key: &R::Key) -> Option<Row<R>> {
@@ -275,10 +307,17 @@ impl<'a> Transaction<'a> {
                 kind,
                 ..PageUse::rows(number, life)
             };
+            self.space.store.back(page);
             self.set_page_use(page, layout, page_use);
         }
         self.write(address, bytes);
-        self.set_occupied(number, address, true);
+        match freed {
+            true => self.set_occupied(number, address, true),
+            false => {
+                let layout = self.state(number).layout;
+                self.set_occupied_in(layout, address.page(), fresh_before.slot, true);
+            }
+        }
         let (_, indexes, state) = self.parts_and_indexes(number);
         if freed {
             state.free.pop();

@@ -119,7 +119,7 @@ fn orders(
     }
     for customer in view.scan(schema.customers) {
         let of = districts.entry(customer.district).or_default();
-        of.deliveries += u64::from(customer.deliveries);
+        of.deliveries += u64::from(customer.account.deliveries);
     }
     for order in view.scan(schema.orders) {
         found.orders += 1;
@@ -170,8 +170,8 @@ fn customers(view: &View<'_>, schema: &Schema, sums: &Sums, found: &mut Consiste
         let delivered = of(&sums.delivered_to, customer.id);
         let paid = of(&sums.paid_by, customer.id);
         let name = || format!("customer {:#x}", customer.id);
-        found.check(10, customer.balance == delivered - paid, name);
-        let owed = customer.balance + customer.year_to_date;
+        found.check(10, customer.account.balance == delivered - paid, name);
+        let owed = customer.account.balance + customer.account.year_to_date;
         found.check(12, owed == delivered, name);
     }
 }

@@ -4,7 +4,8 @@
 
 use super::draw::{Constants, Draw};
 use super::records::{
-    Customer, District, History, Item, Level, NewOrder, Order, OrderLine, Schema, Stock, Warehouse,
+    Account, Customer, District, History, Item, Level, NewOrder, Order, OrderLine, Schema, Stock,
+    Warehouse,
 };
 use super::scale::{self, DISTRICTS, Scale};
 use sardonyx::{Durability, Error, Tables, Transaction};
@@ -212,12 +213,14 @@ fn customer(draw: &mut Draw, district: u64, number: u32, customers: u32) -> Cust
     Customer {
         id: scale::customer(district, number),
         district,
-        balance: -PAID,
-        year_to_date: PAID,
+        account: Account {
+            balance: -PAID,
+            year_to_date: PAID,
+            payments: 1,
+            deliveries: 0,
+        },
         since: LOADED,
         credit_limit: 5_000_000,
-        payments: 1,
-        deliveries: 0,
         discount: draw.within(0, 5_000) as i32,
         credit: match draw.random.chance(10) {
             true => *b"BC",
@@ -229,6 +232,6 @@ fn customer(draw: &mut Draw, district: u64, number: u32, customers: u32) -> Cust
         address: draw.address(),
         phone: draw.digits(),
         data: draw.text(300),
-        reserved: [0; 5],
+        reserved: [0; 21],
     }
 }

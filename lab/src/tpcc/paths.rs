@@ -5,7 +5,7 @@ use super::records::{Customer, NewOrder, Order, Schema};
 use super::scale;
 use super::transactions::Refusal;
 use sardonyx::schema::{IndexDefinition, IndexKind, KeyPart};
-use sardonyx::{Error, Record, Table, Tables, Transaction};
+use sardonyx::{Error, Record, Row, Table, Tables, Transaction};
 
 /// Of customers: district, last name, first name.
 const BY_NAME: &str = "by_name";
@@ -59,10 +59,11 @@ pub(super) fn named(
     transaction: &Transaction<'_>,
     customers: Table<Customer>,
     (district, last): (u64, &[u8; 16]),
-) -> Result<Option<u64>, Refusal> {
+) -> Result<Option<Row<Customer>>, Refusal> {
     let index = transaction.index(customers, BY_NAME)?;
     let key = (district, &last[..]);
-    let found: Vec<u64> = index.prefix(key)?.map(|customer| customer.id).collect();
+    let mut found = Vec::with_capacity(8);
+    found.extend(index.prefix(key)?.rows());
     Ok(found.len().div_ceil(2).checked_sub(1).map(|at| found[at]))
 }
 

@@ -66,8 +66,24 @@ record! {
     }
 }
 
+plain! {
+    /// What transactions change of a customer.
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct Account {
+        /// What is owed.
+        pub balance: i64,
+        /// What was paid this year.
+        pub year_to_date: i64,
+        /// Payments.
+        pub payments: u32,
+        /// Deliveries.
+        pub deliveries: u32,
+    }
+}
+
 record! {
-    /// A customer of a district. What transactions change stands first, in one cache line.
+    /// A customer of a district. What tells customers apart stands in the first cache line, what transactions change
+    /// in the second.
     #[table("customers", key = id)]
     #[derive(Debug, PartialEq, Eq)]
     pub struct Customer {
@@ -75,36 +91,30 @@ record! {
         pub id: u64,
         /// The key of the district.
         pub district: u64,
-        /// What is owed.
-        pub balance: i64,
-        /// What was paid this year.
-        pub year_to_date: i64,
+        /// The last name.
+        pub last: [u8; 16],
+        /// The first name.
+        pub first: [u8; 16],
         /// When the customer came.
         pub since: i64,
         /// The most that may be owed.
         pub credit_limit: i64,
-        /// Payments.
-        pub payments: u32,
-        /// Deliveries.
-        pub deliveries: u32,
+        /// What is owed, and what was paid and delivered.
+        pub account: Account,
         /// The discount.
         pub discount: i32,
         /// `GC` or `BC`: good or bad.
         pub credit: [u8; 2],
         /// The initial, `OE`.
         pub middle: [u8; 2],
-        /// The last name.
-        pub last: [u8; 16],
-        /// The first name.
-        pub first: [u8; 16],
         /// Where the customer is.
         pub address: Address,
         /// The telephone number.
         pub phone: [u8; 16],
         /// What is known about one with bad credit.
         pub data: [u8; 500],
-        /// Zeroes.
-        pub reserved: [u8; 5],
+        /// Zeroes, up to whole cache lines.
+        pub reserved: [u8; 21],
     }
 }
 

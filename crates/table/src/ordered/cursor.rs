@@ -32,8 +32,9 @@ pub(crate) struct Cursor {
     back: Place,
     /// The leaf at the front, as it was read.
     addresses: [u64; LEAF_ENTRIES],
-    /// Entries in it, its own number, the leaf behind it; no entries before it is read.
+    /// Entries in it, how many of them come before the back, the leaf behind it; no entries before it is read.
     count: usize,
+    wanted: usize,
     next: Address,
 }
 
@@ -47,6 +48,7 @@ impl Cursor {
             back: to,
             addresses: [0; LEAF_ENTRIES],
             count: 0,
+            wanted: 0,
             next: Address(0),
         }
     }
@@ -71,7 +73,7 @@ impl Cursor {
         }
         let at = self.front.position;
         let found = self.addresses[at];
-        if at + AHEAD < self.count {
+        if at + AHEAD < self.wanted {
             ask(Address(self.addresses[at + AHEAD]));
         }
         self.front.position += 1;
@@ -98,11 +100,15 @@ impl Cursor {
         })?;
         self.count = Leaf::count_of(head);
         self.next = Leaf::next_of(head);
-        let ahead = self.count.min(self.front.position + AHEAD);
+        self.wanted = match self.front.leaf == self.back.leaf {
+            true => self.back.position.max(self.front.position),
+            false => self.count,
+        };
+        let ahead = self.wanted.min(self.front.position + AHEAD);
         for &address in &self.addresses[self.front.position..ahead] {
             ask(Address(address));
         }
-        if self.next.0 != 0 {
+        if self.next.0 != 0 && self.front.leaf != self.back.leaf {
             prefetch_leaf(nodes, self.next);
         }
         Ok(())

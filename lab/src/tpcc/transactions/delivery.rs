@@ -6,15 +6,14 @@
 //! Source: TPC-C, clause 2.7.4.
 
 use super::super::paths;
-use super::super::records::{Customer, Order, OrderLine};
-use super::super::scale::{self, DISTRICTS};
+use super::super::records::{Account, Customer, Order, OrderLine};
+use super::super::scale::{self, DISTRICTS, LINES_MAX};
 use super::{Refusal, Tpcc, missing};
-use sardonyx::{Field, Prefetch, Row, Transaction, field};
+use sardonyx::{Field, Row, Transaction, field};
 
 const CARRIER: Field<Order, u8> = field!(Order.carrier: u8);
 const DELIVERED: Field<OrderLine, i64> = field!(OrderLine.delivered: i64);
-const BALANCE: Field<Customer, i64> = field!(Customer.balance: i64);
-const DELIVERIES: Field<Customer, u32> = field!(Customer.deliveries: u32);
+const ACCOUNT: Field<Customer, Account> = field!(Customer.account: Account);
 
 /// An order that is to be delivered.
 #[derive(Clone, Copy, Debug)]
@@ -53,33 +52,46 @@ impl Tpcc {
             }
         }
         let ids = &ids[..count];
-        for what in [Prefetch::Index, Prefetch::Record] {
-            for id in ids {
-                transaction.prefetch(what, schema.orders, id);
-                transaction.prefetch(what, schema.new_orders, id);
-            }
-        }
-        let mut orders = [None; DISTRICTS as usize];
-        for (order, &id) in orders.iter_mut().zip(ids) {
-            let row = transaction.find(schema.orders, &id);
+        let mut orders = Vec::with_capacity(count);
+        transaction.find_each(schema.orders, ids.iter().copied(), |id, row| {
             let row = row.ok_or_else(|| missing("orders", id))?;
-            let found = transaction.record(row)?;
-            *order = Some(Oldest {
+            let &Order {
+                customer, lines, ..
+            } = transaction.record(row)?;
+            let lines = lines.into();
+            orders.push(Oldest {
                 row,
                 id,
-                customer: found.customer,
-                lines: found.lines.into(),
+                customer,
+                lines,
             });
-        }
-        for what in [Prefetch::Index, Prefetch::Record] {
-            for order in orders.iter().flatten() {
-                transaction.prefetch(what, schema.customers, &order.customer);
-                let lines = order.keys_of_lines();
-                lines.for_each(|key| transaction.prefetch(what, schema.order_lines, &key));
+            Ok::<_, Refusal>(())
+        })?;
+        let mut lines = Vec::with_capacity(count * LINES_MAX);
+        let keys = orders.iter().flat_map(Oldest::keys_of_lines);
+        transaction.find_each(schema.order_lines, keys, |key, line| {
+            lines.push(line.ok_or_else(|| missing("order_lines", key))?);
+            Ok::<_, Refusal>(())
+        })?;
+        let mut customers = Vec::with_capacity(count);
+        let keys = orders.iter().map(|order| order.customer);
+        transaction.find_each(schema.customers, keys, |key, row| {
+            customers.push(row.ok_or_else(|| missing("customers", key))?);
+            Ok::<_, Refusal>(())
+        })?;
+        let mut lines = &lines[..];
+        for (order, customer) in orders.iter().zip(customers) {
+            let of_order = lines.split_off(..order.lines as usize).unwrap_or_default();
+            transaction.set(order.row, CARRIER, carrier)?;
+            let mut sum = 0;
+            for &line in of_order {
+                sum += i64::from(transaction.record(line)?.amount);
+                transaction.set(line, DELIVERED, now)?;
             }
-        }
-        for order in orders.iter().flatten() {
-            self.deliver(order, carrier, now, transaction)?;
+            let mut account = transaction.record(customer)?.account;
+            account.balance += sum;
+            account.deliveries += 1;
+            transaction.set(customer, ACCOUNT, account)?;
         }
         // After all: what is deleted makes tokens of rows be looked for again.
         for id in ids {
@@ -88,33 +100,5 @@ impl Tpcc {
             }
         }
         Ok(count as u32)
-    }
-
-    fn deliver(
-        &self,
-        order: &Oldest,
-        carrier: u8,
-        now: i64,
-        transaction: &mut Transaction<'_>,
-    ) -> Result<(), Refusal> {
-        let schema = &self.schema;
-        transaction.set(order.row, CARRIER, carrier)?;
-        let mut sum = 0;
-        for key in order.keys_of_lines() {
-            let line = transaction.find(schema.order_lines, &key);
-            let line = line.ok_or_else(|| missing("order_lines", key))?;
-            sum += i64::from(transaction.record(line)?.amount);
-            transaction.set(line, DELIVERED, now)?;
-        }
-        let row = transaction.find(schema.customers, &order.customer);
-        let row = row.ok_or_else(|| missing("customers", order.customer))?;
-        let &Customer {
-            balance,
-            deliveries,
-            ..
-        } = transaction.record(row)?;
-        transaction.set(row, BALANCE, balance + sum)?;
-        transaction.set(row, DELIVERIES, deliveries + 1)?;
-        Ok(())
     }
 }

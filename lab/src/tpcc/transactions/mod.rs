@@ -24,9 +24,9 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// Of a new order.
-    NewOrder(Box<Sold>),
+    NewOrder(Sold),
     /// Of a payment.
-    Payment(Box<Paid>),
+    Payment(Paid),
     /// Of a look at a customer's newest order.
     OrderStatus(Box<Status>),
     /// Of a delivery: how many districts had an order to deliver.
@@ -105,19 +105,20 @@ impl Tpcc {
 
     /// The customer whom a request means.
     fn customer(&self, who: &Who, transaction: &Transaction<'_>) -> Result<Row<Customer>, Refusal> {
-        let key = match *who {
-            Who::Key(key) => key,
+        let customers = self.schema.customers;
+        match *who {
+            Who::Key(key) => {
+                let found = transaction.find(customers, &key);
+                found.ok_or_else(|| missing("customers", key))
+            }
             Who::Named { district, last } => {
                 let nobody = || Refusal::Nobody {
                     district,
                     last: String::from_utf8_lossy(&last).trim_end().into(),
                 };
-                let customers = self.schema.customers;
-                paths::named(transaction, customers, (district, &last))?.ok_or_else(nobody)?
+                paths::named(transaction, customers, (district, &last))?.ok_or_else(nobody)
             }
-        };
-        let found = transaction.find(self.schema.customers, &key);
-        found.ok_or_else(|| missing("customers", key))
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use super::super::draw::is_original;
 use super::super::records::{Customer, District, Item, Level, NewOrder, Order, OrderLine, Stock};
 use super::super::requests::Line;
-use super::super::scale::{self, LINES_MAX};
+use super::super::scale;
 use super::{Refusal, Tpcc, missing};
 use sardonyx::{Field, Prefetch, Row, Transaction, field};
 
@@ -17,7 +17,7 @@ const LEVEL: Field<Stock, Level> = field!(Stock.level: Level);
 const WHOLE: i64 = 10_000;
 
 /// An order that was entered.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Sold {
     /// Its number in its district.
     pub order: u32,
@@ -33,10 +33,8 @@ pub struct Sold {
     pub district_tax: i32,
     /// What all of it costs.
     pub total: i64,
-    /// How many lines there are.
-    pub count: u8,
     /// The lines.
-    pub lines: [SoldLine; LINES_MAX],
+    pub lines: Vec<SoldLine>,
 }
 
 /// A line of it.
@@ -61,7 +59,7 @@ impl Tpcc {
         lines: &[Line],
         now: i64,
         transaction: &mut Transaction<'_>,
-    ) -> Result<Box<Sold>, Refusal> {
+    ) -> Result<Sold, Refusal> {
         let schema = &self.schema;
         let district = scale::district_of_customer(customer);
         let warehouse = scale::warehouse_of(district);
@@ -89,6 +87,8 @@ impl Tpcc {
         let ids = (1..=lines.len() as u32).map(|number| scale::line(id, number));
         // Where the index will have them; the first insert comes after other work.
         ids.for_each(|id| transaction.prefetch(Prefetch::Index, schema.order_lines, &id));
+        transaction.prefetch(Prefetch::Index, schema.orders, &id);
+        transaction.prefetch(Prefetch::Index, schema.new_orders, &id);
         let is_local = |line: &Line| u64::from(line.supplier) == warehouse;
         let order = Order {
             id,
@@ -99,32 +99,29 @@ impl Tpcc {
             all_local: u8::from(lines.iter().all(is_local)),
             reserved: [0; 5],
         };
+        let mut sold = Vec::with_capacity(lines.len());
+        for (line, number) in lines.iter().zip(1..) {
+            let place = Place {
+                id: scale::line(id, number),
+                district,
+                is_local: is_local(line),
+            };
+            sold.push(self.sell(line, place, transaction)?);
+        }
         transaction.insert(schema.orders, &order)?;
         transaction.insert(schema.new_orders, &NewOrder { id })?;
-
-        let mut sold = Box::new(Sold {
+        let sum: i64 = sold.iter().map(|line| i64::from(line.amount)).sum();
+        let taxed = WHOLE + i64::from(warehouse_tax) + i64::from(district_tax);
+        Ok(Sold {
             order: number,
             last,
             credit,
             discount,
             warehouse_tax,
             district_tax,
-            total: 0,
-            count: lines.len() as u8,
-            lines: [SoldLine::default(); LINES_MAX],
-        });
-        for ((line, sold), number) in lines.iter().zip(&mut sold.lines).zip(1..) {
-            let place = Place {
-                id: scale::line(id, number),
-                district,
-                is_local: is_local(line),
-            };
-            *sold = self.sell(line, place, transaction)?;
-        }
-        let sum: i64 = sold.lines.iter().map(|line| i64::from(line.amount)).sum();
-        let taxed = WHOLE + i64::from(warehouse_tax) + i64::from(district_tax);
-        sold.total = sum * (WHOLE - i64::from(discount)) * taxed / (WHOLE * WHOLE);
-        Ok(sold)
+            total: sum * (WHOLE - i64::from(discount)) * taxed / (WHOLE * WHOLE),
+            lines: sold,
+        })
     }
 
     /// Takes a line's items from the stock and inserts the line.

@@ -53,22 +53,25 @@ impl Tpcc {
         let mut status = Box::new(Status {
             customer: customer.id,
             name: (customer.first, customer.middle, customer.last),
-            balance: customer.balance,
+            balance: customer.account.balance,
             order,
             lines: [StatusLine::default(); LINES_MAX],
         });
-        for (shown, number) in status.lines.iter_mut().zip(1..=order.lines.into()) {
-            let key = scale::line(order.id, number);
-            let line = transaction.get(schema.order_lines, &key);
+        let keys = (1..=order.lines.into()).map(|number| scale::line(order.id, number));
+        let mut shown = status.lines.iter_mut();
+        transaction.get_each(schema.order_lines, keys, |key, line| {
             let line = line.ok_or_else(|| missing("order_lines", key))?;
-            *shown = StatusLine {
-                item: line.item,
-                supplier: line.supplier,
-                quantity: line.quantity,
-                amount: line.amount,
-                delivered: line.delivered,
-            };
-        }
+            if let Some(shown) = shown.next() {
+                *shown = StatusLine {
+                    item: line.item,
+                    supplier: line.supplier,
+                    quantity: line.quantity,
+                    amount: line.amount,
+                    delivered: line.delivered,
+                };
+            }
+            Ok::<_, Refusal>(())
+        })?;
         Ok(status)
     }
 }

@@ -7,7 +7,7 @@
 
 use super::super::scale::{self, LINES_MAX};
 use super::{Refusal, Tpcc, missing};
-use sardonyx::{Prefetch, Record, Table, Transaction};
+use sardonyx::Transaction;
 
 /// Orders that are looked at.
 const ORDERS: u32 = 20;
@@ -26,51 +26,36 @@ impl Tpcc {
             .next_order;
         let numbers = next.saturating_sub(ORDERS).max(1)..next;
         let ids = numbers.map(|number| scale::order(district, number));
-        ask_for(transaction, schema.orders, ids.clone());
-
         let mut lines = [0; ORDERS as usize * LINES_MAX];
         let mut count = 0;
-        for id in ids {
-            let order = transaction.get(schema.orders, &id);
+        transaction.get_each(schema.orders, ids, |id, order| {
             let of_order = order.ok_or_else(|| missing("orders", id))?.lines;
             for number in 1..=of_order.into() {
                 lines[count] = scale::line(id, number);
                 count += 1;
             }
-        }
-        let lines = &lines[..count];
-        ask_for(transaction, schema.order_lines, lines.iter().copied());
+            Ok::<_, Refusal>(())
+        })?;
+        let lines = lines[..count].iter().copied();
 
         let mut items = [0; ORDERS as usize * LINES_MAX];
-        for (item, key) in items.iter_mut().zip(lines) {
-            let line = transaction.get(schema.order_lines, key);
-            *item = line.ok_or_else(|| missing("order_lines", *key))?.item;
-        }
+        let mut places = items.iter_mut();
+        transaction.get_each(schema.order_lines, lines, |key, line| {
+            let line = line.ok_or_else(|| missing("order_lines", key))?;
+            places.next().into_iter().for_each(|item| *item = line.item);
+            Ok::<_, Refusal>(())
+        })?;
         let items = &mut items[..count];
         items.sort_unstable();
         let warehouse = scale::warehouse_of(district) as u32;
         let different = items.chunk_by(|one, other| one == other);
         let stocks = different.map(|same| scale::stock(warehouse, same[0]));
-        ask_for(transaction, schema.stock, stocks.clone());
-
         let mut little = 0;
-        for key in stocks {
-            let stock = transaction.get(schema.stock, &key);
+        transaction.get_each(schema.stock, stocks, |key, stock| {
             let stock = stock.ok_or_else(|| missing("stock", key))?;
             little += u32::from(stock.level.quantity < threshold);
-        }
+            Ok::<_, Refusal>(())
+        })?;
         Ok(little)
-    }
-}
-
-/// Asks the processor for the rows with these keys.
-fn ask_for<R: Record<Key = u64>>(
-    transaction: &Transaction<'_>,
-    table: Table<R>,
-    keys: impl Iterator<Item = u64> + Clone,
-) {
-    for what in [Prefetch::Index, Prefetch::Record] {
-        keys.clone()
-            .for_each(|key| transaction.prefetch(what, table, &key));
     }
 }
