@@ -146,7 +146,7 @@ impl Cursor {
     ) -> Result<(), P::Error> {
         let before = match self.back.leaf.0 {
             0 => self.tree.last_leaf(nodes)?,
-            _ => nodes.look(self.back.leaf, LEAF_BYTES, |leaf| Leaf::previous_in(leaf))?,
+            _ => nodes.look(self.back.leaf, LEAF_BYTES, Leaf::previous_in)?,
         };
         let mut addresses = [0; LEAF_ENTRIES];
         let (count, previous) = nodes.look(before, LEAF_BYTES, |leaf| {
