@@ -17,7 +17,7 @@ use sardonyx_storage::log::record::{Body, RECORD_BYTES_MAX, Records, encoded_byt
 use sardonyx_storage::log::seal::{GroupBuilder, SealedGroup, Sequencer};
 use sardonyx_storage::log::{LogLayout, LogPosition, Lsn};
 use sardonyx_storage::manifest::{Manifest, ManifestError};
-use sardonyx_storage::page::{Address, PAGE_SIZE};
+use sardonyx_storage::page::{Address, PAGE_SIZE, PageId};
 
 const LAYOUT: StripeLayout = StripeLayout {
     identity: 7,
@@ -118,6 +118,7 @@ fn slot_header() -> impl Strategy<Value = SlotHeader> {
 enum Write {
     Bytes(Address, Vec<u8>),
     Row(u16, Vec<u8>),
+    Version(PageId, u64),
     End,
 }
 
@@ -129,6 +130,7 @@ fn write() -> impl Strategy<Value = Write> {
             Write::Bytes(Address(page * PAGE_SIZE as u64 + offset), bytes)
         }),
         (any::<u16>(), bytes).prop_map(|(journal, row)| Write::Row(journal, row)),
+        (0..1u64 << 36, any::<u64>()).prop_map(|(page, psn)| Write::Version(PageId(page), psn)),
         Just(Write::End),
     ]
 }
@@ -139,6 +141,7 @@ fn built(writes: &[Write]) -> GroupBuilder {
         match write {
             Write::Bytes(address, bytes) => builder.push_write(*address, bytes),
             Write::Row(journal, row) => builder.push_journal(*journal, row),
+            Write::Version(page, psn) => builder.push_version(*page, *psn),
             Write::End => _ = builder.end_transaction(),
         }
     }
@@ -164,6 +167,7 @@ fn read_all(payload: &[u8]) -> usize {
                     assert!(!bytes.is_empty());
                 }
                 Body::Journal { row, .. } => assert!((1..=RECORD_BYTES_MAX).contains(&row.len())),
+                Body::Version { page, .. } => assert!(page.address() <= Address::MAX),
             },
         }
         count += 1;
@@ -253,6 +257,10 @@ proptest! {
                 (Body::Journal { journal, row }, Write::Row(number, image)) => {
                     prop_assert_eq!((journal, row), (*number, &image[..]));
                     length += encoded_bytes(row.len());
+                }
+                (Body::Version { page, psn }, Write::Version(of, number)) => {
+                    prop_assert_eq!((page, psn), (*of, *number));
+                    length += encoded_bytes(8);
                 }
                 (body, write) => prop_assert!(false, "{:?} for {:?}", body, write),
             }

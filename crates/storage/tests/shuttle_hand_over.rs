@@ -16,9 +16,10 @@ use sardonyx_storage::disk::{Disk, Faults, SimulatedDisk};
 use sardonyx_storage::drive::Drive;
 use sardonyx_storage::log::follow::Feed;
 use sardonyx_storage::log::policy::GroupPolicy;
+use sardonyx_storage::log::pool::DurableGroup;
 use sardonyx_storage::log::reader::LogReader;
 use sardonyx_storage::log::supply::{Admission, FreesLog};
-use sardonyx_storage::log::writer::LogWriter;
+use sardonyx_storage::log::writer::{LogWriter, RemoteCopy};
 use sardonyx_storage::log::{LogError, LogLayout, LogPosition};
 use sardonyx_storage::page::Address;
 use sardonyx_storage::pen::Pen;
@@ -37,6 +38,9 @@ struct Stage {
     commit: Arc<LogWriter>,
     feed: Arc<Feed>,
     disk: SimulatedDisk,
+    /// The groups that the copy elsewhere has.
+    copied: Arc<Mutex<Vec<u64>>>,
+    is_copied: bool,
 }
 
 /// How a transaction's thread lets go of the pen.
@@ -56,6 +60,16 @@ struct Scenario {
     /// Segments that are there from the beginning.
     prepared: u64,
     faults: Faults,
+    remote: Remote,
+}
+
+/// Whether there is a copy of the log elsewhere.
+#[derive(Clone, Copy, PartialEq)]
+enum Remote {
+    None,
+    Copy,
+    /// It takes so many appends.
+    Fails(usize),
 }
 
 const USUAL: Scenario = Scenario {
@@ -74,7 +88,27 @@ const USUAL: Scenario = Scenario {
         full_steps: None,
         full_below: None,
     },
+    remote: Remote::None,
 };
+
+/// The copy elsewhere.
+#[derive(Debug)]
+struct Copy {
+    has: Arc<Mutex<Vec<u64>>>,
+    appends_left: usize,
+}
+
+impl RemoteCopy for Copy {
+    fn append(&mut self, groups: &[Arc<DurableGroup>]) -> Result<(), LogError> {
+        if self.appends_left == 0 {
+            return Err(LogError::Closed);
+        }
+        self.appends_left -= 1;
+        let numbers = groups.iter().map(|group| group.header().number);
+        self.has.lock().extend(numbers);
+        Ok(())
+    }
+}
 
 /// The log's consumer frees what it has seen, asked or not.
 struct Consumer;
@@ -102,6 +136,7 @@ impl Stage {
             segments_max: scenario.segments_max,
             prepared: scenario.prepared,
             feeds: vec![feed.clone()],
+            is_copied: scenario.remote != Remote::None,
         };
         let pen = log.pen(disk, 0);
         Arc::new(Stage {
@@ -109,6 +144,8 @@ impl Stage {
             pen,
             feed,
             disk: simulated,
+            copied: Arc::default(),
+            is_copied: scenario.remote != Remote::None,
         })
     }
 
@@ -139,7 +176,20 @@ impl Stage {
         let group = self.execute(0, parting)?;
         self.pen.wait(group)?;
         assert!(self.groups_in_log() >= group, "told too early: {group}");
+        self.assert_copied(group);
         Ok(())
+    }
+
+    /// If there is a copy elsewhere, it has this group and all before, in order.
+    fn assert_copied(&self, group: u64) {
+        let copied = self.copied.lock();
+        if self.is_copied {
+            assert!(
+                copied.iter().copied().eq(1..=copied.len() as u64),
+                "in order"
+            );
+            assert!(copied.len() as u64 >= group, "told too early: {group}");
+        }
     }
 
     /// Takes the pen without appending anything, as a reader does.
@@ -167,6 +217,7 @@ impl Stage {
                     "the feed keeps the log's order"
                 );
                 next += 1;
+                self.assert_copied(group.header().number);
                 let position = group.header().position_before();
                 drop(group);
                 self.commit.segments().free_before(position.lsn);
@@ -184,13 +235,22 @@ impl Stage {
     }
 
     /// Runs the stages' threads, these clients, and ends.
-    fn run(self: &Arc<Self>, drive: Drive, clients: Vec<JoinHandle<()>>) {
+    fn run(self: &Arc<Self>, scenario: Scenario, clients: Vec<JoinHandle<()>>) {
         let mut threads = Vec::new();
-        if drive.has_threads() {
+        if scenario.drive.has_threads() {
             for _ in 0..self.commit.limits().depth {
                 threads.push(self.start(|stage| stage.commit.run()));
             }
             threads.push(self.start(|stage| stage.commit.room().run(&Consumer)));
+        }
+        if scenario.remote != Remote::None {
+            let appends_left = match scenario.remote {
+                Remote::Fails(appends) => appends,
+                _ => usize::MAX,
+            };
+            let has = self.copied.clone();
+            let mut copy = Copy { has, appends_left };
+            threads.push(self.start(move |stage| stage.commit.run_remote(&mut copy)));
         }
         let stage = self.clone();
         let consumer = thread::spawn(move || stage.consume());
@@ -211,7 +271,7 @@ impl Stage {
 /// Some schedules of each kind: chosen at random, and with few but well-placed changes of thread.
 fn explore(body: impl Fn() + Send + Sync + Clone + 'static) {
     let mut config = shuttle::Config::new();
-    config.stack_size = 256 << 10;
+    config.stack_size = 1 << 20;
     let random = RandomScheduler::new_from_seed(1, 1500);
     shuttle::Runner::new(random, config.clone()).run(body.clone());
     let few_changes = PctScheduler::new_from_seed(1, 3, 1500);
@@ -240,7 +300,7 @@ fn clients_that_let_go_and_a_reader(scenario: Scenario, parting: Parting) {
             stage.read();
             stage.read();
         }));
-        stage.run(scenario.drive, clients);
+        stage.run(scenario, clients);
         assert_eq!(stage.commit.statistics().transactions, 4);
         assert_eq!(*stage.pen.take().expect("nobody has it"), 4, "I8");
     });
@@ -254,6 +314,17 @@ fn shuttle_i1_with_one_group_in_flight() {
 #[test]
 fn shuttle_i1_with_two_groups_in_flight() {
     clients_and_a_reader(Scenario { depth: 2, ..USUAL });
+}
+
+#[test]
+fn shuttle_i1_with_a_copy_elsewhere() {
+    for depth in [1, 2] {
+        clients_and_a_reader(Scenario {
+            depth,
+            remote: Remote::Copy,
+            ..USUAL
+        });
+    }
 }
 
 #[test]
@@ -289,7 +360,7 @@ fn shuttle_i1_a_task_is_woken() {
                 })
             })
             .collect();
-        stage.run(Drive::Threads, clients);
+        stage.run(USUAL, clients);
     });
 }
 
@@ -307,7 +378,7 @@ fn large_transactions(scenario: Scenario, count: usize, told: fn(Result<(), LogE
                 })
             })
             .collect();
-        stage.run(Drive::Threads, clients);
+        stage.run(scenario, clients);
     });
 }
 
@@ -348,6 +419,33 @@ fn shuttle_i7_everyone_is_told_when_the_log_is_poisoned() {
     }
 }
 
+#[test]
+fn shuttle_i7_everyone_is_told_when_the_copy_elsewhere_fails() {
+    for appends in 0..3 {
+        poisoned(Scenario {
+            depth: 2,
+            remote: Remote::Fails(appends),
+            ..USUAL
+        });
+    }
+}
+
+#[test]
+fn shuttle_i7_the_disk_fails_beside_a_copy_elsewhere() {
+    for fail_sync_at in 6..9 {
+        let faults = Faults {
+            fail_sync_at: Some(fail_sync_at),
+            ..Faults::default()
+        };
+        poisoned(Scenario {
+            depth: 2,
+            faults,
+            remote: Remote::Copy,
+            ..USUAL
+        });
+    }
+}
+
 fn poisoned(scenario: Scenario) {
     explore(move || {
         let stage = Stage::new(scenario);
@@ -362,6 +460,7 @@ fn poisoned(scenario: Scenario) {
                         };
                         match stage.pen.wait(group) {
                             Ok(()) => {
+                                stage.assert_copied(group);
                                 let mut last = acknowledged.lock();
                                 *last = group.max(*last);
                             }
@@ -372,7 +471,7 @@ fn poisoned(scenario: Scenario) {
                 })
             })
             .collect();
-        stage.run(Drive::Threads, clients);
+        stage.run(scenario, clients);
         let after: Arc<dyn Disk> = Arc::new(stage.disk.restart(Faults::default()));
         let mut reader = LogReader::open(&after, LAYOUT, LogPosition::START).expect("a log");
         while reader.next_group().expect("no corruption").is_some() {}

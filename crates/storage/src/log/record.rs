@@ -1,4 +1,5 @@
-//! Redo records: after-images of byte ranges inside one page, and journal rows.
+//! Redo records: after-images of byte ranges inside one page, journal rows, and the versions of pages that
+//! several nodes change.
 //!
 //! A record is one 8-byte word followed by its bytes, padded to a multiple of 8. The word holds the
 //! address (48 bits), the length less one (12 bits), the kind (3 bits) and one bit that marks a
@@ -6,11 +7,14 @@
 //! 8-byte field is 16 bytes of log.
 //!
 //! Invariant I3: records are after-images, so applying any suffix of the log again gives the same
-//! state. Source: TPK paper, section 2 ("record logging"), refined to byte ranges.
+//! state. Where several nodes have logs of their own, the order of a page's changes is its sequence number's: a
+//! record of a page's new version stands before the byte ranges that make it, and whoever reads one log only
+//! passes over it. Source: TPK paper, section 2 ("record logging"), refined to byte ranges; GEM paper, section 2
+//! (page sequence numbers).
 
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use crate::page::{Address, PAGE_SIZE};
+use crate::page::{Address, PAGE_SIZE, PageId};
 
 /// The longest byte range or journal row that one record can carry.
 pub const RECORD_BYTES_MAX: usize = PAGE_SIZE;
@@ -24,6 +28,7 @@ const KIND_SHIFT: u32 = ADDRESS_BITS + LENGTH_BITS;
 const END_SHIFT: u32 = 63;
 const KIND_WRITE: u64 = 1;
 const KIND_JOURNAL: u64 = 2;
+const KIND_VERSION: u64 = 3;
 
 /// The bit in a record's word that marks the last record of a transaction.
 pub(super) const END_OF_TRANSACTION: u64 = 1 << END_SHIFT;
@@ -54,6 +59,14 @@ pub enum Body<'a> {
         /// The row.
         row: &'a [u8],
     },
+    /// The transaction's writes to this page, which follow, make it this version. Redo of a single log has no use
+    /// for it.
+    Version {
+        /// Which page.
+        page: PageId,
+        /// Its page sequence number (PSN) then.
+        psn: u64,
+    },
 }
 
 /// Bytes that a record with `length` bytes of data takes in the log.
@@ -75,6 +88,11 @@ pub(super) fn journal_head(journal: u16, length: usize) -> u64 {
 }
 
 #[inline]
+pub(super) fn version_head(page: PageId) -> u64 {
+    head(KIND_VERSION, page.address().0, size_of::<u64>())
+}
+
+#[inline]
 fn head(kind: u64, address: u64, length: usize) -> u64 {
     address | ((length as u64 - 1) << ADDRESS_BITS) | (kind << KIND_SHIFT)
 }
@@ -88,6 +106,23 @@ pub fn append_write(records: &mut Vec<u8>, address: Address, bytes: &[u8]) {
     records.extend_from_slice(&write_head(address, bytes.len()).to_le_bytes());
     records.extend_from_slice(bytes);
     records.resize(records.len().next_multiple_of(8), 0);
+}
+
+/// Appends the record of a journal's row to such a buffer.
+///
+/// # Panics
+/// In debug builds, if the row is empty or longer than [`RECORD_BYTES_MAX`].
+pub fn append_journal(records: &mut Vec<u8>, journal: u16, row: &[u8]) {
+    records.extend_from_slice(&journal_head(journal, row.len()).to_le_bytes());
+    records.extend_from_slice(row);
+    records.resize(records.len().next_multiple_of(8), 0);
+}
+
+/// Appends the record of a page's new version to such a buffer; the writes that make it follow.
+#[inline]
+pub fn append_version(records: &mut Vec<u8>, page: PageId, psn: u64) {
+    records.extend_from_slice(&version_head(page).to_le_bytes());
+    records.extend_from_slice(&psn.to_le_bytes());
 }
 
 /// Marks the record that starts at `at` as the last of its transaction.
@@ -183,6 +218,16 @@ impl<'a> Iterator for Records<'a> {
                 },
                 Err(_) => return self.fail("a journal number above 65,535"),
             },
+            KIND_VERSION => {
+                let page = Address(address).page();
+                let Ok(psn) = bytes.try_into().map(u64::from_le_bytes) else {
+                    return self.fail("a page sequence number that has not 8 bytes");
+                };
+                if page.address().0 != address {
+                    return self.fail("a version of something that is no page");
+                }
+                Body::Version { page, psn }
+            }
             _ => return self.fail("unknown kind"),
         };
         if rest.len() < length.next_multiple_of(8) {

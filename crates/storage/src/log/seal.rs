@@ -10,7 +10,7 @@ use super::record::{self, RECORD_HEAD_BYTES};
 use super::room::{NoRoom, Room};
 use super::{LogLayout, LogPosition};
 use crate::disk::AlignedBuffer;
-use crate::page::Address;
+use crate::page::{Address, PageId};
 
 /// The commit group that is being filled: records are appended as transactions run, and cut off
 /// again when one aborts.
@@ -157,6 +157,12 @@ impl GroupBuilder {
     #[inline(always)]
     pub fn push_journal(&mut self, journal: u16, row: &[u8]) {
         self.push(record::journal_head(journal, row.len()), row);
+    }
+
+    /// Appends the number of the version that the transaction's writes to the page make; they follow.
+    #[inline]
+    pub fn push_version(&mut self, page: PageId, psn: u64) {
+        self.push(record::version_head(page), &psn.to_le_bytes());
     }
 
     // Inlined, so that for a length known at compile time the copy is a store or two.

@@ -75,6 +75,7 @@ impl Split {
                 Body::Journal { .. } => {
                     split.journal.push((start as u32, records.offset() as u32));
                 }
+                Body::Version { .. } => {}
             }
         }
     }

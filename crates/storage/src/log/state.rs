@@ -101,6 +101,23 @@ impl LogState {
         Self::default()
     }
 
+    /// The state that stands in these words of a memory that processes share; `None` if they are too few.
+    /// All processes use them by this type, and by nothing else.
+    #[cfg(not(shuttle))]
+    pub fn of(words: &[AtomicU64]) -> Option<&LogState> {
+        const { assert!(align_of::<LogState>() <= align_of::<AtomicU64>()) };
+        if words.len() < Self::WORDS {
+            return None;
+        }
+        // SAFETY: the state consists of atomic integers alone, so that any bytes are one; it fits into the
+        // words, is aligned as they are, and is borrowed for as long. All accesses to it are atomic.
+        Some(unsafe { &*words.as_ptr().cast::<LogState>() })
+    }
+
+    /// Words of 8 bytes that a state takes.
+    #[cfg(not(shuttle))]
+    pub const WORDS: usize = size_of::<LogState>().div_ceil(8);
+
     /// The state of a log that one process has for itself, and that ends at `end`.
     pub(crate) fn private(end: SharedEnd) -> Self {
         let state = Self::zeroed();

@@ -24,9 +24,12 @@
 //!
 //! Source: TPK paper, section 2, "Logging".
 
+mod remote;
 mod sealing;
 mod thread;
 mod writing;
+
+pub use remote::RemoteCopy;
 
 use super::durable::DurablePrefix;
 use super::follow::Feed;
@@ -43,6 +46,7 @@ use super::{LogError, LogPosition, LogState, SharedEnd};
 use crate::drive::Drive;
 use crate::pen::Holder;
 use crate::supervisor::SupervisorNumber;
+use remote::RemoteQueue;
 use sardonyx_base::process::Process;
 use sardonyx_base::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use sardonyx_base::sync::{CacheLine, Condvar, Mutex};
@@ -79,6 +83,8 @@ pub struct LogWriter {
     feeds: Vec<Arc<Feed>>,
     /// For the carrier of the log to a standby, if there is one.
     recent: OnceLock<Arc<RecentGroups>>,
+    /// Groups on their way to a copy elsewhere, if there is one.
+    remote: Option<RemoteQueue>,
     poison: OnceLock<LogError>,
     counters: CacheLine<Counters>,
 }
@@ -163,6 +169,7 @@ impl LogWriter {
             waiting: Waiting::default(),
             feeds,
             recent: OnceLock::new(),
+            remote: None,
             poison: OnceLock::new(),
             counters: CacheLine::default(),
         }
@@ -337,6 +344,7 @@ impl LogWriter {
         self.room.fail(error);
         self.waiting.wake_all();
         self.work.signal();
+        self.nudge_remote();
     }
 
     /// The newest groups in memory, for the carrier of the log to a standby.
@@ -353,5 +361,6 @@ impl LogWriter {
     pub fn close(&self) {
         self.work.queue.lock().closed = true;
         self.work.arrived.notify_all();
+        self.nudge_remote();
     }
 }

@@ -33,6 +33,8 @@ pub struct LogAlone {
     /// Segments that are prepared at first.
     pub prepared: u64,
     pub feeds: Vec<Arc<Feed>>,
+    /// Whether groups go to a copy elsewhere, too.
+    pub is_copied: bool,
 }
 
 impl Default for LogAlone {
@@ -46,6 +48,7 @@ impl Default for LogAlone {
             segments_max: 64,
             prepared: 2,
             feeds: Vec::new(),
+            is_copied: false,
         }
     }
 }
@@ -79,6 +82,10 @@ impl LogAlone {
             self.feeds,
             self.drive,
         );
+        let log = match self.is_copied {
+            true => log.with_remote_copy(),
+            false => log,
+        };
         Pen::new(Arc::new(log), Arc::new(checkpoint), appender)
     }
 }

@@ -22,6 +22,7 @@ impl LogWriter {
             }
             // If a group is filling and the pen is taken, its holder looks when it lets go.
             if self.idle() {
+                self.nudge_remote();
                 return;
             }
             spun = false;
@@ -57,7 +58,13 @@ impl LogWriter {
         }
         if queue.closed {
             let empty = queue.sealed.is_empty() && !self.watched.filling.load(Ordering::SeqCst);
-            return empty || self.poison.get().is_some();
+            if empty || self.poison.get().is_some() {
+                return true;
+            }
+            if self.remote.is_none() {
+                return false;
+            }
+            // What fills is sealed when the copy elsewhere has what is outstanding, which is signalled.
         }
         let due_at = match (self.policy, queue.filling_since) {
             // One that is further away than time reaches never comes.

@@ -2,10 +2,12 @@
 
 use super::LogWriter;
 use crate::drive::Drive;
+use crate::log::durable::DurablePrefix;
 use crate::log::policy::GroupPolicy;
 use crate::log::pool::DurableGroup;
 use crate::log::seal::SealedGroup;
-use crate::log::{LogError, SharedEnd};
+use crate::log::{LogError, LogPosition, SharedEnd};
+use sardonyx_base::sync::MutexGuard;
 use sardonyx_base::sync::atomic::Ordering;
 use sardonyx_base::user_code::message_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -93,7 +95,9 @@ impl LogWriter {
             queue.writing += 1;
             return Some(group);
         }
-        if !self.watched.filling.load(Ordering::SeqCst) {
+        let filling = self.watched.filling.load(Ordering::SeqCst);
+        if !filling || (self.remote.is_some() && !self.wants_group()) {
+            // While a copy elsewhere is being made the group goes on filling.
             return None;
         }
         queue.writing += 1;
@@ -114,6 +118,7 @@ impl LogWriter {
             queue.writing -= 1;
             let turned_away = std::mem::take(&mut queue.turned_away);
             drop(queue);
+            self.nudge_remote();
             if turned_away {
                 self.work.signal();
             }
@@ -138,14 +143,34 @@ impl LogWriter {
             Ok(()) => {
                 self.counters.count(&group, started.elapsed());
                 self.release(group);
+                if self.remote.is_some() {
+                    // It is outstanding until the copy elsewhere has it. But an earlier one may need its place.
+                    return self.leave_disk(0);
+                }
             }
             Err(error) => {
                 self.poison(error);
                 self.pool.give(group.into_buffer());
             }
         }
-        self.work.queue.lock().writing -= 1;
-        self.watched.outstanding.fetch_sub(1, Ordering::SeqCst);
+        self.leave_disk(1);
+    }
+
+    /// A group has left its place at the disk, and so many are not outstanding any more.
+    fn leave_disk(&self, groups: usize) {
+        let mut queue = self.work.queue.lock();
+        queue.writing -= 1;
+        let closed = queue.closed;
+        drop(queue);
+        if closed {
+            self.nudge_remote();
+        }
+        self.have_ended(groups);
+    }
+
+    /// So many groups are not outstanding any more.
+    pub(super) fn have_ended(&self, groups: usize) {
+        self.watched.outstanding.fetch_sub(groups, Ordering::SeqCst);
         self.look_for_more();
     }
 
@@ -187,7 +212,7 @@ impl LogWriter {
         Ok(())
     }
 
-    /// The group is on stable storage: acknowledges and feeds, in order.
+    /// The group is on stable storage: acknowledges and feeds, in order, or has it copied elsewhere before that.
     fn release(&self, group: SealedGroup) {
         let number = group.header().number;
         let after = group.header().next_position();
@@ -196,15 +221,39 @@ impl LogWriter {
             drop(prefix);
             return self.pool.give(group.into_buffer());
         }
+        let mut is_taken = true;
         let durable = prefix.arrived(number, after, group, |group| {
-            // Fed under the prefix's lock, so that every consumer sees the log's order.
+            // Passed on under the prefix's lock, so that every consumer sees the log's order.
             let group = Arc::new(DurableGroup::new(group, self.pool.clone()));
-            for feed in &self.feeds {
-                feed.push(group.clone());
+            match &self.remote {
+                None => self.feed(&group),
+                Some(remote) => is_taken &= remote.push(group),
             }
         });
+        match self.remote.is_some() {
+            false => self.publish(prefix, durable),
+            true => drop(prefix),
+        }
+        if !is_taken {
+            self.poison(LogError::Closed);
+        }
+    }
+
+    /// Gives a durable group to all consumers. Under the prefix's lock.
+    pub(super) fn feed(&self, group: &Arc<DurableGroup>) {
+        for feed in &self.feeds {
+            feed.push(group.clone());
+        }
+    }
+
+    /// Everything before `durable` is: tells whoever waits.
+    pub(super) fn publish(
+        &self,
+        prefix: MutexGuard<'_, DurablePrefix<SealedGroup>>,
+        durable: LogPosition,
+    ) {
         if durable != self.state.end().position {
-            // Under the prefix's lock, too: one end after the other.
+            // Under the prefix's lock: one end after the other.
             self.state.publish(SharedEnd {
                 position: durable,
                 tail: 0,

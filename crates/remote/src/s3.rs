@@ -1,0 +1,153 @@
+//! An object store with the S3 API: endpoint, region and credentials from the environment, as AWS's tools have them
+//! (`AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, or a role).
+//!
+//! Over TLS. An endpoint without it must be on this host, or `AWS_ALLOW_HTTP=true` must say that it is meant. No place
+//! contains credentials, and what a store says is shown without them.
+
+use crate::objects::ObjectLog;
+use crate::place::RemoteOptions;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, S3ConditionalPut};
+use object_store::client::ClientConfigKey;
+use object_store::{ClientOptions, RetryConfig};
+use sardonyx_storage::remote_log::store::StoreError;
+use std::sync::Arc;
+
+/// What is behind `s3:`.
+pub(crate) fn bucket_and_prefix(rest: &str) -> Result<(&str, &str), StoreError> {
+    let wrong = |reason: &str| {
+        Err(StoreError::Place {
+            place: "the place that begins with s3:".into(),
+            reason: reason.into(),
+        })
+    };
+    let Some(rest) = rest.strip_prefix("//") else {
+        return wrong("write s3://BUCKET/PREFIX");
+    };
+    if rest.contains('@') {
+        return wrong(
+            "it has no credentials in it: give them by the environment, as AWS_ACCESS_KEY_ID",
+        );
+    }
+    if rest.contains(['?', '#']) {
+        return wrong("it has no options in it: give endpoint and region by the environment");
+    }
+    let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+    let prefix = prefix.trim_end_matches('/');
+    match (bucket, prefix) {
+        ("", _) => wrong("there is no bucket in it"),
+        (_, "") => wrong("a prefix is wanted, one for each database: s3://BUCKET/PREFIX"),
+        found => Ok(found),
+    }
+}
+
+/// The log there. Nothing is asked yet.
+pub(crate) fn connect(
+    bucket: &str,
+    prefix: &str,
+    options: &RemoteOptions,
+) -> Result<ObjectLog, StoreError> {
+    // A program may have chosen another.
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
+    let place = format!("s3://{bucket}/{prefix}");
+    let wrong = |reason: String| StoreError::Place {
+        place: place.clone(),
+        reason,
+    };
+    let from_environment = AmazonS3Builder::from_env();
+    let value = |key| from_environment.get_config_value(&key);
+    let endpoint = value(AmazonS3ConfigKey::S3Endpoint).or(value(AmazonS3ConfigKey::Endpoint));
+    let allowed = value(AmazonS3ConfigKey::Client(ClientConfigKey::AllowHttp));
+    let plain = endpoint
+        .as_deref()
+        .and_then(|endpoint| endpoint.strip_prefix("http://"));
+    let allow_http = allowed.is_some_and(|allowed| allowed == "true");
+    if let Some(host) = plain
+        && !allow_http
+        && !is_this_host(host)
+    {
+        return Err(wrong(format!(
+            "its endpoint http://{} has no TLS; use https, or set AWS_ALLOW_HTTP=true if nobody can listen there",
+            host_of(host)
+        )));
+    }
+    let secrets: Vec<String> = [AmazonS3ConfigKey::SecretAccessKey, AmazonS3ConfigKey::Token]
+        .into_iter()
+        .filter_map(value)
+        .collect();
+    let client = ClientOptions::new()
+        .with_timeout(options.request_limit)
+        .with_connect_timeout(options.request_limit)
+        .with_allow_http(allow_http || plain.is_some());
+    let never_again = RetryConfig {
+        max_retries: 0,
+        ..RetryConfig::default()
+    };
+    let store = from_environment
+        .with_bucket_name(bucket)
+        .with_client_options(client)
+        .with_retry(never_again)
+        .with_conditional_put(S3ConditionalPut::ETagMatch)
+        .build()
+        .map_err(|error| wrong(error.to_string()))?;
+    let log = ObjectLog::new(Arc::new(store), prefix, place, options)?;
+    Ok(log.without(secrets))
+}
+
+/// What is before path and port.
+fn host_of(endpoint: &str) -> &str {
+    let authority = endpoint.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    match host.rfind(']') {
+        Some(end) => host.get(..=end).unwrap_or(host),
+        None => host.split(':').next().unwrap_or_default(),
+    }
+}
+
+fn is_this_host(endpoint: &str) -> bool {
+    let host = host_of(endpoint);
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_taken_apart_and_others_refused_without_showing_them() {
+        assert_eq!(
+            bucket_and_prefix("//bucket/a/b/").unwrap(),
+            ("bucket", "a/b")
+        );
+        for (place, says) in [
+            ("bucket/a", "s3://BUCKET/PREFIX"),
+            ("///a", "no bucket"),
+            ("//bucket", "a prefix is wanted"),
+            ("//bucket/", "a prefix is wanted"),
+            ("//key:hunter2@bucket/a", "no credentials"),
+            ("//bucket/a?secret=hunter2", "no options"),
+        ] {
+            let error = bucket_and_prefix(place).unwrap_err().to_string();
+            assert!(
+                error.contains(says) && !error.contains("hunter2"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
+    fn without_tls_only_on_this_host() {
+        for (endpoint, host, here) in [
+            ("127.0.0.1:9000", "127.0.0.1", true),
+            ("[::1]:9000/x", "[::1]", true),
+            ("localhost/x", "localhost", true),
+            ("127.0.0.1.example.org", "127.0.0.1.example.org", false),
+            ("localhost@example.org:80", "example.org", false),
+            ("10.0.0.1", "10.0.0.1", false),
+        ] {
+            assert_eq!((host_of(endpoint), is_this_host(endpoint)), (host, here));
+        }
+    }
+}

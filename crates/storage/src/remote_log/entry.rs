@@ -1,0 +1,398 @@
+//! An entry of a remote log: a head of 64 bytes, then commit groups; or the head alone, which is a fence.
+//!
+//! The head binds the bytes to their place: database, number, epoch and writer, and the checksum of the entry before,
+//! so that two logs with the same entry have the same past. What no encoder made is refused with what is wrong. A
+//! fence is told from other entries by its length alone, so that who deletes knows it from a list.
+//!
+//! The groups are whole ([`crate::log::group`]) and opaque here; their layout is in `docs/format.md`.
+
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+
+use super::position::{EntryPosition, Epoch};
+use sardonyx_base::bytes::{u32_at, u64_at};
+
+/// Bytes of an entry's head; the length of a fence.
+pub const ENTRY_HEAD_BYTES: usize = 64;
+
+/// This version of entries.
+pub const ENTRY_VERSION: u32 = 1;
+
+const MAGIC: u32 = u32::from_le_bytes(*b"SdxE");
+
+const FENCE: u32 = 0;
+const GROUPS: u32 = 1;
+
+/// An entry's head, of which lengths and checksums are those of what follows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EntryHead {
+    /// The database's identity, from its manifest.
+    pub identity: u64,
+    /// Consecutive from 1.
+    pub number: u64,
+    /// The epoch, from 1.
+    pub epoch: Epoch,
+    /// The random number of the epoch's writer.
+    pub writer: u64,
+    /// [`EntryHead::checksum`] of the entry before; 0 of the first one.
+    pub checksum_before: u32,
+    /// Bytes of groups; 0 of a fence.
+    pub payload_bytes: u64,
+    /// CRC-32C of the groups.
+    pub payload_checksum: u32,
+    /// CRC-32C of the head, and so of the whole entry and of the past before it.
+    pub checksum: u32,
+}
+
+impl EntryHead {
+    /// Whether an epoch begins here.
+    pub fn is_fence(&self) -> bool {
+        self.payload_bytes == 0
+    }
+
+    /// The place behind the entry.
+    pub fn position_after(&self) -> EntryPosition {
+        EntryPosition {
+            next: self.number.saturating_add(1),
+            epoch: self.epoch,
+            writer: self.writer,
+            checksum: self.checksum,
+        }
+    }
+}
+
+/// What bytes are that are no entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EntryError {
+    /// Shorter than a head.
+    #[error("it has {found} bytes, a head has {ENTRY_HEAD_BYTES}")]
+    Short {
+        /// Its bytes.
+        found: usize,
+    },
+    /// It begins otherwise.
+    #[error("it does not begin as an entry does, with SdxE")]
+    Magic,
+    /// The head's checksum is another one.
+    #[error("its head's checksum is {found:08x}, it says {expected:08x}")]
+    Head {
+        /// What it says.
+        expected: u32,
+        /// What it is.
+        found: u32,
+    },
+    /// Of another version.
+    #[error("it has version {found}, this program knows {ENTRY_VERSION}; use a newer program")]
+    Version {
+        /// Its version.
+        found: u32,
+    },
+    /// A field cannot be so.
+    #[error("its {field} cannot be {found}")]
+    Field {
+        /// Which.
+        field: &'static str,
+        /// What it says.
+        found: u64,
+    },
+    /// Of another length than it says.
+    #[error("it has {found} bytes behind its head, and says {expected}")]
+    Length {
+        /// What it says.
+        expected: u64,
+        /// What it has.
+        found: u64,
+    },
+    /// The groups' checksum is another one.
+    #[error("its groups' checksum is {found:08x}, it says {expected:08x}")]
+    Payload {
+        /// What it says.
+        expected: u32,
+        /// What it is.
+        found: u32,
+    },
+}
+
+/// An entry with its bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    head: EntryHead,
+    bytes: Vec<u8>,
+}
+
+impl Entry {
+    /// The fence with which this epoch begins at this place.
+    pub fn fence(identity: u64, at: EntryPosition, epoch: Epoch, writer: u64) -> Entry {
+        let bytes = vec![0; ENTRY_HEAD_BYTES];
+        let after = EntryPosition {
+            epoch,
+            writer,
+            ..at
+        };
+        Entry::sealed(identity, after, bytes)
+    }
+
+    /// What was read, if an encoder made it.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn decode(bytes: Vec<u8>) -> Result<Entry, EntryError> {
+        let head = decode_head(&bytes)?;
+        let payload = bytes.get(ENTRY_HEAD_BYTES..).unwrap_or_default();
+        if payload.len() as u64 != head.payload_bytes {
+            return Err(EntryError::Length {
+                expected: head.payload_bytes,
+                found: payload.len() as u64,
+            });
+        }
+        let found = crc32c::crc32c(payload);
+        match found == head.payload_checksum {
+            true => Ok(Entry { head, bytes }),
+            false => Err(EntryError::Payload {
+                expected: head.payload_checksum,
+                found,
+            }),
+        }
+    }
+
+    /// Its head.
+    pub fn head(&self) -> &EntryHead {
+        &self.head
+    }
+
+    /// Head and groups: what the store keeps.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The groups.
+    pub fn payload(&self) -> &[u8] {
+        self.bytes.get(ENTRY_HEAD_BYTES..).unwrap_or_default()
+    }
+
+    /// An entry at this place, of this place's epoch and writer. The bytes have room for the head in front.
+    fn sealed(identity: u64, at: EntryPosition, mut bytes: Vec<u8>) -> Entry {
+        let payload = bytes.get(ENTRY_HEAD_BYTES..).unwrap_or_default();
+        let mut head = EntryHead {
+            identity,
+            number: at.next,
+            epoch: at.epoch,
+            writer: at.writer,
+            checksum_before: at.checksum,
+            payload_bytes: payload.len() as u64,
+            payload_checksum: crc32c::crc32c(payload),
+            checksum: 0,
+        };
+        if let Some(into) = bytes.first_chunk_mut() {
+            head.checksum = encode_head(&head, into);
+        }
+        Entry { head, bytes }
+    }
+}
+
+/// An entry that is being filled with groups. It keeps its memory.
+#[derive(Debug)]
+pub struct EntryBuilder {
+    bytes: Vec<u8>,
+}
+
+impl Default for EntryBuilder {
+    fn default() -> Self {
+        EntryBuilder {
+            bytes: vec![0; ENTRY_HEAD_BYTES],
+        }
+    }
+}
+
+impl EntryBuilder {
+    /// Without groups.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends a group.
+    pub fn push(&mut self, group: &[u8]) {
+        self.bytes.extend_from_slice(group);
+    }
+
+    /// Its bytes as an entry, with the head.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Whether there is no group in it.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.len() == ENTRY_HEAD_BYTES
+    }
+
+    /// The entry at this place, by this place's writer. `None` if it is empty: that would be a fence.
+    pub fn seal(self, identity: u64, at: EntryPosition) -> Option<Entry> {
+        (!self.is_empty()).then(|| Entry::sealed(identity, at, self.bytes))
+    }
+}
+
+/// Writes a head, and returns its checksum.
+fn encode_head(head: &EntryHead, into: &mut [u8; ENTRY_HEAD_BYTES]) -> u32 {
+    let kind = if head.is_fence() { FENCE } else { GROUPS };
+    let mut words = into.chunks_exact_mut(8);
+    let mut put = |word: u64| {
+        if let Some(into) = words.next() {
+            into.copy_from_slice(&word.to_le_bytes());
+        }
+    };
+    put(u64::from(MAGIC));
+    put(u64::from(ENTRY_VERSION) | u64::from(kind) << 32);
+    put(head.identity);
+    put(head.number);
+    put(head.epoch.0);
+    put(head.writer);
+    put(head.payload_bytes);
+    put(u64::from(head.checksum_before) | u64::from(head.payload_checksum) << 32);
+    let checksum = crc32c::crc32c(into);
+    let [_, _, _, _, a, b, c, d, ..] = into;
+    [*a, *b, *c, *d] = checksum.to_le_bytes();
+    checksum
+}
+
+/// The head of an entry that was read, or of its first [`ENTRY_HEAD_BYTES`].
+///
+/// # Errors
+/// What is wrong with it.
+pub fn decode_head(bytes: &[u8]) -> Result<EntryHead, EntryError> {
+    let found = bytes.len();
+    let bytes: &[u8; ENTRY_HEAD_BYTES] = bytes.first_chunk().ok_or(EntryError::Short { found })?;
+    if u32_at::<0, _>(bytes) != MAGIC {
+        return Err(EntryError::Magic);
+    }
+    let expected = u32_at::<4, _>(bytes);
+    let mut unsigned = *bytes;
+    let [_, _, _, _, a, b, c, d, ..] = &mut unsigned;
+    [*a, *b, *c, *d] = [0; 4];
+    let found = crc32c::crc32c(&unsigned);
+    if found != expected {
+        return Err(EntryError::Head { expected, found });
+    }
+    let version = u32_at::<8, _>(bytes);
+    if version != ENTRY_VERSION {
+        return Err(EntryError::Version { found: version });
+    }
+    let head = EntryHead {
+        identity: u64_at::<16, _>(bytes),
+        number: u64_at::<24, _>(bytes),
+        epoch: Epoch(u64_at::<32, _>(bytes)),
+        writer: u64_at::<40, _>(bytes),
+        payload_bytes: u64_at::<48, _>(bytes),
+        checksum_before: u32_at::<56, _>(bytes),
+        payload_checksum: u32_at::<60, _>(bytes),
+        checksum: expected,
+    };
+    let kind = u32_at::<12, _>(bytes);
+    let field = |field, found| Err(EntryError::Field { field, found });
+    match () {
+        () if kind != if head.is_fence() { FENCE } else { GROUPS } => field("kind", kind.into()),
+        () if head.number == 0 => field("number", 0),
+        () if head.epoch.0 == 0 => field("epoch", 0),
+        () => Ok(head),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn entry(identity: u64, at: EntryPosition, payload: &[u8]) -> Entry {
+        let mut builder = EntryBuilder::new();
+        builder.push(payload);
+        match builder.is_empty() {
+            true => Entry::fence(identity, at, at.epoch, at.writer),
+            false => builder.seal(identity, at).unwrap(),
+        }
+    }
+
+    prop_compose! {
+        fn position()(next in 1u64.., epoch in 1u64.., writer: u64, checksum: u32) -> EntryPosition {
+            EntryPosition { next, epoch: Epoch(epoch), writer, checksum }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn an_entry_reads_back_and_any_flipped_bit_is_noticed(
+            identity: u64,
+            at in position(),
+            payload in proptest::collection::vec(any::<u8>(), 0..200),
+            flipped: prop::sample::Index,
+        ) {
+            let entry = entry(identity, at, &payload);
+            prop_assert_eq!(&Entry::decode(entry.bytes().to_vec()), &Ok(entry.clone()));
+            prop_assert_eq!(entry.payload(), &payload);
+            prop_assert_eq!(entry.head().is_fence(), payload.is_empty());
+            let mut bytes = entry.bytes().to_vec();
+            let bit = flipped.index(bytes.len() * 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            prop_assert!(Entry::decode(bytes).is_err(), "bit {}", bit);
+            for length in [0, 63, entry.bytes().len() - 1] {
+                prop_assert!(Entry::decode(entry.bytes()[..length].to_vec()).is_err());
+            }
+            let longer = [entry.bytes(), &[0]].concat();
+            prop_assert!(Entry::decode(longer).is_err());
+        }
+
+        /// With a right checksum over anything: what is read is what an encoder makes.
+        #[test]
+        fn what_is_decoded_is_encoded_the_same(mut bytes in proptest::collection::vec(any::<u8>(), 64..80), plausible: bool) {
+            bytes[..4].copy_from_slice(b"SdxE");
+            if plausible {
+                let (payload, head) = ((bytes.len() - 64) as u64, &mut bytes);
+                head[8..16].copy_from_slice(&(1 | u64::from(payload > 0) << 32).to_le_bytes());
+                head[48..56].copy_from_slice(&payload.to_le_bytes());
+                let checksum = crc32c::crc32c(&head[64..]);
+                head[60..64].copy_from_slice(&checksum.to_le_bytes());
+            }
+            bytes[4..8].fill(0);
+            let checksum = crc32c::crc32c(&bytes[..64]);
+            bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
+            let decoded = Entry::decode(bytes.clone());
+            prop_assert_eq!(decoded.is_ok(), plausible);
+            if let Ok(decoded) = decoded {
+                let head = decoded.head();
+                let at = EntryPosition {
+                    next: head.number, epoch: head.epoch, writer: head.writer, checksum: head.checksum_before,
+                };
+                let again = entry(head.identity, at, decoded.payload());
+                prop_assert_eq!(again.bytes(), bytes);
+            }
+        }
+    }
+
+    #[test]
+    fn each_thing_that_no_encoder_writes_is_named() {
+        let at = EntryPosition {
+            next: 7,
+            epoch: Epoch(2),
+            writer: 5,
+            checksum: 1,
+        };
+        let whole = entry(9, at, b"groups");
+        let with = |at: usize, byte: u8| {
+            let mut bytes = whole.bytes().to_vec();
+            bytes[at] = byte;
+            bytes[4..8].fill(0);
+            let checksum = crc32c::crc32c(&bytes[..64]);
+            bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
+            Entry::decode(bytes).unwrap_err()
+        };
+        assert_eq!(with(0, 0), EntryError::Magic);
+        assert_eq!(with(8, 2), EntryError::Version { found: 2 });
+        let field = |field, found| EntryError::Field { field, found };
+        assert_eq!(with(12, 0), field("kind", 0));
+        assert_eq!(with(12, 2), field("kind", 2));
+        assert_eq!(with(24, 0), field("number", 0));
+        assert_eq!(with(32, 0), field("epoch", 0));
+        let [expected, found] = [5, 6];
+        assert_eq!(with(48, 5), EntryError::Length { expected, found });
+        assert!(matches!(with(64, b'G'), EntryError::Payload { .. }));
+        assert!(EntryBuilder::new().seal(9, at).is_none());
+    }
+}

@@ -1,0 +1,118 @@
+//! What goes wrong with a log in a store.
+
+use super::boundary::BoundaryError;
+use super::entry::EntryError;
+use super::position::Epoch;
+use super::store::StoreError;
+
+/// Why a log in a store cannot be read, claimed, appended to or trimmed.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RemoteLogError {
+    /// Another owner has the log; what was not acknowledged until here did not happen (I12).
+    #[error(
+        "entry {number} of the log is another owner's, of epoch {epoch}: this one was superseded, and nothing more that \
+         it does is durable; what it had not acknowledged did not happen. It can come back as a standby"
+    )]
+    Fenced {
+        /// Where its next entry should have gone.
+        number: u64,
+        /// The epoch that stands there.
+        epoch: Epoch,
+    },
+    /// An entry's fate is not known, so nothing may follow it (I7).
+    #[error(
+        "whether entry {number} is in the log is not known: {reason}; nothing more is appended. Open it again: it is \
+         claimed anew, and what is in it is found"
+    )]
+    Unknown {
+        /// The entry.
+        number: u64,
+        /// Why nobody knows.
+        reason: String,
+    },
+    /// What is asked for was deleted.
+    #[error(
+        "entry {number} of the log is deleted: the log begins at {first}; begin with a newer checkpoint, or with a copy \
+         of the database"
+    )]
+    BehindBoundary {
+        /// What is asked for.
+        number: u64,
+        /// Where the log begins.
+        first: u64,
+    },
+    /// The log is of another database.
+    #[error(
+        "entry {number} is of database {found:016x}, not of {expected:016x}: this is another database's log; use another \
+         prefix. Nothing is changed there"
+    )]
+    Identity {
+        /// The entry; 0: the boundary.
+        number: u64,
+        /// This database.
+        expected: u64,
+        /// The other one.
+        found: u64,
+    },
+    /// An entry is damaged.
+    #[error("entry {number} of the log is damaged: {source}")]
+    Entry {
+        /// Which.
+        number: u64,
+        /// What is wrong.
+        #[source]
+        source: EntryError,
+    },
+    /// An entry is whole and cannot be where it is.
+    #[error(
+        "entry {number} {reason}: this copy and the log have different pasts, or the log was tampered with; begin with a \
+         copy of the database that its owner has"
+    )]
+    Chain {
+        /// Which.
+        number: u64,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// An entry is missing.
+    #[error(
+        "entry {number} of the log is missing, and entry {found} is there: something else deleted it. What follows it \
+         cannot be used; restore the store, or take over a standby that has it"
+    )]
+    Hole {
+        /// Which is missing.
+        number: u64,
+        /// The first one after it that is there.
+        found: u64,
+    },
+    /// The boundary is damaged.
+    #[error("the log's boundary is damaged: {source}")]
+    Boundary {
+        /// What is wrong.
+        #[source]
+        source: BoundaryError,
+    },
+    /// An entry is too large.
+    #[error(
+        "an entry of {bytes} bytes is more than the {most} that the store takes; append smaller ones"
+    )]
+    TooLarge {
+        /// Its bytes, with its head.
+        bytes: u64,
+        /// The most.
+        most: u64,
+    },
+    /// An entry without groups would be a fence.
+    #[error("an entry without groups cannot be appended")]
+    Empty,
+    /// Nothing is left to count with.
+    #[error("the log has used up its {what}")]
+    UsedUp {
+        /// Numbers or epochs.
+        what: &'static str,
+    },
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

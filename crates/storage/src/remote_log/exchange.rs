@@ -1,0 +1,122 @@
+//! What a machine asks of a store, and what it is told, as values; one request at a time.
+//!
+//! A request has a ticket, and an answer names it. When a machine is told [`Answer::Unclear`], it goes on with another
+//! ticket, so an answer that comes later, or twice, is not taken for that of another request of this machine (a claim and
+//! the owner that it becomes are one). What was asked may still be done, at any time: machines live with that, not with
+//! late answers.
+
+use super::RemoteLogError;
+use super::position::EntryPosition;
+use super::store::{
+    Appended, BoundaryVersion, Listed, RemoteStore, StoreError, StoredBoundary, Swapped,
+};
+
+/// Which request of a machine.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Ticket(u64);
+
+impl Ticket {
+    /// Takes an answer to this request: the next one is another. Returns whether it was this one.
+    pub(super) fn take(&mut self, answered: Ticket) -> bool {
+        let current = *self == answered;
+        self.0 += u64::from(current);
+        current
+    }
+}
+
+/// What a machine asks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Request<'a> {
+    /// [`RemoteStore::read`].
+    Read(u64),
+    /// [`RemoteStore::list`].
+    List {
+        /// From this number on.
+        from: u64,
+    },
+    /// [`RemoteStore::append_at`].
+    Append {
+        /// The entry's number.
+        number: u64,
+        /// The entry.
+        bytes: &'a [u8],
+    },
+    /// [`RemoteStore::remove`].
+    Remove(&'a [u64]),
+    /// [`RemoteStore::read_boundary`].
+    ReadBoundary,
+    /// [`RemoteStore::swap_boundary`].
+    SwapBoundary {
+        /// What should stand there.
+        expected: Option<&'a BoundaryVersion>,
+        /// The new one.
+        bytes: &'a [u8],
+    },
+}
+
+/// What a machine is told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// To [`Request::Read`].
+    Read(Option<Vec<u8>>),
+    /// To [`Request::List`].
+    Listed(Vec<Listed>),
+    /// To [`Request::Append`].
+    Appended(Appended),
+    /// To [`Request::Remove`].
+    Removed,
+    /// To [`Request::ReadBoundary`].
+    Boundary(Option<StoredBoundary>),
+    /// To [`Request::SwapBoundary`].
+    Swapped(Swapped),
+    /// There is no answer. What was asked may be done, may be done at any time later, or never.
+    Unclear,
+}
+
+impl Request<'_> {
+    /// Asks this store.
+    ///
+    /// # Errors
+    /// Those that are not [`Answer::Unclear`]: asking again is of no use.
+    pub fn ask(&self, store: &dyn RemoteStore) -> Result<(Answer, Option<StoreError>), StoreError> {
+        let answer = match *self {
+            Request::Read(number) => store.read(number).map(Answer::Read),
+            Request::List { from } => store.list(from).map(Answer::Listed),
+            Request::Append { number, bytes } => {
+                store.append_at(number, bytes).map(Answer::Appended)
+            }
+            Request::Remove(numbers) => store.remove(numbers).map(|()| Answer::Removed),
+            Request::ReadBoundary => store.read_boundary().map(Answer::Boundary),
+            Request::SwapBoundary { expected, bytes } => {
+                store.swap_boundary(expected, bytes).map(Answer::Swapped)
+            }
+        };
+        match answer {
+            Ok(answer) => Ok((answer, None)),
+            Err(error) if error.is_unclear() => Ok((Answer::Unclear, Some(error))),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// A state machine that talks to a store.
+pub trait Machine {
+    /// What it comes to; some come to more than one thing.
+    type Outcome;
+
+    /// What it asks now. The same again and again, until it is answered.
+    fn request(&self) -> (Ticket, Request<'_>);
+
+    /// What it is told. An answer to another request than the present one changes nothing.
+    ///
+    /// # Errors
+    /// It ends.
+    fn answer(
+        &mut self,
+        ticket: Ticket,
+        answer: Answer,
+    ) -> Result<Option<Self::Outcome>, RemoteLogError>;
+
+    /// The place up to which it knows the log.
+    fn position(&self) -> EntryPosition;
+}

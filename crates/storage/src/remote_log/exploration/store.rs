@@ -1,0 +1,128 @@
+//! The simulated store: what is created stays, lists may be old; and what a witness outside of it knows.
+
+use crate::remote_log::exchange::{Answer, Request};
+use crate::remote_log::store::{Appended, BoundaryVersion, Listed, StoredBoundary, Swapped};
+use sardonyx_base::random::Random;
+use std::collections::BTreeMap;
+
+/// A request on its way: with its bytes, since who asked may be dead when it arrives.
+#[derive(Clone, Debug)]
+pub(super) enum Sent {
+    Read(u64),
+    List(u64),
+    Append(u64, Vec<u8>),
+    Remove(Vec<u64>),
+    ReadBoundary,
+    Swap(Option<BoundaryVersion>, Vec<u8>),
+}
+
+impl From<Request<'_>> for Sent {
+    fn from(request: Request<'_>) -> Self {
+        match request {
+            Request::Read(number) => Sent::Read(number),
+            Request::List { from } => Sent::List(from),
+            Request::Append { number, bytes } => Sent::Append(number, bytes.to_vec()),
+            Request::Remove(numbers) => Sent::Remove(numbers.to_vec()),
+            Request::ReadBoundary => Sent::ReadBoundary,
+            Request::SwapBoundary { expected, bytes } => {
+                Sent::Swap(expected.cloned(), bytes.to_vec())
+            }
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Store {
+    entries: BTreeMap<u64, Vec<u8>>,
+    boundary: Option<Vec<u8>>,
+    /// What was first created under each number: the log, as nobody in it can see it.
+    pub truth: BTreeMap<u64, Vec<u8>>,
+    /// What lists showed before.
+    lists: Vec<Vec<Listed>>,
+    /// Creates what is there already: no store for a log.
+    pub overwrites: bool,
+    /// Entries created where one was deleted.
+    pub created_again: u64,
+    /// Lists that were old.
+    pub old_lists: u64,
+}
+
+impl Store {
+    pub fn answer(&mut self, sent: &Sent, random: &mut Random) -> Answer {
+        match sent {
+            Sent::Read(number) => Answer::Read(self.entries.get(number).cloned()),
+            Sent::List(from) => Answer::Listed(self.list(*from, random)),
+            Sent::Append(number, bytes) => Answer::Appended(self.append(*number, bytes)),
+            Sent::Remove(numbers) => {
+                self.remember_list();
+                numbers.iter().for_each(|number| {
+                    self.entries.remove(number);
+                });
+                Answer::Removed
+            }
+            Sent::ReadBoundary => Answer::Boundary(self.boundary.as_ref().map(|bytes| {
+                let (bytes, version) = (bytes.clone(), version(bytes));
+                StoredBoundary { bytes, version }
+            })),
+            Sent::Swap(expected, bytes) => {
+                let found = self.boundary.as_deref().map(version);
+                Answer::Swapped(match found == *expected {
+                    true => {
+                        self.boundary = Some(bytes.clone());
+                        Swapped::Ok
+                    }
+                    false => Swapped::Conflict,
+                })
+            }
+        }
+    }
+
+    fn append(&mut self, number: u64, bytes: &[u8]) -> Appended {
+        if self.entries.contains_key(&number) && !self.overwrites {
+            return Appended::Conflict;
+        }
+        self.remember_list();
+        let first = !self.truth.contains_key(&number);
+        self.created_again += u64::from(!first);
+        self.truth.entry(number).or_insert_with(|| bytes.to_vec());
+        self.entries.insert(number, bytes.to_vec());
+        Appended::Ok
+    }
+
+    fn present(&self) -> Vec<Listed> {
+        let listed = self.entries.iter().map(|(number, bytes)| Listed {
+            number: *number,
+            bytes: bytes.len() as u64,
+        });
+        listed.collect()
+    }
+
+    fn remember_list(&mut self) {
+        let list = self.present();
+        self.lists.push(list);
+    }
+
+    /// The list now, or as it was before any of the last changes.
+    fn list(&mut self, from: u64, random: &mut Random) -> Vec<Listed> {
+        let mut list = self.present();
+        if random.chance(1, 3) && !self.lists.is_empty() {
+            let back = random.below(self.lists.len().min(30) as u64) as usize;
+            let old = &self.lists[self.lists.len() - 1 - back];
+            self.old_lists += u64::from(*old != list);
+            list = old.clone();
+        }
+        list.retain(|listed| listed.number >= from);
+        list.truncate(7);
+        list
+    }
+
+    /// The number of the last entry of the log.
+    pub fn last(&self) -> u64 {
+        self.truth.keys().next_back().copied().unwrap_or(0)
+    }
+}
+
+/// By the content, as some stores do.
+fn version(bytes: &[u8]) -> BoundaryVersion {
+    BoundaryVersion(format!("{:08x}", crc32c::crc32c(bytes)))
+}

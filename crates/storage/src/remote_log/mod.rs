@@ -1,0 +1,64 @@
+//! The log in a store that others keep: entries at consecutive numbers, and who may append them (I12).
+//!
+//! The store replicates and agrees; nothing here does. Of it one thing is asked: that what is created under a number
+//! stays what it is, and that of several who create under one number one succeeds ([`store::RemoteStore::append_at`]).
+//! Then neither clock nor lease can let two owners acknowledge.
+//!
+//! ```text
+//!   number   1      2     3      4      5     6      7     8
+//!          fence  groups groups groups fence groups fence groups ...
+//!   epoch    1      1     1      1      2     2      3     3
+//! ```
+//!
+//! - [`entry`]: what stands under a number: commit groups, or the *fence* with which an epoch begins;
+//! - [`position`]: a place between two entries, and which entry may follow there;
+//! - [`boundary`]: where the log begins, since what is before is deleted;
+//! - [`store`]: what is asked of a store, as a trait;
+//! - [`exchange`]: requests to a store and answers, as values;
+//! - [`reader`], [`claim`], [`owner`], [`trim`]: the state machines of who follows the log, takes it over, appends to it,
+//!   deletes its beginning: without I/O, clock and thread;
+//! - [`shell`]: runs them with a store, and waits; - `copy`: as the copy of a log that is written here, without which
+//!   nothing is durable ([`RemoteCopy`](crate::log::writer::RemoteCopy)).
+//!
+//! What holds, and why:
+//! 1. *An entry is durable when the store has it at its number.* An owner has one on its way at a time, and appends
+//!    the next one behind it. After an answer that is missing, late, or a conflict, it reads what stands there: its own
+//!    entry is success, another's means that it is fenced, and nothing is acknowledged any more (I7). Nothing there
+//!    says nothing: what was asked may still come. So the same bytes are asked for again.
+//! 2. *A claim is an entry, too.* Who takes over reads to the end, then puts an empty fence of a new epoch there. If
+//!    the owner before was faster, its entry stands there and is read first. So whatever was acknowledged is before the
+//!    fence, and who took over has read it; and the owner before finds the fence where its next entry should go.
+//! 3. *Fences are never deleted.* A writer that was stopped for hours tries exactly the number at which its successor's
+//!    fence stands. Were that one gone, it would succeed.
+//! 4. *The boundary moves before anything is deleted.* Under a number whose entry is deleted anything can be created
+//!    again: by an old request that was delayed, or by a claimant who takes the gap for the end. So who finds nothing
+//!    reads the boundary next; who claimed reads it after its fence is there; and a fence is believed once the boundary,
+//!    read after it, is not beyond it. Below the boundary there is then the entry that was there before, or the fence
+//!    of a claim that failed, and neither is taken for log.
+//! 5. *A list says nothing of the end*: it may be old. It only shows that an entry is missing from the middle.
+//! 6. Epochs grow along the log, and each has one writer, whose number is random.
+//!
+//! All of that is explored (`exploration`): owners stopped, killed and restarted, a store that loses answers, does
+//! requests twice or hours later and shows old lists. Each rule is left out once, and that is found.
+//!
+//! The nearest relative is Amazon MemoryDB (SIGMOD 2024): a main-memory engine on a log with conditional appends.
+
+pub mod boundary;
+pub mod claim;
+mod copy;
+pub mod entry;
+mod error;
+pub mod exchange;
+#[cfg(test)]
+mod exploration;
+pub mod owner;
+mod planted;
+pub mod position;
+pub mod reader;
+pub mod shell;
+pub mod store;
+#[cfg(test)]
+mod tests;
+pub mod trim;
+
+pub use error::RemoteLogError;

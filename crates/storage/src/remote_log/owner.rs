@@ -1,0 +1,206 @@
+//! Appending: one entry at a time, and each is read back before anything is believed of it that the store did not say.
+//!
+//! ```text
+//!   create n ─▶ Ok: durable, n + 1 is next
+//!      └─▶ conflict, no answer ─▶ read n ─▶ this entry: durable
+//!                                  ├─▶ nothing: create n again, the same bytes
+//!                                  └─▶ another's: read the boundary
+//!                                        ├─▶ not beyond n: fenced, for ever, and this entry is not in the log
+//!                                        └─▶ beyond n: superseded long ago, and this entry may have been in the log
+//! ```
+//!
+//! At an owner's next number stands nothing, its own entry, or its successor's fence, which is never deleted. (Its own
+//! may even be deleted meanwhile, and is then created again below the boundary, where nobody takes it for log; it was in
+//! the log all the same, and its successor has read it. Or the fence of a claim that failed is there before. So only the
+//! boundary says that an entry never was in the log.)
+//!
+//! The same entry is created again as often as it is answered for. Who drives the machine decides when that is enough
+//! ([`Owner::give_up`]): then its fate is unknown, and nothing follows (I7).
+
+use super::RemoteLogError;
+use super::entry::{Entry, EntryBuilder, EntryError};
+use super::exchange::{Answer, Machine, Request, Ticket};
+use super::planted::{self, Planted};
+use super::position::{EntryPosition, Epoch};
+use super::reader::decode_boundary;
+use super::store::{Appended, StoredBoundary};
+
+/// Who may append to a log, as far as it knows.
+#[derive(Debug)]
+pub struct Owner {
+    identity: u64,
+    at: EntryPosition,
+    ticket: Ticket,
+    state: State,
+    /// Why nothing is appended any more.
+    ended: Option<RemoteLogError>,
+}
+
+#[derive(Debug)]
+enum State {
+    Idle,
+    Putting(Entry),
+    ReadingBack(Entry),
+    /// Something else stands there, of this epoch if it is an entry.
+    Superseded(Result<Epoch, EntryError>),
+}
+
+impl Owner {
+    /// Of the epoch of this place, behind its fence. Its tickets go on where those of its claim end.
+    pub(super) fn new(identity: u64, at: EntryPosition, ticket: Ticket) -> Self {
+        Owner {
+            identity,
+            at,
+            ticket,
+            state: State::Idle,
+            ended: None,
+        }
+    }
+
+    /// The database.
+    pub fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// Whether an entry is on its way.
+    pub fn is_appending(&self) -> bool {
+        !matches!(self.state, State::Idle)
+    }
+
+    /// Why nothing is appended any more, if so.
+    pub fn ended(&self) -> Option<&RemoteLogError> {
+        self.ended.as_ref()
+    }
+
+    /// Begins to append an entry; the machine's outcome is that it is durable.
+    ///
+    /// # Errors
+    /// Nothing is appended any more; the entry is empty; another one is on its way.
+    pub fn append(&mut self, entry: EntryBuilder) -> Result<(), RemoteLogError> {
+        if let Some(ended) = &self.ended {
+            return Err(ended.clone());
+        }
+        if self.is_appending() {
+            let (number, reason) = (self.at.next, "it is on its way".into());
+            return Err(RemoteLogError::Unknown { number, reason });
+        }
+        let used_up = RemoteLogError::UsedUp { what: "numbers" };
+        self.at.next.checked_add(1).ok_or(used_up)?;
+        let entry = entry.seal(self.identity, self.at);
+        self.state = State::Putting(entry.ok_or(RemoteLogError::Empty)?);
+        Ok(())
+    }
+
+    /// The entry on its way is waited for no longer, for this reason. Returns what is to be told of it, and of
+    /// everything after it.
+    pub fn give_up(&mut self, reason: impl Into<String>) -> RemoteLogError {
+        let (number, reason) = (self.at.next, reason.into());
+        self.end(RemoteLogError::Unknown { number, reason })
+    }
+
+    /// Only the first reason counts.
+    fn end(&mut self, error: RemoteLogError) -> RemoteLogError {
+        self.state = State::Idle;
+        self.ended.get_or_insert(error).clone()
+    }
+
+    fn durable(&mut self, entry: &Entry) -> Option<EntryPosition> {
+        self.at = entry.head().position_after();
+        Some(self.at)
+    }
+
+    /// What stands at the entry's number.
+    fn read_back(
+        &mut self,
+        entry: Entry,
+        found: Option<Vec<u8>>,
+    ) -> Result<Option<EntryPosition>, RemoteLogError> {
+        match found {
+            None => self.state = State::Putting(entry),
+            Some(bytes) if bytes == entry.bytes() => return Ok(self.durable(&entry)),
+            Some(bytes) => {
+                let other = Entry::decode(bytes).map(|other| other.head().epoch);
+                self.state = State::Superseded(other);
+            }
+        }
+        Ok(None)
+    }
+
+    /// What follows from another's entry at this one's number.
+    fn superseded(
+        &mut self,
+        other: Result<Epoch, EntryError>,
+        stored: Option<StoredBoundary>,
+    ) -> RemoteLogError {
+        let number = self.at.next;
+        let error = match decode_boundary(self.identity, stored.as_ref()) {
+            Err(error) => error,
+            // Nothing was ever deleted there, so this one never was there.
+            Ok(boundary) if boundary.position.next <= number => match other {
+                Ok(epoch) => RemoteLogError::Fenced { number, epoch },
+                Err(source) => RemoteLogError::Entry { number, source },
+            },
+            Ok(_) => RemoteLogError::Unknown {
+                number,
+                reason:
+                    "another owner took the log over, and its beginning is deleted beyond there"
+                        .into(),
+            },
+        };
+        self.end(error)
+    }
+}
+
+impl Machine for Owner {
+    type Outcome = EntryPosition;
+
+    /// Of use while [`Owner::is_appending`].
+    fn request(&self) -> (Ticket, Request<'_>) {
+        let request = match &self.state {
+            State::Putting(entry) => Request::Append {
+                number: entry.head().number,
+                bytes: entry.bytes(),
+            },
+            State::Superseded(_) => Request::ReadBoundary,
+            State::ReadingBack(_) | State::Idle => Request::Read(self.at.next),
+        };
+        (self.ticket, request)
+    }
+
+    fn answer(
+        &mut self,
+        ticket: Ticket,
+        answer: Answer,
+    ) -> Result<Option<EntryPosition>, RemoteLogError> {
+        if !self.ticket.take(ticket) {
+            return Ok(None);
+        }
+        match (std::mem::replace(&mut self.state, State::Idle), answer) {
+            (State::Putting(entry), Answer::Appended(Appended::Ok)) => {
+                return Ok(self.durable(&entry));
+            }
+            (State::Putting(entry), Answer::Appended(_)) if planted::is(Planted::NoReadBack) => {
+                return Ok(self.durable(&entry));
+            }
+            (State::Putting(entry), Answer::Unclear) if planted::is(Planted::SilenceIsSuccess) => {
+                return Ok(self.durable(&entry));
+            }
+            // A conflict may be with the same entry, by a request before or one that was done twice.
+            (State::Putting(entry), Answer::Appended(Appended::Conflict) | Answer::Unclear) => {
+                self.state = State::ReadingBack(entry);
+            }
+            (State::ReadingBack(entry), Answer::Read(found)) => {
+                return self.read_back(entry, found);
+            }
+            (State::Superseded(other), Answer::Boundary(stored)) => {
+                return Err(self.superseded(other, stored));
+            }
+            (state, _) => self.state = state,
+        }
+        Ok(None)
+    }
+
+    fn position(&self) -> EntryPosition {
+        self.at
+    }
+}

@@ -1,0 +1,40 @@
+//! Errors that the tests plant: each leaves out one rule of the log, and the exploration must find that. In what is built
+//! without tests nothing is ever planted.
+
+/// A rule that is left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Planted {
+    /// Who finds the end owns the log, without a fence.
+    NoFence,
+    /// A conflict after a lost answer is taken for one's own entry.
+    NoReadBack,
+    /// A request without answer is taken for done.
+    SilenceIsSuccess,
+    /// Fences before the boundary are deleted with the rest.
+    FencesCollected,
+    /// The list's last entry is taken for the end; numbers that are taken are stepped over.
+    ListIsEnd,
+    /// A claimant does not read the boundary after its fence.
+    NoBoundaryAfterFence,
+    /// A fence that is read is believed without the boundary.
+    FencesBelieved,
+    /// Entries are deleted before the boundary has moved.
+    DeletedFirst,
+}
+
+#[cfg(test)]
+thread_local! {
+    pub(super) static PLANTED: std::cell::Cell<Option<Planted>> = const { std::cell::Cell::new(None) };
+}
+
+/// Whether this error is planted.
+#[cfg(test)]
+pub(super) fn is(planted: Planted) -> bool {
+    PLANTED.get() == Some(planted)
+}
+
+/// Whether this error is planted: never.
+#[cfg(not(test))]
+pub(super) const fn is(_: Planted) -> bool {
+    false
+}

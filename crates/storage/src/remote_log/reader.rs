@@ -1,0 +1,157 @@
+//! Following the log: one entry after the other, each checked against the one before.
+//!
+//! Nothing under a number means the end, or that the entry was deleted: the boundary, read afterwards, says which. So
+//! does it of an entry that does not follow: below the boundary there may be what was created there too late. A fence
+//! is believed only then, since a claim that fails leaves one, whole and fitting ([`super`], rule 4). Groups need no
+//! such look: a writer creates them behind what it knows to be in the log, so what fits is what was there before.
+
+use super::RemoteLogError;
+use super::boundary::Boundary;
+use super::entry::Entry;
+use super::exchange::{Answer, Machine, Request, Ticket};
+use super::planted::{self, Planted};
+use super::position::EntryPosition;
+use super::store::StoredBoundary;
+
+/// What a reader comes to; it may go on after either.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Read {
+    /// The next entry. The reader is behind it now.
+    Entry(Entry),
+    /// There is none yet.
+    End,
+}
+
+/// Who follows a log.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    identity: u64,
+    at: EntryPosition,
+    ticket: Ticket,
+    state: State,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// Reads the next entry.
+    Entry,
+    /// This was found, and the boundary is read, which says what it means.
+    Boundary(Found),
+}
+
+#[derive(Clone, Debug)]
+enum Found {
+    Nothing,
+    Fence(Entry, EntryPosition),
+    Wrong(RemoteLogError),
+}
+
+impl Reader {
+    /// Goes on here in the log of this database.
+    pub fn new(identity: u64, at: EntryPosition) -> Self {
+        Reader {
+            identity,
+            at,
+            ticket: Ticket::default(),
+            state: State::Entry,
+        }
+    }
+
+    /// The database.
+    pub(super) fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// Takes what stands under the next number, as if it had been read.
+    pub(super) fn found(&mut self, found: Option<Vec<u8>>) -> Option<Read> {
+        let number = self.at.next;
+        let found = match found.map(Entry::decode) {
+            None => Found::Nothing,
+            Some(Err(source)) => Found::Wrong(RemoteLogError::Entry { number, source }),
+            Some(Ok(entry)) => match self.at.after(self.identity, &entry) {
+                Err(error) => Found::Wrong(error),
+                Ok(after) if entry.head().is_fence() && !planted::is(Planted::FencesBelieved) => {
+                    Found::Fence(entry, after)
+                }
+                Ok(after) => {
+                    self.at = after;
+                    return Some(Read::Entry(entry));
+                }
+            },
+        };
+        self.state = State::Boundary(found);
+        None
+    }
+
+    fn boundary(
+        &mut self,
+        stored: Option<StoredBoundary>,
+        found: Found,
+    ) -> Result<Read, RemoteLogError> {
+        let boundary = decode_boundary(self.identity, stored.as_ref())?;
+        let (number, first) = (self.at.next, boundary.position.next);
+        let behind = Err(RemoteLogError::BehindBoundary { number, first });
+        match found {
+            Found::Fence(entry, after) if boundary.admits(after) => {
+                self.at = after;
+                Ok(Read::Entry(entry))
+            }
+            Found::Fence(..) => behind,
+            _ if first > number => behind,
+            Found::Nothing => Ok(Read::End),
+            Found::Wrong(error) => Err(error),
+        }
+    }
+}
+
+impl Machine for Reader {
+    type Outcome = Read;
+
+    fn request(&self) -> (Ticket, Request<'_>) {
+        let request = match self.state {
+            State::Entry => Request::Read(self.at.next),
+            State::Boundary(_) => Request::ReadBoundary,
+        };
+        (self.ticket, request)
+    }
+
+    fn answer(&mut self, ticket: Ticket, answer: Answer) -> Result<Option<Read>, RemoteLogError> {
+        if !self.ticket.take(ticket) {
+            return Ok(None);
+        }
+        match (std::mem::replace(&mut self.state, State::Entry), answer) {
+            (State::Entry, Answer::Read(found)) => Ok(self.found(found)),
+            (State::Boundary(found), Answer::Boundary(stored)) => {
+                self.boundary(stored, found).map(Some)
+            }
+            (state, _) => {
+                self.state = state;
+                Ok(None)
+            }
+        }
+    }
+
+    fn position(&self) -> EntryPosition {
+        self.at
+    }
+}
+
+/// The boundary of this database's log, as the store has it.
+pub(super) fn decode_boundary(
+    identity: u64,
+    stored: Option<&StoredBoundary>,
+) -> Result<Boundary, RemoteLogError> {
+    let Some(stored) = stored else {
+        return Ok(Boundary::none(identity));
+    };
+    let boundary =
+        Boundary::decode(&stored.bytes).map_err(|source| RemoteLogError::Boundary { source })?;
+    match boundary.identity == identity {
+        true => Ok(boundary),
+        false => Err(RemoteLogError::Identity {
+            number: 0,
+            expected: identity,
+            found: boundary.identity,
+        }),
+    }
+}

@@ -1,0 +1,137 @@
+//! What is asked of a store that keeps a log.
+//!
+//! Numbers name entries, and one object beside them is the boundary. What must hold of a store, and is probed by who
+//! speaks to one:
+//! - a number's bytes never change; of several that create under one number one succeeds;
+//! - a read gives what was created before it, and a swap of the boundary compares and changes at once;
+//! - a list may be old: lack what was created, show what was deleted. It never shows what never was.
+//!
+//! A failure says nothing of whether a request was done, is done later, or twice. No implementation repeats one.
+
+use std::fmt::Debug;
+
+/// What became of an entry that was to be created.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Appended {
+    /// It is there, as stable as the store makes anything.
+    Ok,
+    /// Something else stands there: another's, or the same, by a request that was done twice.
+    Conflict,
+}
+
+/// What became of a boundary that was to be exchanged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Swapped {
+    /// It is there.
+    Ok,
+    /// The one that stands there is not the expected one.
+    Conflict,
+}
+
+/// An entry in a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Listed {
+    /// Its number.
+    pub number: u64,
+    /// Its length, with its head.
+    pub bytes: u64,
+}
+
+/// Which state of the boundary was read: the store's own word for it, compared by a swap.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BoundaryVersion(pub String);
+
+/// The boundary, as the store has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoredBoundary {
+    /// Its bytes ([`super::boundary`]).
+    pub bytes: Vec<u8>,
+    /// For the swap that is to replace it.
+    pub version: BoundaryVersion,
+}
+
+/// Why a store gave no answer that could be used. What was asked may be done, be done later, or not.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// No answer, or one that says to try again: time ran out, a connection broke, the store has too much to do.
+    #[error("{place} gave no answer to {what}: {reason}; it is asked again")]
+    Unclear {
+        /// What was asked.
+        what: String,
+        /// Where the log is.
+        place: String,
+        /// What is known.
+        reason: String,
+    },
+    /// It refuses, and will again.
+    #[error(
+        "{place} refuses {what}: {reason}; look whether the bucket or directory is there, at the rights, and whether there is space"
+    )]
+    Refused {
+        /// What was asked.
+        what: String,
+        /// Where the log is.
+        place: String,
+        /// What it says.
+        reason: String,
+    },
+    /// It does not do what a log needs.
+    #[error("{place} cannot keep a log: {reason}; use a store with conditional writes")]
+    Unsuitable {
+        /// Where the log should be.
+        place: String,
+        /// What it does wrong.
+        reason: String,
+    },
+    /// Where the log should be cannot be understood.
+    #[error("{place} names no store: {reason}")]
+    Place {
+        /// What was given, without secrets.
+        place: String,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl StoreError {
+    /// Whether the same may succeed when it is asked again.
+    pub fn is_unclear(&self) -> bool {
+        matches!(self, StoreError::Unclear { .. })
+    }
+}
+
+/// A store with one log in it. Calls block, and may come from several threads.
+pub trait RemoteStore: Send + Sync + Debug {
+    /// Where the log is, for people; no secret.
+    fn place(&self) -> String;
+
+    /// The most bytes of an entry, with its head.
+    fn entry_bytes_max(&self) -> u64;
+
+    /// Creates an entry, if there is none under this number. It is durable before this returns.
+    fn append_at(&self, number: u64, bytes: &[u8]) -> Result<Appended, StoreError>;
+
+    /// An entry's bytes, if there is one.
+    fn read(&self, number: u64) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Entries from this number on, by growing number; at most [`LIST_MOST`]. Empty: there are none, or the list is old.
+    fn list(&self, from: u64) -> Result<Vec<Listed>, StoreError>;
+
+    /// Deletes entries, at most [`LIST_MOST`]; those that are not there are none the less deleted. After an error some
+    /// are.
+    fn remove(&self, numbers: &[u64]) -> Result<(), StoreError>;
+
+    /// The boundary, if there is one.
+    fn read_boundary(&self) -> Result<Option<StoredBoundary>, StoreError>;
+
+    /// Replaces the boundary, if it is still this one; creates it, if none is expected. Durable before this returns.
+    fn swap_boundary(
+        &self,
+        expected: Option<&BoundaryVersion>,
+        bytes: &[u8],
+    ) -> Result<Swapped, StoreError>;
+}
+
+/// The most entries of a list, and of a removal.
+pub const LIST_MOST: usize = 1000;

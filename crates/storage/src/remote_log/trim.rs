@@ -1,0 +1,203 @@
+//! Deleting the log's beginning: the boundary moves first, then what is before it is deleted, but for fences.
+//!
+//! Anybody may do that who knows an entry of the log up to which nobody needs it: the boundary only moves on, and what
+//! is in the log stays what it is. So one that is stopped in between does no harm when it goes on, and several may do it
+//! at once. What one leaves is deleted by the next, which begins at the first number of all.
+//!
+//! Fences stay: one of 64 bytes for each epoch that ever was. They are told from other entries by their length.
+
+use super::RemoteLogError;
+use super::boundary::Boundary;
+use super::entry::ENTRY_HEAD_BYTES;
+use super::exchange::{Answer, Machine, Request, Ticket};
+use super::planted::{self, Planted};
+use super::position::EntryPosition;
+use super::reader::decode_boundary;
+use super::store::{BoundaryVersion, LIST_MOST, Listed, StoredBoundary, Swapped};
+
+/// What came of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Trimmed {
+    /// How many entries were deleted, as far as the list showed them.
+    pub entries: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// Who deletes a log's beginning.
+#[derive(Debug)]
+pub struct Trim {
+    identity: u64,
+    to: EntryPosition,
+    by: u64,
+    ticket: Ticket,
+    state: State,
+    trimmed: Trimmed,
+}
+
+#[derive(Debug)]
+enum State {
+    ReadingBoundary {
+        /// What was written, if its fate is unknown.
+        written: Option<Boundary>,
+    },
+    Swapping {
+        expected: Option<BoundaryVersion>,
+        boundary: Boundary,
+        bytes: Vec<u8>,
+    },
+    Listing {
+        from: u64,
+    },
+    Removing {
+        numbers: Vec<u64>,
+        bytes: u64,
+        from: u64,
+    },
+}
+
+impl Trim {
+    /// Deletes what is before this place of this database's log, at which whoever calls once was. `by` is random.
+    pub fn new(identity: u64, to: EntryPosition, by: u64) -> Self {
+        Trim {
+            identity,
+            to,
+            by,
+            ticket: Ticket::default(),
+            state: match planted::is(Planted::DeletedFirst) {
+                true => State::Listing { from: 1 },
+                false => State::ReadingBoundary { written: None },
+            },
+            trimmed: Trimmed::default(),
+        }
+    }
+
+    fn boundary(
+        &mut self,
+        stored: Option<StoredBoundary>,
+        written: Option<Boundary>,
+    ) -> Result<Option<Trimmed>, RemoteLogError> {
+        let current = decode_boundary(self.identity, stored.as_ref())?;
+        if written == Some(current) || current.position.next >= self.to.next {
+            return Ok(self.moved());
+        }
+        let counter = current.counter.checked_add(1);
+        let boundary = Boundary {
+            identity: self.identity,
+            counter: counter.ok_or(RemoteLogError::UsedUp { what: "boundaries" })?,
+            position: self.to,
+            by: self.by,
+        };
+        self.state = State::Swapping {
+            expected: stored.map(|stored| stored.version),
+            boundary,
+            bytes: boundary.encode().to_vec(),
+        };
+        Ok(None)
+    }
+
+    /// The boundary is here or beyond.
+    fn moved(&mut self) -> Option<Trimmed> {
+        self.state = State::Listing { from: 1 };
+        planted::is(Planted::DeletedFirst).then_some(self.trimmed)
+    }
+
+    fn listed(&mut self, from: u64, listed: &[Listed]) -> Option<Trimmed> {
+        let before = listed.iter().filter(|listed| listed.number < self.to.next);
+        let keeps_fences = !planted::is(Planted::FencesCollected);
+        let is_fence = |listed: &Listed| listed.bytes <= ENTRY_HEAD_BYTES as u64;
+        let removed = before.filter(|listed| !(keeps_fences && is_fence(listed)));
+        let (numbers, bytes): (Vec<u64>, Vec<u64>) = removed
+            .take(LIST_MOST)
+            .map(|listed| (listed.number, listed.bytes))
+            .unzip();
+        let last = listed.last().map_or(u64::MAX, |last| last.number);
+        self.state = match (last.checked_add(1), numbers.is_empty()) {
+            (Some(after), true) if after < self.to.next => State::Listing { from: after },
+            (_, true) => return self.deleted(),
+            (after, false) => State::Removing {
+                numbers,
+                bytes: bytes.iter().sum(),
+                from: after.unwrap_or(from),
+            },
+        };
+        None
+    }
+
+    fn deleted(&mut self) -> Option<Trimmed> {
+        if planted::is(Planted::DeletedFirst) {
+            self.state = State::ReadingBoundary { written: None };
+            return None;
+        }
+        self.state = State::Listing { from: 1 };
+        Some(self.trimmed)
+    }
+}
+
+impl Machine for Trim {
+    type Outcome = Trimmed;
+
+    fn request(&self) -> (Ticket, Request<'_>) {
+        let request = match &self.state {
+            State::ReadingBoundary { .. } => Request::ReadBoundary,
+            State::Swapping {
+                expected, bytes, ..
+            } => Request::SwapBoundary {
+                expected: expected.as_ref(),
+                bytes,
+            },
+            State::Listing { from } => Request::List { from: *from },
+            State::Removing { numbers, .. } => Request::Remove(numbers),
+        };
+        (self.ticket, request)
+    }
+
+    fn answer(
+        &mut self,
+        ticket: Ticket,
+        answer: Answer,
+    ) -> Result<Option<Trimmed>, RemoteLogError> {
+        if !self.ticket.take(ticket) {
+            return Ok(None);
+        }
+        let state = std::mem::replace(&mut self.state, State::ReadingBoundary { written: None });
+        match (state, answer) {
+            (State::ReadingBoundary { written }, Answer::Boundary(stored)) => {
+                return self.boundary(stored, written);
+            }
+            (State::Swapping { .. }, Answer::Swapped(Swapped::Ok)) => return Ok(self.moved()),
+            // Also after a conflict it may be there: by a request that was done twice.
+            (
+                State::Swapping { boundary, .. },
+                Answer::Swapped(Swapped::Conflict) | Answer::Unclear,
+            ) => {
+                let written = Some(boundary);
+                self.state = State::ReadingBoundary { written };
+            }
+            (State::Listing { from }, Answer::Listed(listed)) => {
+                return Ok(self.listed(from, &listed));
+            }
+            (
+                State::Removing {
+                    numbers,
+                    bytes,
+                    from,
+                },
+                Answer::Removed,
+            ) => {
+                self.trimmed.entries += numbers.len() as u64;
+                self.trimmed.bytes += bytes;
+                match from < self.to.next {
+                    true => self.state = State::Listing { from },
+                    false => return Ok(self.deleted()),
+                }
+            }
+            (state, _) => self.state = state,
+        }
+        Ok(None)
+    }
+
+    fn position(&self) -> EntryPosition {
+        self.to
+    }
+}
