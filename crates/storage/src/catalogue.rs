@@ -59,6 +59,9 @@ const MAGIC: [u8; 8] = *b"SdxTable";
 
 /// What stands there if the database was made by the mapped way of running transactions.
 const SEGMENT_MAGIC: [u8; 8] = *b"SDXSEGMT";
+/// What stands there if nodes that share a database made their tables in it.
+pub const NODES_MAGIC: [u8; 8] = *b"SdxNRows";
+
 /// Of a database in which nothing was ever dropped or emptied.
 const VERSION: u32 = 1;
 /// Of one that has what programs of before would misread.
@@ -339,6 +342,11 @@ impl Catalogue {
         if root.magic == SEGMENT_MAGIC {
             return wrong(
                 "these pages hold the heap of a mapped segment, not tables; open it as one",
+            );
+        }
+        if root.magic == NODES_MAGIC {
+            return wrong(
+                "these pages hold the tables of nodes that share a database; open it as nodes",
             );
         }
         if root.magic != MAGIC {

@@ -13,6 +13,7 @@
 //! belongs to this store and its snapshots alone until they are dropped, and that `[base, base + committed)`
 //! is readable and writable.
 
+mod ahead;
 mod frozen;
 mod mapping;
 mod read;
@@ -25,6 +26,7 @@ pub use read::{LiveWords, PageRead, Words};
 pub use snapshot::{PageSnapshot, SnapshotEnded, SnapshotWords};
 
 use crate::page::{Address, PAGE_SIZE, PageId};
+use ahead::Ahead;
 use mapping::{Mapping, Refused, reserve_aligned};
 use rustix::io::Errno;
 use sardonyx_base::sync::atomic::{Ordering, fence};
@@ -74,6 +76,8 @@ pub struct PageStore {
     /// While there may be snapshots.
     versions: Option<Box<Versions>>,
     snapshot_bytes_max: u64,
+    /// Who has the operating system give memory to pages before they are used, if somebody does.
+    ahead: Option<Ahead>,
 }
 
 /// Why the store cannot be made or grown.
@@ -163,6 +167,7 @@ impl PageStore {
             sparse: false,
             versions: None,
             snapshot_bytes_max: (limit as u64 / 4).min(SNAPSHOT_BYTES_MAX),
+            ahead: None,
         })
     }
 
@@ -170,6 +175,15 @@ impl PageStore {
     /// a page that is touched costs that page, and not the huge page around it.
     pub fn set_sparse(&mut self, sparse: bool) {
         self.sparse = sparse;
+    }
+
+    /// Starts a thread, for as long as the store lives, that has the operating system give memory to the pages
+    /// behind those that are being filled, 2 MiB at a time; not where memory is to follow what is touched.
+    /// Where no thread can be started, pages get their memory when they are touched.
+    pub fn start_backing_ahead(&mut self) {
+        if !self.sparse {
+            self.ahead = Ahead::start(self.mapping.clone()).ok();
+        }
     }
 
     /// Whether memory follows what is touched.
@@ -213,7 +227,9 @@ impl PageStore {
         if len > self.committed {
             self.commit(len.next_multiple_of(COMMIT_BYTES))?;
         }
+        let first = self.len.next_multiple_of(COMMIT_BYTES);
         self.len = len;
+        self.back_unit(first);
         Ok(())
     }
 
@@ -287,7 +303,8 @@ impl PageStore {
         // bytes change.
         see(unsafe { std::slice::from_raw_parts(place, bytes.len()) });
         if self.versions.is_some() {
-            return self.write_beside_readers(at, bytes);
+            // SAFETY: checked above.
+            return unsafe { self.write_beside_readers(at, bytes) };
         }
         // SAFETY: the place is as above, writable, and, without snapshots, nobody else's while the store is
         // borrowed exclusively: `bytes` and it do not overlap.
@@ -311,6 +328,16 @@ impl PageStore {
         let word = unsafe { AtomicU64::from_ptr(self.base.as_ptr().add(at.0 as usize).cast()) };
         // The processor takes it for a write, whatever stands there.
         let _ = word.compare_exchange(0, 0, Ordering::Relaxed, Ordering::Relaxed);
+        if (at.0 as usize).is_multiple_of(COMMIT_BYTES) {
+            self.back_unit(at.0 as usize + COMMIT_BYTES);
+        }
+    }
+
+    /// Asks for memory for the unit that begins at an offset, if there is one.
+    fn back_unit(&self, unit: usize) {
+        if let Some(ahead) = self.ahead.as_ref().filter(|_| unit < self.len) {
+            ahead.ask(unit);
+        }
     }
 
     #[inline(always)]
@@ -319,28 +346,31 @@ impl PageStore {
         start <= self.len && bytes <= self.len - start
     }
 
-    /// Changes bytes while snapshots may be read.
-    #[cold]
+    /// Changes bytes while snapshots may be read. Not inlined: the change of a field without snapshots is as short as
+    /// can be.
+    ///
+    /// # Safety
+    /// The store [has](PageStore::has) these bytes.
     #[inline(never)]
-    fn write_beside_readers(&mut self, at: Address, bytes: &[u8]) {
+    unsafe fn write_beside_readers(&mut self, at: Address, bytes: &[u8]) {
         let start = at.0 as usize;
-        if !self.has(at, bytes.len()) {
-            no_such_bytes(at, bytes.len());
-        }
         let Some(versions) = self.versions.as_mut().filter(|v| !v.are_idle()) else {
             // The last reader is gone.
             self.versions = None;
             return self.write(at, bytes);
         };
-        let end = (start + bytes.len()).div_ceil(PAGE_SIZE);
-        for page in start / PAGE_SIZE..end {
-            // SAFETY: the page is the store's, which is borrowed exclusively.
-            unsafe { versions.keep_live(page as u64, self.base) };
+        let pages = start / PAGE_SIZE..(start + bytes.len()).div_ceil(PAGE_SIZE);
+        if pages.clone().any(|page| versions.lack(page as u64)) {
+            for page in pages {
+                // SAFETY: the page is the store's, which is borrowed exclusively.
+                unsafe { versions.keep_live(page as u64, self.base) };
+            }
+            // The copies come before the changes, for a reader that sees one of these: see `frozen`.
+            fence(Ordering::Release);
         }
-        // The copies come before the changes, for a reader that sees one of these: see `frozen`.
-        fence(Ordering::Release);
-        // SAFETY: checked to be within the pages, which are readable and writable; the store is borrowed
-        // exclusively, and snapshots read by `words::load`. Words end within the last page.
+        versions.note_change();
+        // SAFETY: within the pages, as the caller says, which are readable and writable; the store is
+        // borrowed exclusively, and snapshots read by `words::load`. Words end within the last page.
         unsafe { words::store(self.base, start, bytes) };
     }
 

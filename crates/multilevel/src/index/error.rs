@@ -3,6 +3,7 @@
 use super::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
 use crate::pages::Stop;
 use sardonyx_storage::page::PageId;
+use sardonyx_storage::tree::Damage;
 
 /// Why an operation on an [`OrderedIndex`](super::OrderedIndex) failed. It had no effect then.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -44,4 +45,10 @@ pub enum IndexError {
 /// [`IndexError::Damaged`], in few words.
 pub(super) fn damaged(page: PageId, offset: usize, what: &'static str) -> IndexError {
     IndexError::Damaged { page, offset, what }
+}
+
+impl From<Damage> for IndexError {
+    fn from(Damage { page, offset, what }: Damage) -> IndexError {
+        damaged(page, offset, what)
+    }
 }

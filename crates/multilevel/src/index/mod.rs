@@ -7,9 +7,8 @@
 //! touch, shared on inner nodes and, unless a node splits or becomes empty, exclusive only on one
 //! leaf.
 //!
-//! The parts, each with its own page of the story: [`locks`] who waits for whom; `node` a page and
-//! its bytes; `change` changes of one page; `space` which pages are used; `descent` from the root
-//! to a leaf and to its neighbours; `tree` splits and joins; `operations` and `scan` what users
+//! The parts, each with its own page of the story: [`locks`] who waits for whom;
+//! [`sardonyx_storage::tree`] the tree itself; `space` which pages are used; `operations` and `scan` what users
 //! call; `check` whether all is sound.
 //!
 //! Damaged pages are [`IndexError::Damaged`], with page and offset, never a panic and never an
@@ -18,31 +17,20 @@
 //!
 //! Source: DASDBS paper, section 2 (locks on index keys, subtransactions that change several pages).
 
-mod change;
 mod check;
-mod descent;
 mod error;
 pub mod locks;
-mod node;
 mod operations;
 mod scan;
 mod space;
-mod tree;
 
-pub use check::Shape;
 pub use error::IndexError;
 pub use operations::{Delete, Get, Insert, Put, Restore};
+pub use sardonyx_storage::tree::{KEY_BYTES_MAX, Shape, VALUE_BYTES_MAX};
 pub use scan::{Entry, Scan};
 
 use crate::pages::{Area, Pages};
 use std::ops::{Bound, RangeBounds};
-
-/// The longest key, in bytes. At least four keys of that length fit into an inner node.
-pub const KEY_BYTES_MAX: usize = 1_000;
-
-/// The longest value, in bytes. At least two of the longest entries fit into a leaf, without which
-/// it could not always be split.
-pub const VALUE_BYTES_MAX: usize = 1_000;
 
 /// An ordered index, by the area that it is in: nothing else may be there. An area whose pages are
 /// zeroes, or that has none yet, is an empty index.

@@ -3,13 +3,13 @@
 //! Each reads first, asks for its locks then, and writes last, so that an operation that has to
 //! wait for a lock has nothing to be undone.
 
-use super::descent::{Intent, Place, find};
 use super::error::IndexError;
 use super::locks::{EXIST, GAP, INDEX_KEYS, INSERT, MERGE, READ, UPDATE, inherit, object};
 use super::{KEY_BYTES_MAX, VALUE_BYTES_MAX};
-use super::{OrderedIndex, space, tree};
+use super::{OrderedIndex, space};
 use crate::operation::{Inverse, Operation, Recorded};
 use crate::pages::{Area, Pages};
+use sardonyx_storage::tree::{self, Intent, Place, find};
 use std::borrow::Cow;
 
 /// Gets the value of a key, `None` if it is not there.
@@ -186,7 +186,7 @@ impl Operation for Put<'_> {
         let old = place.entry(pages)?.map(|(_, value)| value.to_vec());
         pages.lock(&INDEX_KEYS, object(area, Some(self.key)), UPDATE)?;
         if old.as_ref().is_some_and(|old| old.len() > self.value.len()) {
-            tree::may_come_back(pages, &place);
+            pages.inverse_may_take(tree::pages_to_come_back(&place));
         }
         tree::replace(pages, area, &place, self.key, self.value)?;
         Ok(old)
@@ -226,7 +226,7 @@ impl Operation for Delete<'_> {
         )?;
         pages.lock(&INDEX_KEYS, object(area, Some(self.key)), EXIST)?;
         pages.lock(&INDEX_KEYS, next, MERGE)?;
-        tree::may_come_back(pages, &place);
+        pages.inverse_may_take(tree::pages_to_come_back(&place));
         tree::remove(pages, area, &place)?;
         Ok(old)
     }

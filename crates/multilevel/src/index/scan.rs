@@ -4,13 +4,13 @@
 //! ends of the range; not the gap behind the last entry if the limit ended the scan there. So to go
 //! on later from behind the last entry is as serializable as to read all at once.
 
-use super::descent::{Intent, Place, find, find_end};
 use super::error::{IndexError, damaged};
 use super::locks::{GAP, INDEX_KEYS, READ, SCAN, object};
 use super::operations::next_object;
 use super::{OrderedIndex, space};
 use crate::operation::Operation;
 use crate::pages::Pages;
+use sardonyx_storage::tree::{Intent, Place, find, find_end};
 use std::cmp::Ordering;
 use std::ops::Bound;
 

@@ -16,11 +16,11 @@
 //! A free page begins with `ixf`, a zero byte and the next free page (4 bytes; 0: none). Pages 0
 //! and 1 of zeroes are an empty index.
 
-use super::change::Built;
 use super::error::{IndexError, damaged};
-use super::node::u32_at;
 use crate::pages::{Area, Page, Pages, Stop};
 use sardonyx_storage::page::PageId;
+use sardonyx_storage::tree::{Built, TreePages};
+use std::ops::Range;
 
 /// The root's page within the area.
 pub(super) const ROOT: u32 = 1;
@@ -33,6 +33,51 @@ const PAGES_FIRST: u64 = 4;
 
 const VERSION: u8 = 1;
 const FREE: [u8; 4] = *b"ixf\0";
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+/// The tree has its nodes in the area's pages, whose places there are their numbers.
+impl TreePages for dyn Pages + '_ {
+    type Tree = Area;
+    type Error = IndexError;
+
+    fn root(&self, area: Area) -> Result<(u32, PageId), IndexError> {
+        Ok((ROOT, Pages::page(self, area, u64::from(ROOT))?))
+    }
+
+    fn is_unused(&self, area: Area) -> Result<bool, IndexError> {
+        is_unused(self, area)
+    }
+
+    fn page(&self, area: Area, number: u32) -> Result<Option<PageId>, IndexError> {
+        if number <= ROOT || u64::from(number) >= self.pages_of(area)? {
+            return Ok(None);
+        }
+        Ok(Some(Pages::page(self, area, u64::from(number))?))
+    }
+
+    fn read(&self, page: PageId) -> Result<&Page, IndexError> {
+        Ok(Pages::read(self, page)?)
+    }
+
+    fn read_to_write(&self, page: PageId) -> Result<&Page, IndexError> {
+        Ok(Pages::read_to_write(self, page)?)
+    }
+
+    fn write(&mut self, page: PageId, range: Range<usize>) -> Result<&mut [u8], IndexError> {
+        Ok(Pages::write(self, page, range)?)
+    }
+
+    fn allocate(&mut self, area: Area) -> Result<(u32, PageId), IndexError> {
+        allocate(self, area)
+    }
+
+    fn free(&mut self, area: Area, number: u32, page: PageId) -> Result<(), IndexError> {
+        free(self, area, number, page)
+    }
+}
 
 /// Page 0.
 pub(super) struct Meta {
@@ -112,7 +157,7 @@ pub(super) fn format(pages: &mut dyn Pages, area: Area) -> Result<(), IndexError
 
 /// Takes a page into use: a free one, or one never used, for which the area may grow. Its bytes are
 /// anything.
-pub(super) fn allocate(pages: &mut dyn Pages, area: Area) -> Result<(u32, PageId), IndexError> {
+fn allocate(pages: &mut dyn Pages, area: Area) -> Result<(u32, PageId), IndexError> {
     let id = pages.page(area, 0)?;
     let mut meta = Meta::of(id, pages.read_to_write(id)?)?;
     if meta.first_free == 0 {
@@ -155,12 +200,7 @@ fn listed(pages: &dyn Pages, area: Area, meta: &Meta, index: u32) -> Result<Page
 }
 
 /// Gives a page back.
-pub(super) fn free(
-    pages: &mut dyn Pages,
-    area: Area,
-    index: u32,
-    page: PageId,
-) -> Result<(), IndexError> {
+fn free(pages: &mut dyn Pages, area: Area, index: u32, page: PageId) -> Result<(), IndexError> {
     let id = pages.page(area, 0)?;
     let mut meta = Meta::of(id, pages.read_to_write(id)?)?;
     let bytes = pages.write(page, 0..8)?;

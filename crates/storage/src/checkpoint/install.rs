@@ -67,6 +67,7 @@ pub(crate) fn install(
                 journal(&payload[start..records.offset()]);
                 installed.journal_rows += 1;
             }
+            Body::Version { .. } => {}
         }
     }
     for k in 0..WINDOW {

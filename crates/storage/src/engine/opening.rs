@@ -99,9 +99,13 @@ pub(super) fn open(
         // By the last group the primary knows this log's history.
         needed_from = last.map_or(needed_from, |last| needed_from.min(last.position_before()));
     }
+    let mut store = recovered.store;
+    if writers == Writers::Alone && options.drive().has_threads() {
+        store.start_backing_ahead();
+    }
     Ok(Ready {
         manifest,
-        store: recovered.store,
+        store,
         checkpointers: recovered.checkpointers,
         end,
         last,

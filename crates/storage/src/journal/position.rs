@@ -3,6 +3,7 @@
 
 use super::chunk::RowPlace;
 use std::fmt;
+use std::ops::{Bound, Range, RangeBounds};
 use std::str::FromStr;
 
 /// The position of a journal's row: behind all rows of smaller positions, and of whatever journal.
@@ -40,6 +41,21 @@ impl JournalPosition {
         group: u64::MAX,
         row: u32::MAX,
     };
+
+    /// The same range of positions, its first included, its last excluded.
+    pub fn half_open(range: impl RangeBounds<JournalPosition>) -> Range<JournalPosition> {
+        let start = match range.start_bound() {
+            Bound::Included(start) => *start,
+            Bound::Excluded(before) => before.next(),
+            Bound::Unbounded => JournalPosition::START,
+        };
+        let end = match range.end_bound() {
+            Bound::Included(last) => last.next(),
+            Bound::Excluded(end) => *end,
+            Bound::Unbounded => JournalPosition::END,
+        };
+        start..end
+    }
 
     /// The smallest position behind this one: where to go on after this row.
     pub fn next(self) -> JournalPosition {

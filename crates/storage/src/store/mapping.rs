@@ -89,6 +89,24 @@ impl Mapping {
         Ok(())
     }
 
+    /// Has the operating system give memory to a committed range now; what stands there stays. Without effect where
+    /// it cannot: then that happens when the memory is touched.
+    ///
+    /// # Panics
+    /// If the range is not reserved.
+    pub fn populate(&self, from: usize, to: usize) {
+        assert!(
+            from < to && to <= self.reserved(),
+            "populate within the reserved range"
+        );
+        // SAFETY: within our own mapping, whose owners the caller is one of. The kernel behaves as if each page was
+        // written to, but changes no byte; where the range may not be written, it does nothing.
+        let _ = unsafe {
+            let start = self.base.as_ptr().add(from).cast();
+            rustix::mm::madvise(start, to - from, Advice::LinuxPopulateWrite)
+        };
+    }
+
     /// Reserves the addresses up to `to` bytes, right behind those that are reserved.
     pub fn extend(&self, to: usize) -> Result<(), Errno> {
         let flags = MapFlags::PRIVATE | MapFlags::NORESERVE | MapFlags::FIXED_NOREPLACE;

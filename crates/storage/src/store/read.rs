@@ -81,6 +81,12 @@ pub trait PageRead {
         None
     }
 
+    /// Whether a value outside of its row stands whole at its address, instead of in cells of pages.
+    #[inline(always)]
+    fn has_whole_values(&self) -> bool {
+        false
+    }
+
     /// Asks the processor for the cache line at an address, where that is of use. Any address is harmless.
     #[inline(always)]
     fn prefetch(&self, _at: Address) {}

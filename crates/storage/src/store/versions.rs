@@ -122,6 +122,12 @@ impl Versions {
         self.newest.lacks(page)
     }
 
+    /// A page changes that the newest snapshot has a copy of, or that nobody asks for.
+    #[inline]
+    pub fn note_change(&mut self) {
+        self.changed = true;
+    }
+
     /// Keeps a page, which is about to change, for the snapshots that need it.
     ///
     /// # Safety

@@ -8,7 +8,7 @@
 //! | 6..8 | where the lowest cell begins |
 //! | 8..10 | dead bytes among the cells |
 //! | 10..12 | zero |
-//! | 12..16 | inner node: the page, within the area, of the child left of all cells; leaf: zero |
+//! | 12..16 | inner node: the page, within the tree, of the child left of all cells; leaf: zero |
 //! | 16..16+2*n* | where the cells begin, in order of their keys |
 //! | ... | free |
 //! | to the end | cells: length of the key, length of the value (2 bytes each), key, value |
@@ -20,9 +20,8 @@
 //! Cells are appended downwards and found by the array, so that an insertion changes, and logs, its
 //! cell, the few bytes of the header and the part of the array behind its place.
 
-use super::error::{IndexError, damaged};
-use crate::pages::{Page, Pages};
-use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use super::pages::{Damage, Page, TreePages, damaged};
+use crate::page::{PAGE_SIZE, PageId};
 use std::cmp::Ordering;
 
 /// Bytes before the array.
@@ -45,13 +44,13 @@ pub(super) const MAGIC: [u8; 3] = *b"ixn";
 pub(super) const LEVELS_MAX: u8 = 32;
 
 /// What a cell and its slot take.
-pub(super) fn room(key: &[u8], value: &[u8]) -> usize {
+pub fn room(key: &[u8], value: &[u8]) -> usize {
     SLOT + CELL + key.len() + value.len()
 }
 
 /// A cell's place and contents.
 #[derive(Clone, Copy)]
-pub(super) struct Cell<'a> {
+pub struct Cell<'a> {
     pub at: usize,
     pub key: &'a [u8],
     pub value: &'a [u8],
@@ -66,10 +65,14 @@ impl Cell<'_> {
 
 /// A node's page and its header.
 #[derive(Clone, Copy)]
-pub(super) struct Node<'a> {
+pub struct Node<'a> {
+    /// Its page.
     pub id: PageId,
+    /// That page's bytes.
     pub bytes: &'a Page,
+    /// 0 is a leaf.
     pub level: u8,
+    /// Cells.
     pub count: usize,
     /// Where the lowest cell begins.
     pub heap: usize,
@@ -77,11 +80,11 @@ pub(super) struct Node<'a> {
     pub garbage: usize,
 }
 
-pub(super) fn u16_at(bytes: &[u8], at: usize) -> usize {
+pub fn u16_at(bytes: &[u8], at: usize) -> usize {
     usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]))
 }
 
-pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+pub fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
@@ -100,7 +103,7 @@ fn head(key: &[u8]) -> u64 {
 
 impl<'a> Node<'a> {
     /// Checks the header.
-    pub fn of(id: PageId, bytes: &'a Page) -> Result<Node<'a>, IndexError> {
+    pub fn of(id: PageId, bytes: &'a Page) -> Result<Node<'a>, Damage> {
         if bytes[..3] != MAGIC {
             return Err(damaged(id, 0, "not a node"));
         }
@@ -129,13 +132,16 @@ impl<'a> Node<'a> {
     }
 
     /// Reads a node.
-    pub fn read(pages: &'a dyn Pages, id: PageId) -> Result<Node<'a>, IndexError> {
-        Node::of(id, pages.read(id)?)
+    pub fn read<P: TreePages + ?Sized>(pages: &'a P, id: PageId) -> Result<Node<'a>, P::Error> {
+        Ok(Node::of(id, pages.read(id)?)?)
     }
 
     /// Reads a node that will be written.
-    pub fn read_to_write(pages: &'a dyn Pages, id: PageId) -> Result<Node<'a>, IndexError> {
-        Node::of(id, pages.read_to_write(id)?)
+    pub fn read_to_write<P: TreePages + ?Sized>(
+        pages: &'a P,
+        id: PageId,
+    ) -> Result<Node<'a>, P::Error> {
+        Ok(Node::of(id, pages.read_to_write(id)?)?)
     }
 
     /// Where the array ends.
@@ -154,7 +160,7 @@ impl<'a> Node<'a> {
     }
 
     /// A cell.
-    pub fn cell(&self, slot: usize) -> Result<Cell<'a>, IndexError> {
+    pub fn cell(&self, slot: usize) -> Result<Cell<'a>, Damage> {
         if slot >= self.count {
             return Err(damaged(self.id, 4, "fewer cells than there were"));
         }
@@ -176,7 +182,7 @@ impl<'a> Node<'a> {
     }
 
     /// A cell's key.
-    fn key(&self, slot: usize) -> Result<&'a [u8], IndexError> {
+    fn key(&self, slot: usize) -> Result<&'a [u8], Damage> {
         let slot = HEADER + SLOT * slot;
         let at = u16_at(self.bytes, slot);
         if at < self.heap || at > PAGE_SIZE - CELL {
@@ -188,7 +194,7 @@ impl<'a> Node<'a> {
     }
 
     /// The first cell whose key is not smaller, and whether it is the key.
-    pub fn search(&self, key: &[u8]) -> Result<(usize, bool), IndexError> {
+    pub fn search(&self, key: &[u8]) -> Result<(usize, bool), Damage> {
         let sought = head(key);
         let (mut low, mut high) = (0, self.count);
         while low < high {
@@ -205,13 +211,13 @@ impl<'a> Node<'a> {
     }
 
     /// Which child of an inner node a key belongs to: 0 is left of all cells.
-    pub fn child_for(&self, key: &[u8]) -> Result<usize, IndexError> {
+    pub fn child_for(&self, key: &[u8]) -> Result<usize, Damage> {
         let (slot, found) = self.search(key)?;
         Ok(slot + usize::from(found))
     }
 
-    /// The page, within the area, of an inner node's child, and the offset at which it is written.
-    pub fn child(&self, place: usize) -> Result<(u32, usize), IndexError> {
+    /// The page, within the tree, of an inner node's child, and the offset at which it is written.
+    pub fn child(&self, place: usize) -> Result<(u32, usize), Damage> {
         let Some(slot) = place.checked_sub(1) else {
             return Ok((u32_at(self.bytes, 12), 12));
         };

@@ -5,31 +5,34 @@
 //! each other: the neighbour of a leaf is found through the nodes above it, which are locked
 //! already, so that no split has to write a neighbour.
 
-use super::error::{IndexError, damaged};
 use super::node::Node;
-use super::space::{ROOT, is_unused};
-use crate::pages::{Area, Page, Pages};
-use sardonyx_storage::page::PageId;
+use super::pages::{Page, TreePages, damaged};
+use crate::page::PageId;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
-/// An entry in its leaf.
-pub(super) type KeyAndValue<'a> = (&'a [u8], &'a [u8]);
+/// An entry in its leaf: its key and its value.
+pub type KeyAndValue<'a> = (&'a [u8], &'a [u8]);
 
 /// An inner node on the way, and which of its children was taken.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub struct Step {
+    /// Its number.
     pub index: u32,
+    /// Its page.
     pub id: PageId,
+    /// The child: 0 is left of all cells.
     pub child: usize,
 }
 
 /// A leaf, a place in its order, and how one gets there.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub struct Place {
     /// From the root.
     pub path: SmallVec<[Step; 6]>,
+    /// The leaf's number.
     pub index: u32,
+    /// Its page.
     pub leaf: PageId,
     /// The first cell that is not smaller than what was looked for; may be behind the last.
     pub slot: usize,
@@ -39,17 +42,19 @@ pub(super) struct Place {
 
 /// What will be done with the leaf.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Intent {
+pub enum Intent {
+    /// It is read.
     Read,
+    /// It will be written, and is locked so at once.
     Write,
 }
 
 impl Intent {
-    fn read(self, pages: &dyn Pages, id: PageId) -> Result<&Page, IndexError> {
-        Ok(match self {
-            Intent::Read => pages.read(id)?,
-            Intent::Write => pages.read_to_write(id)?,
-        })
+    fn read<P: TreePages + ?Sized>(self, pages: &P, id: PageId) -> Result<&Page, P::Error> {
+        match self {
+            Intent::Read => pages.read(id),
+            Intent::Write => pages.read_to_write(id),
+        }
     }
 }
 
@@ -61,47 +66,50 @@ enum Toward<'a> {
 }
 
 /// Where a key is or would be; `None` if the index has never been written to.
-pub(super) fn find(
-    pages: &dyn Pages,
-    area: Area,
+pub fn find<P: TreePages + ?Sized>(
+    pages: &P,
+    tree: P::Tree,
     key: &[u8],
     intent: Intent,
-) -> Result<Option<Place>, IndexError> {
-    from_root(pages, area, &Toward::Key(key), intent)
+) -> Result<Option<Place>, P::Error> {
+    from_root(pages, tree, &Toward::Key(key), intent)
 }
 
 /// The end of the index.
-pub(super) fn find_end(pages: &dyn Pages, area: Area) -> Result<Option<Place>, IndexError> {
-    from_root(pages, area, &Toward::Last, Intent::Read)
+pub fn find_end<P: TreePages + ?Sized>(
+    pages: &P,
+    tree: P::Tree,
+) -> Result<Option<Place>, P::Error> {
+    from_root(pages, tree, &Toward::Last, Intent::Read)
 }
 
-fn from_root(
-    pages: &dyn Pages,
-    area: Area,
+fn from_root<P: TreePages + ?Sized>(
+    pages: &P,
+    tree: P::Tree,
     toward: &Toward<'_>,
     intent: Intent,
-) -> Result<Option<Place>, IndexError> {
-    let root = pages.page(area, u64::from(ROOT))?;
+) -> Result<Option<Place>, P::Error> {
+    let (number, root) = pages.root(tree)?;
     let bytes = pages.read(root)?;
-    if bytes[..16] == [0; 16] && is_unused(pages, area)? {
+    if bytes[..16] == [0; 16] && pages.is_unused(tree)? {
         return Ok(None);
     }
     let node = Node::of(root, bytes)?;
     if node.level == 0 {
-        return Err(damaged(root, 3, "a root that is a leaf"));
+        return Err(damaged(root, 3, "a root that is a leaf").into());
     }
-    down(pages, area, SmallVec::new(), (ROOT, node), toward, intent).map(Some)
+    down(pages, tree, SmallVec::new(), (number, node), toward, intent).map(Some)
 }
 
 /// From an inner node down to a leaf.
-fn down(
-    pages: &dyn Pages,
-    area: Area,
+fn down<P: TreePages + ?Sized>(
+    pages: &P,
+    tree: P::Tree,
     mut path: SmallVec<[Step; 6]>,
     (mut index, mut node): (u32, Node<'_>),
     toward: &Toward<'_>,
     intent: Intent,
-) -> Result<Place, IndexError> {
+) -> Result<Place, P::Error> {
     loop {
         let child = match toward {
             Toward::Key(key) => node.child_for(key)?,
@@ -111,7 +119,7 @@ fn down(
         let id = node.id;
         path.push(Step { index, id, child });
         index = node.child(child)?.0;
-        let id = child_page(pages, area, &node, child)?;
+        let id = child_page(pages, tree, &node, child)?;
         let intent = if node.level == 1 {
             intent
         } else {
@@ -119,7 +127,7 @@ fn down(
         };
         let below = Node::of(id, intent.read(pages, id)?)?;
         if below.level + 1 != node.level {
-            return Err(damaged(id, 3, "a level that does not follow its parent's"));
+            return Err(damaged(id, 3, "a level that does not follow its parent's").into());
         }
         if below.level == 0 {
             let (slot, found) = match toward {
@@ -140,22 +148,23 @@ fn down(
 }
 
 /// The page of an inner node's child.
-pub(super) fn child_page(
-    pages: &dyn Pages,
-    area: Area,
+pub(super) fn child_page<P: TreePages + ?Sized>(
+    pages: &P,
+    tree: P::Tree,
     node: &Node<'_>,
     child: usize,
-) -> Result<PageId, IndexError> {
-    let (index, at) = node.child(child)?;
-    if index <= ROOT || u64::from(index) >= pages.pages_of(area)? {
-        return Err(damaged(node.id, at, "a child that is not in the index"));
-    }
-    Ok(pages.page(area, u64::from(index))?)
+) -> Result<PageId, P::Error> {
+    let (number, at) = node.child(child)?;
+    let page = pages.page(tree, number)?;
+    Ok(page.ok_or_else(|| damaged(node.id, at, "a child that is not in the index"))?)
 }
 
 impl Place {
     /// The cell here; `None` behind the leaf's last.
-    pub fn entry<'a>(&self, pages: &'a dyn Pages) -> Result<Option<KeyAndValue<'a>>, IndexError> {
+    pub fn entry<'a, P: TreePages + ?Sized>(
+        &self,
+        pages: &'a P,
+    ) -> Result<Option<KeyAndValue<'a>>, P::Error> {
         let node = Node::read(pages, self.leaf)?;
         if self.slot == node.count {
             return Ok(None);
@@ -166,11 +175,15 @@ impl Place {
 
     /// This place, or the first of the next leaf if it is behind the last cell; `None` at the
     /// index's end.
-    pub fn settled(self, pages: &dyn Pages, area: Area) -> Result<Option<Place>, IndexError> {
+    pub fn settled<P: TreePages + ?Sized>(
+        self,
+        pages: &P,
+        tree: P::Tree,
+    ) -> Result<Option<Place>, P::Error> {
         if self.slot < Node::read(pages, self.leaf)?.count {
             return Ok(Some(self));
         }
-        let next = self.neighbour(pages, area, Ordering::Greater)?;
+        let next = self.neighbour(pages, tree, Ordering::Greater)?;
         if let Some(next) = &next {
             next.entry(pages)?
                 .ok_or_else(|| damaged(next.leaf, 4, "an empty leaf"))?;
@@ -179,28 +192,32 @@ impl Place {
     }
 
     /// The place before this one; `None` at the index's beginning.
-    pub fn before(mut self, pages: &dyn Pages, area: Area) -> Result<Option<Place>, IndexError> {
+    pub fn before<P: TreePages + ?Sized>(
+        mut self,
+        pages: &P,
+        tree: P::Tree,
+    ) -> Result<Option<Place>, P::Error> {
         if self.slot > 0 {
             self.slot -= 1;
             return Ok(Some(self));
         }
-        let Some(mut previous) = self.neighbour(pages, area, Ordering::Less)? else {
+        let Some(mut previous) = self.neighbour(pages, tree, Ordering::Less)? else {
             return Ok(None);
         };
         let Some(slot) = previous.slot.checked_sub(1) else {
-            return Err(damaged(previous.leaf, 4, "an empty leaf"));
+            return Err(damaged(previous.leaf, 4, "an empty leaf").into());
         };
         previous.slot = slot;
         Ok(Some(previous))
     }
 
     /// The beginning of the leaf to the right, or the end of the one to the left.
-    fn neighbour(
+    fn neighbour<P: TreePages + ?Sized>(
         &self,
-        pages: &dyn Pages,
-        area: Area,
+        pages: &P,
+        tree: P::Tree,
         side: Ordering,
-    ) -> Result<Option<Place>, IndexError> {
+    ) -> Result<Option<Place>, P::Error> {
         let mut path = self.path.clone();
         while let Some(step) = path.pop() {
             let node = Node::read(pages, step.id)?;
@@ -211,15 +228,15 @@ impl Place {
             };
             let (index, id) = (step.index, step.id);
             path.push(Step { index, id, child });
-            let id = child_page(pages, area, &node, child)?;
+            let id = child_page(pages, tree, &node, child)?;
             let index = node.child(child)?.0;
             let below = Node::read(pages, id)?;
             if below.level + 1 != node.level {
-                return Err(damaged(id, 3, "a level that does not follow its parent's"));
+                return Err(damaged(id, 3, "a level that does not follow its parent's").into());
             }
             if below.level > 0 {
                 let intent = Intent::Read;
-                return down(pages, area, path, (index, below), &toward, intent).map(Some);
+                return down(pages, tree, path, (index, below), &toward, intent).map(Some);
             }
             let (leaf, found) = (id, false);
             let slot = if side == Ordering::Less {

@@ -8,104 +8,107 @@
 //! A leaf without entries is taken out of the tree, with the nodes above it that had no other
 //! child, and a leaf that is less than a quarter full is joined with a neighbour under the same
 //! parent where both fit into three quarters of one. So the tree has at most one leaf without
-//! entries, its only one, and pages given back are used again before the area grows.
+//! entries, its only one, and pages given back are used again before the tree grows.
 
 use super::change::{self, Built};
 use super::descent::{Place, Step, child_page};
-use super::error::{IndexError, damaged};
 use super::node::{CAPACITY, LEVELS_MAX, Node, room, u32_at};
-use super::space;
-use crate::pages::{Area, Pages};
-use sardonyx_storage::page::PageId;
+use super::pages::{Damage, TreePages, damaged};
+use crate::page::PageId;
 use smallvec::SmallVec;
 
 /// Adds an entry at a place where its key is not.
-pub(super) fn insert(
-    pages: &mut dyn Pages,
-    area: Area,
+pub fn insert<P: TreePages + ?Sized>(
+    pages: &mut P,
+    tree: P::Tree,
     place: &Place,
     key: &[u8],
     value: &[u8],
-) -> Result<(), IndexError> {
+) -> Result<(), P::Error> {
     if change::insert(pages, place.leaf, place.slot, key, value)? {
         return Ok(());
     }
-    let (right, separator) = split(pages, area, place.leaf, place.slot, key, value)?;
-    insert_child(pages, area, &place.path, &separator, right)
+    let (right, separator) = split(pages, tree, place.leaf, place.slot, key, value)?;
+    insert_child(pages, tree, &place.path, &separator, right)
 }
 
 /// Replaces the value of the entry at a place.
-pub(super) fn replace(
-    pages: &mut dyn Pages,
-    area: Area,
+pub fn replace<P: TreePages + ?Sized>(
+    pages: &mut P,
+    tree: P::Tree,
     place: &Place,
     key: &[u8],
     value: &[u8],
-) -> Result<(), IndexError> {
+) -> Result<(), P::Error> {
     if change::overwrite(pages, place.leaf, place.slot, value)? {
         return Ok(());
     }
     change::remove(pages, place.leaf, place.slot)?;
-    insert(pages, area, place, key, value)
+    insert(pages, tree, place, key, value)
 }
 
-/// Says how many pages it may take to put an entry back that is about to be taken from a place, or to
+/// How many pages it may take to put an entry back that is about to be taken from a place, or to
 /// become shorter, after others have used its room: the leaf and every node above it splits, the root
 /// is pushed down before, and the tree may have become higher meanwhile.
-pub(super) fn may_come_back(pages: &mut dyn Pages, place: &Place) {
-    pages.inverse_may_take(place.path.len() as u64 + 3);
+pub fn pages_to_come_back(place: &Place) -> u64 {
+    place.path.len() as u64 + 3
 }
 
 /// Takes the entry at a place out.
-pub(super) fn remove(pages: &mut dyn Pages, area: Area, place: &Place) -> Result<(), IndexError> {
+pub fn remove<P: TreePages + ?Sized>(
+    pages: &mut P,
+    tree: P::Tree,
+    place: &Place,
+) -> Result<(), P::Error> {
     change::remove(pages, place.leaf, place.slot)?;
     let node = Node::read(pages, place.leaf)?;
     if node.count == 0 {
-        return remove_leaf(pages, area, place);
+        return remove_leaf(pages, tree, place);
     }
     if CAPACITY - node.free() < CAPACITY / 4 {
-        return join(pages, area, place);
+        return join(pages, tree, place);
     }
     Ok(())
 }
 
 /// Adds a child to the last of the nodes on the way, to the right of the one taken there.
-fn insert_child(
-    pages: &mut dyn Pages,
-    area: Area,
+fn insert_child<P: TreePages + ?Sized>(
+    pages: &mut P,
+    tree: P::Tree,
     path: &[Step],
     separator: &[u8],
     right: u32,
-) -> Result<(), IndexError> {
+) -> Result<(), P::Error> {
     let Some((parent, above)) = path.split_last() else {
-        return Err(damaged(
-            pages.page(area, u64::from(space::ROOT))?,
-            3,
-            "a root that is a leaf",
-        ));
+        let (_, root) = pages.root(tree)?;
+        return Err(damaged(root, 3, "a root that is a leaf").into());
     };
     let child = right.to_le_bytes();
     if change::insert(pages, parent.id, parent.child, separator, &child)? {
         return Ok(());
     }
     if above.is_empty() {
-        let pushed = push_down(pages, area, parent)?;
+        let pushed = push_down(pages, tree, parent)?;
         let root = Step {
             child: 0,
             ..*parent
         };
-        return insert_child(pages, area, &[root, pushed], separator, right);
+        return insert_child(pages, tree, &[root, pushed], separator, right);
     }
-    let (right, separator) = split(pages, area, parent.id, parent.child, separator, &child)?;
-    insert_child(pages, area, above, &separator, right)
+    let (right, separator) = split(pages, tree, parent.id, parent.child, separator, &child)?;
+    insert_child(pages, tree, above, &separator, right)
 }
 
 /// Moves what is in the root into a new node, the root's only child then.
-fn push_down(pages: &mut dyn Pages, area: Area, root: &Step) -> Result<Step, IndexError> {
-    let (index, id) = space::allocate(pages, area)?;
+fn push_down<P: TreePages + ?Sized>(
+    pages: &mut P,
+    tree: P::Tree,
+    root: &Step,
+) -> Result<Step, P::Error> {
+    let (index, id) = pages.allocate(tree)?;
     let node = Node::read_to_write(pages, root.id)?;
     if node.level == LEVELS_MAX {
-        return Err(damaged(root.id, 3, "the highest level, and full"));
+        return Err(damaged(root.id, 3, "the highest level, and full").into());
     }
     let level = node.level + 1;
     copy(&node, 0..node.count, node.level, u32_at(node.bytes, 12))?.write(pages, id)?;
@@ -123,7 +126,7 @@ fn copy(
     cells: std::ops::Range<usize>,
     level: u8,
     leftmost: u32,
-) -> Result<Built, IndexError> {
+) -> Result<Built, Damage> {
     let mut built = Built::new(level, leftmost);
     for slot in cells {
         let cell = node.cell(slot)?;
@@ -135,20 +138,20 @@ fn copy(
 }
 
 /// Splits a node in two, with a further cell for which it has no room. Returns the new right node's
-/// page within the area and the key that separates the two.
-fn split(
-    pages: &mut dyn Pages,
-    area: Area,
+/// page within the tree and the key that separates the two.
+fn split<P: TreePages + ?Sized>(
+    pages: &mut P,
+    tree: P::Tree,
     id: PageId,
     slot: usize,
     key: &[u8],
     value: &[u8],
-) -> Result<(u32, Vec<u8>), IndexError> {
-    let (index, new) = space::allocate(pages, area)?;
+) -> Result<(u32, Vec<u8>), P::Error> {
+    let (index, new) = pages.allocate(tree)?;
     let node = Node::read_to_write(pages, id)?;
     // The cells with the new one among them.
     let count = node.count + 1;
-    let cell = |at: usize| -> Result<(&[u8], &[u8]), IndexError> {
+    let cell = |at: usize| -> Result<(&[u8], &[u8]), Damage> {
         if at == slot {
             return Ok((key, value));
         }
@@ -168,14 +171,14 @@ fn split(
     for at in from..count {
         let (key, value) = cell(at)?;
         if !right.push(key, value) {
-            return Err(damaged(id, 8, "cells that overlap"));
+            return Err(damaged(id, 8, "cells that overlap").into());
         }
     }
     let keep = boundary - usize::from(slot < boundary);
     right.write(pages, new)?;
     change::truncate(pages, id, keep)?;
     if slot < boundary && !change::insert(pages, id, slot, key, value)? {
-        return Err(damaged(id, 8, "cells that overlap"));
+        return Err(damaged(id, 8, "cells that overlap").into());
     }
     Ok((index, separator))
 }
@@ -185,8 +188,8 @@ fn boundary<'a>(
     node: &Node<'_>,
     slot: usize,
     count: usize,
-    cell: &dyn Fn(usize) -> Result<(&'a [u8], &'a [u8]), IndexError>,
-) -> Result<usize, IndexError> {
+    cell: &dyn Fn(usize) -> Result<(&'a [u8], &'a [u8]), Damage>,
+) -> Result<usize, Damage> {
     if count < 2 {
         return Err(damaged(node.id, 4, "too few cells for a full node"));
     }
@@ -224,7 +227,11 @@ fn shortest_between(left: &[u8], right: &[u8]) -> Vec<u8> {
 }
 
 /// Takes an empty leaf out of the tree, unless it is the only one.
-fn remove_leaf(pages: &mut dyn Pages, area: Area, place: &Place) -> Result<(), IndexError> {
+fn remove_leaf<P: TreePages + ?Sized>(
+    pages: &mut P,
+    tree: P::Tree,
+    place: &Place,
+) -> Result<(), P::Error> {
     // The lowest node above with another child: everything between goes with the leaf.
     let mut keep = None;
     for (depth, step) in place.path.iter().enumerate() {
@@ -235,16 +242,16 @@ fn remove_leaf(pages: &mut dyn Pages, area: Area, place: &Place) -> Result<(), I
     let Some(keep) = keep else {
         return Ok(());
     };
-    space::free(pages, area, place.index, place.leaf)?;
+    pages.free(tree, place.index, place.leaf)?;
     for step in &place.path[keep + 1..] {
-        space::free(pages, area, step.index, step.id)?;
+        pages.free(tree, step.index, step.id)?;
     }
     remove_child(pages, &place.path[keep])?;
-    lower_root(pages, area, place.path[0].id)
+    lower_root(pages, tree, place.path[0].id)
 }
 
 /// Takes the child that was taken at a step out of its node, which has another.
-fn remove_child(pages: &mut dyn Pages, step: &Step) -> Result<(), IndexError> {
+fn remove_child<P: TreePages + ?Sized>(pages: &mut P, step: &Step) -> Result<(), P::Error> {
     if let Some(slot) = step.child.checked_sub(1) {
         return change::remove(pages, step.id, slot);
     }
@@ -256,7 +263,11 @@ fn remove_child(pages: &mut dyn Pages, step: &Step) -> Result<(), IndexError> {
 }
 
 /// While the root has an inner node as its only child, it takes its place.
-fn lower_root(pages: &mut dyn Pages, area: Area, root: PageId) -> Result<(), IndexError> {
+fn lower_root<P: TreePages + ?Sized>(
+    pages: &mut P,
+    tree: P::Tree,
+    root: PageId,
+) -> Result<(), P::Error> {
     loop {
         let node = Node::read(pages, root)?;
         if node.count > 0 || node.level <= 1 {
@@ -264,19 +275,23 @@ fn lower_root(pages: &mut dyn Pages, area: Area, root: PageId) -> Result<(), Ind
         }
         let level = node.level;
         let index = node.child(0)?.0;
-        let id = child_page(pages, area, &node, 0)?;
+        let id = child_page(pages, tree, &node, 0)?;
         let child = Node::read_to_write(pages, id)?;
         if child.level + 1 != level {
-            return Err(damaged(id, 3, "a level that does not follow its parent's"));
+            return Err(damaged(id, 3, "a level that does not follow its parent's").into());
         }
         copy(&child, 0..child.count, child.level, u32_at(child.bytes, 12))?.write(pages, root)?;
-        space::free(pages, area, index, id)?;
+        pages.free(tree, index, id)?;
     }
 }
 
 /// Joins a leaf that is nearly empty with a neighbour under the same parent, if one is there with
 /// which it fits.
-fn join(pages: &mut dyn Pages, area: Area, place: &Place) -> Result<(), IndexError> {
+fn join<P: TreePages + ?Sized>(
+    pages: &mut P,
+    tree: P::Tree,
+    place: &Place,
+) -> Result<(), P::Error> {
     let Some(parent) = place.path.last() else {
         return Ok(());
     };
@@ -287,29 +302,29 @@ fn join(pages: &mut dyn Pages, area: Area, place: &Place) -> Result<(), IndexErr
     }
     pairs.extend(parent.child.checked_sub(1));
     for left in pairs {
-        if join_pair(pages, area, parent, left)? {
-            return lower_root(pages, area, place.path[0].id);
+        if join_pair(pages, tree, parent, left)? {
+            return lower_root(pages, tree, place.path[0].id);
         }
     }
     Ok(())
 }
 
 /// Moves what is in the leaf right of a child into it, if it fits into three quarters of a node.
-fn join_pair(
-    pages: &mut dyn Pages,
-    area: Area,
+fn join_pair<P: TreePages + ?Sized>(
+    pages: &mut P,
+    tree: P::Tree,
     parent: &Step,
     left: usize,
-) -> Result<bool, IndexError> {
+) -> Result<bool, P::Error> {
     let node = Node::read(pages, parent.id)?;
     let index = node.child(left + 1)?.0;
     let ids = (
-        child_page(pages, area, &node, left)?,
-        child_page(pages, area, &node, left + 1)?,
+        child_page(pages, tree, &node, left)?,
+        child_page(pages, tree, &node, left + 1)?,
     );
     let nodes = (Node::read(pages, ids.0)?, Node::read(pages, ids.1)?);
     if nodes.0.level != 0 || nodes.1.level != 0 || ids.0 == ids.1 {
-        return Err(damaged(parent.id, 4, "children that are not two leaves"));
+        return Err(damaged(parent.id, 4, "children that are not two leaves").into());
     }
     let bytes = |node: &Node<'_>| CAPACITY - node.free();
     if bytes(&nodes.0) + bytes(&nodes.1) > CAPACITY / 4 * 3 {
@@ -319,11 +334,11 @@ fn join_pair(
     for slot in 0..nodes.1.count {
         let cell = nodes.1.cell(slot)?;
         if !joined.push(cell.key, cell.value) {
-            return Err(damaged(ids.1, cell.at, "cells that overlap"));
+            return Err(damaged(ids.1, cell.at, "cells that overlap").into());
         }
     }
     joined.write(pages, ids.0)?;
-    space::free(pages, area, index, ids.1)?;
+    pages.free(tree, index, ids.1)?;
     remove_child(
         pages,
         &Step {

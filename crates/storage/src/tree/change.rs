@@ -1,9 +1,8 @@
 //! Changes of one node, each by as few bytes as it takes.
 
-use super::error::{IndexError, damaged};
-use super::node::{CELL, HEADER, MAGIC, Node, SLOT, room, u16_at};
-use crate::pages::{Page, Pages};
-use sardonyx_storage::page::{PAGE_SIZE, PageId};
+use super::node::{CELL, HEADER, MAGIC, Node, SLOT, room, u16_at, u32_at};
+use super::pages::{Page, TreePages, damaged};
+use crate::page::{PAGE_SIZE, PageId};
 use smallvec::SmallVec;
 
 /// Bytes of a length or an offset within a page.
@@ -12,13 +11,13 @@ fn short(number: usize) -> [u8; 2] {
 }
 
 /// The header's changing part: number of cells, lowest cell, dead bytes.
-fn write_counts(
-    pages: &mut dyn Pages,
+fn write_counts<P: TreePages + ?Sized>(
+    pages: &mut P,
     id: PageId,
     count: usize,
     heap: usize,
     garbage: usize,
-) -> Result<(), IndexError> {
+) -> Result<(), P::Error> {
     let header = pages.write(id, 4..10)?;
     header[..2].copy_from_slice(&short(count));
     header[2..4].copy_from_slice(&short(heap));
@@ -27,13 +26,13 @@ fn write_counts(
 }
 
 /// Adds a cell at a place of the array. `false`, and no change, if there is no room.
-pub(super) fn insert(
-    pages: &mut dyn Pages,
+pub fn insert<P: TreePages + ?Sized>(
+    pages: &mut P,
     id: PageId,
     slot: usize,
     key: &[u8],
     value: &[u8],
-) -> Result<bool, IndexError> {
+) -> Result<bool, P::Error> {
     let room = room(key, value);
     if Node::read_to_write(pages, id)?.free() < room {
         return Ok(false);
@@ -43,7 +42,7 @@ pub(super) fn insert(
     }
     let node = Node::read_to_write(pages, id)?;
     if node.gap() < room || slot > node.count {
-        return Err(damaged(id, 8, "fewer dead bytes than it says"));
+        return Err(damaged(id, 8, "fewer dead bytes than it says").into());
     }
     let (count, heap, garbage) = (node.count, node.heap, node.garbage);
     let at = heap + SLOT - room;
@@ -59,7 +58,11 @@ pub(super) fn insert(
 }
 
 /// Takes a cell out.
-pub(super) fn remove(pages: &mut dyn Pages, id: PageId, slot: usize) -> Result<(), IndexError> {
+pub fn remove<P: TreePages + ?Sized>(
+    pages: &mut P,
+    id: PageId,
+    slot: usize,
+) -> Result<(), P::Error> {
     let node = Node::read_to_write(pages, id)?;
     let cell = node.cell(slot)?;
     let (at, bytes) = (cell.at, cell.room() - SLOT);
@@ -80,23 +83,19 @@ pub(super) fn remove(pages: &mut dyn Pages, id: PageId, slot: usize) -> Result<(
         garbage += bytes;
     }
     if garbage > PAGE_SIZE - heap {
-        return Err(damaged(
-            id,
-            8,
-            "more dead bytes than there are bytes of cells",
-        ));
+        return Err(damaged(id, 8, "more dead bytes than there are bytes of cells").into());
     }
     write_counts(pages, id, count - 1, heap, garbage)
 }
 
 /// Replaces a cell's value if the new one is not longer, by the bytes that differ. `false`, and no
 /// change, if it is.
-pub(super) fn overwrite(
-    pages: &mut dyn Pages,
+pub fn overwrite<P: TreePages + ?Sized>(
+    pages: &mut P,
     id: PageId,
     slot: usize,
     value: &[u8],
-) -> Result<bool, IndexError> {
+) -> Result<bool, P::Error> {
     let node = Node::read_to_write(pages, id)?;
     let cell = node.cell(slot)?;
     let Some(shorter) = cell.value.len().checked_sub(value.len()) else {
@@ -122,7 +121,11 @@ pub(super) fn overwrite(
 }
 
 /// Cuts off all cells from a place of the array on.
-pub(super) fn truncate(pages: &mut dyn Pages, id: PageId, from: usize) -> Result<(), IndexError> {
+pub fn truncate<P: TreePages + ?Sized>(
+    pages: &mut P,
+    id: PageId,
+    from: usize,
+) -> Result<(), P::Error> {
     let node = Node::read_to_write(pages, id)?;
     let mut dead = node.garbage;
     for slot in from..node.count {
@@ -131,30 +134,26 @@ pub(super) fn truncate(pages: &mut dyn Pages, id: PageId, from: usize) -> Result
     let heap = if from == 0 { PAGE_SIZE } else { node.heap };
     let garbage = if from == 0 { 0 } else { dead };
     if garbage > PAGE_SIZE - heap {
-        return Err(damaged(
-            id,
-            8,
-            "more dead bytes than there are bytes of cells",
-        ));
+        return Err(damaged(id, 8, "more dead bytes than there are bytes of cells").into());
     }
     write_counts(pages, id, from, heap, garbage)
 }
 
 /// Moves the cells together at the page's end.
-fn compact(pages: &mut dyn Pages, id: PageId) -> Result<(), IndexError> {
+fn compact<P: TreePages + ?Sized>(pages: &mut P, id: PageId) -> Result<(), P::Error> {
     let node = Node::read_to_write(pages, id)?;
-    let mut built = Built::new(node.level, super::node::u32_at(node.bytes, 12));
+    let mut built = Built::new(node.level, u32_at(node.bytes, 12));
     for slot in 0..node.count {
         let cell = node.cell(slot)?;
         if !built.push(cell.key, cell.value) {
-            return Err(damaged(id, cell.at, "cells that overlap"));
+            return Err(damaged(id, cell.at, "cells that overlap").into());
         }
     }
     built.write(pages, id)
 }
 
 /// A node's page being made.
-pub(super) struct Built {
+pub struct Built {
     bytes: Page,
     count: usize,
     heap: usize,
@@ -191,7 +190,11 @@ impl Built {
     }
 
     /// Writes the page.
-    pub fn write(mut self, pages: &mut dyn Pages, id: PageId) -> Result<(), IndexError> {
+    pub fn write<P: TreePages + ?Sized>(
+        mut self,
+        pages: &mut P,
+        id: PageId,
+    ) -> Result<(), P::Error> {
         self.bytes[4..6].copy_from_slice(&short(self.count));
         self.bytes[6..8].copy_from_slice(&short(self.heap));
         debug_assert_eq!(u16_at(&self.bytes, 8), 0);
