@@ -69,10 +69,33 @@ impl<O: Copy + Eq> LockQueue<O> {
         holders: impl IntoIterator<Item = Holder<O>>,
         waiters: impl IntoIterator<Item = Waiter<O>>,
     ) -> Self {
-        LockQueue {
-            holders: holders.into_iter().collect(),
-            waiters: waiters.into_iter().collect(),
-        }
+        let mut queue = LockQueue::default();
+        holders
+            .into_iter()
+            .for_each(|holder| queue.restore_holder(holder));
+        waiters
+            .into_iter()
+            .for_each(|waiter| queue.restore_waiter(waiter));
+        queue
+    }
+
+    /// Nobody holds or waits any more.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.holders.clear();
+        self.waiters.clear();
+    }
+
+    /// Adds a holder as another queue's [`LockQueue::holders`] gave it: one that is compatible with the others.
+    #[inline]
+    pub fn restore_holder(&mut self, holder: Holder<O>) {
+        self.holders.push(holder);
+    }
+
+    /// Adds a waiter behind the others, as another queue's [`LockQueue::waiters`] gave it.
+    #[inline]
+    pub fn restore_waiter(&mut self, waiter: Waiter<O>) {
+        self.waiters.push(waiter);
     }
 
     /// Asks for `mode`. An owner that waits already and asks for another mode waits for both, in

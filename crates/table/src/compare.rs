@@ -1,6 +1,6 @@
 //! What a program says of a table's rows beside what the database has: where they differ, and what to do.
 
-use crate::columns::RecordColumn;
+use crate::columns::{RecordColumn, schema_of};
 use crate::error::TableError;
 use crate::record::Record;
 use crate::schema::{Column, IndexKind, Schema, Type};
@@ -65,6 +65,19 @@ pub fn beyond_records(number: u16, schemas: &BTreeMap<u16, Schema>) -> Option<&'
         let is_referenced = references.any(|reference| reference.table == number);
         is_referenced.then_some("references from other tables")
     })
+}
+
+/// Whether records of this type are the rows of a table with this schema, whatever keeps them.
+///
+/// # Errors
+/// [`TableError::SchemaDiffers`].
+pub(crate) fn check_record<R: Record>(table: &str, schema: &Schema) -> Result<(), TableError> {
+    compare::<R>(schema, &schema.definition(table))
+}
+
+/// The schema of a record type's table: the type's fields, or what is known of one that does not say them.
+pub fn record_schema<R: Record>() -> Schema {
+    schema_of::<R>().unwrap_or_else(|| Schema::of_definition(&definition_of_table::<R>()))
 }
 
 /// Whether records of this type are the rows of a table with this schema and definition, or, where columns were added,

@@ -80,6 +80,17 @@ pub enum TableError {
         /// What it has.
         what: &'static str,
     },
+    /// A way of running transactions that keeps up rows alone was asked for a table that has more.
+    #[error(
+        "table {table:?} has {what}, which the nodes' tables do not keep up: leave them out, or open the database as \
+         tables"
+    )]
+    BeyondRows {
+        /// The table.
+        table: String,
+        /// What it has.
+        what: &'static str,
+    },
     /// A stored value is none of the type of a program's field.
     #[error(
         "table {table:?} has {value} in field {field:?}, which is no value of the field's type"
@@ -260,6 +271,7 @@ impl CrateError for TableError {
             | TableError::UnknownHandle { .. }
             | TableError::SchemaDiffers { .. }
             | TableError::BeyondRecords { .. }
+            | TableError::BeyondRows { .. }
             | TableError::Field { .. }
             | TableError::ReservedName { .. }
             | TableError::TableReferenced { .. }

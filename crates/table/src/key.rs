@@ -93,6 +93,45 @@ pub(crate) enum BadKey {
     Columns { values: usize },
 }
 
+impl BadKey {
+    /// The error that names table, index, column and value.
+    #[cold]
+    pub fn into_error(
+        self,
+        table: &str,
+        index: &str,
+        columns: usize,
+        schema: Option<&Schema>,
+    ) -> TableError {
+        let (table, index) = (table.to_string(), index.to_string());
+        match self {
+            BadKey::TooLong { bytes } => TableError::KeyTooLong {
+                table,
+                index,
+                bytes,
+            },
+            BadKey::Columns { values } => TableError::KeyColumns {
+                table,
+                index,
+                values,
+                columns,
+            },
+            BadKey::Value { column, value } => {
+                let column = schema.and_then(|schema| schema.columns.get(column));
+                TableError::KeyValue {
+                    table,
+                    index,
+                    column: column.map_or_else(String::new, |column| column.name.clone()),
+                    expected: column
+                        .map_or_else(String::new, |column| column.kind.to_string())
+                        .into(),
+                    value: value.into(),
+                }
+            }
+        }
+    }
+}
+
 /// A place between keys: before or behind all keys that begin with these bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge<'k> {

@@ -64,18 +64,21 @@ pub mod value_text;
 mod values;
 
 pub use columns::{ColumnType, RecordColumn};
-pub use compare::{beyond_records, records_of, table_of};
+pub use compare::{beyond_records, record_schema, records_of, table_of};
 pub use error::TableError;
 pub use hash::KeyHash;
 pub use index_view::{Index, IndexRange, SnapshotIndex, SnapshotRange};
 pub use key::KeyValues;
 pub use rebuild::{Contents, RebuildReport, read_contents};
 pub use record::{Field, Journal, JournalRow, Record, RecordKey, Row, Table, field_of};
-pub use rows::{RowError, RowIndex, RowRange, RowRef, RowWriter, Rows, RowsView, SnapshotRows};
-pub use schemas::read_schemas;
+pub use rows::{
+    KeyRange, OneRow, RowError, RowFormat, RowIndex, RowRange, RowRef, RowWriter, Rows, RowsView,
+    SnapshotRows,
+};
+pub use schemas::{check_name, read_schemas};
 pub use snapshot::{Records, SpaceSnapshot};
 pub use space::{Prefetch, TableSpace, View, definition_of_table};
 #[doc(hidden)]
 pub use stored::no_value_of_field;
-pub use stored::{Stored, StoredField, StoredTable};
+pub use stored::{Stored, StoredField, StoredTable, columns_of};
 pub use transaction::{RecordMut, Transaction, Walk};

@@ -12,7 +12,7 @@
 //! entries, then there is none. A node that becomes empty is freed, and one that is less than a quarter full is
 //! joined with a neighbour where both then fill three quarters at most.
 //!
-//! It is a brother of the ordered index of `sardonyx-multilevel`, not the same mechanism: that one is durable, its
+//! It is a brother of [`sardonyx_storage::tree`], not the same mechanism: that one is durable, its
 //! nodes are pages with keys and values of any length in them, it is shared by locks on pages and keys, and every
 //! split has an inverse on disk. This one is in memory only, belongs to one writer, has no keys, and is rebuilt.
 //!
@@ -23,6 +23,7 @@
 mod bulk;
 mod cursor;
 mod node;
+mod removal;
 mod search;
 
 pub(crate) use bulk::build;
@@ -422,146 +423,6 @@ impl Tree {
         Ok(())
     }
 
-    /// Removes an entry, the last for which `up_to` says so: an entry with a lower prefix is up to it, one with a
-    /// higher prefix is not, one with this prefix if the condition on its row holds. Returns whether it was there.
-    pub fn remove(
-        &mut self,
-        store: &mut IndexStore,
-        entry: Entry,
-        up_to: impl FnMut(Address) -> bool,
-    ) -> bool {
-        if self.root.0 == 0 {
-            return false;
-        }
-        let path = self.descend(store.bytes(), entry.prefix, up_to);
-        let mut leaf = *live_leaf(store.bytes(), path.leaf);
-        let Some(at) = path.at.checked_sub(1).filter(|&at| leaf.entry(at) == entry) else {
-            return false;
-        };
-        leaf.remove(at);
-        self.len -= 1;
-        if leaf.count() == 0 {
-            self.unlink(store, &leaf);
-            store.free(path.leaf, LEAF_BYTES);
-            self.bytes -= LEAF_BYTES as u64;
-            self.remove_child(store, &path, path.levels);
-            return true;
-        }
-        store.write(path.leaf, leaf.as_bytes());
-        if at == 0 {
-            set_first(store, &path, path.levels, leaf.entry(0));
-        }
-        if leaf.count() < LEAF_ENTRIES / 4 {
-            self.join_leaf(store, &path);
-        }
-        true
-    }
-
-    /// Takes a leaf out of the row of leaves.
-    fn unlink(&self, store: &mut IndexStore, leaf: &Leaf) {
-        let (previous, next) = (leaf.previous(), leaf.next());
-        if previous.0 != 0 {
-            let mut before = *live_leaf(store.bytes(), previous);
-            before.set_next(next);
-            store.write(previous, before.as_bytes());
-        }
-        if next.0 != 0 {
-            let mut behind = *live_leaf(store.bytes(), next);
-            behind.set_previous(previous);
-            store.write(next, behind.as_bytes());
-        }
-    }
-
-    /// Takes the child out that the path leads to on the lowest of so many levels of inner nodes.
-    fn remove_child(&mut self, store: &mut IndexStore, path: &Path, levels: usize) {
-        let Some(level) = levels.checked_sub(1) else {
-            // The root itself is gone.
-            *self = Tree::default();
-            return;
-        };
-        let (at, position) = path.steps[level];
-        let mut inner = *live_inner(store.bytes(), at);
-        inner.remove(position);
-        if inner.count() == 0 {
-            store.free(at, INNER_BYTES);
-            self.bytes -= INNER_BYTES as u64;
-            self.remove_child(store, path, level);
-            return;
-        }
-        store.write(at, inner.as_bytes());
-        if position == 0 {
-            set_first(store, path, level, inner.first(0));
-        }
-        if inner.count() < INNER_ENTRIES / 4 {
-            self.join_inner(store, path, level);
-        }
-        self.lower_root(store);
-    }
-
-    /// A root with one child is none.
-    fn lower_root(&mut self, store: &mut IndexStore) {
-        while self.height > 0 {
-            let root = live_inner(store.bytes(), self.root);
-            if root.count() > 1 {
-                return;
-            }
-            let child = root.child(0);
-            store.free(self.root, INNER_BYTES);
-            self.bytes -= INNER_BYTES as u64;
-            self.root = child;
-            self.height -= 1;
-        }
-    }
-
-    /// Joins a leaf with a neighbour below the same node, if both fit well into one.
-    fn join_leaf(&mut self, store: &mut IndexStore, path: &Path) {
-        let Some(level) = path.levels.checked_sub(1) else {
-            return;
-        };
-        for (left, [(at, _), (gone, _)]) in neighbours(store, path, level) {
-            let mut joined = *live_leaf(store.bytes(), at);
-            let right = *live_leaf(store.bytes(), gone);
-            if joined.count() + right.count() <= LEAF_ENTRIES / 4 * 3 {
-                joined.append(&right, 0);
-                store.write(at, joined.as_bytes());
-                self.unlink(store, &right);
-                store.free(gone, LEAF_BYTES);
-                self.bytes -= LEAF_BYTES as u64;
-                return self.remove_second(store, path, level, left + 1);
-            }
-        }
-    }
-
-    /// Joins an inner node with a neighbour below the same node, if both fit well into one.
-    fn join_inner(&mut self, store: &mut IndexStore, path: &Path, level: usize) {
-        let Some(above) = level.checked_sub(1) else {
-            return;
-        };
-        for (left, [(at, _), (gone, first)]) in neighbours(store, path, above) {
-            let mut joined = *live_inner(store.bytes(), at);
-            let right = *live_inner(store.bytes(), gone);
-            if joined.count() + right.count() <= INNER_ENTRIES / 4 * 3 {
-                joined.append(&right, 0, first);
-                store.write(at, joined.as_bytes());
-                store.free(gone, INNER_BYTES);
-                self.bytes -= INNER_BYTES as u64;
-                return self.remove_second(store, path, above, left + 1);
-            }
-        }
-    }
-
-    /// Takes a child that is not the first out of the node at a level of the path; its entries are in the one before.
-    fn remove_second(&mut self, store: &mut IndexStore, path: &Path, level: usize, child: usize) {
-        let (at, _) = path.steps[level];
-        let mut inner = *live_inner(store.bytes(), at);
-        inner.remove(child);
-        store.write(at, inner.as_bytes());
-        if inner.count() < INNER_ENTRIES / 4 {
-            self.join_inner(store, path, level);
-        }
-        self.lower_root(store);
-    }
-
     /// Gives all nodes back.
     pub fn free(&mut self, store: &mut IndexStore) {
         if self.root.0 != 0 {
@@ -569,27 +430,6 @@ impl Tree {
         }
         *self = Tree::default();
     }
-}
-
-/// The pairs of neighbours, below the node at a level of a path, one of which the path leads to: the number of the left
-/// one, and both with the first entries below them.
-fn neighbours(
-    store: &IndexStore,
-    path: &Path,
-    level: usize,
-) -> impl Iterator<Item = (usize, [(Address, Entry); 2])> + use<> {
-    let (parent, position) = path.steps[level];
-    let inner = *live_inner(store.bytes(), parent);
-    let lefts = [position.checked_sub(1), Some(position)];
-    let pairs = lefts.into_iter().flatten();
-    pairs
-        .filter(move |left| left + 1 < inner.count())
-        .map(move |left| {
-            (
-                left,
-                [left, left + 1].map(|at| (inner.child(at), inner.first(at))),
-            )
-        })
 }
 
 /// Frees a node and everything below it.
@@ -603,17 +443,6 @@ fn free_below(store: &mut IndexStore, at: Address, height: u8) {
         free_below(store, inner.child(child), height - 1);
     }
     store.free(at, INNER_BYTES);
-}
-
-/// Notes the first entry below what the path leads to on so many levels, where it stands: in the lowest of the nodes
-/// there in which the path does not lead to the first child.
-fn set_first(store: &mut IndexStore, path: &Path, levels: usize, first: Entry) {
-    let steps = path.steps[..levels].iter().rev();
-    if let Some(&(at, position)) = steps.into_iter().find(|(_, position)| *position > 0) {
-        let mut inner = *live_inner(store.bytes(), at);
-        inner.set_first(position, first);
-        store.write(at, inner.as_bytes());
-    }
 }
 
 #[cfg(test)]

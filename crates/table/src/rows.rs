@@ -5,7 +5,8 @@
 //! - [`RowWriter`]: values of columns, on their way into a row;
 //! - [`Rows`]: a table's rows in a transaction; [`RowsView`]: without one, to read;
 //!   [`SnapshotRows`]: in a snapshot;
-//! - [`RowIndex`]: rows in the order of an index, in any of them.
+//! - [`RowIndex`]: rows in the order of an index, in any of them;
+//! - [`RowFormat`]: rows as bytes of their own, for ways of running transactions that keep them otherwise.
 //!
 //! The bytes are those that a struct of [`record!`](crate::record!) has, so a row may be written the one way
 //! and read the other.
@@ -15,6 +16,7 @@
 
 mod error;
 mod fixed;
+mod format;
 mod index;
 mod key;
 mod reference;
@@ -24,6 +26,7 @@ mod view;
 mod writer;
 
 pub use error::RowError;
+pub use format::{KeyRange, OneRow, RowFormat};
 pub use index::{RowIndex, RowRange};
 pub use reference::RowRef;
 pub use snapshot::SnapshotRows;

@@ -43,7 +43,10 @@ pub(crate) struct Piece {
 crate::record!(Piece { table: "sardonyx.schemas", key: key: u64 });
 
 /// Whether a program may give this name.
-pub(crate) fn check_name(name: &str) -> Result<(), TableError> {
+///
+/// # Errors
+/// [`TableError::ReservedName`].
+pub fn check_name(name: &str) -> Result<(), TableError> {
     match name.starts_with(RESERVED) {
         false => Ok(()),
         true => Err(TableError::ReservedName {

@@ -262,32 +262,8 @@ impl Secondary {
     /// Turns what is wrong with a key into an error that names everything.
     #[cold]
     pub fn bad_key(&self, bad: BadKey, table: &str, schema: Option<&Schema>) -> TableError {
-        let (table, index) = (table.to_string(), self.what.definition.name.clone());
-        match bad {
-            BadKey::TooLong { bytes } => TableError::KeyTooLong {
-                table,
-                index,
-                bytes,
-            },
-            BadKey::Columns { values } => TableError::KeyColumns {
-                table,
-                index,
-                values,
-                columns: self.shape().width(),
-            },
-            BadKey::Value { column, value } => {
-                let column = schema.and_then(|schema| schema.columns.get(column));
-                TableError::KeyValue {
-                    table,
-                    index,
-                    column: column.map_or_else(String::new, |column| column.name.clone()),
-                    expected: column
-                        .map_or_else(String::new, |column| column.kind.to_string())
-                        .into(),
-                    value: value.into(),
-                }
-            }
-        }
+        let columns = self.shape().width();
+        bad.into_error(table, &self.what.definition.name, columns, schema)
     }
 }
 

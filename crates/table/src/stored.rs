@@ -116,8 +116,11 @@ impl TableSpace {
     }
 }
 
-/// The numbers of the fields' columns.
-fn columns_of<T: Stored>(schema: &Schema) -> Result<Arc<[usize]>, TableError> {
+/// The numbers of the fields' columns in a table of this schema, for [`Stored::read`] and [`Stored::write`].
+///
+/// # Errors
+/// [`TableError::SchemaDiffers`] if its columns are not the struct's fields.
+pub fn columns_of<T: Stored>(schema: &Schema) -> Result<Arc<[usize]>, TableError> {
     let fields = T::FIELDS.iter().map(|(name, kind, nullable)| {
         let nullable = if *nullable { ", nullable" } else { "" };
         let wanted = format!("field {name:?} is {kind}{nullable}");

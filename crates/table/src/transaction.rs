@@ -17,7 +17,7 @@ use sardonyx_base::error::Error;
 use sardonyx_storage::catalogue::{Definition, Kind};
 use sardonyx_storage::log::record::encoded_bytes;
 use sardonyx_storage::log::room::NoRoom;
-use sardonyx_storage::log::seal::{GroupBuilder, LogMark};
+use sardonyx_storage::log::seal::GroupBuilder;
 use sardonyx_storage::page::{Address, PageId};
 use std::fmt::Write;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
@@ -26,6 +26,7 @@ mod declaring;
 mod indexes;
 mod references;
 mod rows;
+mod savepoint;
 mod tables;
 mod values;
 mod verbs;
@@ -42,13 +43,6 @@ pub struct Transaction<'a> {
     pub(crate) space: &'a mut TableSpace,
     log: &'a mut GroupBuilder,
     finished: bool,
-}
-
-/// How far a running transaction had come: see [`Transaction::roll_back_to`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Savepoint {
-    steps: usize,
-    log: LogMark,
 }
 
 impl<'a> Transaction<'a> {
@@ -531,38 +525,6 @@ impl<'a> Transaction<'a> {
                 .as_mut()
                 .expect("the handle was checked"),
         )
-    }
-
-    /// The state of the running transaction, to come [back](Transaction::roll_back_to) to.
-    pub(crate) fn savepoint(&self) -> Savepoint {
-        Savepoint {
-            steps: self.space.undo.len(),
-            log: self.log.mark(),
-        }
-    }
-
-    /// Runs several steps of one operation: all are done, or none.
-    pub(crate) fn whole<T>(
-        &mut self,
-        steps: impl FnOnce(&mut Self) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        let before = self.savepoint();
-        let result = steps(self);
-        if result.is_err() {
-            self.roll_back_to(before);
-        }
-        result
-    }
-
-    /// Undoes what the transaction did since the savepoint: for an operation of several steps that failed
-    /// half-way.
-    #[cold]
-    pub(crate) fn roll_back_to(&mut self, savepoint: Savepoint) {
-        self.log.cut(savepoint.log);
-        while self.space.undo.len() > savepoint.steps {
-            let step = self.space.undo.pop().expect("there are more");
-            undo_step(self.space, step);
-        }
     }
 
     #[cold]

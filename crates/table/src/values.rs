@@ -132,6 +132,9 @@ where
     let (Some(cell), length) = (reference.cell(), reference.len()) else {
         return Ok(None);
     };
+    if pages.has_whole_values() {
+        return Ok(pages.borrowed(cell, length));
+    }
     // Whether they are live: nothing is borrowed of the others.
     let Some(bytes) = pages.borrowed(cell, length.min(NEXT_BYTES)) else {
         return Ok(None);
@@ -163,6 +166,10 @@ where
     let mut left = reference.len();
     out.reserve(left);
     let mut buffer = Vec::new();
+    if pages.has_whole_values() {
+        out.extend_from_slice(pages.read(cell, left, &mut buffer)?);
+        return Ok(());
+    }
     loop {
         let bytes = cell_bytes(pages, cell, table)?;
         if left <= bytes {

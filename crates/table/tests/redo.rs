@@ -187,7 +187,7 @@ fn an_update_logs_only_the_words_that_differ() {
         let sizes: Vec<_> = Records::new(world.log.payload())
             .map(|record| match record.expect("decodes").body {
                 Body::Write { bytes, .. } => bytes.len(),
-                Body::Journal { .. } => panic!("no journal"),
+                other => panic!("no write: {other:?}"),
             })
             .collect();
         world.log = GroupBuilder::with_capacity(4096);

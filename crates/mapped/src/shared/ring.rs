@@ -102,7 +102,7 @@ pub fn changes(records: &[u8]) -> impl Iterator<Item = Change<'_>> {
                 offset: address.offset_in_page(),
                 bytes,
             }),
-            Body::Journal { .. } => None,
+            Body::Journal { .. } | Body::Version { .. } => None,
         },
         // Only sessions write here; what they wrote can be read.
         Err(error) => unreachable!("a record in the ring: {error}"),
@@ -118,7 +118,7 @@ pub fn runs(records: &[u8], bytes_max: usize) -> impl Iterator<Item = (u64, Rang
         let page = match rest.next()? {
             Ok(record) => match record.body {
                 Body::Write { address, .. } => Some(address.page().0),
-                Body::Journal { .. } => None,
+                Body::Journal { .. } | Body::Version { .. } => None,
             },
             Err(error) => unreachable!("a record in the ring: {error}"),
         };

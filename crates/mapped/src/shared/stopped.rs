@@ -167,19 +167,12 @@ pub(crate) fn this_process() -> u32 {
     id
 }
 
-/// The state of a process that is stopped. `None` if it is not, or if the system does not say.
+/// The state of another process that is stopped.
 fn stopped_state(process: u32) -> Option<char> {
-    if process == 0 || process == this_process() {
-        return None;
+    match process == this_process() {
+        true => None,
+        false => sardonyx_base::process::stopped_state(process),
     }
-    let said = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name, in parentheses, may contain anything.
-    let state = said
-        .get(said.rfind(')')? + 1..)?
-        .trim_start()
-        .chars()
-        .next()?;
-    matches!(state, 'T' | 't').then_some(state)
 }
 
 #[cfg(test)]

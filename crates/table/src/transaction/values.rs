@@ -123,6 +123,9 @@ impl Transaction<'_> {
 
     /// Writes a value into its cells, of which the first `kept` have content that may be the same.
     fn fill_cells(&mut self, cells: &[Cell], kept: usize, value: &[u8]) {
+        if let ([cell], 0) = (cells, kept) {
+            return self.write(cell.address, value);
+        }
         let mut content = [0; CLASS_BYTES_MAX];
         let mut left = value;
         for (number, cell) in cells.iter().enumerate() {
@@ -244,6 +247,7 @@ impl Transaction<'_> {
         let Slot { extent, page, .. } = fresh_before;
         let page = PageId(state.extents[extent].first_page.0 + page);
         state.next_fresh_page();
+        self.space.store.back(page);
         self.space.undo.push(Step::PageTaken {
             table,
             places: 0,

@@ -1,0 +1,132 @@
+//! Rows as bytes of their own: what goes in comes out, keys are in the order of their values, bytes that are no row are
+//! refused; and the bytes that databases have stay what they are.
+
+use super::*;
+use crate::schema::Type;
+use proptest::prelude::*;
+
+fn people() -> RowFormat {
+    let schema = Schema::new()
+        .column("name", Type::Text)
+        .column("born", Type::I32)
+        .column("note", Type::Bytes)
+        .nullable()
+        .column("weight", Type::U64)
+        .default_value(1)
+        .primary_key(["name", "born desc"])
+        .ordered()
+        .check("light", "weight < 1000")
+        .build();
+    RowFormat::new("people", schema.unwrap()).unwrap()
+}
+
+fn values(row: &RowFormat, bytes: &[u8]) -> Vec<Value> {
+    row.row(bytes).unwrap().to_values().unwrap()
+}
+
+/// Databases of nodes have these bytes: whoever changes them needs a new version of the head.
+#[test]
+fn the_bytes_of_rows_and_keys_are_what_databases_have() {
+    let people = people();
+    let row = [
+        ("name", Value::from("Ada, countess")),
+        ("born", 1815.into()),
+        ("note", Value::Bytes(vec![7; 3])),
+    ];
+    let bytes = people.new_row(&people.named(&row).unwrap()).unwrap();
+    let at = |name: &str| people.schema().columns[people.column(name).unwrap()].offset;
+    assert_eq!(bytes.len(), people.schema().row_bytes + 13);
+    assert_eq!(bytes[people.schema().row_bytes..], *b"Ada, countess");
+    let mut reference = [13, 0, 0, 0, b'A', b'd', b'a', b',', 0, 0, 0, 0, 0, 0, 0, 0];
+    reference[8] = people.schema().row_bytes as u8;
+    assert_eq!(bytes[at("name")..][..16], reference);
+    assert_eq!(bytes[at("note")..][..7], [3, 0, 0, 0, 7, 7, 7]);
+    let mut key = b"Ada, countess\0\0".to_vec();
+    key.extend([!0x82, !0x07, !0x17]);
+    assert_eq!(people.key_of(&bytes).unwrap(), key);
+    let short = Schema::new().column("id", Type::I64).primary_key(["id"]);
+    let short = RowFormat::new("short", short.build().unwrap()).unwrap();
+    assert_eq!(
+        short.key(&-2_i64).unwrap(),
+        [0x7f, 255, 255, 255, 255, 255, 255, 254]
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_named_and_what_rows_do_not_have_is_refused() {
+    let people = people();
+    let row = |values: &[(&str, Value)]| people.new_row(&people.named(values)?);
+    let text = |done: Result<Vec<u8>, TableError>| done.unwrap_err().to_string();
+    let missing = text(row(&[("name", "Ada".into())]));
+    assert!(
+        missing.contains("\"born\"") && missing.contains("\"people\""),
+        "{missing}"
+    );
+    let heavy = text(row(&[
+        ("name", "Ada".into()),
+        ("born", 1.into()),
+        ("weight", 1000.into()),
+    ]));
+    assert!(heavy.contains("\"light\""), "{heavy}");
+    let there = row(&[("name", "Ada".into()), ("born", 1.into())]).unwrap();
+    let moved = [("born", Value::from(2))];
+    let moved = people.changed_row(&there, &people.named(&moved).unwrap());
+    assert!(matches!(moved, Err(TableError::KeyChanged { .. })));
+    assert!(matches!(people.key("Ada"), Err(TableError::Row(_))));
+    for length in 0..people.schema().row_bytes {
+        assert!(people.row(&there[..length]).is_err());
+    }
+    let mut referring = Schema::new()
+        .column("id", Type::U64)
+        .primary_key(["id"])
+        .build()
+        .unwrap();
+    referring.earlier_shapes.push(referring.row_bytes);
+    let refused = RowFormat::new("referring", referring).unwrap_err();
+    assert!(matches!(
+        refused,
+        TableError::BeyondRows {
+            what: "columns that were added",
+            ..
+        }
+    ));
+}
+
+proptest! {
+    #[test]
+    fn rows_come_back_through_changes_and_keys_are_in_order(
+        names in proptest::collection::vec(("[a-c\u{0}é]{0,20}", any::<i32>()), 2..8),
+        notes in proptest::collection::vec(proptest::option::of(proptest::collection::vec(any::<u8>(), 0..40)), 1..4),
+    ) {
+        let people = people();
+        let mut keys = Vec::new();
+        for (name, born) in &names {
+            let first = [("name", Value::from(name.as_str())), ("born", (*born).into())];
+            let mut bytes = people.new_row(&people.named(&first).unwrap()).unwrap();
+            for note in &notes {
+                let note = note.clone().map_or(Value::Null, Value::Bytes);
+                let change = [("note", note.clone())];
+                bytes = people.changed_row(&bytes, &people.named(&change).unwrap()).unwrap();
+                let expected = [name.as_str().into(), (*born).into(), note, 1.into()];
+                prop_assert_eq!(values(&people, &bytes), expected);
+            }
+            let key = people.key_of(&bytes).unwrap();
+            prop_assert_eq!(&people.key(&(name.as_str(), *born)).unwrap(), &key);
+            keys.push(((name.clone(), std::cmp::Reverse(*born)), key));
+        }
+        let mut by_key = keys.clone();
+        by_key.sort_by(|one, other| one.1.cmp(&other.1));
+        keys.sort();
+        prop_assert_eq!(by_key, keys);
+    }
+
+    /// Whatever the bytes are, they are refused or read without a panic.
+    #[test]
+    fn any_bytes_are_refused_or_a_row(bytes in proptest::collection::vec(any::<u8>(), 0..120)) {
+        let people = people();
+        if let Ok(row) = people.row(&bytes) {
+            let _ = row.to_values();
+            let _ = people.key_of(&bytes);
+        }
+    }
+}
