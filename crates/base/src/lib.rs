@@ -9,6 +9,7 @@
 //! - [`error`]: the one error that a user meets, by what can be done about it;
 //! - [`user_code`]: closures, destructors and wakers of users, whose panics are caught;
 //! - [`random`]: seeded numbers (I11), and secret ones from the operating system;
+//! - [`token`]: a secret that processes have in common; [`transport`]: how they are connected;
 //! - [`hash`]: maps by integers, and hashes by a secret.
 
 #![cfg_attr(
@@ -36,4 +37,6 @@ pub mod shared_file;
 pub mod shared_words;
 pub mod signals;
 pub mod sync;
+pub mod token;
+pub mod transport;
 pub mod user_code;

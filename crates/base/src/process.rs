@@ -81,6 +81,22 @@ impl Process {
     }
 }
 
+/// The state of a process that is stopped, as the system says: `T` (stopped) or `t` (by a debugger). `None` if it
+/// is not, or if the system does not say.
+pub fn stopped_state(process: u32) -> Option<char> {
+    if process == 0 {
+        return None;
+    }
+    let said = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name, in parentheses, may contain anything.
+    let state = said
+        .get(said.rfind(')')? + 1..)?
+        .trim_start()
+        .chars()
+        .next()?;
+    matches!(state, 'T' | 't').then_some(state)
+}
+
 /// A child is told, and does not keep its parent's databases locked: if it was made by a raw system
 /// call it has their locks still.
 #[cold]

@@ -86,7 +86,7 @@ mod ordinary {
         }
     }
 
-    use atomic::{AtomicU32, Ordering};
+    use atomic::{AtomicU32, AtomicU64, Ordering};
     use rustix::thread::futex;
     use rustix::time::Timespec;
     use std::time::Duration;
@@ -127,6 +127,14 @@ mod ordinary {
     pub struct ChangesWord(AtomicU32);
 
     impl ChangesWord {
+        /// The word that stands in this one of a memory that processes share. All of them use it by this type,
+        /// and by nothing else.
+        pub fn of(word: &AtomicU64) -> &ChangesWord {
+            // SAFETY: a `ChangesWord` is an atomic of 4 bytes, which any bytes are; it is as long as half the
+            // word, aligned less strictly, and borrowed for as long. All accesses to it are atomic.
+            unsafe { &*std::ptr::from_ref(word).cast::<ChangesWord>() }
+        }
+
         /// The changes so far.
         #[inline]
         pub fn value(&self) -> u32 {

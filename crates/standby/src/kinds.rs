@@ -1,7 +1,6 @@
 //! Of which kind each error is, for a program that has one error type.
 
 use crate::error::StandbyError;
-use crate::token::TokenError;
 use sardonyx_base::error::{CrateError, Error, Kind};
 
 impl CrateError for StandbyError {
@@ -20,15 +19,6 @@ impl CrateError for StandbyError {
             | StandbyError::NoGroup { .. }
             | StandbyError::Superseded => Error::Refused,
             StandbyError::Poisoned { .. } => Error::Poisoned,
-        }
-    }
-}
-
-impl CrateError for TokenError {
-    fn kind(&self) -> Kind {
-        match self {
-            TokenError::Length { .. } => Error::Refused,
-            TokenError::File { .. } => Error::System,
         }
     }
 }

@@ -112,7 +112,6 @@ mod serve;
 mod server;
 mod ship;
 mod store;
-mod token;
 mod visitors;
 
 pub use error::StandbyError;
@@ -120,6 +119,6 @@ pub use options::StandbyOptions;
 pub use primary::{Lag, Patience, Sent, Standby, StandbyStatus};
 pub use protocol::PROTOCOL_VERSION;
 pub use refusal::{ProtocolError, Refusal};
+pub use sardonyx_base::token::{TOKEN_BYTES_MAX, Token, TokenError};
 pub use sardonyx_storage::checkpoint::RemoteError;
 pub use server::{ListeningStandby, StandbyReport, StandbyServer, StopStandby};
-pub use token::{TOKEN_BYTES_MAX, Token, TokenError};

@@ -1,7 +1,7 @@
 //! How a standby works. The database's own shape (segments, blocks, stripes, journals) is the
 //! primary's.
 
-use crate::token::Token;
+use sardonyx_base::token::Token;
 use sardonyx_storage::disk::DIRECT_ALIGNMENT;
 use sardonyx_storage::engine::{OpenError, StorageOptions};
 use sardonyx_storage::places::Directories;

@@ -13,8 +13,8 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use crate::refusal::{ProtocolError, Refusal};
-use crate::token::Token;
 use bytes::{BufMut, Bytes, BytesMut};
+use sardonyx_base::token::Token;
 use sardonyx_storage::journal::Retention;
 use sardonyx_storage::log::{LogPosition, Lsn};
 use sardonyx_storage::manifest::Manifest;

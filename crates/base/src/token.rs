@@ -1,9 +1,11 @@
-//! A secret that a standby and its primary have in common, so that nobody else is taken for the primary.
+//! A secret that the processes of a database have in common (a standby and its primary, nodes and their page server), so
+//! that nobody else is taken for one of them.
 //!
 //! It goes over the connection as it is, which is not encrypted: it keeps out who can connect, not who can
 //! listen. Compared in a time that does not tell how much of a guess is right.
 
-use serde::{Deserialize, Serialize};
+use crate::error::{CrateError, Error, Kind};
+use crate::random::system_random;
 use std::fmt;
 use std::hint::black_box;
 use std::io::Read;
@@ -13,7 +15,8 @@ use std::path::{Path, PathBuf};
 pub const TOKEN_BYTES_MAX: usize = 1024;
 
 /// A secret text of 1 to [`TOKEN_BYTES_MAX`] bytes. Its `Debug` does not show it.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Token(String);
 
 /// Why a text is no token.
@@ -50,6 +53,17 @@ impl Token {
         }
     }
 
+    /// A token that nobody can guess: 192 bits, as text.
+    pub fn random() -> Token {
+        let words: [u64; 3] = std::array::from_fn(|_| system_random());
+        Token(words.map(|word| format!("{word:016x}")).concat())
+    }
+
+    /// Its bytes, to be sent to who asks for it.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
     /// The token in a file, without white space around it. A command line, which others can see, need not
     /// have it then.
     ///
@@ -68,6 +82,15 @@ impl Token {
             source,
         })?;
         Token::new(text.trim())
+    }
+}
+
+impl CrateError for TokenError {
+    fn kind(&self) -> Kind {
+        match self {
+            TokenError::Length { .. } => Error::Refused,
+            TokenError::File { .. } => Error::System,
+        }
     }
 }
 
@@ -103,6 +126,8 @@ mod tests {
             assert_ne!(token("secret"), token(other));
         }
         assert!(!format!("{:?}", token("secret")).contains("secret"));
+        let (one, other) = (Token::random(), Token::random());
+        assert!(one != other && one.as_bytes().len() == 48);
     }
 
     #[test]

@@ -1,0 +1,118 @@
+//! Bytes over TLS, after the greeting: a socket, and the machine that encrypts and decrypts.
+//!
+//! The socket's time limits, and whether it blocks, hold for reads and writes as they do without TLS. What the socket does not
+//! take stays with the machine: [`Write::write`] takes more only when that is gone, so no more than one write's records
+//! wait (64 KiB), and [`Write::flush`] says whether something does.
+
+use crate::explain;
+use rustls::Connection as Machine;
+use sardonyx_base::transport::Connection;
+use std::fmt;
+use std::io::{self, BufReader, Read, Write};
+use std::net::TcpStream;
+
+/// So much is read from the socket at once: two records of the most bytes.
+const READ_BYTES: usize = 32 << 10;
+
+/// A connection over TLS.
+pub struct TlsConnection {
+    machine: Machine,
+    socket: BufReader<TcpStream>,
+    peer: String,
+}
+
+impl fmt::Debug for TlsConnection {
+    /// Without what the machine knows.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = &mut formatter.debug_struct("TlsConnection");
+        shown.field("peer", &self.peer).finish_non_exhaustive()
+    }
+}
+
+impl TlsConnection {
+    pub fn new(machine: Machine, socket: TcpStream, peer: String) -> Self {
+        let socket = BufReader::with_capacity(READ_BYTES, socket);
+        TlsConnection {
+            machine,
+            socket,
+            peer,
+        }
+    }
+
+    pub fn peer(&self) -> &str {
+        &self.peer
+    }
+
+    /// Whether the greeting is not over.
+    pub fn is_greeting(&self) -> bool {
+        self.machine.is_handshaking()
+    }
+
+    /// Whether the machine has something for the socket.
+    fn has_unsent(&self) -> bool {
+        self.machine.wants_write()
+    }
+
+    /// Gives the socket what the machine has for it.
+    pub fn send(&mut self) -> io::Result<()> {
+        while self.has_unsent() {
+            match self.machine.write_tls(self.socket.get_mut()) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the machine what the socket has next, and sends what it answers; whether there was anything. What the machine
+    /// does not understand or trust is an error that carries a [`TransportError`](sardonyx_base::transport::TransportError).
+    pub fn receive(&mut self) -> io::Result<bool> {
+        let read = self.machine.read_tls(&mut self.socket)?;
+        let understood = self.machine.process_new_packets();
+        if let Err(error) = understood {
+            // The other end is told by an alert, if it still hears.
+            let _ = self.send();
+            let error = explain::error(&self.peer, &error);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+        }
+        self.send()?;
+        Ok(read > 0)
+    }
+}
+
+impl Read for TlsConnection {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.machine.reader().read(into) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // Nothing: the other end said that nothing comes; `UnexpectedEof`: it did not.
+                read => return read,
+            }
+            self.receive()?;
+        }
+    }
+}
+
+impl Write for TlsConnection {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.send()?;
+        let taken = self.machine.writer().write(bytes)?;
+        match self.send() {
+            // They are taken: who wants to know where they are flushes.
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(taken),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.send()
+    }
+}
+
+impl Connection for TlsConnection {
+    fn socket(&self) -> &TcpStream {
+        self.socket.get_ref()
+    }
+}

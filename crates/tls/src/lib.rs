@@ -1,0 +1,44 @@
+//! TLS between the processes of a database, in which both ends show who they are: another
+//! [`Transport`](sardonyx_base::transport::Transport) than plain TCP, for loosely coupled nodes and their page server.
+//!
+//! ```no_run
+//! use sardonyx_tls::{Tls, TlsFiles};
+//! use std::sync::Arc;
+//!
+//! // ca.pem, cert.pem and key.pem
+//! let transport = Arc::new(Tls::new(&TlsFiles::in_directory("/etc/sardonyx"))?);
+//! // Serving::start_over(transport.clone(), …); LooseOptions { transport, … }
+//! # Ok::<(), sardonyx_tls::TlsError>(())
+//! ```
+//!
+//! *What is checked*, at both ends alike: the other end has the key of a certificate that the CA has signed, whose time
+//! has come and not passed, and that is for its part (its extended key usage, if it has one, names client or server).
+//! The CA is the database's own: whoever has a certificate of it is one of the database's processes. Nodes come and go
+//! and say themselves where they are, so what a certificate says of hosts is not compared with their addresses. Where
+//! the CA signs for others, too, [`TlsFiles::name`] is a DNS name that every process's certificate must have.
+//!
+//! *What is not*: which node it is (any process of the database may say that it is any node of it, as by a token), and
+//! whether a certificate was revoked: a CA of the database's own, and short times, take the place of lists. Files are
+//! read once; connections that there are outlive their certificates, and new ones need a process that was started with
+//! new files.
+//!
+//! TLS 1.3 only, by `rustls` with the cryptography of `ring`; no sessions are resumed, so nothing comes after the greeting but
+//! data, and who only writes need not read.
+//!
+//! - `files`: PEM files, and what is wrong with them; - `verify`: who is trusted;
+//! - `transport`: the greeting, within a time; - `connection`: bytes after it; - `explain`: why not, in words.
+
+#![cfg_attr(
+    not(test),
+    deny(clippy::print_stdout, clippy::unwrap_used, clippy::panic)
+)]
+#![forbid(unsafe_code)]
+
+mod connection;
+mod explain;
+mod files;
+mod transport;
+mod verify;
+
+pub use files::{PEM_BYTES_MAX, TlsError, TlsFiles};
+pub use transport::Tls;
