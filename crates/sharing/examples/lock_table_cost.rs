@@ -14,7 +14,7 @@
 use sardonyx_sharing::lock_table::{Segment, SegmentOptions};
 use sardonyx_sharing::protocol::{
     Entry, EntryStore, GemLocking, GemOptions, Input, LockMode, MemoryEntries, NodeId, Outcome,
-    Output, PageId, PageTransfer, Protocol, TransactionId, UpdateStrategy,
+    Output, PageId, PageTransfer, TransactionId, UpdateStrategy,
 };
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
@@ -59,32 +59,12 @@ impl<S: EntryStore<Error: std::fmt::Debug>> Shell<S> {
         }
     }
 
-    /// Feeds the machine until it has what it wants.
     fn feed(&mut self, input: Input) {
-        let mut next = Some(input);
-        while let Some(input) = next.take() {
-            self.machine
-                .handle(input, &mut self.outputs)
-                .expect("one protocol");
-            for output in self.outputs.drain(..) {
-                match output {
-                    Output::ReadEntry { page } => {
-                        let entry = self.store.read(page).expect("it can be read");
-                        next = Some(Input::EntryRead { page, entry });
-                    }
-                    Output::SwapEntry {
-                        page,
-                        expected,
-                        entry,
-                    } => {
-                        let swapped = self.store.swap(page, expected, entry);
-                        let swapped = swapped.expect("there is room");
-                        next = Some(Input::EntrySwapped { page, swapped });
-                    }
-                    _ => {}
-                }
-            }
-        }
+        let handled = self
+            .machine
+            .handle_with(&mut self.store, input, &mut self.outputs);
+        handled.map_err(drop).expect("one protocol, and room");
+        self.outputs.clear();
     }
 
     fn lock(&mut self, page: PageId) -> TransactionId {

@@ -1,8 +1,8 @@
 //! A message of the other protocol is refused, and changes nothing.
 
 use sardonyx_sharing::protocol::{
-    ForeignMessage, GemLocking, GemOptions, Input, Message, NodeId, Output, PageId, PageTransfer,
-    PrimaryCopy, PrimaryCopyOptions, Protocol, TransactionId, UpdateStrategy,
+    Epoch, ForeignMessage, GemLocking, GemOptions, Input, Message, NodeId, Output, PageId,
+    PageTransfer, PrimaryCopy, PrimaryCopyOptions, Protocol, TransactionId, UpdateStrategy,
 };
 
 const SENDER: NodeId = NodeId(1);
@@ -12,6 +12,7 @@ fn refused(machine: &mut impl Protocol, message: Message) -> ForeignMessage {
     let input = Input::Message {
         from: SENDER,
         message: message.clone(),
+        sent_in: Epoch::default(),
     };
     let error = machine.handle(input, &mut outputs).expect_err("refused");
     assert!(outputs.is_empty() && machine.is_idle(), "{outputs:?}");
@@ -53,6 +54,7 @@ fn primary_copy_locking_refuses_messages_of_gem_locking() {
         read_optimisation: true,
         authorised_without_copy: true,
         acknowledge_release: false,
+        stored_at_commit: false,
     };
     let mut machine = PrimaryCopy::new(NodeId(0), |_: PageId| NodeId(0), options);
     let error = refused(&mut machine, Message::WriteTurn { page: PageId(3) });

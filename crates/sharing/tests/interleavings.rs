@@ -46,6 +46,8 @@ impl State {
             locks,
             slots,
             cache,
+            logs,
+            awaiting,
             ..
         } = &self.world;
         let mut nodes = format!("{nodes:?}");
@@ -58,7 +60,8 @@ impl State {
         let mut events: Vec<String> = events.iter().map(|event| format!("{event:?}")).collect();
         events.sort_unstable();
         events.hash(&mut hasher);
-        format!("{entries:?}{storage:?}{truth:?}{locks:?}{slots:?}{cache:?}").hash(&mut hasher);
+        format!("{entries:?}{storage:?}{truth:?}{locks:?}{slots:?}{cache:?}{logs:?}{awaiting:?}")
+            .hash(&mut hasher);
         self.evictions.hash(&mut hasher);
         hasher.finish()
     }
@@ -147,6 +150,7 @@ fn all_machines() -> Vec<Machines> {
                 read_optimisation: authorised,
                 authorised_without_copy: false,
                 acknowledge_release: false,
+                stored_at_commit: false,
             }));
         }
     }

@@ -179,6 +179,24 @@ impl Load {
             Load::Trace { .. } => HistoryEnd::new(0, 1, 1),
         }
     }
+
+    /// The ends of the sequential file for transactions of `node` that lock its pages: one for each processing slot,
+    /// as far as there are numbers, and none if it is not locked.
+    pub fn history_ends(
+        &self,
+        node: u16,
+        parameters: &Parameters,
+    ) -> impl Iterator<Item = HistoryEnd> {
+        let slots = parameters.node.multiprogramming_level;
+        let (nodes, blocking, slots) = match self {
+            Load::DebitCredit { scale, nodes } if parameters.partition("history").locks => {
+                let most = u32::from(u16::MAX) / u32::from(*nodes);
+                (*nodes, scale.history_blocking, slots.min(most) as u16)
+            }
+            _ => (1, 1, 0),
+        };
+        (0..slots).map(move |slot| HistoryEnd::new(slot * nodes + node, nodes * slots, blocking))
+    }
 }
 
 impl Library {
@@ -191,18 +209,7 @@ impl Library {
         if workload.kind == WorkloadKind::Trace {
             return self.trace_load(parameters);
         }
-        let scale = PageScale {
-            units: parameters.nodes,
-            branches_per_unit: workload.branches_per_node,
-            tellers_per_branch: workload.tellers_per_branch,
-            accounts_per_branch: workload.accounts_per_branch,
-            branch_blocking: workload.branch_blocking,
-            teller_blocking: workload.teller_blocking,
-            account_blocking: workload.account_blocking,
-            history_blocking: workload.history_blocking,
-            clustered: workload.clustered,
-            other_branch_percent: workload.other_branch_percent,
-        };
+        let scale = parameters.page_scale();
         scale.check()?;
         let nodes = parameters.nodes as u16;
         Ok(Load::DebitCredit { scale, nodes })

@@ -18,9 +18,9 @@
 
 use super::coding;
 use super::layout::{CELLS_MAX, EntryWord, HEAD_HINT, NODES, OVERFLOW_MAX, SLOT_SWAP};
+use super::table::Chain;
 use super::{LockTable, Words};
 use sardonyx_base::sync::atomic::Ordering;
-use smallvec::SmallVec;
 
 /// A cell of a chain, and its claim when it was looked at.
 pub(super) type Chained = (u32, Claim);
@@ -131,8 +131,8 @@ impl<W: Words> LockTable<W> {
 
     /// The cells of the chain that an entry word names, the first one first, as they are while the directory
     /// has that word. `None`: they are not a chain (any more).
-    pub(super) fn chain(&self, word: EntryWord) -> Option<SmallVec<[Chained; 2]>> {
-        let mut chain = SmallVec::new();
+    pub(super) fn chain(&self, word: EntryWord) -> Option<Chain> {
+        let mut chain = Chain::new();
         let mut cell = word.cell();
         let mut links = coding::FIELDS;
         while cell != 0 {
@@ -204,7 +204,7 @@ impl<W: Words> LockTable<W> {
             let of = self.cell(cell, coding::CHAIN).load(Ordering::Acquire);
             of == swapped.0 && claim.state() == State::More
         });
-        let rest: SmallVec<[Chained; 2]> = whole.copied().collect();
+        let rest: Chain = whole.copied().collect();
         // What was read is that chain's only if nobody has collected its first cell meanwhile.
         if self.claim(first) != claim || self.slot_state(slot) != during {
             return;

@@ -9,7 +9,8 @@ use super::LockTableError;
 use super::layout::{CELLS_MAX, NODES, PLACE_BITS};
 use crate::protocol::entry::LockOwner;
 use crate::protocol::{Entry, NodeId, PageId, Psn, TransactionId};
-use sardonyx_lock::{Holder, LockQueue, Mode, Modes, SHARED, Waiter};
+use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
+use sardonyx_lock::{Holder, Mode, Modes, SHARED, Waiter};
 use smallvec::SmallVec;
 
 /// Words of a first cell behind its claim.
@@ -36,6 +37,18 @@ pub(super) struct Coded {
     pub authorised: u64,
     pub fields: u64,
     pub owners: SmallVec<[u64; 8]>,
+}
+
+impl Coded {
+    /// Owners as they stand in a cell: up to the first word that is none.
+    pub(super) fn add_owners(&mut self, words: &[AtomicU64]) {
+        for word in words {
+            match word.load(Ordering::Acquire) {
+                0 => break,
+                word => self.owners.push(word),
+            }
+        }
+    }
 }
 
 /// The word with links and fields.
@@ -70,8 +83,11 @@ fn slot_of(word: u64) -> usize {
 }
 
 fn modes_of(word: u64) -> Modes {
-    let all = (0..2u8).filter(|mode| word >> (54 + mode) & 1 == 1);
-    all.fold(Modes::NONE, |modes, mode| modes.union(Mode(mode).into()))
+    let one = |mode: u8| match word >> (54 + mode) & 1 {
+        0 => Modes::NONE,
+        _ => Mode(mode).into(),
+    };
+    one(0).union(one(1))
 }
 
 /// `slot` gives the slot of a node, and refuses one that is not there.
@@ -115,43 +131,63 @@ pub(super) fn encode(
     Ok(coded)
 }
 
-/// `node` gives the node that has a slot now.
-pub(super) fn decode(coded: &Coded, node: impl Fn(usize) -> NodeId) -> Option<Entry> {
-    let field = |at: u32| match coded.fields >> at & 0x7f {
-        0 => Some(None),
-        slot => (slot <= NODES as u64).then(|| Some(node(slot as usize - 1))),
-    };
-    let (owner, writing) = (field(0)?, field(7)?);
-    let (mut holders, mut waiters) = (SmallVec::<[_; 4]>::new(), SmallVec::<[_; 4]>::new());
-    let mut next_writers = SmallVec::new();
+/// Puts what the words say in the place of an entry; `node` gives the node that has a slot now. Returns whether they
+/// are an entry.
+#[inline]
+pub(super) fn decode(coded: &Coded, node: impl Fn(usize) -> NodeId, entry: &mut Entry) -> bool {
+    let field = |at: u32| coded.fields >> at & 0x7f;
+    let (owner, writing) = (field(0), field(7));
+    let named = |slot: u64| (slot != 0).then(|| node(slot as usize - 1));
+    if owner.max(writing) > NODES as u64 {
+        return false;
+    }
+    entry.version = coded.version;
+    entry.psn = Psn(coded.psn);
+    (entry.owner, entry.writing) = (named(owner), named(writing));
+    entry.revoking = coded.fields >> 14 & 1 == 1;
+    entry.queue.clear();
+    entry.next_writers.clear();
     for &word in &coded.owners {
-        let (by, modes) = (node(slot_of(word)), modes_of(word));
-        let owner = LockOwner::Transaction(TransactionId::new(by, word & ((1 << 48) - 1)));
-        match word >> 56 & 3 {
-            WRITES_NEXT => next_writers.push(by),
-            _ if modes.is_empty() || word & PRESENT == 0 => return None,
-            HOLDS => holders.push(Holder { owner, modes }),
-            kind => waiters.push(Waiter {
+        let (kind, modes, node) = (word >> 56 & 3, modes_of(word), node(slot_of(word)));
+        if kind == WRITES_NEXT {
+            entry.next_writers.push(node);
+            continue;
+        }
+        if modes.is_empty() || word & PRESENT == 0 {
+            return false;
+        }
+        let number = word & ((1 << 48) - 1);
+        let owner = LockOwner::Transaction(TransactionId::new(node, number));
+        match kind {
+            HOLDS => entry.queue.restore_holder(Holder { owner, modes }),
+            _ => entry.queue.restore_waiter(Waiter {
                 owner,
                 modes,
                 conversion: kind == CONVERTS,
             }),
         }
     }
-    let authorised = (0..NODES).filter(|slot| coded.authorised >> slot & 1 == 1);
-    holders.extend(authorised.map(|slot| Holder {
-        owner: LockOwner::Node(node(slot)),
-        modes: SHARED.into(),
-    }));
-    Some(Entry {
-        version: coded.version,
-        queue: LockQueue::of(holders, waiters),
-        psn: Psn(coded.psn),
-        owner,
-        writing,
-        next_writers,
-        revoking: coded.fields >> 14 & 1 == 1,
-    })
+    for slot in Bits(coded.authorised) {
+        entry.queue.restore_holder(Holder {
+            owner: LockOwner::Node(node(slot)),
+            modes: SHARED.into(),
+        });
+    }
+    true
+}
+
+/// The bits that are set, the lowest first.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let lowest = self.0.trailing_zeros();
+        self.0 &= self.0.wrapping_sub(1);
+        (lowest < 64).then_some(lowest as usize)
+    }
 }
 
 /// Whether an entry in cells names the slot.

@@ -5,6 +5,7 @@
 //! 512   64 slots of 8 words: state, process, the swap under way
 //! 1024  directory: 2 words for each place: page + 1 (0: unused), entry word (0: the default entry)
 //! then  cells of 8 words = 64 bytes, from number 1
+//! then  from the next page on: an area for whoever shares more than locks, if the table was made with one
 //! ```
 //!
 //! An *entry word* is the number of a cell (24 bits) under the low 40 bits of the entry's version. It alone
@@ -13,7 +14,7 @@
 /// What the memory begins with, in any version.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"SdxGemLT");
 /// The layout's version.
-pub(super) const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 2;
 
 /// Nodes at once.
 pub const NODES: usize = 64;
@@ -39,7 +40,8 @@ pub(super) const HEAD_IDENTITY: usize = 2;
 pub(super) const HEAD_PAGE_BYTES: usize = 3;
 pub(super) const HEAD_DIRECTORY: usize = 4;
 pub(super) const HEAD_CELLS: usize = 5;
-pub(super) const HEAD_CHECK: usize = 6;
+pub(super) const HEAD_AREA: usize = 6;
+pub(super) const HEAD_CHECK: usize = 7;
 pub(super) const HEAD_HINT: usize = 8;
 /// Words of the head that are read before it is mapped.
 pub(super) const HEAD_READ: usize = 8;
@@ -50,6 +52,9 @@ pub(super) const SLOT_PROCESS: usize = 1;
 pub(super) const SLOT_SWAP: usize = 2;
 const SLOT_WORDS: usize = 8;
 const DIRECTORY_AT: usize = SLOTS_AT + NODES * SLOT_WORDS;
+
+/// Words of a page of memory.
+const AREA_ALIGNMENT: usize = 512;
 
 pub(super) const CELL_WORDS: usize = 8;
 const CELL_BITS: u32 = 24;
@@ -91,6 +96,19 @@ impl Shape {
         self.cell(self.cells) + CELL_WORDS
     }
 
+    /// Where an area for other uses begins, on a page of its own.
+    pub(super) fn area(self) -> usize {
+        self.words().next_multiple_of(AREA_ALIGNMENT)
+    }
+
+    /// Words of the memory with an area of so many words.
+    pub(super) fn words_with(self, area: usize) -> usize {
+        match area {
+            0 => self.words(),
+            area => self.area() + area,
+        }
+    }
+
     /// Cells in all.
     pub fn cells(self) -> usize {
         self.cells
@@ -113,7 +131,7 @@ impl Shape {
 }
 
 /// An entry word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct EntryWord(pub u64);
 
 impl EntryWord {

@@ -7,17 +7,16 @@
 //! A node keeps [`RESERVE`] cells that only swaps may use which do not make an entry longer. So a lock can
 //! be given back, and an entry recovered, however full the table is.
 
-use super::claims::{Chained, State};
+use super::claims::State;
 use super::coding::{self, Coded};
 use super::layout::{
     EntryWord, HEAD_HINT, IN_OVERFLOW, INLINE, LIVES, NODES, OVERFLOW_MAX, OWNERS_MAX, RESERVE,
     SLOT_SWAP,
 };
-use super::table::{FREE, JOINED};
+use super::table::{Chain, FREE, JOINED, Standing};
 use super::{LockTable, LockTableError, Words};
 use crate::protocol::{Entry, EntryStore, NodeId, PageId};
 use sardonyx_base::sync::atomic::Ordering;
-use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// How many cells a node takes at a time.
@@ -43,7 +42,7 @@ pub(super) struct Built {
     old: EntryWord,
     new: EntryWord,
     /// The cells of the old entry.
-    replaced: SmallVec<[Chained; 2]>,
+    replaced: Chain,
     /// Cells that the new one has, which are the node's last.
     cells: usize,
 }
@@ -152,13 +151,35 @@ impl<W: Words> TableNode<W> {
             return Ok(None);
         }
         let replaced = table.chain(old);
-        let unchanged = |place| table.entry_word(place) == old;
         let Some(replaced) = replaced else {
-            return match found.is_some_and(unchanged) {
+            return match found.is_some_and(|place| table.entry_word(place) == old) {
                 true => Err(LockTableError::Corrupt { page }),
                 false => Ok(None),
             };
         };
+        let standing = Standing {
+            word: old,
+            chain: replaced,
+        };
+        self.build_after(page, found, standing, entry)
+    }
+
+    /// Builds what is to follow the entry that stands at a place, or nowhere yet. `None`: another one stands there by
+    /// now.
+    #[inline]
+    fn build_after(
+        &mut self,
+        page: PageId,
+        found: Option<usize>,
+        standing: Standing,
+        entry: &Entry,
+    ) -> Result<Option<Built>, LockTableError> {
+        let table = &*self.table;
+        let Standing {
+            word: old,
+            chain: replaced,
+        } = standing;
+        let unchanged = |place| table.entry_word(place) == old;
         let coded = match coding::encode(page, entry, |node| table.slot_of(node)) {
             // A recovery has taken a dead node out of the entry since it was read, and forgotten it.
             Err(_) if found.is_some_and(|place| !unchanged(place)) => return Ok(None),
@@ -291,6 +312,35 @@ impl<W: Words> EntryStore for TableNode<W> {
             self.collect(&built);
         }
         Ok(swapped)
+    }
+
+    /// The words that were read are those that are swapped, so nothing is looked for twice.
+    fn update(
+        &mut self,
+        page: PageId,
+        entry: &mut Entry,
+        mut of: impl FnMut(&mut Entry) -> bool,
+    ) -> Result<bool, LockTableError> {
+        loop {
+            let found = self.table.find(page)?;
+            let standing = match found {
+                Some(place) => self.table.read_at(place, page, entry)?,
+                None => {
+                    *entry = Entry::default();
+                    Standing::default()
+                }
+            };
+            if !of(entry) {
+                return Ok(false);
+            }
+            let built = self.build_after(page, found, standing, entry)?;
+            if let Some(built) = built
+                && self.publish(&built)
+            {
+                self.collect(&built);
+                return Ok(true);
+            }
+        }
     }
 
     fn pages(&self) -> Vec<PageId> {

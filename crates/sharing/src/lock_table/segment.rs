@@ -7,8 +7,8 @@
 //! [`sardonyx_base::shared_file`]), so others see at once when it is dead, however it died.
 
 use super::layout::{
-    CELLS_MAX, HEAD_CELLS, HEAD_CHECK, HEAD_DIRECTORY, HEAD_IDENTITY, HEAD_MAGIC, HEAD_PAGE_BYTES,
-    HEAD_READ, HEAD_VERSION, MAGIC, NODES, RESERVE, SLOT_PROCESS, VERSION, check,
+    CELLS_MAX, HEAD_AREA, HEAD_CELLS, HEAD_CHECK, HEAD_DIRECTORY, HEAD_IDENTITY, HEAD_MAGIC,
+    HEAD_PAGE_BYTES, HEAD_READ, HEAD_VERSION, MAGIC, NODES, RESERVE, SLOT_PROCESS, VERSION, check,
 };
 use super::table::{FAILED, FREE};
 use super::{LockTable, LockTableError, Shape, TableNode};
@@ -21,7 +21,10 @@ use sardonyx_base::shared_words::SharedWords;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The most words of an area behind a table: 4 TiB.
+const AREA_WORDS_MAX: usize = 1 << 39;
 
 /// What a global lock table is for, and how large.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +45,8 @@ pub struct SegmentOptions {
 #[derive(Clone, Debug)]
 pub struct Segment {
     table: Arc<LockTable<SharedWords>>,
+    /// Words of the area behind the table.
+    area: usize,
 }
 
 /// A node on the table: dropped without [`Node::leave`], it is taken for dead.
@@ -58,6 +63,35 @@ impl Segment {
     /// # Errors
     /// [`LockTableError::Size`]; [`LockTableError::System`], among others if the path exists.
     pub fn create(path: Option<&Path>, options: SegmentOptions) -> Result<Self, LockTableError> {
+        Self::create_with(path, options, 0, |_| Ok(()))
+    }
+
+    /// As [`Segment::create`], with an area of so many words for other uses, which `fill` fills before
+    /// anybody else can join.
+    ///
+    /// # Errors
+    /// As [`Segment::create`], and what `fill` gives.
+    pub fn create_with<E: From<LockTableError>>(
+        path: Option<&Path>,
+        options: SegmentOptions,
+        area: usize,
+        fill: impl FnOnce(&Segment) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let segment = Self::make(path, options, area)?;
+        fill(&segment)?;
+        if let Some(path) = path {
+            give_name(segment.table.words().file(), path)
+                .map_err(LockTableError::system("name the global lock table's file"))?;
+        }
+        Ok(segment)
+    }
+
+    /// The file without a name.
+    fn make(
+        path: Option<&Path>,
+        options: SegmentOptions,
+        area: usize,
+    ) -> Result<Self, LockTableError> {
         let SegmentOptions {
             entries, overflow, ..
         } = options;
@@ -73,11 +107,11 @@ impl Segment {
         let file = SharedFile::new(file).map_err(LockTableError::system(
             "look at the global lock table's file",
         ))?;
-        let bytes = shape.words() as u64 * 8;
+        let bytes = shape.words_with(area) as u64 * 8;
         rustix::fs::ftruncate(&file, bytes)
             .and_then(|()| allocate(&file, 0, bytes))
             .map_err(LockTableError::system("give the global lock table memory"))?;
-        let segment = Self::map(file, shape)?;
+        let segment = Self::map(file, shape, area)?;
         let words = segment.table.words();
         for (at, word) in [
             (HEAD_MAGIC, MAGIC),
@@ -86,6 +120,7 @@ impl Segment {
             (HEAD_PAGE_BYTES, options.page_bytes),
             (HEAD_DIRECTORY, shape.directory as u64),
             (HEAD_CELLS, shape.cells as u64),
+            (HEAD_AREA, area as u64),
         ] {
             words[at].store(word, Ordering::Relaxed);
         }
@@ -93,18 +128,14 @@ impl Segment {
             .map(|at| words[at].load(Ordering::Relaxed))
             .collect();
         words[HEAD_CHECK].store(check(&head), Ordering::Release);
-        if let Some(path) = path {
-            give_name(words.file(), path)
-                .map_err(LockTableError::system("name the global lock table's file"))?;
-        }
         Ok(segment)
     }
 
-    fn map(file: SharedFile, shape: Shape) -> Result<Self, LockTableError> {
-        let words = SharedWords::map(file, shape.words())
+    fn map(file: SharedFile, shape: Shape, area: usize) -> Result<Self, LockTableError> {
+        let words = SharedWords::map(file, shape.words_with(area))
             .map_err(LockTableError::system("map the global lock table"))?;
         let table = Arc::new(LockTable::new(words, shape));
-        Ok(Segment { table })
+        Ok(Segment { table, area })
     }
 
     /// Joins the table at a path. Its sizes are those that it was made with.
@@ -131,8 +162,18 @@ impl Segment {
         let file = SharedFile::new(file).map_err(LockTableError::system(
             "look at the global lock table's file",
         ))?;
-        let shape = read_head(&file, name, options)?;
-        Self::map(file, shape)
+        let (shape, area) = read_head(&file, name, options)?;
+        Self::map(file, shape, area)
+    }
+
+    /// The area behind the table: empty, if it was made without one.
+    #[inline]
+    pub fn area(&self) -> &[AtomicU64] {
+        let start = self.table.shape().area();
+        self.table
+            .words()
+            .get(start..start + self.area)
+            .unwrap_or_default()
     }
 
     /// The table, for what needs no node.
@@ -145,7 +186,7 @@ impl Segment {
         self.file().as_raw_fd()
     }
 
-    fn file(&self) -> &OwnedFd {
+    pub(crate) fn file(&self) -> &OwnedFd {
         self.table.words().file()
     }
 
@@ -213,7 +254,11 @@ impl Segment {
 }
 
 /// Checks the head and the length of a file.
-fn read_head(file: &OwnedFd, name: &str, options: SegmentOptions) -> Result<Shape, LockTableError> {
+fn read_head(
+    file: &OwnedFd,
+    name: &str,
+    options: SegmentOptions,
+) -> Result<(Shape, usize), LockTableError> {
     let place = || name.to_owned();
     let mut bytes = [0; HEAD_READ * 8];
     let read = rustix::io::retry_on_intr(|| rustix::io::pread(file, &mut bytes, 0));
@@ -264,8 +309,10 @@ fn read_head(file: &OwnedFd, name: &str, options: SegmentOptions) -> Result<Shap
             "look at the global lock table's file",
         ))?
         .st_size as u64;
-    match length == shape.words() as u64 * 8 {
-        true => Ok(shape),
+    let area = usize::try_from(words[HEAD_AREA]).unwrap_or(usize::MAX);
+    let expected = (area <= AREA_WORDS_MAX).then(|| shape.words_with(area) as u64 * 8);
+    match Some(length) == expected {
+        true => Ok((shape, area)),
         false => Err(damaged(&format!("its length of {length} bytes is wrong"))),
     }
 }
@@ -288,10 +335,11 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
+        // Before the node is said to be dead: when it is recovered, this process may join with the slot again.
+        give_locks_back(self.segment.file(), place(self.slot));
         if let Some(node) = &self.node {
             self.segment.table.fail(node.node());
         }
-        give_locks_back(self.segment.file(), place(self.slot));
     }
 }
 
@@ -305,6 +353,18 @@ impl EntryStore for Node {
     fn swap(&mut self, page: PageId, expected: u64, entry: Entry) -> Result<bool, LockTableError> {
         match &mut self.node {
             Some(node) => node.swap(page, expected, entry),
+            None => Err(LockTableError::UnknownNode { node: self.node() }),
+        }
+    }
+
+    fn update(
+        &mut self,
+        page: PageId,
+        entry: &mut Entry,
+        of: impl FnMut(&mut Entry) -> bool,
+    ) -> Result<bool, LockTableError> {
+        match &mut self.node {
+            Some(node) => node.update(page, entry, of),
             None => Err(LockTableError::UnknownNode { node: self.node() }),
         }
     }

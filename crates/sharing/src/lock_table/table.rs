@@ -1,16 +1,28 @@
 //! The table in shared memory: slots of nodes, the directory, and reading entries.
 
+use super::claims::{Chained, Claim};
 use super::coding::{self, Coded};
-use super::layout::{EntryWord, IN_OVERFLOW, INLINE, LIVES, NODES, SLOT_STATE, Shape};
+use super::layout::{CELL_WORDS, EntryWord, IN_OVERFLOW, INLINE, LIVES, NODES, SLOT_STATE, Shape};
 use super::{LockTableError, Words};
 use crate::protocol::{Entry, NodeId, PageId};
 use sardonyx_base::sync::atomic::{AtomicU64, Ordering};
+use smallvec::SmallVec;
 
 /// A slot's state: how often it was given out before, and this.
 pub(super) const FREE: u64 = 0;
 pub(super) const JOINED: u64 = 1;
 pub(super) const FAILED: u64 = 2;
 pub(super) const LEAVING: u64 = 3;
+
+/// The cells of an entry, with their claims, the first one first.
+pub(super) type Chain = SmallVec<[Chained; 2]>;
+
+/// Where an entry stands that was read: a swap of that word puts another in its place.
+#[derive(Debug, Default)]
+pub(super) struct Standing {
+    pub word: EntryWord,
+    pub chain: Chain,
+}
 
 /// The global lock table, in memory that is `W`. It is used by a [`TableNode`](super::TableNode) of each
 /// node.
@@ -47,6 +59,12 @@ impl<W: Words> LockTable<W> {
         &self.words[self.shape.cell(cell as usize) + word]
     }
 
+    /// The words of a cell that is one of the table's.
+    #[inline]
+    pub(super) fn whole_cell(&self, cell: u32) -> &[AtomicU64] {
+        &self.words[self.shape.cell(cell as usize)..][..CELL_WORDS]
+    }
+
     pub(super) fn entry(&self, place: usize) -> &AtomicU64 {
         &self.words[self.shape.place(place) + 1]
     }
@@ -69,9 +87,19 @@ impl<W: Words> LockTable<W> {
     }
 
     /// The node that has the slot now.
-    pub(super) fn node_of(&self, slot: usize) -> NodeId {
+    pub(crate) fn node_of(&self, slot: usize) -> NodeId {
         let (life, _) = self.slot_state(slot);
         NodeId(((life % LIVES) as u16) * NODES as u16 + slot as u16)
+    }
+
+    /// Whether a node has the slot that lives, as far as is known.
+    pub(crate) fn is_joined(&self, slot: usize) -> bool {
+        self.slot_state(slot).1 == JOINED
+    }
+
+    /// Whether the node that has the slot is dead and not forgotten.
+    pub(crate) fn has_failed(&self, slot: usize) -> bool {
+        self.slot_state(slot).1 == FAILED
     }
 
     /// The slot of a node that has joined and is not forgotten.
@@ -94,7 +122,10 @@ impl<W: Words> LockTable<W> {
     }
 
     fn key(page: PageId) -> Result<u64, LockTableError> {
-        page.0.checked_add(1).ok_or(LockTableError::NoPage { page })
+        match page.0 {
+            u64::MAX => Err(LockTableError::NoPage { page }),
+            number => Ok(number + 1),
+        }
     }
 
     /// The places where a page may be in the directory, the likeliest first.
@@ -160,64 +191,87 @@ impl<W: Words> LockTable<W> {
     /// # Errors
     /// [`LockTableError::NoPage`], [`LockTableError::Corrupt`].
     pub fn read(&self, page: PageId) -> Result<Entry, LockTableError> {
-        match self.find(page)? {
-            Some(place) => self.look(place, page, |coded| match coded {
-                Some(coded) => coding::decode(coded, |slot| self.node_of(slot)),
-                None => Some(Entry::default()),
-            }),
-            None => Ok(Entry::default()),
+        let mut entry = Entry::default();
+        if let Some(place) = self.find(page)? {
+            self.read_at(place, page, &mut entry)?;
         }
+        Ok(entry)
+    }
+
+    /// Reads the entry at a place, and says where it stands.
+    #[inline]
+    pub(super) fn read_at(
+        &self,
+        place: usize,
+        page: PageId,
+        entry: &mut Entry,
+    ) -> Result<Standing, LockTableError> {
+        let decode = |found: Option<&Coded>| match found {
+            Some(coded) => coding::decode(coded, |slot| self.node_of(slot), entry).then_some(()),
+            None => {
+                *entry = Entry::default();
+                Some(())
+            }
+        };
+        self.look(place, page, decode)
+            .map(|((), standing)| standing)
     }
 
     /// Gives an entry's words to `of`; again if they were changed meanwhile.
+    #[inline]
     fn look<R>(
         &self,
         place: usize,
         page: PageId,
-        of: impl Fn(Option<&Coded>) -> Option<R>,
-    ) -> Result<R, LockTableError> {
+        mut of: impl FnMut(Option<&Coded>) -> Option<R>,
+    ) -> Result<(R, Standing), LockTableError> {
         loop {
             let word = self.entry_word(place);
+            let mut chain = Chain::new();
             let found = match word.0 {
                 0 => of(None),
-                _ => self.copy(word).and_then(|coded| of(Some(&coded))),
+                _ => self
+                    .copy(word, &mut chain)
+                    .and_then(|coded| of(Some(&coded))),
             };
             // What was read, all by `Acquire`, is older than this.
             if self.entry_word(place) == word {
-                return found.ok_or(LockTableError::Corrupt { page });
+                let Some(found) = found else {
+                    return Err(LockTableError::Corrupt { page });
+                };
+                return Ok((found, Standing { word, chain }));
             }
             std::hint::spin_loop();
         }
     }
 
-    /// Copies a chain. `None`: it is none, perhaps because it is changed meanwhile.
-    fn copy(&self, word: EntryWord) -> Option<Coded> {
+    /// Copies a chain, and says which cells it has. `None`: it is none, perhaps because it is changed meanwhile.
+    #[inline]
+    fn copy(&self, word: EntryWord, chain: &mut Chain) -> Option<Coded> {
         let first = word.cell();
         if first as usize > self.shape.cells() {
             return None;
         }
-        let load = |cell: u32, at: usize| self.cell(cell, at).load(Ordering::Acquire);
-        let fields = load(first, coding::FIELDS);
+        let cell = self.whole_cell(first);
+        let load = |at: usize| cell[at].load(Ordering::Acquire);
+        chain.push((first, Claim(load(0))));
+        let fields = load(coding::FIELDS);
         let mut coded = Coded {
-            version: load(first, coding::VERSION),
-            psn: load(first, coding::PSN),
-            authorised: load(first, coding::AUTHORISED),
+            version: load(coding::VERSION),
+            psn: load(coding::PSN),
+            authorised: load(coding::AUTHORISED),
             fields,
             ..Coded::default()
         };
-        let mut add = |cell: u32, from: usize, most: usize| {
-            let words = (from..from + most).map(|at| load(cell, at));
-            coded.owners.extend(words.take_while(|&word| word != 0));
-        };
-        add(first, coding::OWNERS, INLINE);
-        let mut next = coding::next(fields);
-        if next != 0 {
-            for &(cell, _) in self.chain(word)?.iter().skip(1) {
-                add(cell, coding::MORE_OWNERS, IN_OVERFLOW);
-                next = 0;
+        coded.add_owners(&cell[coding::OWNERS..coding::OWNERS + INLINE]);
+        if coding::next(fields) != 0 {
+            *chain = self.chain(word)?;
+            for &(cell, _) in chain.iter().skip(1) {
+                let owners = coding::MORE_OWNERS..coding::MORE_OWNERS + IN_OVERFLOW;
+                coded.add_owners(&self.whole_cell(cell)[owners]);
             }
         }
-        (next == 0).then_some(coded)
+        Some(coded)
     }
 
     /// A page whose entry names the node of a slot, if there is one.
@@ -225,7 +279,7 @@ impl<W: Words> LockTable<W> {
         for (place, page) in self.places() {
             let names =
                 |coded: Option<&Coded>| Some(coded.is_some_and(|coded| coding::names(coded, slot)));
-            if self.look(place, page, names)? {
+            if self.look(place, page, names)?.0 {
                 return Ok(Some(page));
             }
         }

@@ -11,8 +11,8 @@
 //! failed node had not received is lost with it.
 //!
 //! Bounds (I10): of the messages that are not acknowledged only the first [`WINDOW`] are sent, and
-//! the receiver keeps as many that came too early. The sender keeps all; there are never more than
-//! its node's transactions have under way.
+//! the receiver keeps as many that came too early. The others follow when there is room
+//! ([`Channel::follow`]). The sender keeps all: its shell sees to it that there are not too many.
 //!
 //! ```
 //! use sardonyx_sharing::protocol::channel::Channel;
@@ -50,6 +50,8 @@ pub struct Channel<M> {
     /// The number of the first message in `unacknowledged`.
     first: u64,
     unacknowledged: VecDeque<M>,
+    /// The number of the first message that was never sent.
+    unsent: u64,
     /// The number of the next message to be delivered here.
     expected: u64,
     early: BTreeMap<u64, M>,
@@ -60,6 +62,7 @@ impl<M> Default for Channel<M> {
         Channel {
             first: 0,
             unacknowledged: VecDeque::new(),
+            unsent: 0,
             expected: 0,
             early: BTreeMap::new(),
         }
@@ -73,11 +76,33 @@ impl<M: Clone> Channel<M> {
     }
 
     /// Takes a message for the other end. Returns the packet to be sent now; none if [`WINDOW`]
-    /// messages are under way: then it follows when some have been acknowledged.
+    /// messages are under way: then it is for [`Channel::follow`].
     pub fn send(&mut self, message: M) -> Option<Packet<M>> {
         let ahead = self.unacknowledged.len() as u64;
         self.unacknowledged.push_back(message);
-        (ahead < WINDOW).then(|| self.packet(ahead))
+        let is_next = self.unsent == self.first + ahead;
+        (is_next && ahead < WINDOW).then(|| {
+            self.unsent += 1;
+            self.packet(ahead)
+        })
+    }
+
+    /// What had no room and has now, to be sent: to be called when something was received.
+    pub fn follow(&mut self) -> Vec<Packet<M>> {
+        let from = self.unsent.saturating_sub(self.first);
+        self.unsent = self.unsent.max(self.first + self.under_way());
+        (from..self.under_way())
+            .map(|ahead| self.packet(ahead))
+            .collect()
+    }
+
+    /// Messages that are not acknowledged, sent or not.
+    pub fn waiting(&self) -> usize {
+        self.unacknowledged.len()
+    }
+
+    fn under_way(&self) -> u64 {
+        WINDOW.min(self.unacknowledged.len() as u64)
     }
 
     /// Takes a packet from the other end. Appends to `delivered` the messages whose turn it is.
@@ -102,9 +127,16 @@ impl<M: Clone> Channel<M> {
     }
 
     /// Nothing has been heard for a while: the packets to be sent again.
-    pub fn timeout(&self) -> Vec<Packet<M>> {
-        let under_way = WINDOW.min(self.unacknowledged.len() as u64);
-        (0..under_way).map(|ahead| self.packet(ahead)).collect()
+    pub fn timeout(&mut self) -> Vec<Packet<M>> {
+        self.unsent = self.unsent.max(self.first + self.under_way());
+        (0..self.under_way())
+            .map(|ahead| self.packet(ahead))
+            .collect()
+    }
+
+    /// All messages of the other end with lower numbers have been received.
+    pub fn received(&self) -> u64 {
+        self.expected
     }
 
     /// Whether all that was sent from here has been received.

@@ -9,6 +9,7 @@
 //! owner storage has that version; with one, the owner's buffer has it until a write that `writing`
 //! announced is done; at most one node writes the page to storage.
 
+use super::mode::writes;
 use super::{NodeId, Psn, TransactionId};
 use sardonyx_lock::LockQueue;
 use smallvec::SmallVec;
@@ -79,6 +80,12 @@ impl Entry {
         let holders = self.queue.holders().iter().map(|holder| holder.owner);
         let waiters = self.queue.waiters().iter().map(|waiter| waiter.owner);
         holders.chain(waiters).any(|owner| owner.node() == node)
+    }
+
+    /// Whether a transaction of `node` may change the page.
+    pub fn is_write_locked_by(&self, node: NodeId) -> bool {
+        let mut holders = self.queue.holders().iter();
+        holders.any(|holder| holder.owner.node() == node && writes(holder.modes))
     }
 
     /// This entry with the version that follows another's, to be swapped in for that.

@@ -14,3 +14,14 @@ pub struct ForeignMessage {
     /// The receiver's protocol.
     pub protocol: &'static str,
 }
+
+/// Why a machine with its own access to entries could not go on.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AccessError<E> {
+    /// The sender runs another protocol. Nothing was done.
+    #[error(transparent)]
+    Foreign(#[from] ForeignMessage),
+    /// An entry could not be read or changed.
+    #[error("the global lock table refuses an access")]
+    Store(#[source] E),
+}

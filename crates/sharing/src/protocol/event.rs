@@ -1,6 +1,9 @@
 //! What goes into a node's machine and what comes out.
 
-use super::{Entry, LockMode, Message, NodeId, Outcome, PageId, PageSource, Psn, TransactionId};
+use super::membership::View;
+use super::{
+    Entry, Epoch, LockMode, Message, NodeId, Outcome, PageId, PageSource, Psn, TransactionId,
+};
 
 /// What the shell tells a node's machine.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -33,13 +36,16 @@ pub enum Input {
         from: NodeId,
         /// What it says.
         message: Message,
+        /// The newest epoch that its sender knew when it was sent; the receiver knows that one, too
+        /// ([`super::membership::Admission`]). Zero where nobody fails and no authority moves.
+        sent_in: Epoch,
     },
     /// [`Output::ReadEntry`] is done.
     EntryRead {
         /// Whose entry it is.
         page: PageId,
         /// The entry; a page never locked has the default one.
-        entry: Entry,
+        entry: Box<Entry>,
     },
     /// [`Output::SwapEntry`] is done.
     EntrySwapped {
@@ -88,12 +94,25 @@ pub enum Input {
         /// Which.
         transaction: TransactionId,
     },
-    /// GEM: a node has failed. It is fenced: nothing that it does reaches GEM, storage or a log any
-    /// more. Its locks stay until its log has been recovered; who needs a page from it waits. If it
+    /// A node has failed. It is fenced: nothing that it does reaches GEM, storage or a log any
+    /// more (primary copy: when it is recovered). Its locks stay until its log has been recovered; who needs a page from it waits. If it
     /// comes back it does so under a new [`NodeId`], before or after the recovery.
     NodeFailed {
         /// Which node.
         node: NodeId,
+    },
+    /// Primary copy: the node knows this view from now on. To be told of each view that it adopts, before any message
+    /// of that epoch, and, of those that it passed over, of the last only. Parts of the lock authority may have moved:
+    /// their former locks are declared to the new authorities.
+    Assigned(Box<View>),
+    /// [`Output::RecoverPart`] is done.
+    PartRecovered {
+        /// As asked.
+        part: u16,
+        /// As asked.
+        since: Epoch,
+        /// The versions that its pages have on storage, of those that were ever changed.
+        versions: Vec<(PageId, Psn)>,
     },
     /// GEM: free this page from a failed node, when every other node has been told of its failure.
     /// To be given for every entry of the global lock table to one node, the one that reads the
@@ -111,11 +130,12 @@ pub enum Input {
         page: PageId,
         /// The failed node.
         node: NodeId,
-        /// The newest version that the failed node has committed, by its log; the first if none.
+        /// The version that storage has now: the newest that the failed node has committed, or a newer one.
         psn: Psn,
     },
-    /// GEM: every entry is free from the failed node. To be told to every node. Its [`NodeId`] is
-    /// not used again.
+    /// GEM: every entry is free from the failed node. Primary copy: its log is closed, so that what it may have
+    /// committed is in there, and every node refuses its messages. To be told to every node. Its [`NodeId`] is not
+    /// used again.
     NodeRecovered {
         /// The failed node.
         node: NodeId,
@@ -146,7 +166,7 @@ pub enum Output {
         /// The version that was read.
         expected: u64,
         /// The entry to be there then; its version is another.
-        entry: Entry,
+        entry: Box<Entry>,
     },
     /// The transaction has its lock, and may read version `psn` from `source`.
     Granted {
@@ -229,14 +249,23 @@ pub enum Output {
         /// The version not to write.
         psn: Psn,
     },
-    /// Bring the newest version that the failed node has committed, by its log, to storage, if
-    /// storage has not got this or a newer one; undo what the node's unfinished transactions have
-    /// brought there. Nobody else writes the page until [`Input::PageRecovered`].
+    /// Bring the newest version that the failed node has committed to storage, if storage has not got
+    /// this or a newer one. Its byte ranges may be in the logs of several nodes ([`crate::redo`]), of
+    /// which the failed one's is closed before it is read to its end. Nobody else writes the page until
+    /// [`Input::PageRecovered`].
     RecoverPage {
         /// Which page.
         page: PageId,
         /// The failed node.
         node: NodeId,
+    },
+    /// Primary copy: bring every page of this part to storage as it was committed, so far as redo was durable in any
+    /// node's log when this was asked, and answer by [`Input::PartRecovered`].
+    RecoverPart {
+        /// Which part.
+        part: u16,
+        /// From which epoch on this node has the authority for it.
+        since: Epoch,
     },
     /// [`Input::Recover`] is done: the page is free from the failed node.
     EntryRecovered {

@@ -6,11 +6,24 @@
 //! [`super::channel::Channel`] sees to that.
 
 use super::probe::Probe;
-use super::{LockMode, NodeId, Outcome, PageId, PageSource, Psn, TransactionId};
+use super::{Epoch, LockMode, NodeId, Outcome, PageId, PageSource, Psn, TransactionId};
 use smallvec::SmallVec;
 
 /// Pages with their versions.
 pub type Versions = SmallVec<[(PageId, Psn); 2]>;
+
+/// A lock that a transaction of the sender holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Declared {
+    /// Who.
+    pub transaction: TransactionId,
+    /// On what.
+    pub page: PageId,
+    /// What for.
+    pub mode: LockMode,
+    /// The page's newest committed version, as it was granted.
+    pub psn: Psn,
+}
 
 /// What nodes say to each other.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -135,6 +148,16 @@ pub enum Message {
         transaction: TransactionId,
         /// On what.
         page: PageId,
+    },
+    /// Primary copy: to a part's new authority, once from each node: all locks that its transactions hold on pages of
+    /// that part. Authorisations have ended, and what its transactions await they ask for once more.
+    Declare {
+        /// Which part.
+        part: u16,
+        /// The epoch from which on the receiver has the authority.
+        since: Epoch,
+        /// The locks.
+        locks: Vec<Declared>,
     },
     /// A search for a deadlock, on its way along the waiting.
     Probe(Box<Probe>),

@@ -17,28 +17,40 @@
 //! stays in its buffer until it is on storage ([`Input::WrittenBack`]) or another node answers for
 //! it ([`Output::Discard`]); a read from storage that was begun for a transaction and outlives it
 //! is thrown away; a failed node that comes back has a new [`NodeId`].
+//!
+//! Two machines beside them see to what the protocols take for granted of a failed node: [`membership`], that all
+//! nodes know who takes part and that one of them recovers who does not, and [`fence`], that a node which was shut out,
+//! but lives, has no more effect.
 
+pub mod assignment;
 pub mod channel;
 pub mod counters;
+pub mod division;
 pub mod entry;
+pub mod epoch;
 mod error;
 pub mod event;
+pub mod fence;
 pub mod gem;
 mod home;
 pub mod identity;
+pub mod membership;
 pub mod message;
 pub mod mode;
 pub mod primary_copy;
 pub mod probe;
 pub mod store;
 
+pub use assignment::Assignment;
 pub use counters::Counters;
+pub use division::{Division, DivisionError};
 pub use entry::Entry;
-pub use error::ForeignMessage;
+pub use epoch::Epoch;
+pub use error::{AccessError, ForeignMessage};
 pub use event::{Input, Output};
 pub use gem::{GemLocking, GemOptions};
 pub use identity::{NodeId, PageId, Psn, TransactionId};
-pub use message::{Message, Versions};
+pub use message::{Declared, Message, Versions};
 pub use mode::{LockMode, Outcome, PageSource, PageTransfer, UpdateStrategy};
 pub use primary_copy::{PrimaryCopy, PrimaryCopyOptions};
 pub use probe::Probe;

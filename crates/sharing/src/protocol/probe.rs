@@ -120,3 +120,56 @@ impl Probe {
         youngest.map(|&(victim, page)| Cycle { victim, page })
     }
 }
+
+/// A probe as words, for a message in shared memory: three lengths in one word, then the path, what was
+/// visited, and what lies ahead.
+impl Probe {
+    pub(crate) fn write_words(&self, word: impl Fn(TransactionId) -> u64, words: &mut Vec<u64>) {
+        let lengths = [self.path.len(), self.visited.len(), self.ahead.len()];
+        words.push(
+            lengths
+                .iter()
+                .fold(0, |all, length| all << 20 | *length as u64),
+        );
+        for &(transaction, page) in &self.path {
+            words.extend([word(transaction), page.0]);
+        }
+        words.extend(self.visited.iter().map(|&transaction| word(transaction)));
+        for &(depth, step) in &self.ahead {
+            let (kind, page, of) = match step {
+                Step::Transaction(transaction) => (0, 0, word(transaction)),
+                Step::Page(page, transaction) => (1, page.0, word(transaction)),
+                Step::Readers(page, node) => (2, page.0, u64::from(node.0)),
+            };
+            words.extend([u64::from(depth) << 2 | kind, page, of]);
+        }
+    }
+
+    /// `None`: the words are no probe.
+    pub(crate) fn read_words(
+        transaction: impl Fn(u64) -> TransactionId,
+        words: &[u64],
+    ) -> Option<Probe> {
+        let (&lengths, words) = words.split_first()?;
+        let length = |shift: u32| (lengths >> shift & 0xf_ffff) as usize;
+        let (path, words) = words.split_at_checked(2 * length(40))?;
+        let (visited, ahead) = words.split_at_checked(length(20))?;
+        if ahead.len() != 3 * length(0) {
+            return None;
+        }
+        let step = |[first, page, of]: &[u64; 3]| {
+            let step = match first & 3 {
+                0 => Step::Transaction(transaction(*of)),
+                1 => Step::Page(PageId(*page), transaction(*of)),
+                _ => Step::Readers(PageId(*page), NodeId(*of as u16)),
+            };
+            ((first >> 2) as u32, step)
+        };
+        let pair = |[of, page]: &[u64; 2]| (transaction(*of), PageId(*page));
+        Some(Probe {
+            path: path.as_chunks::<2>().0.iter().map(pair).collect(),
+            visited: visited.iter().map(|&word| transaction(word)).collect(),
+            ahead: ahead.as_chunks::<3>().0.iter().map(step).collect(),
+        })
+    }
+}

@@ -28,6 +28,30 @@ pub trait EntryStore {
     /// As the store says: of a bounded one, that it is full.
     fn swap(&mut self, page: PageId, expected: u64, entry: Entry) -> Result<bool, Self::Error>;
 
+    /// Changes the page's entry: reads it into `entry`, has `of` change it there, its version included, and swaps it
+    /// in; again if it was changed meanwhile. If `of` says that there is nothing to be swapped that is all. Returns
+    /// whether it was swapped. (Two GEM entry accesses each time, or one.)
+    ///
+    /// # Errors
+    /// As the store says.
+    fn update(
+        &mut self,
+        page: PageId,
+        entry: &mut Entry,
+        mut of: impl FnMut(&mut Entry) -> bool,
+    ) -> Result<bool, Self::Error> {
+        loop {
+            *entry = self.read(page)?;
+            let expected = entry.version();
+            if !of(entry) {
+                return Ok(false);
+            }
+            if self.swap(page, expected, entry.clone())? {
+                return Ok(true);
+            }
+        }
+    }
+
     /// The pages that have an entry, in any order; of those that get one meanwhile it may have some. A
     /// recovery goes over all of them.
     fn pages(&self) -> Vec<PageId>;

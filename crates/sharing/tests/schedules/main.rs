@@ -48,6 +48,7 @@ fn primary_copy(update: UpdateStrategy, read_optimisation: bool) -> World {
         read_optimisation,
         authorised_without_copy: true,
         acknowledge_release: false,
+        stored_at_commit: false,
     };
     World::new(Machines::PrimaryCopy(options), 3)
 }

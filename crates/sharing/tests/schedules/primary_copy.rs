@@ -181,6 +181,7 @@ fn primary_copy_an_acknowledged_release_costs_one_message_more() {
         read_optimisation: false,
         authorised_without_copy: false,
         acknowledge_release: true,
+        stored_at_commit: false,
     };
     let mut world = World::new(Machines::PrimaryCopy(options), 3);
     let reader = run(&mut world, 0, &[(1, READ)]);

@@ -18,6 +18,7 @@ fn world() -> World {
         read_optimisation: true,
         authorised_without_copy: false,
         acknowledge_release: false,
+        stored_at_commit: false,
     };
     World::new(Machines::PrimaryCopy(options), 3)
 }

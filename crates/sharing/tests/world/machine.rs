@@ -1,8 +1,9 @@
 //! The machines under test, either protocol behind one face.
 
+use sardonyx_sharing::protocol::primary_copy::Authority;
 use sardonyx_sharing::protocol::{
-    GemLocking, GemOptions, Input, NodeId, Output, PageId, PrimaryCopy, PrimaryCopyOptions,
-    Protocol, UpdateStrategy,
+    Assignment, GemLocking, GemOptions, Input, NodeId, Output, PageId, PrimaryCopy,
+    PrimaryCopyOptions, Protocol, UpdateStrategy,
 };
 
 /// Which machines the nodes run, and how many.
@@ -21,12 +22,38 @@ impl Machines {
     }
 }
 
-#[derive(Clone, Debug)]
-pub struct Divided(pub u16);
+impl Machines {
+    /// Whether storage has a version as soon as its transaction has committed.
+    pub fn stored_at_commit(self) -> bool {
+        matches!(self, Machines::PrimaryCopy(options) if options.stored_at_commit)
+    }
+}
 
-impl sardonyx_sharing::protocol::primary_copy::Authority for Divided {
+/// Who has the lock authority.
+#[derive(Clone, Debug)]
+pub enum Divided {
+    /// Each of so many nodes has every so manieth page, for ever.
+    Fixed(u16),
+    Moving(Assignment),
+}
+
+impl Authority for Divided {
     fn of(&self, page: PageId) -> NodeId {
-        NodeId((page.0 % u64::from(self.0)) as u16)
+        match self {
+            Divided::Fixed(nodes) => NodeId((page.0 % u64::from(*nodes)) as u16),
+            Divided::Moving(assignment) => assignment.of(page),
+        }
+    }
+
+    fn assignment(&self) -> Option<&Assignment> {
+        match self {
+            Divided::Fixed(_) => None,
+            Divided::Moving(assignment) => Some(assignment),
+        }
+    }
+
+    fn assign(&mut self, assignment: Assignment) {
+        *self = Divided::Moving(assignment);
     }
 }
 
@@ -37,11 +64,11 @@ pub enum Machine {
 }
 
 impl Machine {
-    pub(super) fn new(machines: Machines, node: NodeId, nodes: u16) -> Self {
+    pub(super) fn new(machines: Machines, node: NodeId, divided: Divided) -> Self {
         match machines {
             Machines::Gem(options) => Machine::Gem(Box::new(GemLocking::new(node, options))),
             Machines::PrimaryCopy(options) => {
-                Machine::PrimaryCopy(Box::new(PrimaryCopy::new(node, Divided(nodes), options)))
+                Machine::PrimaryCopy(Box::new(PrimaryCopy::new(node, divided, options)))
             }
         }
     }

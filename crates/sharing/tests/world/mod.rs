@@ -5,12 +5,18 @@
 //! a schedule written by hand, or at random, which lets messages overtake each other and everything
 //! happen between any two steps of anything else. The world knows the truth (what was committed,
 //! who holds what) and checks every grant, read and write against it.
+//!
+//! A commit writes byte ranges to the log of its node (`logs`), and is durable with that. How they come to storage is
+//! one of two [`Keeper`]s' business: the nodes write whole pages, or a checkpointer merges all logs into its pages and
+//! no node writes any.
 
 #![allow(dead_code, reason = "each test uses its part of the world")]
 
 mod event;
 mod failures;
+mod logs;
 mod machine;
+mod members;
 mod network;
 pub mod random;
 mod state;
@@ -21,7 +27,9 @@ mod transactions;
 
 pub use event::{Event, Letter};
 pub use failures::Recovery;
-pub use machine::{Machine, Machines};
+pub use logs::{Keeper, Logs, Planted};
+pub use machine::{Divided, Machine, Machines};
+pub use members::{Members, ViewEvent};
 pub use state::{Node, Progress, Transaction, Version};
 pub use table::SharedTable;
 
@@ -48,12 +56,18 @@ pub struct World {
     pub slots: BTreeMap<(NodeId, TransactionId, PageId), Version>,
     /// The page cache in GEM and what is in it, if there is one.
     pub cache: Option<(PageCache, BTreeMap<PageId, Version>)>,
-    /// By page: who has forced a change to storage that is not committed.
-    forced: BTreeMap<PageId, TransactionId>,
-    /// By node and page: the newest version that it has committed.
-    logs: BTreeMap<(NodeId, PageId), Version>,
+    /// The nodes' logs, and who brings to storage what is in them.
+    pub logs: Logs,
+    /// What waits until storage has a version or all of a log.
+    pub awaiting: Vec<Event>,
     /// Failed nodes, and whether they have been recovered.
     pub failed: BTreeMap<NodeId, bool>,
+    /// Nodes whose processes have ended.
+    pub dead: BTreeSet<NodeId>,
+    /// Nodes that do nothing for a while, and know nothing of it.
+    pub stopped: BTreeSet<NodeId>,
+    /// Who takes part, if the nodes find that out themselves. Else all are told at once, and a failed node is dead.
+    pub members: Option<Members>,
     pub recovery: Option<Recovery>,
     pub committed: u64,
     pub victims: u64,
@@ -67,11 +81,9 @@ pub struct World {
 
 impl World {
     pub fn new(machines: Machines, nodes: u16) -> Self {
-        let node = |number| Node {
-            machine: Machine::new(machines, NodeId(number), nodes),
-            frames: BTreeMap::new(),
-            transactions: BTreeMap::new(),
-            started: 0,
+        let node = |number| {
+            let divided = Divided::Fixed(nodes);
+            Node::new(Machine::new(machines, NodeId(number), divided))
         };
         World {
             machines,
@@ -84,9 +96,12 @@ impl World {
             locks: BTreeMap::new(),
             slots: BTreeMap::new(),
             cache: None,
-            forced: BTreeMap::new(),
-            logs: BTreeMap::new(),
+            logs: Logs::new(nodes),
+            awaiting: Vec::new(),
             failed: BTreeMap::new(),
+            dead: BTreeSet::new(),
+            stopped: BTreeSet::new(),
+            members: None,
             recovery: None,
             committed: 0,
             victims: 0,
@@ -123,7 +138,9 @@ impl World {
     /// Nothing may be left when all transactions have ended.
     pub fn check_at_rest(&self) {
         assert!(self.events.is_empty());
+        assert!(self.awaiting.is_empty(), "never come: {:?}", self.awaiting);
         self.check_table();
+        self.check_members();
         for (number, node) in self.nodes.iter().enumerate() {
             if self.failed.contains_key(&NodeId(number as u16)) {
                 continue;

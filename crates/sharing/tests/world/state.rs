@@ -1,23 +1,51 @@
 //! What nodes and transactions are at a moment.
 
 use super::Machine;
+use super::random::Random;
 use sardonyx_sharing::protocol::{LockMode, PageId, Psn, TransactionId};
 use std::collections::BTreeMap;
 
-/// A committed version of a page. Its content depends on every update before it.
+/// Bytes of a page that the world uses.
+pub const PAGE_BYTES: usize = 16;
+
+/// A version of a page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Version {
     pub psn: Psn,
-    pub content: u64,
+    pub content: [u8; PAGE_BYTES],
 }
 
 impl Version {
+    /// The next version: a transaction has changed one or two byte ranges. What stands there then depends on every
+    /// byte of this version; the rest of the page stays, so no version has a change that one before it lacked.
     pub(super) fn after(self, transaction: TransactionId) -> Version {
-        let mixed = self.content ^ transaction.number() << 8 ^ u64::from(transaction.node().0);
-        Version {
-            psn: self.psn.next(),
-            content: mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29),
+        let mut seed = self.psn.0 ^ transaction.number() << 8 ^ u64::from(transaction.node().0);
+        for byte in self.content {
+            seed = (seed ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         }
+        let mut random = Random::new(seed);
+        let mut content = self.content;
+        for _ in 0..1 + random.below(2) {
+            let start = random.below(PAGE_BYTES);
+            let end = PAGE_BYTES.min(start + 1 + random.below(5));
+            content[start..end].fill_with(|| random.next() as u8);
+        }
+        let psn = self.psn.next();
+        Version { psn, content }
+    }
+
+    /// The byte ranges in which a later version is another.
+    pub(super) fn changes<'a>(&self, later: &'a Version) -> Vec<(usize, &'a [u8])> {
+        let differs = |at: &usize| self.content[*at] != later.content[*at];
+        let mut changes = Vec::new();
+        let mut at = 0;
+        while let Some(start) = (at..PAGE_BYTES).find(differs) {
+            at = (start..PAGE_BYTES)
+                .find(|at| !differs(at))
+                .unwrap_or(PAGE_BYTES);
+            changes.push((start, &later.content[start..at]));
+        }
+        changes
     }
 }
 
@@ -42,6 +70,9 @@ pub enum Progress {
     /// Has asked for a lock; whether it has been told to wait.
     Locking(PageId, bool),
     Reading(PageId),
+    /// Its node writes its redo to the log.
+    Logging,
+    /// Its redo is durable; so many of its pages are not on storage.
     Forcing(u32),
     /// Its end has been told to the machine.
     Ending,
@@ -54,6 +85,8 @@ pub struct Transaction {
     pub progress: Progress,
     pub pinned: Option<PageId>,
     pub held: BTreeMap<PageId, LockMode>,
+    /// The versions that it has seen.
+    pub read: BTreeMap<PageId, Psn>,
 }
 
 #[derive(Clone, Debug)]
@@ -61,6 +94,8 @@ pub struct Node {
     pub machine: Machine,
     pub frames: BTreeMap<PageId, Frame>,
     pub transactions: BTreeMap<TransactionId, Transaction>,
+    /// Transactions of the commit group that is being written to the log.
+    pub committing: Vec<TransactionId>,
     pub(super) started: u64,
 }
 
@@ -75,6 +110,16 @@ impl Transaction {
 }
 
 impl Node {
+    pub(super) fn new(machine: Machine) -> Self {
+        Node {
+            machine,
+            frames: BTreeMap::new(),
+            transactions: BTreeMap::new(),
+            committing: Vec::new(),
+            started: 0,
+        }
+    }
+
     /// Puts a version into the buffer.
     pub(super) fn install(&mut self, page: PageId, version: Version) -> &mut Frame {
         let frame = self.frames.entry(page).or_insert(Frame {

@@ -1,6 +1,6 @@
 //! What happens, one event after another, and what the machines answer to it.
 
-use super::{Event, Progress, Version, World};
+use super::{Event, Keeper, Progress, Version, World};
 use sardonyx_sharing::protocol::{Input, NodeId, Outcome, Output, PageId};
 
 impl World {
@@ -10,21 +10,29 @@ impl World {
         if self.verbose {
             println!("{event:?}");
         }
+        let Some(event) = self.admitted(event) else {
+            return;
+        };
+        if !self.is_due(&event) {
+            self.awaiting.push(event);
+            return;
+        }
         match event {
             Event::Message {
                 from,
                 to,
                 message,
                 pages,
-            } => self.deliver(from, to, message, &pages),
+                sent_in,
+            } => self.deliver(from, to, message, &pages, sent_in),
             Event::Packet { from, to, packet } => self.receive(from, to, packet),
             Event::ReadEntry(node, page) => {
-                let entry = self.read_entry(node, page);
+                let entry = Box::new(self.read_entry(node, page));
                 self.events
                     .push(Event::EntryDone(node, Input::EntryRead { page, entry }));
             }
             Event::SwapEntry(node, page, expected, entry) => {
-                let swapped = self.swap_entry(node, page, expected, entry);
+                let swapped = self.swap_entry(node, page, expected, *entry);
                 let current = &self.entries[&page];
                 // A recovery frees the failed nodes' locks by the swap, whoever hears of it when.
                 let freed = |node| self.failed.contains_key(&node) && !current.is_locked_by(node);
@@ -68,7 +76,9 @@ impl World {
             Event::Destage(node, page, version) => self.destage(node, page, version),
             Event::ReadStorage(transaction, page) => self.read_storage(transaction, page),
             Event::WriteStorage(node, page, psn, version) => {
-                self.write_storage(node, page, version);
+                if self.logs.keeper == Keeper::Nodes {
+                    self.write_storage(node, page, version);
+                }
                 if let Some(frame) = self.node(node).frames.get_mut(&page) {
                     frame.dirty &= frame.version.psn > version.psn;
                     frame.replacing = frame.replacing.filter(|&replacing| replacing != psn);
@@ -77,6 +87,13 @@ impl World {
             }
             Event::ForceStorage(transaction, page) => self.force_storage(transaction, page),
             Event::RecoverPage(by, page, failed) => self.recover_page(by, page, failed),
+            Event::RecoverPart {
+                node, part, since, ..
+            } => self.recover_part(node, part, since),
+            Event::WriteGroup(node) => self.write_group(node),
+            Event::Fence(_, failed) => self.fence(failed),
+            Event::View(node, event) => self.view_event(node, event),
+            Event::Consume(log) => self.consume(log),
         }
     }
 
@@ -183,10 +200,19 @@ impl World {
                 Output::RecoverPage { page, node: failed } => {
                     self.events.push(Event::RecoverPage(node, page, failed));
                 }
+                Output::RecoverPart { part, since } => {
+                    let ends = self.logs.ends();
+                    self.events.push(Event::RecoverPart {
+                        node,
+                        part,
+                        since,
+                        ends,
+                    });
+                }
                 Output::EntryRecovered { page, node: failed } => {
                     self.locks
                         .retain(|&(locked, holder), _| locked != page || holder.node() != failed);
-                    self.entry_recovered(page, failed);
+                    self.entry_recovered(node, page, failed);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Reads and writes of storage, and what leaves the buffers for it.
 
-use super::{Event, Progress, Version, World};
+use super::{Event, Keeper, Planted, Progress, Version, World};
 use sardonyx_sharing::page_cache::Write;
 use sardonyx_sharing::protocol::{Input, NodeId, Outcome, PageId, Psn, TransactionId};
 
@@ -104,11 +104,12 @@ impl World {
         }
     }
 
+    /// A page that a transaction has changed, and logged, is on storage before its locks are released.
     pub(super) fn force_storage(&mut self, transaction: TransactionId, page: PageId) {
-        let frame = &self.node(transaction.node()).frames[&page];
-        let (_, version) = frame.working.expect("a changed page is at work");
-        self.write_storage(transaction.node(), page, version);
-        self.forced.insert(page, transaction);
+        if self.logs.keeper == Keeper::Nodes {
+            let version = self.worked_on(transaction, page);
+            self.write_storage(transaction.node(), page, version);
+        }
         let Some(state) = self.transaction(transaction) else {
             return;
         };
@@ -119,6 +120,15 @@ impl World {
         if pages == 1 {
             self.end(transaction, Outcome::Committed);
         }
+    }
+
+    /// The version that a transaction has made of a page.
+    pub(super) fn worked_on(&self, transaction: TransactionId, page: PageId) -> Version {
+        let node = &self.nodes[usize::from(transaction.node().0)];
+        let (_, version) = node.frames[&page]
+            .working
+            .expect("a changed page is at work");
+        version
     }
 
     pub(super) fn write_back(&mut self, node: NodeId, page: PageId, psn: Psn) {
@@ -151,6 +161,7 @@ impl World {
 
     /// Drops a page from a node's buffer, or asks to write it first.
     pub fn evict(&mut self, node: NodeId, page: PageId) {
+        let careless = self.logs.planted == Some(Planted::DroppedCopy);
         let Some(frame) = self.node(node).frames.get_mut(&page) else {
             return;
         };
@@ -158,7 +169,7 @@ impl World {
         if frame.pins > 0 || frame.working.is_some() || asked {
             return;
         }
-        if !frame.dirty {
+        if !frame.dirty || careless {
             self.node(node).frames.remove(&page);
             return;
         }

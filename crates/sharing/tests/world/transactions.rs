@@ -23,6 +23,7 @@ impl World {
             progress: Progress::Ready,
             pinned: None,
             held: BTreeMap::new(),
+            read: BTreeMap::new(),
         };
         node.transactions.insert(transaction, begun);
         transaction
@@ -58,25 +59,44 @@ impl World {
     }
 
     pub(super) fn commit(&mut self, transaction: TransactionId) {
-        let force = self.machines.update() == UpdateStrategy::Force;
         let Some(state) = self.transaction(transaction) else {
             return;
         };
-        let written: Vec<PageId> = state.written();
-        if force && !written.is_empty() {
-            state.progress = Progress::Forcing(written.len() as u32);
-            for page in written {
-                self.events.push(Event::ForceStorage(transaction, page));
+        if state.written().is_empty() {
+            if self.may_acknowledge(transaction) {
+                self.check_reads(transaction);
+                self.end(transaction, Outcome::Committed);
             }
-        } else {
-            self.end(transaction, Outcome::Committed);
+            return;
+        }
+        state.progress = Progress::Logging;
+        let node = transaction.node();
+        self.node(node).committing.push(transaction);
+        if !self.logs.slow {
+            self.write_group(node);
+        } else if self.node(node).committing.len() == 1 {
+            self.events.push(Event::WriteGroup(node));
         }
     }
 
-    /// Ends the transaction: its versions are the newest, or were never there.
+    /// The transaction's redo is durable: from now on it has happened, whatever fails.
+    pub(super) fn durable(&mut self, transaction: TransactionId) {
+        if self.machines.update() == UpdateStrategy::NoForce {
+            return self.end(transaction, Outcome::Committed);
+        }
+        let state = self.transaction(transaction).expect("who commits lives");
+        let written: Vec<PageId> = state.written();
+        state.progress = Progress::Forcing(written.len() as u32);
+        for page in written {
+            self.events.push(Event::ForceStorage(transaction, page));
+        }
+    }
+
+    /// Ends the transaction: the buffer has its versions, or they were never there.
     pub fn end(&mut self, transaction: TransactionId, outcome: Outcome) {
         let node = transaction.node();
-        let force = self.machines.update() == UpdateStrategy::Force;
+        let stored = self.machines.stored_at_commit();
+        let force = self.machines.update() == UpdateStrategy::Force || stored;
         self.unpin(transaction);
         let Some(state) = self.transaction(transaction) else {
             return;
@@ -92,12 +112,9 @@ impl World {
             if outcome == Outcome::Committed {
                 frame.version = version;
                 frame.dirty = !force;
-                self.truth.insert(page, version);
-                self.logs.insert((node, page), version);
             }
         }
         self.locks.retain(|&(_, holder), _| holder != transaction);
-        self.forced.retain(|_, by| *by != transaction);
         self.committed += u64::from(outcome == Outcome::Committed);
         let end = Input::End {
             transaction,
@@ -120,7 +137,9 @@ impl World {
         source: PageSource,
         pages: &[(PageId, Version)],
     ) {
-        for (&(locked, other), &held) in &self.locks {
+        // What a node believes that is cut off, nobody shares.
+        let cut = self.failed.contains_key(&transaction.node());
+        for (&(locked, other), &held) in self.locks.iter().filter(|_| !cut) {
             let admits = mode == LockMode::Read && held == LockMode::Read;
             assert!(
                 locked != page || other == transaction || admits,
@@ -128,8 +147,8 @@ impl World {
             );
         }
         let newest = self.newest(page);
-        assert_eq!(
-            psn, newest.psn,
+        assert!(
+            cut || psn == newest.psn,
             "{transaction:?} is granted an old version of {page:?}"
         );
         self.unpin(transaction);
@@ -141,7 +160,9 @@ impl World {
         let held = state.held.entry(page).or_insert(mode);
         *held = mode.max(*held);
         let held = *held;
-        self.locks.insert((page, transaction), held);
+        if !cut {
+            self.locks.insert((page, transaction), held);
+        }
         match source {
             PageSource::Storage => self.events.push(Event::ReadStorage(transaction, page)),
             PageSource::Gem(from) => {
@@ -158,11 +179,13 @@ impl World {
 
     /// The transaction has its lock and the page: it reads, and changes it if it may.
     pub(super) fn work(&mut self, transaction: TransactionId, page: PageId) {
+        let cut = self.failed.contains_key(&transaction.node());
         let newest = self.newest(page);
         let frame = self.node(transaction.node()).frames.get_mut(&page);
         let frame = frame.expect("the page that was granted is in the buffer");
-        assert_eq!(
-            frame.version, newest,
+        let version = frame.version;
+        assert!(
+            cut || version == newest,
             "{transaction:?} reads an old version of {page:?}"
         );
         let by = frame.working.map(|(by, _)| by);
@@ -172,8 +195,9 @@ impl World {
         );
         let state = self.transaction(transaction).expect("who works lives");
         state.progress = Progress::Ready;
+        state.read.insert(page, version.psn);
         if state.held[&page] == LockMode::Write {
-            let working = Some((transaction, newest.after(transaction)));
+            let working = Some((transaction, version.after(transaction)));
             self.node(transaction.node())
                 .frames
                 .get_mut(&page)
@@ -196,6 +220,7 @@ impl World {
     /// The transactions that have been told to wait, by age.
     pub fn waiting(&self) -> Vec<TransactionId> {
         let all = self.nodes.iter().flat_map(|node| &node.transactions);
+        let all = all.filter(|(transaction, _)| !self.stopped.contains(&transaction.node()));
         let waiting = all.filter(|(_, state)| matches!(state.progress, Progress::Locking(_, true)));
         waiting.map(|(&transaction, _)| transaction).collect()
     }
@@ -203,6 +228,7 @@ impl World {
     /// The transactions that can go on.
     pub fn ready(&self) -> Vec<TransactionId> {
         let all = self.nodes.iter().flat_map(|node| &node.transactions);
+        let all = all.filter(|(transaction, _)| !self.stopped.contains(&transaction.node()));
         let ready = all.filter(|(_, state)| state.progress == Progress::Ready);
         ready.map(|(&transaction, _)| transaction).collect()
     }

@@ -12,7 +12,7 @@ use crate::signal::Signal;
 use crate::time::Span;
 use sardonyx_sharing::page_cache::Write;
 use sardonyx_sharing::protocol::{
-    EntryStore, Input, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId,
+    EntryStore, Epoch, Input, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId,
 };
 use std::rc::Rc;
 
@@ -39,7 +39,10 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
         Output::ReadEntry { page } => {
             system.gem.entry_access().await;
             let Ok(entry) = system.entries.borrow_mut().read(page);
-            return Some(Input::EntryRead { page, entry });
+            return Some(Input::EntryRead {
+                page,
+                entry: Box::new(entry),
+            });
         }
         Output::SwapEntry {
             page,
@@ -47,7 +50,7 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
             entry,
         } => {
             system.gem.entry_access().await;
-            let Ok(swapped) = system.entries.borrow_mut().swap(page, expected, entry);
+            let Ok(swapped) = system.entries.borrow_mut().swap(page, expected, *entry);
             if !swapped {
                 system.tally.borrow_mut().swap_failures += 1;
             }
@@ -111,6 +114,7 @@ async fn perform(system: &Rc<System>, node: &Node, output: Output) -> Option<Inp
         Output::Ended { .. }
         | Output::DropPage { .. }
         | Output::RecoverPage { .. }
+        | Output::RecoverPart { .. }
         | Output::EntryRecovered { .. } => {}
     }
     None
@@ -283,11 +287,21 @@ async fn receive(system: &Rc<System>, from: NodeId, to: NodeId, message: Message
         system.elsewhere.borrow_mut().insert(key(transaction), came);
     }
     for (page, psn) in message.returned_pages() {
-        // The authority is the page's owner from now on and writes it back some time.
-        let replaced = node.buffer.borrow_mut().install(page.0, psn, true);
+        // The authority is the page's owner from now on and writes it back some time, unless storage has it.
+        let unwritten = node.machine.borrow().writes_back(page);
+        let replaced = node.buffer.borrow_mut().install(page.0, psn, unwritten);
         write_replaced(system, node, replaced);
     }
-    drive(system, node, Input::Message { from, message }).await;
+    drive(
+        system,
+        node,
+        Input::Message {
+            from,
+            message,
+            sent_in: Epoch::default(),
+        },
+    )
+    .await;
     drop(permit);
 }
 

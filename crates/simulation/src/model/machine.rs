@@ -56,6 +56,7 @@ impl Machine {
                     read_optimisation: locking.read_optimisation,
                     authorised_without_copy: locking.authorised_without_copy,
                     acknowledge_release: locking.acknowledge_release,
+                    stored_at_commit: locking.stored_at_commit,
                 };
                 let machine = PrimaryCopy::new(node, authority.clone(), options);
                 Machine::Loose(Box::new(machine), authority, node)
@@ -81,11 +82,13 @@ impl Machine {
     }
 
     /// Whether this node has to write back a page that one of its transactions modified (NOFORCE):
-    /// closely coupled, it becomes the page's owner; loosely coupled, the authority is.
+    /// closely coupled, it becomes the page's owner; loosely coupled, the authority is, unless storage has it already.
     pub fn writes_back(&self, page: PageId) -> bool {
         match self {
             Machine::Close(_) => true,
-            Machine::Loose(_, authority, node) => authority.0.authority(page.0) == node.0,
+            Machine::Loose(machine, authority, node) => {
+                !machine.options().stored_at_commit && authority.0.authority(page.0) == node.0
+            }
         }
     }
 }

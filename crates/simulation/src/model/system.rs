@@ -89,6 +89,8 @@ pub struct Node {
     pub log_pages: Cell<u64>,
     next_transaction: Cell<u64>,
     history: RefCell<HistoryEnd>,
+    /// Where HISTORY is locked: the ends that no transaction has.
+    own_ends: RefCell<VecDeque<HistoryEnd>>,
 }
 
 /// A file of the database.
@@ -276,6 +278,7 @@ impl Node {
             log_pages: Cell::new(0),
             next_transaction: Cell::new(0),
             history: RefCell::new(load.history_end(id.0)),
+            own_ends: RefCell::new(load.history_ends(id.0, parameters).collect()),
         }
     }
 
@@ -290,6 +293,17 @@ impl Node {
     pub fn append(&self) -> (u64, bool) {
         let (page, begins) = self.history.borrow_mut().append();
         (page.to_u64(), begins)
+    }
+
+    /// An end of HISTORY for a transaction alone: where the file is locked, and not latched, no two append to one
+    /// page. There are as many as processing slots, used in turn.
+    pub fn take_end(&self) -> Option<HistoryEnd> {
+        self.own_ends.borrow_mut().pop_front()
+    }
+
+    /// A transaction with an end of its own has ended.
+    pub fn give_end(&self, end: HistoryEnd) {
+        self.own_ends.borrow_mut().push_back(end);
     }
 
     /// The version of the node's copy of `page`, if it has one that is complete.

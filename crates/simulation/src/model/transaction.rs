@@ -17,6 +17,7 @@ use crate::time::{Span, Time};
 use sardonyx_sharing::protocol::{
     Input, LockMode, Outcome, PageId, PageSource, Psn, TransactionId,
 };
+use sardonyx_workload::debit_credit_pages::HistoryEnd;
 use sardonyx_workload::random::Random;
 use sardonyx_workload::reference::{Access, PageReference};
 use smallvec::SmallVec;
@@ -64,6 +65,8 @@ pub(super) struct Running<'a> {
     path_lengths: Random,
     /// The number of the access that it is at.
     pub(super) at: u64,
+    /// Its own end of HISTORY, if that is locked.
+    end: Option<HistoryEnd>,
 }
 
 /// A page that is needed, once its lock is granted.
@@ -102,6 +105,7 @@ pub async fn run(system: Rc<System>, job: Job) {
         seed: job.seed,
         path_lengths: stream(job.seed, Draws::PathLengths),
         at: 0,
+        end: None,
     };
     running
         .accounts
@@ -117,6 +121,9 @@ pub async fn run(system: Rc<System>, job: Job) {
         running.accounts.book(Part::Restarts, pause);
         running.accounts.restart(&before);
         running.id = node.begin();
+    }
+    if let Some(end) = running.end.take() {
+        node.give_end(end);
     }
     let (now, accesses) = (kernel.now(), job.references.len());
     system
@@ -158,9 +165,20 @@ impl Running<'_> {
         let again = self.latest == Some(page) && reference.access != Access::Append;
         let mut grant = None;
         let mut begins = false;
+        let locks = self.system.partitions[usize::from(partition)].locks;
         if reference.access == Access::Append {
-            (page, begins) = self.node.append();
-        } else if self.system.partitions[usize::from(partition)].locks {
+            if locks && self.end.is_none() {
+                self.end = self.node.take_end();
+            }
+            (page, begins) = match &mut self.end {
+                Some(end) => {
+                    let (page, begins) = end.append();
+                    (page.to_u64(), begins)
+                }
+                None => self.node.append(),
+            };
+        }
+        if locks {
             let mode = match reference.access {
                 Access::Read => LockMode::Read,
                 Access::Write | Access::Append => LockMode::Write,

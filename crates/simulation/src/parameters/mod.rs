@@ -9,6 +9,7 @@ pub mod limits;
 pub mod preset;
 pub mod read;
 
+use sardonyx_workload::debit_credit_pages::PageScale;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -351,6 +352,9 @@ pub struct Locking {
     pub authorised_without_copy: bool,
     /// Whether the primary copy's node answers a release.
     pub acknowledge_release: bool,
+    /// Loose coupling, NOFORCE: whether storage has a version as soon as its transaction has committed, since the log is
+    /// kept where the pages are. Then pages still come with locks, and no node writes any.
+    pub stored_at_commit: bool,
     /// How a page comes from its owner to another node (GEM locking, NOFORCE).
     pub page_transfer: PageTransfer,
     /// Whether a node keeps the entries of pages that it owns, and writes these pages back without
@@ -417,6 +421,23 @@ impl Parameters {
         preset::find("paper")
             .and_then(|preset| preset.parameters().ok())
             .expect("the GEM paper's preset is complete and valid, which a test shows")
+    }
+
+    /// How large the bank of a debit-credit workload is.
+    pub fn page_scale(&self) -> PageScale {
+        let workload = &self.workload;
+        PageScale {
+            units: self.nodes,
+            branches_per_unit: workload.branches_per_node,
+            tellers_per_branch: workload.tellers_per_branch,
+            accounts_per_branch: workload.accounts_per_branch,
+            branch_blocking: workload.branch_blocking,
+            teller_blocking: workload.teller_blocking,
+            account_blocking: workload.account_blocking,
+            history_blocking: workload.history_blocking,
+            clustered: workload.clustered,
+            other_branch_percent: workload.other_branch_percent,
+        }
     }
 
     /// The partition `name`, with what its entry leaves open taken from `default`.

@@ -75,6 +75,33 @@ fn noforce_reads_the_account_and_writes_the_log() {
 }
 
 #[test]
+fn a_history_that_is_locked_costs_a_lock_more_and_no_two_meet_there() {
+    let found = alone(&["update=noforce", "partition.history.locks=true"]);
+    close(found.locks.entry_accesses, 12.0);
+    close(found.locks.requests, 3.0);
+    // Many at once, who meet nowhere else.
+    let busy = |locks: &str| {
+        run(&parameters(&[
+            "nodes=2",
+            "routing=random",
+            "workload.branches_per_node=100000",
+            "workload.accounts_per_branch=1000",
+            "node.multiprogramming_level=50",
+            "run.warm_up_seconds=1",
+            "run.measured_seconds=5",
+            locks,
+        ]))
+    };
+    let (with, without) = (
+        busy("partition.history.locks=true"),
+        busy("partition.history.locks=false"),
+    );
+    assert_eq!(with.locks.conflicts, 0.0);
+    assert_eq!(without.locks.conflicts, 0.0);
+    assert!((with.locks.requests - without.locks.requests - 1.0).abs() < 0.05);
+}
+
+#[test]
 fn force_also_writes_the_three_pages_one_after_the_other_or_at_once() {
     let found = alone(&["update=force"]);
     close(
@@ -240,6 +267,19 @@ fn an_acknowledged_release_is_one_short_message_more() {
     close(answered.response.mean, plain.response.mean);
 }
 
+#[test]
+fn where_storage_makes_versions_at_commit_nobody_writes_pages_and_messages_are_the_same() {
+    let noforce = ["coupling=loose", "update=noforce", "node.buffer_pages=20"];
+    let written = two_nodes(&noforce);
+    let stored = two_nodes(&[&noforce[..], &["locking.stored_at_commit=true"]].concat());
+    let writes = |found: &Measurement| found.partitions.iter().map(|one| one.writes).sum::<f64>();
+    assert!(writes(&written) > 0.5, "{:?}", written.partitions);
+    close(writes(&stored), 0.0);
+    close(stored.locks.short_messages, written.locks.short_messages);
+    close(stored.locks.long_messages, written.locks.long_messages);
+    close(stored.response.mean, written.response.mean);
+}
+
 /// Settings that together touch every part of the model.
 const BUSY: &[&[&str]] = &[
     &[],
@@ -257,6 +297,12 @@ const BUSY: &[&[&str]] = &[
         "nodes=3",
         "coupling=loose",
         "locking.acknowledge_release=true",
+    ],
+    &[
+        "nodes=3",
+        "routing=random",
+        "coupling=loose",
+        "locking.stored_at_commit=true",
     ],
     &[
         "nodes=3",

@@ -1,7 +1,7 @@
 //! What is not a table of this program, this database and this page size is refused with a sentence.
 
 use crate::lock_table::layout::{
-    HEAD_CELLS, HEAD_CHECK, HEAD_IDENTITY, HEAD_MAGIC, HEAD_PAGE_BYTES, HEAD_VERSION,
+    HEAD_AREA, HEAD_CELLS, HEAD_CHECK, HEAD_IDENTITY, HEAD_MAGIC, HEAD_PAGE_BYTES, HEAD_VERSION,
 };
 use crate::lock_table::{LockTableError, Segment, SegmentOptions};
 use crate::protocol::{Entry, EntryStore, NodeId, PageId, Psn};
@@ -46,16 +46,22 @@ fn foreign_damaged_and_cut_tables_are_refused_with_a_sentence() {
 
     let other = refused_with(Some((HEAD_MAGIC, 7)), None);
     assert!(matches!(other, LockTableError::Foreign { .. }));
-    let other = refused_with(Some((HEAD_VERSION, 2)), None);
+    let other = refused_with(Some((HEAD_VERSION, 1)), None);
     assert!(matches!(
         other,
         LockTableError::Version {
-            found: 2,
-            expected: 1,
+            found: 1,
+            expected: 2,
             ..
         }
     ));
-    for at in [HEAD_IDENTITY, HEAD_PAGE_BYTES, HEAD_CELLS, HEAD_CHECK] {
+    for at in [
+        HEAD_IDENTITY,
+        HEAD_PAGE_BYTES,
+        HEAD_CELLS,
+        HEAD_AREA,
+        HEAD_CHECK,
+    ] {
         let other = refused_with(Some((at, 1)), None);
         assert!(matches!(other, LockTableError::Damaged { .. }));
     }

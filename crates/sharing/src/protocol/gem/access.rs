@@ -1,5 +1,6 @@
 //! How a node carries out its operations on entries: one at a time per entry, read, change, swap,
-//! and again if the swap fails; then what follows from the result.
+//! and again if the swap fails; then what follows from the result. Here the accesses are asked for and answered
+//! later; a shell that answers them at once has a way of its own to these steps ([`synchronous`](super::synchronous)).
 
 use super::GemLocking;
 use super::operation::{Effects, Operation, Standing, Writing};
@@ -11,57 +12,83 @@ use sardonyx_lock::Answer;
 use smallvec::SmallVec;
 
 impl GemLocking {
+    #[inline]
     pub(super) fn enqueue(
         &mut self,
         page: PageId,
         operation: Operation,
         outputs: &mut Vec<Output>,
     ) {
-        let work = self.work.entry(page).or_default();
-        work.waiting.push(operation);
-        self.begin_next(page, outputs);
+        self.add(page, operation);
+        if !self.synchronous {
+            self.begin_next(page, outputs);
+        }
+    }
+
+    /// An operation that comes after those that wait.
+    #[inline]
+    fn add(&mut self, page: PageId, operation: Operation) {
+        match self.synchronous {
+            true => self.arrived.push_back((page, operation)),
+            false => self.work.get_or_default(page).waiting.push(operation),
+        }
     }
 
     /// Begins the next operation on the entry that needs an access to it.
     pub(super) fn begin_next(&mut self, page: PageId, outputs: &mut Vec<Output>) {
-        while let Some(work) = self.work.get_mut(&page) {
+        while let Some(work) = self.work.get_mut(page) {
             if work.current.is_some() {
                 return;
             }
             if work.waiting.is_empty() {
-                self.work.remove(&page);
+                self.work.remove(page);
                 return;
             }
             let operation = work.waiting.remove(0);
             if let Some(operation) = self.prepare(page, operation) {
-                let known = match operation {
-                    Operation::Replace(_) | Operation::WrittenBack(_) => {
-                        self.remembered.remove(&page)
-                    }
-                    _ => None,
-                };
-                if let Some(work) = self.work.get_mut(&page) {
+                let known = self.remembered_for(page, &operation);
+                if let Some(work) = self.work.get_mut(page) {
                     work.current = Some(operation);
                 }
                 return match known {
-                    Some(entry) => self.entry_read(page, entry, outputs),
+                    Some(entry) => self.entry_read(page, Box::new(entry), outputs),
                     None => self.read_entry(page, outputs),
                 };
             }
         }
     }
 
+    /// The entry as it was written last, for an operation that may begin with that.
+    pub(super) fn remembered_for(&mut self, page: PageId, operation: &Operation) -> Option<Entry> {
+        match operation {
+            Operation::Replace(_) | Operation::WrittenBack(_) => self.remembered.remove(&page),
+            _ => None,
+        }
+    }
+
+    /// An entry was written, or not since it had been changed: what is to be remembered of it.
+    #[inline]
+    pub(super) fn remember(&mut self, page: PageId, written: Option<Entry>) {
+        if let Some(entry) = written {
+            self.remembered.insert(page, entry);
+        } else if !self.remembered.is_empty() {
+            self.remembered.remove(&page);
+        }
+    }
+
     /// What an operation turns out to be when its turn comes; `None` if there is nothing to do.
+    #[inline]
     pub(super) fn prepare(&mut self, page: PageId, operation: Operation) -> Option<Operation> {
         match operation {
             Operation::WriteTurn => {
+                // Who has the turn must pass it on if it has nothing to write, by the entry as it is now.
+                self.remembered.remove(&page);
                 let replacing = self.replacing.remove(&page).map(Operation::Replace);
                 let recovering = self.recovering.remove(&page).into_iter().flatten();
                 let mut all = recovering.map(Operation::Recover).chain(replacing);
                 let first = all.next();
                 // The others find that one under way, and wait for their turn again.
-                let work = self.work.entry(page).or_default();
-                work.waiting.extend(all);
+                all.for_each(|other| self.add(page, other));
                 first
             }
             Operation::Revoke | Operation::GiveUp => {
@@ -79,33 +106,30 @@ impl GemLocking {
         outputs.push(Output::ReadEntry { page });
     }
 
-    pub(super) fn entry_read(&mut self, page: PageId, mut entry: Entry, outputs: &mut Vec<Output>) {
-        let Some(work) = self.work.get_mut(&page) else {
+    pub(super) fn entry_read(
+        &mut self,
+        page: PageId,
+        mut entry: Box<Entry>,
+        outputs: &mut Vec<Output>,
+    ) {
+        let Some(work) = self.work.get_mut(page) else {
             return;
         };
+        if std::mem::take(&mut work.reads_again) {
+            return self.read_entry(page, outputs);
+        }
         let Some(mut operation) = work.current.take() else {
             return;
         };
         let expected = entry.version;
-        let mut effects = Effects::default();
-        let changed = self.perform(page, &mut operation, &mut entry, &mut effects, outputs);
-        effects.psn = entry.psn;
-        effects.owner = entry.owner;
-        effects.writer = entry.writing;
-        effects.modes = effects
-            .woken
-            .iter()
-            .map(|&woken| entry.held_by(woken))
-            .collect();
-        if changed {
-            entry.version = expected + 1;
-            let owned = self.options.remembered_entries && entry.owner == Some(self.home.node);
-            if let Some(work) = self.work.get_mut(&page) {
+        let mut effects = self.spare_effects.pop().unwrap_or_default();
+        if self.attempt(page, &mut operation, &mut entry, &mut effects, outputs) {
+            let owned = self.is_to_be_remembered(&entry);
+            if let Some(work) = self.work.get_mut(page) {
                 work.current = Some(operation);
                 work.swapping = Some(effects);
                 work.swapped = owned.then(|| entry.clone());
             }
-            self.home.counters.entry_swaps += 1;
             outputs.push(Output::SwapEntry {
                 page,
                 expected,
@@ -113,31 +137,71 @@ impl GemLocking {
             });
         } else {
             self.conclude(page, operation, effects, outputs);
+            self.begin_next(page, outputs);
         }
     }
 
+    /// Whether a node keeps the entry that it has written.
+    pub(super) fn is_to_be_remembered(&self, entry: &Entry) -> bool {
+        self.options.remembered_entries && entry.owner == Some(self.home.node)
+    }
+
+    /// Does an operation on an entry as it was read. Returns whether the entry is now the one to be written back;
+    /// if not, the operation is done.
+    #[inline]
+    pub(super) fn attempt(
+        &mut self,
+        page: PageId,
+        operation: &mut Operation,
+        entry: &mut Entry,
+        effects: &mut Effects,
+        outputs: &mut Vec<Output>,
+    ) -> bool {
+        let changed = self.perform(page, operation, entry, effects, outputs);
+        effects.psn = entry.psn;
+        effects.owner = entry.owner;
+        effects.writer = entry.writing;
+        effects.modes.clear();
+        for &woken in &effects.woken {
+            effects.modes.push(entry.held_by(woken));
+        }
+        if changed {
+            entry.version += 1;
+            self.home.counters.entry_swaps += 1;
+        }
+        changed
+    }
+
     pub(super) fn entry_swapped(&mut self, page: PageId, swapped: bool, outputs: &mut Vec<Output>) {
-        let Some(work) = self.work.get_mut(&page) else {
+        let Some(work) = self.work.get_mut(page) else {
             return;
         };
         let Some(effects) = work.swapping.take() else {
             return;
         };
         let written = work.swapped.take().filter(|_| swapped);
-        match written {
-            Some(entry) => self.remembered.insert(page, entry),
-            None => self.remembered.remove(&page),
-        };
+        let operation = work.current.take_if(|_| swapped);
+        self.remember(page, written.map(|entry| *entry));
         if !swapped {
             self.home.counters.swap_failures += 1;
+            self.take_back(effects);
             return self.read_entry(page, outputs);
         }
-        if let Some(operation) = work.current.take() {
+        if let Some(operation) = operation {
             self.conclude(page, operation, effects, outputs);
+            self.begin_next(page, outputs);
         }
     }
 
+    /// Keeps what followed from an operation for the next one.
+    #[inline]
+    pub(super) fn take_back(&mut self, mut effects: Box<Effects>) {
+        effects.clear();
+        self.spare_effects.push(effects);
+    }
+
     /// Changes the entry in main memory. Returns whether it has to be written back.
+    #[inline]
     pub(super) fn perform(
         &mut self,
         page: PageId,
@@ -204,6 +268,7 @@ impl GemLocking {
     /// How a request stands with the node's read authorisation; `None` if that grants it, or if the
     /// transaction has ended. What is decided here holds until the swap: a node that is about to
     /// give its authorisation up grants no more by it.
+    #[inline]
     pub(super) fn standing(
         &mut self,
         transaction: TransactionId,
@@ -230,11 +295,12 @@ impl GemLocking {
     }
 
     /// The operation is done, and its result is in GEM.
+    #[inline]
     pub(super) fn conclude(
         &mut self,
         page: PageId,
         operation: Operation,
-        effects: Effects,
+        mut effects: Box<Effects>,
         outputs: &mut Vec<Output>,
     ) {
         if effects.gives_up {
@@ -282,8 +348,10 @@ impl GemLocking {
             }
             _ => {}
         }
-        self.tell_others(page, effects, outputs);
-        self.begin_next(page, outputs);
+        if effects.concern_others() {
+            self.tell_others(page, &mut effects, outputs);
+        }
+        self.take_back(effects);
     }
 
     pub(super) fn requested(
@@ -320,10 +388,12 @@ impl GemLocking {
     }
 
     pub(super) fn released(&mut self, transaction: TransactionId, outputs: &mut Vec<Output>) {
-        if let Some(entries) = self.ending.get_mut(&transaction) {
+        // Few end at once, and the one that ended last is the likeliest.
+        let mut ending = self.ending.iter_mut().enumerate().rev();
+        if let Some((place, (_, entries))) = ending.find(|(_, (other, _))| *other == transaction) {
             *entries -= 1;
             if *entries == 0 {
-                self.ending.remove(&transaction);
+                self.ending.swap_remove(place);
                 outputs.push(Output::Ended { transaction });
             }
         }
@@ -359,11 +429,11 @@ impl GemLocking {
     pub(super) fn tell_others(
         &mut self,
         page: PageId,
-        effects: Effects,
+        effects: &mut Effects,
         outputs: &mut Vec<Output>,
     ) {
-        let Effects { psn, owner, .. } = effects;
-        for (transaction, mode) in effects.woken.into_iter().zip(effects.modes) {
+        let Effects { psn, owner, .. } = *effects;
+        for (transaction, mode) in effects.woken.drain(..).zip(effects.modes.drain(..)) {
             if transaction.node() == self.home.node {
                 self.woken(transaction, page, mode, (psn, owner), outputs);
             } else {
@@ -377,7 +447,7 @@ impl GemLocking {
                 self.home.send(transaction.node(), message, outputs);
             }
         }
-        for node in effects.revoke {
+        for node in effects.revoke.drain(..) {
             if node == self.home.node {
                 self.enqueue(page, Operation::Revoke, outputs);
                 continue;

@@ -45,6 +45,8 @@
 mod access;
 mod operation;
 mod search;
+mod synchronous;
+mod works;
 
 use super::home::{Asked, Home};
 use super::probe::Probe;
@@ -55,6 +57,8 @@ use super::{
 use operation::{Effects, Operation};
 use sardonyx_base::hash::IntegerMap;
 use smallvec::SmallVec;
+use std::collections::VecDeque;
+use works::Works;
 
 /// How GEM locking is to work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,25 +74,22 @@ pub struct GemOptions {
     pub remembered_entries: bool,
 }
 
-/// The operations of this node on one entry.
-#[derive(Clone, Debug, Default)]
-struct Work {
-    current: Option<Operation>,
-    /// The entry is being swapped: what follows if it succeeds.
-    swapping: Option<Effects>,
-    /// The entry as it will be then, if it is to be remembered.
-    swapped: Option<Entry>,
-    waiting: SmallVec<[Operation; 2]>,
-}
-
 /// One node's machine for GEM locking.
 #[derive(Clone, Debug)]
 pub struct GemLocking {
     options: GemOptions,
     home: Home,
-    work: IntegerMap<PageId, Work>,
+    work: Works,
+    /// The shell answers accesses at once, and these operations are to be done.
+    synchronous: bool,
+    arrived: VecDeque<(PageId, Operation)>,
+    /// The entry at work, to be used again: then.
+    spare_entry: Option<Box<Entry>>,
+    /// What follows from an operation, to be used again: it is large, and there is one for each entry at work.
+    #[allow(clippy::vec_box, reason = "they go from here to the works and back")]
+    spare_effects: Vec<Box<Effects>>,
     /// Ended transactions, with the number of entries still to be released.
-    ending: IntegerMap<TransactionId, usize>,
+    ending: Vec<(TransactionId, usize)>,
     /// Entries of pages that this node owned when it last changed them, as it wrote them.
     remembered: IntegerMap<PageId, Entry>,
     /// Versions whose write-back waits for another node's.
@@ -119,7 +120,7 @@ impl Protocol for GemLocking {
                 transaction,
                 outcome,
             } => self.end(transaction, outcome, outputs),
-            Input::Message { from, message } => return self.message(from, message, outputs),
+            Input::Message { from, message, .. } => return self.message(from, message, outputs),
             Input::EntryRead { page, entry } => self.entry_read(page, entry, outputs),
             Input::EntrySwapped { page, swapped } => self.entry_swapped(page, swapped, outputs),
             Input::Supplied {
@@ -161,6 +162,8 @@ impl Protocol for GemLocking {
                 self.enqueue(page, Operation::Recovered(node, psn), outputs);
             }
             Input::NodeRecovered { node } => self.node_recovered(node, outputs),
+            // Nobody has an authority.
+            Input::Assigned(_) | Input::PartRecovered { .. } => {}
         }
         Ok(())
     }
@@ -172,6 +175,7 @@ impl Protocol for GemLocking {
     fn is_idle(&self) -> bool {
         self.home.is_idle()
             && self.work.is_empty()
+            && self.arrived.is_empty()
             && self.ending.is_empty()
             && self.replacing.is_empty()
             && self.recovering.is_empty()
@@ -184,9 +188,13 @@ impl GemLocking {
         GemLocking {
             options,
             home: Home::new(node),
-            work: IntegerMap::default(),
+            work: Works::default(),
+            synchronous: false,
+            arrived: VecDeque::new(),
+            spare_entry: None,
+            spare_effects: Vec::new(),
             remembered: IntegerMap::default(),
-            ending: IntegerMap::default(),
+            ending: Vec::new(),
             replacing: IntegerMap::default(),
             recovering: IntegerMap::default(),
         }
@@ -194,7 +202,8 @@ impl GemLocking {
 
     fn end(&mut self, transaction: TransactionId, outcome: Outcome, outputs: &mut Vec<Output>) {
         let mut entries = 0;
-        for (page, lock) in self.home.end(transaction) {
+        let mut ended = self.home.end(transaction);
+        for (page, lock) in ended.drain(..) {
             // A pending request of an authorised reader may be in the entry already, or be on the
             // way.
             if !lock.authorised || lock.state.is_pending() {
@@ -205,16 +214,19 @@ impl GemLocking {
                 self.enqueue(page, Operation::GiveUp, outputs);
             }
         }
+        self.home.take_back(ended);
         if entries == 0 {
             outputs.push(Output::Ended { transaction });
         } else {
-            self.ending.insert(transaction, entries);
+            self.ending.push((transaction, entries));
         }
     }
 
     /// The failed node may have granted a lock, or ended a write for which this node waits, and
     /// died before it said so.
     fn node_recovered(&mut self, node: NodeId, outputs: &mut Vec<Output>) {
+        // An entry on its way may still name the node as the owner of a page.
+        self.work.read_again();
         for (transaction, page) in self.home.recovered(node) {
             self.enqueue(page, Operation::Recheck(transaction), outputs);
         }

@@ -83,6 +83,40 @@ pub(super) struct Effects {
     pub owner: Option<NodeId>,
 }
 
+impl Effects {
+    /// Whether somebody besides the one who asked is to be told.
+    #[inline]
+    pub(super) fn concern_others(&self) -> bool {
+        !self.woken.is_empty() || !self.revoke.is_empty() || self.write_turn.is_some()
+    }
+
+    /// Nothing follows: as the default, in the same memory.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        let Effects {
+            answer,
+            authorised,
+            gives_up,
+            registered,
+            woken,
+            modes,
+            revoke,
+            write_turn,
+            cancelled,
+            writing,
+            writer,
+            psn,
+            owner,
+        } = self;
+        (*answer, *write_turn, *writing) = (None, None, None);
+        (*authorised, *gives_up, *registered, *cancelled) = (false, false, false, false);
+        (*writer, *owner, *psn) = (None, None, Psn::default());
+        woken.clear();
+        modes.clear();
+        revoke.clear();
+    }
+}
+
 /// How a request stands with the node's own read authorisation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standing {
@@ -300,6 +334,9 @@ impl Entry {
     /// Storage has version `psn`, the newest that the failed node has committed, or a newer one:
     /// frees what that node held. What it may have begun to say and not said is said again.
     ///
+    /// A version above the entry's is the failed node's if nobody else has the page locked for writing; else it is
+    /// that one's, whose release makes it the entry's.
+    ///
     /// # Panics
     /// If the failed node owned a newer version: then not all of its log was read.
     pub(super) fn recovered(
@@ -311,7 +348,10 @@ impl Entry {
         effects: &mut Effects,
     ) {
         if psn >= self.psn {
-            self.psn = psn;
+            let mut holders = self.queue.holders().iter();
+            if holders.all(|holder| holder.owner.node() == failed || !writes(holder.modes)) {
+                self.psn = psn;
+            }
             self.owner = None;
         }
         assert!(

@@ -13,8 +13,10 @@
 //! version meanwhile; so the own buffer is asked first, which costs nothing.
 
 mod authorisation;
+mod hand_over;
 
 pub(crate) use authorisation::Authorisation;
+pub(crate) use hand_over::{HandOver, Pending};
 
 use super::{Counters, LockMode, Message, NodeId, Output, PageId, PageSource, Psn, TransactionId};
 use sardonyx_base::hash::{IntegerMap, IntegerSet};
@@ -61,7 +63,7 @@ pub(crate) struct Lock {
 }
 
 /// What an ended transaction had.
-pub(crate) type Ended = SmallVec<[(PageId, Lock); 8]>;
+pub(crate) type Ended = Vec<(PageId, Lock)>;
 
 /// How a lock request stands before any lock table is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,7 +81,9 @@ pub(crate) struct Home {
     pub counters: Counters,
     locks: IntegerMap<(TransactionId, PageId), Lock>,
     /// By transaction: its pages in order of their first request.
-    pages: IntegerMap<TransactionId, SmallVec<[PageId; 8]>>,
+    pages: IntegerMap<TransactionId, SmallVec<[PageId; 4]>>,
+    /// To be used again.
+    spare_ended: Ended,
     authorisations: IntegerMap<PageId, Authorisation>,
     /// Nodes that have failed and are not recovered.
     pub failed: IntegerSet<NodeId>,
@@ -92,6 +96,7 @@ impl Home {
             counters: Counters::default(),
             locks: IntegerMap::default(),
             pages: IntegerMap::default(),
+            spare_ended: Ended::new(),
             authorisations: IntegerMap::default(),
             failed: IntegerSet::default(),
         }
@@ -108,6 +113,7 @@ impl Home {
 
     /// Takes a lock request, and answers it if the lock is held already or the node is authorised;
     /// unless `authorised`, only if others read under the authorisation already.
+    #[inline]
     pub fn ask(
         &mut self,
         transaction: TransactionId,
@@ -118,8 +124,20 @@ impl Home {
         outputs: &mut Vec<Output>,
     ) -> Asked {
         self.counters.lock_requests += 1;
-        let key = (transaction, page);
-        if let Some(lock) = self.locks.get_mut(&key) {
+        let mut is_new = false;
+        let lock = self.locks.entry((transaction, page)).or_insert_with(|| {
+            is_new = true;
+            Lock {
+                mode,
+                state: LockState::Requested,
+                cached,
+                psn: Psn::default(),
+                supplier: None,
+                authorised: false,
+                converts: false,
+            }
+        });
+        if !is_new {
             assert!(
                 lock.state == LockState::Granted,
                 "{transaction:?} asks for {page:?} while an earlier request for it is open"
@@ -135,16 +153,6 @@ impl Home {
             lock.state = LockState::Requested;
             return Asked::Open;
         }
-        let lock = Lock {
-            mode,
-            state: LockState::Requested,
-            cached,
-            psn: Psn::default(),
-            supplier: None,
-            authorised: false,
-            converts: false,
-        };
-        self.locks.insert(key, lock);
         self.pages.entry(transaction).or_default().push(page);
         // Who is not to use an authorisation may join those who do.
         let usable = authorised || !self.is_unused(page, None);
@@ -157,6 +165,7 @@ impl Home {
 
     /// The transaction has the lock (in a lock table or under the authorisation). Nothing happens
     /// if it was told already or has ended.
+    #[inline]
     pub fn grant(
         &mut self,
         transaction: TransactionId,
@@ -178,8 +187,9 @@ impl Home {
         if waited && lock.cached != Some(psn) {
             lock.state = LockState::Looking;
             outputs.push(Output::Supply { page, transaction });
-        } else {
-            self.locate(transaction, page, outputs);
+        } else if let Some(supplier) = find(lock, (transaction, page), &mut self.counters, outputs)
+        {
+            self.fetch(transaction, page, supplier, outputs);
         }
     }
 
@@ -245,25 +255,25 @@ impl Home {
         let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
             return;
         };
-        if lock.cached == Some(lock.psn) {
-            return self.tell(transaction, page, PageSource::Copy, outputs);
+        if let Some(supplier) = find(lock, (transaction, page), &mut self.counters, outputs) {
+            self.fetch(transaction, page, supplier, outputs);
         }
-        self.counters.invalidations += u64::from(lock.cached.is_some());
-        match lock.supplier {
-            None => self.tell(transaction, page, PageSource::Storage, outputs),
-            // Its recovery brings the page to storage, and has it looked for again.
-            Some(supplier) if self.failed.contains(&supplier) => {
-                lock.state = LockState::Fetching;
-            }
-            Some(supplier) => {
-                lock.state = LockState::Fetching;
-                self.counters.page_requests += 1;
-                self.send(
-                    supplier,
-                    Message::PageRequest { transaction, page },
-                    outputs,
-                );
-            }
+    }
+
+    /// Asks the node that may have it for a page, which a transaction awaits from now on.
+    fn fetch(
+        &mut self,
+        transaction: TransactionId,
+        page: PageId,
+        supplier: NodeId,
+        outputs: &mut Vec<Output>,
+    ) {
+        // If it has failed its recovery brings the page to storage, and has it looked for again. If it is this node,
+        // which has got the authority for the page, the part goes on later (`resume`).
+        if supplier != self.node && !self.failed.contains(&supplier) {
+            self.counters.page_requests += 1;
+            let message = Message::PageRequest { transaction, page };
+            self.send(supplier, message, outputs);
         }
     }
 
@@ -307,17 +317,9 @@ impl Home {
         source: PageSource,
         outputs: &mut Vec<Output>,
     ) {
-        let Some(lock) = self.locks.get_mut(&(transaction, page)) else {
-            return;
-        };
-        lock.state = LockState::Granted;
-        outputs.push(Output::Granted {
-            transaction,
-            page,
-            mode: lock.mode,
-            psn: lock.psn,
-            source,
-        });
+        if let Some(lock) = self.locks.get_mut(&(transaction, page)) {
+            tell(lock, (transaction, page), source, outputs);
+        }
     }
 
     /// The request has to wait; the shell is told unless the grant has overtaken the news.
@@ -366,8 +368,9 @@ impl Home {
     }
 
     /// Forgets a transaction; returns what it had, in order of its requests.
+    #[inline]
     pub fn end(&mut self, transaction: TransactionId) -> Ended {
-        let mut ended = Ended::new();
+        let mut ended = std::mem::take(&mut self.spare_ended);
         for page in self.pages.remove(&transaction).unwrap_or_default() {
             if let Some(lock) = self.locks.remove(&(transaction, page)) {
                 if lock.authorised {
@@ -377,6 +380,12 @@ impl Home {
             }
         }
         ended
+    }
+
+    /// What [`Home::end`] gave, when it is not needed any more.
+    pub fn take_back(&mut self, mut ended: Ended) {
+        ended.clear();
+        self.spare_ended = ended;
     }
 
     /// A failed node is recovered: what only it had is on storage. Returns the locks, in a fixed
@@ -430,4 +439,43 @@ impl Home {
     pub fn is_idle(&self) -> bool {
         self.locks.is_empty()
     }
+}
+
+/// Tells the shell that the lock is granted.
+#[inline]
+fn tell(
+    lock: &mut Lock,
+    (transaction, page): (TransactionId, PageId),
+    source: PageSource,
+    outputs: &mut Vec<Output>,
+) {
+    lock.state = LockState::Granted;
+    outputs.push(Output::Granted {
+        transaction,
+        page,
+        mode: lock.mode,
+        psn: lock.psn,
+        source,
+    });
+}
+
+/// Tells the shell where the page is, if that is here or on storage; else the node that may have it, which is to be
+/// asked.
+#[inline]
+fn find(
+    lock: &mut Lock,
+    of: (TransactionId, PageId),
+    counters: &mut Counters,
+    outputs: &mut Vec<Output>,
+) -> Option<NodeId> {
+    if lock.cached == Some(lock.psn) {
+        tell(lock, of, PageSource::Copy, outputs);
+        return None;
+    }
+    counters.invalidations += u64::from(lock.cached.is_some());
+    match lock.supplier {
+        Some(_) => lock.state = LockState::Fetching,
+        None => tell(lock, of, PageSource::Storage, outputs),
+    }
+    lock.supplier
 }

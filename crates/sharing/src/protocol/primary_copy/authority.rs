@@ -5,6 +5,7 @@
 //! and nothing if they were never modified.
 
 use crate::protocol::entry::LockOwner;
+use crate::protocol::message::Declared;
 use crate::protocol::mode::{PAGE_LOCKS, writes};
 use crate::protocol::{LockMode, NodeId, Outcome, PageId, Psn, TransactionId};
 use sardonyx_base::hash::{IntegerMap, IntegerSet};
@@ -30,6 +31,15 @@ struct Locks {
     authorised: SmallVec<[Authorised; 1]>,
     /// Whether they have been asked to give them up.
     revoking: bool,
+}
+
+impl Locks {
+    /// Who holds or awaits anything; who does both, twice.
+    fn owners(&self) -> impl Iterator<Item = LockOwner> {
+        let holders = self.queue.holders().iter().map(|holder| holder.owner);
+        let waiters = self.queue.waiters().iter().map(|waiter| waiter.owner);
+        holders.chain(waiters)
+    }
 }
 
 /// Where granted owners are collected; only transactions ever wait.
@@ -168,14 +178,14 @@ impl AuthorityTable {
         );
     }
 
-    /// Gives back all that an ended transaction holds or awaits here. With `force` its new versions
+    /// Gives back all that an ended transaction holds or awaits here. If `stored` its new versions
     /// are on storage. `pending` are the requests to which its node has had no answer: those that
     /// have not come yet are void.
     pub fn release(
         &mut self,
         transaction: TransactionId,
         outcome: Outcome,
-        force: bool,
+        stored: bool,
         pending: &[(PageId, LockMode)],
         woken: &mut Woken,
     ) {
@@ -195,7 +205,7 @@ impl AuthorityTable {
             if outcome == Outcome::Committed && writes(held) {
                 let version = self.version(page).next();
                 self.versions.insert(page, version);
-                if !force {
+                if !stored {
                     self.unwritten.insert(page);
                 }
             }
@@ -243,6 +253,108 @@ impl AuthorityTable {
         locks.map_or_else(SmallVec::new, |locks| {
             locks.queue.blocking_holders(&PAGE_LOCKS, owner)
         })
+    }
+
+    /// Forgets all of these pages: another node has the authority for them.
+    pub fn forget(&mut self, is_gone: impl Fn(PageId) -> bool) {
+        self.locks.retain(|&page, _| !is_gone(page));
+        self.versions.retain(|&page, _| !is_gone(page));
+        self.unwritten.retain(|&page| !is_gone(page));
+        self.overtaken.retain(|&(_, page)| !is_gone(page));
+        self.pages.retain(|_, pages| {
+            pages.retain(|page| !is_gone(*page));
+            !pages.is_empty()
+        });
+    }
+
+    /// Storage has this version, the newest, of a page of which nothing was known.
+    pub fn learn(&mut self, page: PageId, psn: Psn) {
+        self.versions.insert(page, psn);
+    }
+
+    /// Takes over a lock that was held under another authority; so its version is the newest, and on storage. Two that
+    /// exclude each other cannot have been held: if nodes declare such, one of them errs, and the second is not
+    /// taken. What that one writes then is refused where the pages are, as its version is no longer the next.
+    pub fn declared(&mut self, lock: &Declared) {
+        let Declared {
+            transaction,
+            page,
+            mode,
+            psn,
+        } = *lock;
+        let queue = self.queue_of(transaction, page);
+        let owner = LockOwner::Transaction(transaction);
+        // Nobody waits yet.
+        if queue.try_request(&PAGE_LOCKS, owner, mode.mode()).is_some() {
+            self.versions.insert(page, psn);
+            return;
+        }
+        tracing::error!(
+            ?transaction,
+            page = page.0,
+            "two nodes declare locks that exclude each other"
+        );
+        if let Some(pages) = self.pages.get_mut(&transaction) {
+            pages.retain(|other| *other != page);
+            if pages.is_empty() {
+                self.pages.remove(&transaction);
+            }
+        }
+    }
+
+    /// The pages on which a node, or one of its transactions, holds or awaits anything, in order.
+    pub fn pages_of(&self, node: NodeId) -> Vec<PageId> {
+        let is_of = |locks: &Locks| locks.owners().any(|owner| owner.node() == node);
+        let locks = self.locks.iter().filter(|(_, locks)| is_of(locks));
+        let mut pages: Vec<PageId> = locks.map(|(&page, _)| page).collect();
+        pages.sort_unstable();
+        pages
+    }
+
+    /// Whether a transaction of the node may change the page.
+    pub fn is_write_locked_by(&self, node: NodeId, page: PageId) -> bool {
+        let holders = self.locks.get(&page).map(|locks| locks.queue.holders());
+        let mut holders = holders.into_iter().flatten();
+        holders.any(|holder| holder.owner.node() == node && writes(holder.modes))
+    }
+
+    /// Storage has this version of a page that a failed node had locked for writing, and none is newer but the one
+    /// known here.
+    pub fn on_storage(&mut self, page: PageId, psn: Psn) {
+        if psn >= self.version(page) {
+            self.versions.insert(page, psn);
+            self.unwritten.remove(&page);
+        }
+    }
+
+    /// Frees a page from a failed node and its transactions.
+    pub fn free(&mut self, page: PageId, node: NodeId, woken: &mut Woken) {
+        let Some(locks) = self.locks.get_mut(&page) else {
+            return;
+        };
+        locks.authorised.retain(|other| other.node != node);
+        locks.revoking &= !locks.authorised.is_empty();
+        let owners: SmallVec<[LockOwner; 4]> = locks
+            .owners()
+            .filter(|owner| owner.node() == node)
+            .collect();
+        for owner in owners {
+            locks
+                .queue
+                .release(&PAGE_LOCKS, owner, &mut Collector(page, woken));
+            if let LockOwner::Transaction(transaction) = owner
+                && let Some(pages) = self.pages.get_mut(&transaction)
+            {
+                pages.retain(|other| *other != page);
+                if pages.is_empty() {
+                    self.pages.remove(&transaction);
+                }
+            }
+        }
+        self.overtaken
+            .retain(|(transaction, _)| transaction.node() != node);
+        woken.retain(|(transaction, _)| transaction.node() != node);
+        self.forget_if_free(page);
     }
 
     /// Whether no transaction holds or awaits anything here.

@@ -140,9 +140,9 @@ impl<A: Authority> PrimaryCopy<A> {
         for &(page, _) in pending {
             self.cached.remove(&(transaction, page));
         }
-        let force = self.force();
+        let stored = self.force() || self.options.stored_at_commit;
         self.table
-            .release(transaction, outcome, force, pending, &mut woken);
+            .release(transaction, outcome, stored, pending, &mut woken);
         self.wake(woken, outputs);
     }
 

@@ -27,29 +27,40 @@
 //! joins current readers of its node; if there are none, its request gives the authorisation up
 //! and asks for a new one. Such a request stands in line behind the writers that wait.
 //!
-//! This protocol does not bear the loss of a node: every node is the authority for a part of the
-//! database, and nobody takes its place. So the loss of one ends the system of machines; whatever
-//! is started after it has new machines on all nodes.
+//! *Loss and moves.* If the authority is an [`Assignment`], parts of it move when nodes join and leave, and the loss
+//! of a node is borne: see `moving`. Storage must then be made by redo of all logs ([`crate::redo`]), and no node may
+//! write pages. With an authority that is fixed the loss of a node ends the system of machines.
 
 mod authority;
 mod granting;
+mod moving;
 mod search;
 
-use super::home::{Asked, Authorisation, Ended, Home};
+use super::home::{Asked, Authorisation, Ended, Home, Pending};
 use super::probe::Probe;
 use super::{
-    Counters, ForeignMessage, Input, LockMode, Message, NodeId, Outcome, Output, PageId,
-    PageSource, Protocol, Psn, TransactionId, UpdateStrategy, Versions,
+    Assignment, Counters, Epoch, ForeignMessage, Input, LockMode, Message, NodeId, Outcome, Output,
+    PageId, PageSource, Protocol, Psn, TransactionId, UpdateStrategy, Versions,
 };
 use authority::{AuthorityTable, Woken};
+use moving::{Frozen, Kept};
 use sardonyx_base::hash::IntegerMap;
 use sardonyx_lock::Answer;
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 
-/// Which node has the authority for a page. Every node must have the same answer, always.
+/// Which node has the authority for a page. Every node must have the same answer: always, or in the same epoch.
 pub trait Authority {
     /// The node for `page`.
     fn of(&self, page: PageId) -> NodeId;
+
+    /// How the authority is divided, if it may move.
+    fn assignment(&self) -> Option<&Assignment> {
+        None
+    }
+
+    /// It is divided so from now on. Not called for one that may not move.
+    fn assign(&mut self, _assignment: Assignment) {}
 }
 
 impl<F: Fn(PageId) -> NodeId> Authority for F {
@@ -73,6 +84,9 @@ pub struct PrimaryCopyOptions {
     pub authorised_without_copy: bool,
     /// Whether a transaction has ended only when every authority has received its release.
     pub acknowledge_release: bool,
+    /// Whether storage has a version when its transaction commits, although NOFORCE is asked for: a commit is durable
+    /// where the pages are. Then pages still come with grants, but no copy has to stay, and none is written.
+    pub stored_at_commit: bool,
 }
 
 /// A grant to another node that waits for the answer whether the own buffer has the page.
@@ -92,13 +106,15 @@ pub struct PrimaryCopy<A> {
     /// The versions in the buffers of other nodes whose transactions wait here.
     cached: IntegerMap<(TransactionId, PageId), Option<Psn>>,
     due: IntegerMap<(TransactionId, PageId), DueGrant>,
-    /// Ended transactions, with the number of releases not yet acknowledged.
-    ending: IntegerMap<TransactionId, usize>,
+    /// Ended transactions, with those who have not acknowledged their releases.
+    ending: IntegerMap<TransactionId, SmallVec<[NodeId; 2]>>,
     /// Versions that are being written to storage, and those to be written after.
     writing: IntegerMap<PageId, Psn>,
     replacing: IntegerMap<PageId, Psn>,
     /// The latest revocation per page that came before its authorisation.
     early: IntegerMap<PageId, u64>,
+    /// Parts that this node has got and that do not go on yet.
+    frozen: BTreeMap<u16, Frozen>,
 }
 
 impl<A: Authority> Protocol for PrimaryCopy<A> {
@@ -115,14 +131,24 @@ impl<A: Authority> Protocol for PrimaryCopy<A> {
                     .home
                     .ask(transaction, page, mode, cached, authorised, outputs);
                 if asked == Asked::Open {
-                    self.ask_authority(transaction, page, mode, cached, outputs);
+                    let asked = Pending {
+                        transaction,
+                        page,
+                        mode,
+                        cached,
+                    };
+                    self.ask_authority(asked, outputs);
                 }
             }
             Input::End {
                 transaction,
                 outcome,
             } => self.end(transaction, outcome, outputs),
-            Input::Message { from, message } => return self.message(from, message, outputs),
+            Input::Message {
+                from,
+                message,
+                sent_in,
+            } => return self.message(from, sent_in, message, outputs),
             Input::Supplied {
                 page,
                 transaction,
@@ -135,14 +161,20 @@ impl<A: Authority> Protocol for PrimaryCopy<A> {
                     self.probe(Box::new(Probe::new(transaction)), outputs);
                 }
             }
-            // There is no global lock table, and the loss of a node is not borne.
-            Input::EntryRead { .. }
-            | Input::EntrySwapped { .. }
-            | Input::PagePut { .. }
-            | Input::NodeFailed { .. }
-            | Input::Recover { .. }
-            | Input::PageRecovered { .. }
-            | Input::NodeRecovered { .. } => {}
+            Input::Assigned(view) => self.assigned(&view, outputs),
+            Input::PartRecovered {
+                part,
+                since,
+                versions,
+            } => return self.part_recovered(part, since, &versions, outputs),
+            Input::NodeFailed { node } => self.node_failed(node, outputs),
+            Input::NodeRecovered { node } => self.node_recovered(node, outputs),
+            Input::PageRecovered { page, node, psn } => {
+                self.page_recovered(page, node, psn, outputs);
+            }
+            // Each authority frees what it has; there is no table beside.
+            Input::Recover { page, node } => outputs.push(Output::EntryRecovered { page, node }),
+            Input::EntryRead { .. } | Input::EntrySwapped { .. } | Input::PagePut { .. } => {}
         }
         Ok(())
     }
@@ -159,10 +191,16 @@ impl<A: Authority> Protocol for PrimaryCopy<A> {
             && self.ending.is_empty()
             && self.writing.is_empty()
             && self.replacing.is_empty()
+            && self.frozen.is_empty()
     }
 }
 
 impl<A: Authority> PrimaryCopy<A> {
+    /// How it works.
+    pub fn options(&self) -> &PrimaryCopyOptions {
+        &self.options
+    }
+
     /// The machine of `node`.
     pub fn new(node: NodeId, authority: A, options: PrimaryCopyOptions) -> Self {
         PrimaryCopy {
@@ -176,6 +214,7 @@ impl<A: Authority> PrimaryCopy<A> {
             writing: IntegerMap::default(),
             replacing: IntegerMap::default(),
             early: IntegerMap::default(),
+            frozen: BTreeMap::new(),
         }
     }
 
@@ -183,16 +222,18 @@ impl<A: Authority> PrimaryCopy<A> {
         self.options.update == UpdateStrategy::Force
     }
 
-    fn ask_authority(
-        &mut self,
-        transaction: TransactionId,
-        page: PageId,
-        mode: LockMode,
-        cached: Option<Psn>,
-        outputs: &mut Vec<Output>,
-    ) {
+    fn ask_authority(&mut self, asked: Pending, outputs: &mut Vec<Output>) {
+        let Pending {
+            transaction,
+            page,
+            mode,
+            cached,
+        } = asked;
         let authority = self.authority.of(page);
         if authority == self.home.node {
+            if self.keep(page, || Kept::Request(asked)) {
+                return self.home.wait(transaction, page, outputs);
+            }
             self.home.counters.local += 1;
             return match self.table.request(transaction, page, mode) {
                 Answer::Waiting => {
@@ -237,16 +278,19 @@ impl<A: Authority> PrimaryCopy<A> {
                 authorities.push(authority);
             }
         }
-        let mut unacknowledged = 0;
+        let mut unacknowledged = SmallVec::new();
         let node = self.home.node;
         for &authority in authorities.iter().filter(|&&authority| authority != node) {
             self.send_release(authority, transaction, outcome, &ended, outputs);
-            unacknowledged += usize::from(self.options.acknowledge_release);
+            if self.options.acknowledge_release && !self.home.failed.contains(&authority) {
+                unacknowledged.push(authority);
+            }
         }
         if authorities.contains(&node) {
+            self.released_now(transaction, outcome, &[], Epoch(u32::MAX));
             self.release(transaction, outcome, &[], outputs);
         }
-        if unacknowledged == 0 {
+        if unacknowledged.is_empty() {
             outputs.push(Output::Ended { transaction });
         } else {
             self.ending.insert(transaction, unacknowledged);
@@ -287,9 +331,13 @@ impl<A: Authority> PrimaryCopy<A> {
     fn message(
         &mut self,
         from: NodeId,
+        sent_in: Epoch,
         message: Message,
         outputs: &mut Vec<Output>,
     ) -> Result<(), ForeignMessage> {
+        if !self.is_to_be_heard(from, sent_in, &message) {
+            return Ok(());
+        }
         match message {
             Message::Request { .. } => self.requested(message, outputs),
             Message::Grant { .. } => self.granted(from, message, outputs),
@@ -300,13 +348,17 @@ impl<A: Authority> PrimaryCopy<A> {
                 acknowledge,
                 ..
             } => {
+                let pending = self.released_now(transaction, outcome, &pending, sent_in);
                 self.release(transaction, outcome, &pending, outputs);
                 if acknowledge {
                     self.home
                         .send(from, Message::Released { transaction }, outputs);
                 }
             }
-            Message::Released { transaction } => self.acknowledged(transaction, outputs),
+            Message::Released { transaction } => self.acknowledged(from, transaction, outputs),
+            Message::Declare { part, since, locks } => {
+                self.declared(from, part, since, locks, outputs);
+            }
             Message::PageRequest { transaction, page } => {
                 outputs.push(Output::Supply { page, transaction });
             }
@@ -366,6 +418,16 @@ impl<A: Authority> PrimaryCopy<A> {
         if transaction.node() == self.home.node {
             return self.home.looked(transaction, page, copy, outputs);
         }
+        if self.authority.assignment().is_some() {
+            if self.authority.of(page) != self.home.node || self.frozen(page).is_some() {
+                // It was asked for when this node had the authority, which has moved.
+                return;
+            }
+            if copy != Some(self.table.version(page)) && !self.table.is_stored(page) {
+                // The same, and it has come back since.
+                return outputs.push(Output::Supply { page, transaction });
+            }
+        }
         if let Some(due) = self.due.remove(&(transaction, page)) {
             let source = if copy == Some(due.psn) {
                 PageSource::Message
@@ -417,10 +479,15 @@ impl<A: Authority> PrimaryCopy<A> {
         }
     }
 
-    fn acknowledged(&mut self, transaction: TransactionId, outputs: &mut Vec<Output>) {
+    fn acknowledged(
+        &mut self,
+        from: NodeId,
+        transaction: TransactionId,
+        outputs: &mut Vec<Output>,
+    ) {
         if let Some(unacknowledged) = self.ending.get_mut(&transaction) {
-            *unacknowledged -= 1;
-            if *unacknowledged == 0 {
+            unacknowledged.retain(|authority| *authority != from);
+            if unacknowledged.is_empty() {
                 self.ending.remove(&transaction);
                 outputs.push(Output::Ended { transaction });
             }
@@ -456,6 +523,9 @@ impl<A: Authority> PrimaryCopy<A> {
     /// Only the authority writes, one version after the other, and only the newest: in the table of
     /// any other node no version of the page is unwritten.
     fn replace(&mut self, page: PageId, psn: Psn, outputs: &mut Vec<Output>) {
+        if self.keep(page, || Kept::Replace(page, psn)) {
+            return;
+        }
         let newest = self.table.version(page) == psn && !self.table.is_stored(page);
         if !newest {
             outputs.push(Output::Discard { page, psn });

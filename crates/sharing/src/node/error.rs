@@ -1,0 +1,313 @@
+//! Why a node refuses something, or has stopped.
+
+use super::loose::FrameError;
+use crate::lock_table::LockTableError;
+use crate::protocol::fence::Fenced;
+use sardonyx_base::process::Forked;
+use sardonyx_base::transport::TransportError;
+use sardonyx_storage::disk::DiskError;
+use sardonyx_storage::engine::OpenError;
+use sardonyx_storage::journal::JournalError;
+use sardonyx_storage::log::SharedLogError;
+use sardonyx_storage::tree::{Damage, KEY_BYTES_MAX};
+use sardonyx_table::TableError;
+use std::io;
+use std::sync::Arc;
+
+/// Why a node refuses something, or has stopped.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum NodeError {
+    /// The database cannot be opened.
+    #[error(transparent)]
+    Open(Arc<OpenError>),
+    /// The shared memory cannot be used.
+    #[error(transparent)]
+    Table(Arc<LockTableError>),
+    /// The log refuses something.
+    #[error(transparent)]
+    Log(#[from] SharedLogError),
+    /// The operating system refused.
+    #[error("cannot {operation}: {source}")]
+    System {
+        /// What was asked of it.
+        operation: &'static str,
+        /// What it said.
+        #[source]
+        source: Arc<io::Error>,
+    },
+    /// The nodes share no memory of this size.
+    #[error(
+        "nodes can share from 1 to 1073741824 pages among 1 to 64 slots, not {pages} pages among {slots}"
+    )]
+    Shape {
+        /// The pages asked for.
+        pages: u64,
+        /// The slots asked for.
+        slots: usize,
+    },
+    /// The database is larger than the memory that the nodes share.
+    #[error(
+        "the database has {pages} pages and the nodes' shared memory has room for {room}: open it with more \
+         `pages`"
+    )]
+    TooManyPages {
+        /// Pages of the database.
+        pages: u64,
+        /// Pages for which there is room.
+        room: u64,
+    },
+    /// There is no such page.
+    #[error("there is no page {page}: the nodes share pages 0 to {}", pages.saturating_sub(1))]
+    NoPage {
+        /// The page asked for.
+        page: u64,
+        /// Pages that there are.
+        pages: u64,
+    },
+    /// The bytes are not in one page.
+    #[error("bytes {offset} to {} are not within a page of 4096 bytes", offset + length)]
+    NotInPage {
+        /// Where they begin.
+        offset: usize,
+        /// How many.
+        length: usize,
+    },
+    /// The transaction has more pages at work than the node's buffer.
+    #[error(
+        "all {frames} pages of the node's buffer are at work: give it more, or change fewer pages in a \
+         transaction"
+    )]
+    BufferFull {
+        /// Pages of the buffer.
+        frames: usize,
+    },
+    /// The transaction writes too much.
+    #[error(
+        "a transaction with {bytes} bytes of redo records: at most {bytes_max} fit into the nodes' redo ring \
+         and a log segment"
+    )]
+    TransactionTooLarge {
+        /// Its bytes.
+        bytes: usize,
+        /// The most there may be.
+        bytes_max: usize,
+    },
+    /// The transaction was chosen to end a deadlock. It had no effect; run it again.
+    #[error("the transaction was chosen to end a deadlock: it had no effect, run it again")]
+    Deadlock,
+    /// All slots are taken.
+    #[error(
+        "all {slots} slots for nodes are taken; those of dead nodes are free when a living node has recovered \
+         them: try again, or end all nodes"
+    )]
+    NoFreeSlot {
+        /// How many there are.
+        slots: usize,
+    },
+    /// Other processes share the database, and their memory is not here.
+    #[error(
+        "other processes share the database, but their shared memory {place} is not here: they must see the \
+         same directory for it"
+    )]
+    NotHere {
+        /// Where it was looked for.
+        place: String,
+    },
+    /// This process has the database open already.
+    #[error("this process shares the database {place} already: join more nodes by that handle")]
+    OpenHere {
+        /// Which.
+        place: String,
+    },
+    /// What another node wrote is not what it should be.
+    #[error(
+        "{what} is damaged: end all nodes; the database is recovered from its log when it is opened again"
+    )]
+    Damaged {
+        /// What.
+        what: &'static str,
+    },
+    /// Redo of a version before is missing.
+    #[error(
+        "redo makes version {redo} of page {page}, of which version {stored} is stored: what is between is \
+         missing; end all nodes and open the database again"
+    )]
+    VersionMissing {
+        /// The page.
+        page: u64,
+        /// Its stored version.
+        stored: u64,
+        /// The version that the redo makes.
+        redo: u64,
+    },
+    /// The page that was granted is not where the protocol says.
+    #[error(
+        "version {psn} of page {page} is not where it should be ({found}): this is an error in the program; \
+         end all nodes and open the database again"
+    )]
+    PageLost {
+        /// The page.
+        page: u64,
+        /// The version granted.
+        psn: u64,
+        /// What was there.
+        found: u64,
+    },
+    /// The node has stopped.
+    #[error("the node has stopped and is recovered by others: {reason}")]
+    Stopped {
+        /// Why.
+        reason: String,
+    },
+    /// What a table refuses: the error names the table, and column and value where there are some.
+    #[error(transparent)]
+    Rows(Arc<TableError>),
+    /// A journal's rows cannot be read.
+    #[error(transparent)]
+    Journal(Arc<JournalError>),
+    /// A page of a table is not what it should be.
+    #[error(transparent)]
+    DamagedPage(#[from] Damage),
+    /// A key is longer than a tree takes.
+    #[error(
+        "a key of table {table:?} has {bytes} bytes, the limit is {KEY_BYTES_MAX}: shorten its text or bytes, or \
+         make another column the key"
+    )]
+    KeyTooLong {
+        /// The table.
+        table: String,
+        /// Bytes of the encoded key.
+        bytes: usize,
+    },
+    /// All pages are in use.
+    #[error(
+        "all {pages} pages that the nodes share are in use: delete rows, or end all nodes and open the database \
+         with more `pages`"
+    )]
+    PagesFull {
+        /// Pages that the nodes share.
+        pages: u64,
+    },
+    /// The table is there no more.
+    #[error(
+        "the table was dropped, to which this handle leads: open it by its name, if there is another one"
+    )]
+    Dropped,
+    /// As many tables and journals were made as there can be numbers for them.
+    #[error(
+        "65536 tables and journals were made, which is the limit; those that were dropped count"
+    )]
+    TooManyTables,
+    /// The pages hold something else.
+    #[error(
+        "page 0 holds no tables of nodes: the database was made in another way, or its pages are used by number; \
+         give the tables a database of their own"
+    )]
+    OtherPages,
+    /// The page server is to use a database that another way of running transactions has made.
+    #[error("this database was not made by a page server: give it a directory of its own")]
+    NotAPageServers,
+    /// Another version of the program made the tables.
+    #[error(
+        "the nodes' tables are of version {version}, this program knows version 1: use a newer one"
+    )]
+    TablesVersion {
+        /// The version found.
+        version: u32,
+    },
+    /// A connection cannot be used.
+    #[error("cannot {operation}: {source}")]
+    Network {
+        /// What was tried.
+        operation: &'static str,
+        /// What the operating system said.
+        #[source]
+        source: Arc<io::Error>,
+    },
+    /// A connection with another process cannot be made, or one of the two does not trust the other.
+    #[error(transparent)]
+    Transport(#[from] TransportError),
+    /// Another process sent what is no frame.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// Another process refuses this one.
+    #[error("the other process refuses: {reason}")]
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// Another process cannot be reached. What it was asked to do may be done or not.
+    #[error("{what} cannot be reached, and patience is at its end: {reason}")]
+    Unreachable {
+        /// Who.
+        what: &'static str,
+        /// What was said last.
+        reason: String,
+    },
+    /// The register of who takes part cannot be used.
+    #[error("the register of who takes part cannot be used: {reason}")]
+    Membership {
+        /// Why.
+        reason: String,
+    },
+    /// The transaction has waited for too long. It had no effect.
+    #[error(
+        "the transaction has waited for a page for {seconds} s, and was undone: another node may be slow"
+    )]
+    TimedOut {
+        /// How long.
+        seconds: u64,
+    },
+    /// This node's log was closed by others.
+    #[error(transparent)]
+    Fenced(#[from] Fenced),
+    /// This process was forked from the one that joined.
+    #[error(transparent)]
+    Forked(#[from] Forked),
+}
+
+impl From<LockTableError> for NodeError {
+    fn from(error: LockTableError) -> Self {
+        NodeError::Table(Arc::new(error))
+    }
+}
+
+impl From<OpenError> for NodeError {
+    fn from(error: OpenError) -> Self {
+        NodeError::Open(Arc::new(error))
+    }
+}
+
+impl From<TableError> for NodeError {
+    fn from(error: TableError) -> Self {
+        NodeError::Rows(Arc::new(error))
+    }
+}
+
+impl From<JournalError> for NodeError {
+    fn from(error: JournalError) -> Self {
+        NodeError::Journal(Arc::new(error))
+    }
+}
+
+impl From<DiskError> for NodeError {
+    fn from(error: DiskError) -> Self {
+        NodeError::Open(Arc::new(error.into()))
+    }
+}
+
+impl NodeError {
+    /// For an error of the operating system.
+    pub(super) fn system(operation: &'static str) -> impl Fn(io::Error) -> Self {
+        move |source| NodeError::System {
+            operation,
+            source: Arc::new(source),
+        }
+    }
+
+    /// Whether the transaction had no effect and may be run again.
+    pub fn is_deadlock(&self) -> bool {
+        matches!(self, NodeError::Deadlock)
+    }
+}

@@ -1,0 +1,77 @@
+//! Processes that are stopped (SIGSTOP, a debugger, a frozen job) while others wait: fenced, never robbed.
+//!
+//! What a stopped process holds cannot be taken from it: it may be between any two instructions, and when it goes on
+//! it swaps, publishes or applies what it was about to (I12). So it is killed, after the time that was chosen
+//! ([`NodeOptions::stopped_process_wait`](super::NodeOptions::stopped_process_wait)), and is then dead as any other.
+//! The signal goes to its pidfd, so that it can meet no other process that was given the same number.
+//!
+//! Who waits for whom is not looked up: a node that has had somebody waiting (for a lock, the log, a recovery) at every
+//! look since it found the other one stopped, waits for that one as far as it can know.
+
+use rustix::process::{Signal, pidfd_send_signal};
+use sardonyx_base::process::stopped_state;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// That somebody waits, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Waiting<'a>(&'a AtomicU64);
+
+impl<'a> Waiting<'a> {
+    pub fn begin(count: &'a AtomicU64) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Waiting(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The processes that were found stopped, and since when.
+#[derive(Debug)]
+pub(super) struct Fence {
+    wait: Duration,
+    found: Vec<(u32, Instant)>,
+}
+
+impl Fence {
+    pub fn new(wait: Duration) -> Self {
+        Fence {
+            wait,
+            found: Vec::new(),
+        }
+    }
+
+    /// Looks which of the processes are stopped, and kills who has been for too long. `waits`: somebody here
+    /// waits.
+    pub fn look(&mut self, processes: &[(u32, OwnedFd)], waits: bool) {
+        let is_there = |process: u32| processes.iter().any(|(other, _)| *other == process);
+        self.found
+            .retain(|(process, _)| waits && is_there(*process));
+        if !waits {
+            return;
+        }
+        for (process, handle) in processes {
+            let known = self.found.iter().position(|(other, _)| other == process);
+            let Some(state) = stopped_state(*process) else {
+                if let Some(known) = known {
+                    self.found.swap_remove(known);
+                }
+                continue;
+            };
+            let Some(known) = known else {
+                tracing::warn!(process, %state, "a node's process is stopped while this one waits");
+                self.found.push((*process, Instant::now()));
+                continue;
+            };
+            if self.found[known].1.elapsed() >= self.wait {
+                let killed = pidfd_send_signal(handle, Signal::KILL);
+                tracing::warn!(process, ?killed, "a stopped node's process is killed");
+            }
+        }
+    }
+}

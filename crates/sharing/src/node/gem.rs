@@ -1,0 +1,236 @@
+//! The memory that the nodes share beside the global lock table: its words by name.
+//!
+//! Everything in it is atomic words, and what another node wrote is looked at before it is believed. Pages
+//! are copied in and out word by word (GEM paper, section 2: GEM is no main memory; what is changed is
+//! changed beside and written back).
+//!
+//! [`step`] stands before whatever others could see: tests let nodes die there.
+
+use super::NodeError;
+use super::layout::{
+    AreaShape, Common, HEAD_WORDS, PAGE_WORDS, SLOT_MAIL, SLOT_TOLD, SLOT_WAITS, SLOT_WAKE,
+};
+use crate::lock_table::Segment;
+use crate::lock_table::layout::NODES;
+use crate::protocol::NodeId;
+use sardonyx_base::sync::ChangesWord;
+use sardonyx_storage::log::LogState;
+use sardonyx_storage::page::PAGE_SIZE;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::Duration;
+
+/// A page in a node's own memory.
+pub(super) type PageBytes = [u8; PAGE_SIZE];
+
+/// The area behind the global lock table.
+#[derive(Debug)]
+pub(super) struct Gem {
+    segment: Segment,
+    shape: AreaShape,
+}
+
+impl Gem {
+    /// The area of a segment that is being made.
+    pub fn make(segment: &Segment, shape: AreaShape) -> Result<Self, NodeError> {
+        let gem = Gem {
+            segment: segment.clone(),
+            shape,
+        };
+        for (word, said) in gem.words().iter().zip(shape.head()) {
+            word.store(said, Ordering::Release);
+        }
+        Ok(gem)
+    }
+
+    /// The area of a segment that others made.
+    pub fn join(segment: &Segment) -> Result<Self, NodeError> {
+        let head = segment.area().iter().take(HEAD_WORDS);
+        let head: Vec<u64> = head.map(|word| word.load(Ordering::Acquire)).collect();
+        let shape = AreaShape::read(&head)
+            .filter(|shape| shape.words() == segment.area().len())
+            .ok_or(NodeError::Damaged {
+                what: "the head of the memory that the nodes share",
+            })?;
+        Ok(Gem {
+            segment: segment.clone(),
+            shape,
+        })
+    }
+
+    #[inline]
+    fn words(&self) -> &[AtomicU64] {
+        self.segment.area()
+    }
+
+    #[inline]
+    pub fn word(&self, at: usize) -> &AtomicU64 {
+        &self.words()[at]
+    }
+
+    #[inline]
+    pub fn common(&self, word: Common) -> &AtomicU64 {
+        self.word(self.shape.common(word))
+    }
+
+    /// The word's value.
+    #[inline]
+    pub fn get(&self, word: Common) -> u64 {
+        self.common(word).load(Ordering::SeqCst)
+    }
+
+    pub fn shape(&self) -> AreaShape {
+        self.shape
+    }
+
+    pub fn segment(&self) -> &Segment {
+        &self.segment
+    }
+
+    /// What the nodes know of the log.
+    pub fn log_state(&self) -> &LogState {
+        let words = &self.words()[self.shape.log_state()];
+        LogState::of(words).expect("the shape has room for it")
+    }
+
+    /// Groups that are not to wait for anybody, and how many there were of these when it was last decided.
+    pub fn hurried_groups(&self) -> (&AtomicU64, &AtomicU64) {
+        let at = self.shape.common(Common::WriteTime);
+        (self.word(at + 1), self.word(at + 2))
+    }
+
+    /// Who was in the last commit group: a word of it.
+    pub fn last_writers(&self, n: usize) -> &AtomicU64 {
+        self.word(self.shape.common(Common::LastWriters) + n)
+    }
+
+    /// Tells everybody who waits for a commit group.
+    pub fn tell_groups(&self) {
+        if self.get(Common::GroupsWaited) != 0 {
+            self.common(Common::GroupsWaited).store(0, Ordering::SeqCst);
+            ChangesWord::of(self.common(Common::Groups)).change();
+        }
+    }
+
+    /// Waits until a group was written, unless `is_over`; at most so long.
+    pub fn wait_for_group(&self, at_most: Duration, is_over: impl Fn() -> bool) {
+        let groups = ChangesWord::of(self.common(Common::Groups));
+        let seen = groups.value();
+        self.common(Common::GroupsWaited).store(1, Ordering::SeqCst);
+        if !is_over() {
+            groups.wait(seen, at_most);
+        }
+    }
+
+    fn slot_word(&self, slot: usize, word: usize) -> &AtomicU64 {
+        self.word(self.shape.slot(slot) + word)
+    }
+
+    /// Which nodes have written to this one since it asked last: a bit for each slot.
+    pub fn take_mail_bits(&self, slot: usize) -> u64 {
+        let word = self.slot_word(slot, SLOT_MAIL);
+        match word.load(Ordering::SeqCst) {
+            0 => 0,
+            _ => word.swap(0, Ordering::SeqCst),
+        }
+    }
+
+    /// Whether anybody has written to this one.
+    pub fn has_mail(&self, slot: usize) -> bool {
+        self.slot_word(slot, SLOT_MAIL).load(Ordering::SeqCst) != 0
+    }
+
+    /// Says that one node has written to another, and wakes that.
+    pub fn announce_mail(&self, from: usize, to: usize) {
+        self.slot_word(to, SLOT_MAIL)
+            .fetch_or(1 << from, Ordering::SeqCst);
+        self.wake(to);
+    }
+
+    /// Wakes a node, if it sleeps.
+    pub fn wake(&self, slot: usize) {
+        // What it is to see was stored before; it looks after it has said that it waits.
+        fence(Ordering::SeqCst);
+        if self.slot_word(slot, SLOT_WAITS).load(Ordering::SeqCst) != 0 {
+            ChangesWord::of(self.slot_word(slot, SLOT_WAKE)).change();
+        }
+    }
+
+    /// Has every node look at the failures.
+    pub fn tell_failures(&self) {
+        self.common(Common::Failures).fetch_add(1, Ordering::SeqCst);
+        (0..self.shape.slots).for_each(|slot| self.wake(slot));
+    }
+
+    /// Sleeps until the node is woken, unless `is_awaited` says that there is something to do; at most so
+    /// long.
+    pub fn sleep(&self, slot: usize, at_most: Duration, is_awaited: impl Fn() -> bool) {
+        let wake = ChangesWord::of(self.slot_word(slot, SLOT_WAKE));
+        let waits = self.slot_word(slot, SLOT_WAITS);
+        let seen = wake.value();
+        waits.store(1, Ordering::SeqCst);
+        if !self.has_mail(slot) && !is_awaited() {
+            wake.wait(seen, at_most);
+        }
+        waits.store(0, Ordering::SeqCst);
+    }
+
+    /// Of which node's failure the node of a slot knows, among those of another slot: its number plus one.
+    pub fn told(&self, slot: usize, failed: usize) -> u64 {
+        self.slot_word(slot, SLOT_TOLD + failed)
+            .load(Ordering::SeqCst)
+    }
+
+    /// Says that the node of a slot knows of a failure.
+    pub fn tell(&self, slot: usize, failed: NodeId) {
+        step();
+        self.slot_word(slot, SLOT_TOLD + slot_of(failed))
+            .store(u64::from(failed.0) + 1, Ordering::SeqCst);
+    }
+
+    /// The slots of nodes that live, as far as is known.
+    pub fn living(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.shape.slots).filter(|&slot| self.segment.table().is_joined(slot))
+    }
+
+    /// Whether that life of a node goes on.
+    pub fn lives(&self, node: NodeId) -> bool {
+        let (table, slot) = (self.segment.table(), slot_of(node));
+        slot < self.shape.slots && table.is_joined(slot) && table.node_of(slot) == node
+    }
+
+    /// The node that has a slot, or had it last.
+    pub fn node_of(&self, slot: usize) -> NodeId {
+        self.segment.table().node_of(slot)
+    }
+
+    /// Copies a page out, from its first word on.
+    pub fn copy_out(&self, at: usize, bytes: &mut PageBytes) {
+        let words = &self.words()[at..at + PAGE_WORDS];
+        for (to, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            *to = word.load(Ordering::Relaxed).to_le_bytes();
+        }
+        fence(Ordering::Acquire);
+    }
+
+    /// Copies a page in.
+    pub fn copy_in(&self, at: usize, bytes: &PageBytes) {
+        fence(Ordering::Release);
+        let words = &self.words()[at..at + PAGE_WORDS];
+        for (from, word) in bytes.as_chunks::<8>().0.iter().zip(words) {
+            word.store(u64::from_le_bytes(*from), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The slot that a node has or had.
+pub(super) fn slot_of(node: NodeId) -> usize {
+    usize::from(node.0) % NODES
+}
+
+/// A place at which a node may die in tests.
+#[cfg(not(test))]
+#[inline(always)]
+pub(super) fn step() {}
+
+#[cfg(test)]
+pub(super) use super::tests::mortal::step;

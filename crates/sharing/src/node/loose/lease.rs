@@ -1,0 +1,244 @@
+//! Leases between the processes of one host: how a node that is stopped is found, and how it finds out itself. It has no
+//! clock and no I/O; who uses it says what time it is.
+//!
+//! A node raises a *count* that others see, at least each quarter of its *lease*, which is half of the time after which
+//! it counts as gone. Who has seen the same count for twice the lease takes the node for gone. A lease that has run out
+//! is never renewed: the node stops, however short it was late.
+//!
+//! Only lengths of time are compared, each on one process's clock, and none has to be short for what is safe:
+//!
+//! - a lease is counted from a moment before its count was raised;
+//! - one that was due in time, but whose count is raised late (the node was stopped in between), began before the last one
+//!   had run out, so it ends less than twice its length after the last count was raised;
+//! - who watches has seen that count for as long as that, and not the next one.
+//!
+//! So when somebody takes a node for gone it acknowledges nothing any more that it has only read. What it writes the fence
+//! of its log refuses, whatever clocks say (I12). Without the factor of two a node could wake up, find its lease alive,
+//! be stopped again, and renew it when others had gone on.
+
+use crate::protocol::NodeId;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// What a node lets others see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sign {
+    /// Raised with each renewal.
+    pub count: u64,
+    /// The node counts as gone when its count has not changed for so long.
+    pub wait: Duration,
+}
+
+/// A node's own lease.
+#[derive(Clone, Debug)]
+pub struct Lease {
+    wait: Duration,
+    count: u64,
+    renewed: Instant,
+}
+
+/// What is to be done for a lease.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Renewal {
+    /// Nothing yet.
+    NotDue,
+    /// Others are to see this; then [`Lease::renewed`].
+    Show(Sign),
+    /// It has run out, for ever.
+    Lost,
+}
+
+impl Lease {
+    /// A lease that began at this moment or later, when others could see its first sign.
+    pub fn new(wait: Duration, began: Instant) -> Self {
+        Lease {
+            wait,
+            count: 0,
+            renewed: began,
+        }
+    }
+
+    /// What others see.
+    pub fn sign(&self) -> Sign {
+        Sign {
+            count: self.count,
+            wait: self.wait,
+        }
+    }
+
+    /// Until when nobody takes the node for gone.
+    pub fn until(&self) -> Instant {
+        self.renewed + self.wait / 2
+    }
+
+    /// What is to be done now.
+    pub fn renewal(&self, now: Instant) -> Renewal {
+        if now >= self.until() {
+            return Renewal::Lost;
+        }
+        match now.duration_since(self.renewed) >= self.wait / 8 {
+            true => Renewal::Show(Sign {
+                count: self.count + 1,
+                ..self.sign()
+            }),
+            false => Renewal::NotDue,
+        }
+    }
+
+    /// Others can see what [`Lease::renewal`] said at this moment.
+    pub fn renewed(&mut self, asked: Instant) {
+        self.count += 1;
+        self.renewed = asked;
+    }
+}
+
+/// A count as it was seen.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    count: u64,
+    since: Instant,
+    last: Instant,
+}
+
+/// What one node has seen of the others.
+#[derive(Clone, Debug, Default)]
+pub struct Watch(BTreeMap<NodeId, Seen>);
+
+impl Watch {
+    /// Whether a node is there, whose sign was read between two moments.
+    pub fn is_there(&mut self, node: NodeId, sign: Sign, [before, after]: [Instant; 2]) -> bool {
+        let seen = self.0.entry(node).or_insert(Seen {
+            count: sign.count,
+            since: after,
+            last: after,
+        });
+        // Who was stopped itself has not watched; perhaps the other one, stopped with it, had no time to go on either.
+        let watched = before.saturating_duration_since(seen.last) < sign.wait / 4;
+        if seen.count != sign.count || !watched {
+            (seen.count, seen.since) = (sign.count, after);
+        }
+        seen.last = after;
+        before.saturating_duration_since(seen.since) < sign.wait
+    }
+
+    /// A node whose process has ended.
+    pub fn forget(&mut self, node: NodeId) {
+        self.0.remove(&node);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sardonyx_base::random::Random;
+
+    const WAIT: Duration = Duration::from_millis(1000);
+    const NODE: NodeId = NodeId(7);
+
+    /// A node whose process is stopped anywhere: what it read of the clock may be old when it acts.
+    struct Stopped {
+        lease: Lease,
+        shown: Sign,
+        asked: Option<(Instant, Sign)>,
+        lost: bool,
+    }
+
+    impl Stopped {
+        fn step(&mut self, now: Instant) {
+            if self.lost {
+                return;
+            }
+            let Some((asked, sign)) = self.asked.take() else {
+                match self.lease.renewal(now) {
+                    Renewal::NotDue => {}
+                    Renewal::Show(sign) => self.asked = Some((now, sign)),
+                    Renewal::Lost => self.lost = true,
+                }
+                return;
+            };
+            if self.shown != sign {
+                self.shown = sign;
+                self.asked = Some((asked, sign));
+            } else {
+                self.lease.renewed(asked);
+            }
+        }
+
+        fn has_lease(&self, now: Instant) -> bool {
+            !self.lost && now < self.lease.until()
+        }
+    }
+
+    #[test]
+    fn i12_who_counts_as_gone_has_no_lease_wherever_it_was_stopped() {
+        let (mut gone_in, mut there_in) = (0, 0);
+        for seed in 0..4000 {
+            let mut random = Random::new(seed);
+            let mut now = Instant::now();
+            let lease = Lease::new(WAIT, now);
+            let mut node = Stopped {
+                shown: lease.sign(),
+                lease,
+                asked: None,
+                lost: false,
+            };
+            let (mut watch, mut gone) = (Watch::default(), false);
+            // How long the node, and who watches, do nothing between two of their steps.
+            let longest = [20, 200, 700, 1500][random.below(4) as usize];
+            let (mut node_at, mut watch_at, mut read) = (now, now, None);
+            for _ in 0..400 {
+                now = node_at.min(watch_at);
+                let next = now + Duration::from_millis(1 + random.below(longest));
+                if node_at <= watch_at {
+                    node.step(now);
+                    node_at = next;
+                } else {
+                    match read.take() {
+                        None => read = Some((now, node.shown)),
+                        Some((before, sign)) => {
+                            gone |= !watch.is_there(NODE, sign, [before, now]);
+                        }
+                    }
+                    watch_at = now + Duration::from_millis(1 + random.below(20));
+                }
+                assert!(!gone || !node.has_lease(now), "seed {seed}");
+            }
+            match gone {
+                true => gone_in += 1,
+                false => there_in += 1,
+            }
+        }
+        assert!(gone_in > 500 && there_in > 500, "{gone_in} {there_in}");
+    }
+
+    #[test]
+    fn a_node_that_goes_on_in_time_is_never_gone_and_one_that_is_stopped_is() {
+        let start = Instant::now();
+        let at = |milliseconds| start + Duration::from_millis(milliseconds);
+        let (mut lease, mut watch) = (Lease::new(WAIT, start), Watch::default());
+        for now in (0..3000).step_by(20).map(at) {
+            if let Renewal::Show(_) = lease.renewal(now) {
+                lease.renewed(now);
+            }
+            assert!(lease.until() > now);
+            assert!(watch.is_there(NODE, lease.sign(), [now, now]));
+        }
+        let gone = (3000..6000).step_by(20).find(|milliseconds| {
+            let now = at(*milliseconds);
+            !watch.is_there(NODE, lease.sign(), [now, now])
+        });
+        assert!((3800..=4000).contains(&gone.unwrap()), "{gone:?}");
+        assert_eq!(lease.renewal(at(4000)), Renewal::Lost);
+    }
+
+    #[test]
+    fn who_was_stopped_with_the_others_suspects_nobody() {
+        let start = Instant::now();
+        let lease = Lease::new(WAIT, start);
+        let mut watch = Watch::default();
+        let later = start + 10 * WAIT;
+        assert!(watch.is_there(NODE, lease.sign(), [start; 2]));
+        assert!(watch.is_there(NODE, lease.sign(), [later; 2]));
+        assert!(watch.is_there(NODE, lease.sign(), [later + WAIT / 5; 2]));
+    }
+}

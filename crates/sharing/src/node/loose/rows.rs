@@ -1,0 +1,159 @@
+//! Rows of a journal from the page server: it reads them from its files, and gives them in bounded pieces to whoever
+//! asks, over a connection of the reader's own.
+//!
+//! Each question says where to go on, and so may be asked again, of the next page server, too. What stays at the server
+//! between two questions is only how far it has read; the first answer says up to which commit group rows are given,
+//! which is what was durable then.
+
+use super::call::{Answer, Question, Rows};
+use super::remote::Remote;
+use crate::node::NodeError;
+use crate::node::tables::ReadRows;
+use sardonyx_storage::engine::Engine;
+use sardonyx_storage::journal::{JournalError, JournalPosition, RowRange};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// So many bytes of rows, of whatever journal, are looked at for one answer, and the row that goes beyond.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// What an answer has beside a row's bytes.
+const ROW_BYTES: usize = 16;
+
+/// Which rows are asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wanted {
+    /// Of which journal.
+    pub journal: u16,
+    /// From which position on.
+    pub from: JournalPosition,
+    /// Before which one.
+    pub to: JournalPosition,
+    /// Before which commit group; 0: as many as are durable.
+    pub before_group: u64,
+}
+
+/// How far the rows of a journal are read for somebody who asks for them piece by piece.
+#[derive(Debug)]
+pub struct Reading {
+    /// What is to be asked for next.
+    next: Wanted,
+    rows: RowRange,
+}
+
+impl Reading {
+    fn open(engine: &Engine, mut wanted: Wanted) -> Result<Self, JournalError> {
+        let commit = engine.commit();
+        let durable = commit.durable().group;
+        wanted.before_group = match wanted.before_group {
+            0 => durable,
+            before => before.min(durable),
+        };
+        // Of all journals, so that what one answer takes is bounded however few rows this one has.
+        let range = wanted.from..wanted.to;
+        let rows = RowRange::open(engine.disk(), engine.manifest(), None, range)?
+            .while_written(commit.segments(), wanted.before_group);
+        Ok(Reading { next: wanted, rows })
+    }
+
+    /// The next piece.
+    ///
+    /// # Errors
+    /// What the files give; that rows were removed.
+    pub fn answer(
+        engine: &Engine,
+        wanted: Wanted,
+        reading: &mut Option<Reading>,
+    ) -> Result<Answer, JournalError> {
+        let mut here = match reading.take().filter(|reading| reading.next == wanted) {
+            Some(reading) => reading,
+            None => Reading::open(engine, wanted)?,
+        };
+        let (mut rows, mut bytes) = (Vec::new(), 0);
+        while bytes < PIECE_BYTES {
+            let Some(row) = here.rows.next_row()? else {
+                let before_group = here.next.before_group;
+                return Ok(Answer::Rows(Rows {
+                    before_group,
+                    next: None,
+                    rows,
+                }));
+            };
+            bytes += row.bytes.len() + ROW_BYTES;
+            let position = row.place.position();
+            here.next.from = position.next();
+            if row.journal == wanted.journal {
+                rows.push((position, row.bytes));
+            }
+        }
+        let piece = Rows {
+            before_group: here.next.before_group,
+            next: Some(here.next.from),
+            rows,
+        };
+        *reading = Some(here);
+        Ok(Answer::Rows(piece))
+    }
+}
+
+/// Rows of a journal as a node has them from its page server.
+#[derive(Debug)]
+pub struct RemoteRows {
+    server: Remote,
+    /// What is to be asked for next; `None`: nothing more.
+    wanted: Option<Wanted>,
+    rows: VecDeque<(JournalPosition, Vec<u8>)>,
+}
+
+impl RemoteRows {
+    /// The rows at positions of a range that are durable now.
+    ///
+    /// # Errors
+    /// As [`Remote::ask`]; [`NodeError::Refused`] also if the database keeps no rows.
+    pub fn open(
+        server: Remote,
+        journal: u16,
+        range: Range<JournalPosition>,
+    ) -> Result<Self, NodeError> {
+        let mut rows = RemoteRows {
+            server,
+            wanted: Some(Wanted {
+                journal,
+                from: range.start,
+                to: range.end,
+                before_group: 0,
+            }),
+            rows: VecDeque::new(),
+        };
+        rows.ask()?;
+        Ok(rows)
+    }
+
+    /// Asks for the next piece.
+    fn ask(&mut self) -> Result<(), NodeError> {
+        let Some(wanted) = self.wanted.take() else {
+            return Ok(());
+        };
+        let Answer::Rows(piece) = self.server.ask(&Question::Rows(wanted))? else {
+            return Err(NodeError::Refused {
+                reason: "the page server answers something else".into(),
+            });
+        };
+        self.rows.extend(piece.rows);
+        self.wanted = piece.next.map(|from| Wanted {
+            from,
+            before_group: piece.before_group,
+            ..wanted
+        });
+        Ok(())
+    }
+}
+
+impl ReadRows for RemoteRows {
+    fn next_row(&mut self) -> Result<Option<(JournalPosition, Vec<u8>)>, NodeError> {
+        while self.rows.is_empty() && self.wanted.is_some() {
+            self.ask()?;
+        }
+        Ok(self.rows.pop_front())
+    }
+}

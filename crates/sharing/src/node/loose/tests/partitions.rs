@@ -1,0 +1,190 @@
+//! Connections that break while nodes work: between nodes, and to the page server. Nothing comes twice or is lost.
+
+use super::proxy::Proxy;
+use super::together::serve;
+use crate::node::NodeError;
+use crate::node::loose::{LooseNode, LooseOptions, OneHost};
+use crate::node::tests::bank::{self, value};
+use crate::protocol::{Division, UpdateStrategy};
+use sardonyx_base::random::Random;
+use sardonyx_base::token::Token;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const NODES: usize = 3;
+const TRANSACTIONS: u64 = 60;
+const CUTS: u64 = 25;
+
+/// A node that the others find through a proxy only, as it finds the page server.
+fn join(server: &Proxy, members: &Path, update: UpdateStrategy) -> (LooseNode, Proxy) {
+    let proxy = Proxy::start();
+    let register = Box::new(OneHost::open(members).unwrap());
+    let options = LooseOptions {
+        update,
+        buffer_pages: 8,
+        division: Division::spread(16),
+        lock_patience: Duration::from_secs(20),
+        called_at: Some(proxy.address()),
+        ..LooseOptions::new(server.address())
+    };
+    let node = LooseNode::join(register, options).unwrap();
+    proxy.lead_to(Some(node.address()));
+    (node, proxy)
+}
+
+/// Ends the waiting of all if a worker fails.
+struct Failed<'a>(&'a AtomicU64);
+
+impl Drop for Failed<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.store(u64::MAX / 2, Ordering::SeqCst);
+        }
+    }
+}
+
+fn connections_break(update: UpdateStrategy) {
+    let (database, members) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = serve(database.path(), None);
+    let to_server = Proxy::start();
+    to_server.lead_to(Some(server.address()));
+    let nodes: Vec<_> = (0..NODES)
+        .map(|_| join(&to_server, members.path(), update))
+        .collect();
+    let done = AtomicU64::new(0);
+    let all = NODES as u64 * TRANSACTIONS;
+    std::thread::scope(|scope| {
+        for (worker, (node, _)) in nodes.iter().enumerate() {
+            let done = &done;
+            scope.spawn(move || {
+                let mut random = Random::stream(5, worker as u64);
+                let _failed = Failed(done);
+                for count in 1..=TRANSACTIONS {
+                    let counted = bank::transfer(node, worker as u64, &mut random).unwrap();
+                    assert_eq!(counted, count, "a transaction is missing, or there twice");
+                    done.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        let mut random = Random::new(6);
+        for cut in 1..=CUTS {
+            while done.load(Ordering::SeqCst) < all * cut / (CUTS + 2) {
+                std::thread::yield_now();
+            }
+            let proxy = match random.below(NODES as u64 + 1) {
+                0 => &to_server,
+                node => &nodes[node as usize - 1].1,
+            };
+            proxy.cut();
+        }
+    });
+    bank::check(&nodes[1].0, &[TRANSACTIONS; NODES]);
+    // Nobody was shut out.
+    assert_eq!(nodes[0].0.members().len(), NODES);
+}
+
+#[test]
+fn connections_that_break_lose_nothing_and_repeat_nothing() {
+    connections_break(UpdateStrategy::NoForce);
+    connections_break(UpdateStrategy::Force);
+}
+
+#[test]
+fn a_pair_that_cannot_speak_waits_and_goes_on_when_it_can() {
+    let (database, members) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = serve(database.path(), None);
+    let to_server = Proxy::start();
+    to_server.lead_to(Some(server.address()));
+    let update = UpdateStrategy::NoForce;
+    let (one, to_one) = join(&to_server, members.path(), update);
+    let (two, _to_two) = join(&to_server, members.path(), update);
+    let of_one = (0..64).find(|page| two.authority(*page) == Some(one.number()));
+    let of_two = (0..64).find(|page| two.authority(*page) == Some(two.number()));
+    let (of_one, of_two) = (of_one.unwrap(), of_two.unwrap());
+    to_one.lead_to(None);
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| {
+            two.run(|tx| tx.write(of_one, 0, &7_i64.to_le_bytes()))
+                .unwrap();
+        });
+        // Meanwhile what needs nobody else goes on.
+        two.run(|tx| tx.write(of_two, 0, &8_i64.to_le_bytes()))
+            .unwrap();
+        assert!(!waits.is_finished());
+        to_one.lead_to(Some(one.address()));
+        waits.join().unwrap();
+    });
+    assert_eq!(value(&one.run(|tx| tx.read(of_one, 0..8)).unwrap()), 7);
+}
+
+#[test]
+fn what_waits_too_long_is_undone_with_a_reason() {
+    let (database, members) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = serve(database.path(), None);
+    let register = || Box::new(OneHost::open(members.path()).unwrap());
+    let options = LooseOptions {
+        lock_patience: Duration::from_millis(30),
+        ..LooseOptions::new(server.address())
+    };
+    let one = LooseNode::join(register(), options.clone()).unwrap();
+    let two = LooseNode::join(register(), options).unwrap();
+    one.run(|tx| {
+        tx.write(3, 0, &[1])?;
+        let waits = two.run(|tx| tx.read(3, 0..1));
+        assert!(
+            matches!(waits, Err(NodeError::TimedOut { .. })),
+            "{waits:?}"
+        );
+        Ok::<(), NodeError>(())
+    })
+    .unwrap();
+    assert_eq!(two.run(|tx| tx.read(3, 0..1)).unwrap(), [1]);
+}
+
+#[test]
+fn a_node_whose_page_server_is_away_beyond_its_patience_stops() {
+    let (database, members) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = serve(database.path(), None);
+    let register = Box::new(OneHost::open(members.path()).unwrap());
+    let options = LooseOptions {
+        patience: Duration::from_millis(100),
+        ..LooseOptions::new(server.address())
+    };
+    let node = LooseNode::join(register, options).unwrap();
+    node.run(|tx| tx.write(3, 0, &[1])).unwrap();
+    node.check().unwrap();
+    drop(server);
+    let unknown = node.run(|tx| tx.write(3, 0, &[2]));
+    assert!(
+        matches!(unknown, Err(NodeError::Unreachable { .. })),
+        "{unknown:?}"
+    );
+    let stopped = node.check();
+    assert!(
+        matches!(stopped, Err(NodeError::Stopped { .. })),
+        "{stopped:?}"
+    );
+    assert!(node.run(|tx| tx.read(3, 0..1)).is_err());
+}
+
+#[test]
+fn who_has_another_token_is_refused() {
+    let (database, members) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let server = serve(database.path(), Some("right"));
+    for token in [None, Some("wrong"), Some("righ"), Some("right")] {
+        let register = Box::new(OneHost::open(members.path()).unwrap());
+        let options = LooseOptions {
+            token: token.map(|token| Token::new(token).unwrap()),
+            ..LooseOptions::new(server.address())
+        };
+        let joined = LooseNode::join(register, options);
+        match token {
+            Some("right") => assert!(joined.is_ok(), "{joined:?}"),
+            _ => assert!(
+                matches!(joined, Err(NodeError::Refused { .. })),
+                "{joined:?}"
+            ),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The threads that look into the register, and at the time.
+
+use super::member::Member;
+use super::shell::RegisterJob;
+use super::store::Register;
+use crate::node::NodeError;
+use crate::protocol::membership::Input;
+use sardonyx_base::sync::thread;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// So long after a failure nothing is tried.
+const AGAIN_AFTER: Duration = Duration::from_millis(20);
+
+/// So long a node that is absent is not believed to have failed: it may be that it was not seen yet.
+const ABSENT_MAX: Duration = Duration::from_millis(10);
+
+/// How often the time is looked at.
+const TICK: Duration = Duration::from_millis(5);
+
+/// Ticks after which what was not acknowledged may be lost.
+const LONG: u32 = 40;
+
+/// The body of the thread that uses the register. When the node has stopped it is there no more.
+pub fn register(member: &Member, jobs: &Receiver<RegisterJob>, mut register: Box<dyn Register>) {
+    let (mut looked, every) = (Instant::now(), register.look_every());
+    let mut absent = Vec::new();
+    let mut failed_since: Option<Instant> = None;
+    while !member.stopping() && member.shell.lock().check().is_ok() {
+        let job = jobs.recv_timeout(every.saturating_sub(looked.elapsed()));
+        let look_now = matches!(job, Ok(RegisterJob::Look));
+        let mut done = match job {
+            Ok(job) => work(member, job, &mut *register),
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        if looked.elapsed() >= every || look_now {
+            looked = Instant::now();
+            done = done.and_then(|()| look(member, &mut *register, &mut absent));
+        }
+        match done {
+            Ok(()) => failed_since = None,
+            Err(error) => {
+                tracing::warn!(%error, "the register of who takes part");
+                let since = *failed_since.get_or_insert_with(Instant::now);
+                if since.elapsed() > member.options.patience {
+                    member.shell.lock().stop(&error);
+                }
+                std::thread::sleep(AGAIN_AFTER);
+            }
+        }
+        member.changed.notify_all();
+    }
+    register.leave();
+    member.changed.notify_all();
+}
+
+fn work(member: &Member, job: RegisterJob, register: &mut dyn Register) -> Result<(), NodeError> {
+    let input = match job {
+        RegisterJob::Look => return Ok(()),
+        RegisterJob::Read => read(member, register)?,
+        RegisterJob::Swap(expected, view) => match register.swap(expected, &view) {
+            Ok(swapped) => Input::ViewSwapped(swapped),
+            // It may have been replaced, by this node.
+            Err(error) => {
+                tracing::warn!(%error, "a view may have been put into the register or not");
+                Input::ViewSwapped(false)
+            }
+        },
+    };
+    // If the node has stopped the loop sees that.
+    let _ = member.shell.lock().tell_membership(input);
+    Ok(())
+}
+
+/// Reads the view, again and again if it cannot be read.
+fn read(member: &Member, register: &mut dyn Register) -> Result<Input, NodeError> {
+    let until = Instant::now() + member.options.patience;
+    loop {
+        match register.read() {
+            Ok(view) => return Ok(Input::ViewRead(view)),
+            Err(error) if member.stopping() || Instant::now() >= until => {
+                member.shell.lock().stop(&error);
+                return Err(error);
+            }
+            Err(_) => std::thread::sleep(AGAIN_AFTER),
+        }
+    }
+}
+
+/// Looks who is there; who is not, twice, has failed. A node that is not there itself has been stopped or without the
+/// register for too long: others may have gone on, so it acknowledges nothing more.
+fn look(
+    member: &Member,
+    register: &mut dyn Register,
+    absent: &mut Vec<(crate::protocol::NodeId, Instant)>,
+) -> Result<(), NodeError> {
+    let lease = register.stay()?;
+    *member.lease.lock() = lease;
+    let present = register.present()?;
+    let mut shell = member.shell.lock();
+    if shell.check().is_err() {
+        return Ok(());
+    }
+    shell.are_at(&present);
+    let own = shell.node();
+    if !present.contains_key(&own) {
+        let reason = "its lease has run out, since its process was stopped or its register away for too long; it may \
+                      join again under a new number";
+        let reason = reason.into();
+        shell.stop(&NodeError::Stopped { reason });
+        return Ok(());
+    }
+    let members = shell.membership().view().members.keys();
+    let gone = members.filter(|node| **node != own && !present.contains_key(node));
+    let gone: Vec<_> = gone.copied().collect();
+    absent.retain(|(node, _)| gone.contains(node));
+    for node in gone {
+        match absent.iter().find(|(other, _)| *other == node) {
+            None => absent.push((node, Instant::now())),
+            Some((_, since)) if since.elapsed() >= ABSENT_MAX => {
+                let _ = shell.tell_membership(Input::Suspect(node));
+            }
+            Some(_) => {}
+        }
+    }
+    let _ = shell.tell_membership(Input::Look);
+    Ok(())
+}
+
+/// The body of the thread that watches the time. It starts the threads of new links, too.
+pub fn time(member: &Arc<Member>) {
+    let mut ticks = 0;
+    let mut links = Vec::new();
+    while !member.stopping() {
+        std::thread::sleep(TICK);
+        ticks += 1;
+        let mut shell = member.shell.lock();
+        let new_links = std::mem::take(&mut shell.new_links);
+        shell.tick(ticks % LONG == 0);
+        // If the node has stopped, who waits is told.
+        let _ = shell.suspect();
+        drop(shell);
+        member.changed.notify_all();
+        for (node, link) in new_links {
+            let _ = member.register.send(RegisterJob::Look);
+            let told = member.clone();
+            let body = move || link.run(|| told.shell.lock().connected(node));
+            links.extend(thread::Builder::new().name("link".into()).spawn(body));
+        }
+    }
+    member.shell.lock().stop_links();
+    for link in links {
+        let _ = link.join();
+    }
+}

@@ -1,0 +1,76 @@
+//! Closely coupled nodes for real (GEM paper, sections 2 and 3.2): up to 64 processes of one host on one
+//! database, each with a buffer of its own, pages locked over all nodes by [`GemLocking`](crate::protocol::GemLocking) as
+//! it is simulated and explored, in memory that they share.
+//!
+//! ```no_run
+//! use sardonyx_sharing::node::{NodeError, NodeOptions, Nodes};
+//!
+//! let nodes = Nodes::open("bank.sdx", NodeOptions::default())?;
+//! let node = nodes.join()?;
+//! node.run(|tx| {
+//!     let balance = tx.read(7, 0..8)?;
+//!     tx.write(7, 8, &balance)
+//! })?; // on stable storage when this returns
+//! # Ok::<(), NodeError>(())
+//! ```
+//!
+//! **What storage is.** Nodes write no pages. A transaction that commits publishes its redo in the ring that all
+//! share; when it is durable in the one common log its locks are given back, so that a page never travels ahead
+//! of its redo (I2). What is durable is applied to the stored pages, DB' in shared memory, which is what
+//! storage is to the protocol. With FORCE that is done before the locks are given back; with NOFORCE the owner of
+//! a page answers for it, across GEM, until somebody wants it stored. No steal: only committed redo leaves a
+//! node, so a node that dies leaves nothing to be undone.
+//!
+//! - `layout`, `gem`: the shared memory; - `slot_lock`: locks that the dead do not keep;
+//! - `ring`, `commit`, `stored`: redo from its commit to the log and to the stored pages;
+//! - `mailbox`, `coding`, `transfer`: messages and pages across GEM;
+//! - `buffer`, `work`, `local`, `shell`, `requests`: a node without threads; - `recovery`: of those that have failed;
+//! - `opening`, `member`, `page_lock`: processes and threads; - `running`, `transaction`: transactions, of
+//!   nodes of either coupling; - `tables`: rows in trees of pages, on nodes of either coupling;
+//! - `fencing`: of processes that are stopped; - `imposed`, `observer`: for experiments.
+//!
+//! Bounds (I10): pages are as many as the shared memory was made with; a page lock is held until the transaction
+//! is durable, so one page allows one commit a sync. A transaction that waits for another of its own thread waits
+//! for ever.
+
+mod buffer;
+mod coding;
+mod commit;
+mod error;
+mod fencing;
+mod gem;
+mod imposed;
+mod kinds;
+mod layout;
+mod local;
+pub mod loose;
+mod mailbox;
+mod member;
+mod observer;
+mod opening;
+mod page_lock;
+mod recovery;
+mod requests;
+mod ring;
+mod running;
+mod shell;
+mod slot_lock;
+mod stored;
+mod tables;
+mod transaction;
+mod transfer;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::NodeError;
+pub use imposed::ImposedTimes;
+pub use member::{Node, NodeStatistics};
+pub use observer::{Committed, Observer};
+pub use opening::{NodeOptions, Nodes};
+pub use tables::{
+    KEY_BYTES_MAX, NodeIndex, NodeJournal, NodeJournalRows, NodeRange, NodeRows, NodeStoredTable,
+    NodeTable, OwnedRow, PagesInUse, TableNode,
+};
+pub use transaction::Transaction;

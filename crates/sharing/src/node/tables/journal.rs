@@ -1,0 +1,162 @@
+//! Journals: rows that are only appended. They stand in the log that all nodes share, in the order in which
+//! transactions committed, and later in its archive, as those of every way of running transactions.
+//!
+//! Why not in pages, one journal for each node: a row takes no lock, so appending never waits for another
+//! transaction of whichever node, and there is one order over all nodes. (A program that wants a journal for each node
+//! gives its rows the node's slot.)
+//!
+//! Rows are read from files ([`super::log_rows`]), without locks: what was durable when reading began. A loosely coupled
+//! node, which has no files, asks its page server for them.
+
+use super::super::NodeError;
+use super::super::running::{self, Runs};
+use super::super::transaction::Transaction;
+use super::catalogue::{self, Definition, differs};
+use super::log_rows::ReadRows;
+use super::view::View;
+use sardonyx_storage::catalogue::{Definition as Declared, Kind};
+use sardonyx_storage::journal::JournalPosition;
+use sardonyx_table::{JournalRow, TableError, check_name};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A handle of a journal; valid for the database that gave it.
+pub struct NodeJournal<J> {
+    number: u16,
+    database: u64,
+    of: PhantomData<fn() -> J>,
+}
+
+impl<J> NodeJournal<J> {
+    /// Its number in the catalogue.
+    pub fn number(self) -> u16 {
+        self.number
+    }
+
+    /// Refuses a handle of another database.
+    pub(super) fn check(self, database: u64) -> Result<(), NodeError> {
+        let number = self.number;
+        match self.database == database {
+            true => Ok(()),
+            false => Err(TableError::UnknownHandle { number }.into()),
+        }
+    }
+}
+
+impl<J> Clone for NodeJournal<J> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<J> Copy for NodeJournal<J> {}
+
+impl<J> fmt::Debug for NodeJournal<J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NodeJournal {}", self.number)
+    }
+}
+
+/// The journal of a row type, made where absent.
+pub(super) fn open_or_make<J: JournalRow>(node: &dyn Runs) -> Result<NodeJournal<J>, NodeError> {
+    check_name(J::NAME)?;
+    let row_bytes = size_of::<J>();
+    let declared = Declared {
+        name: J::NAME.to_string(),
+        record_bytes: row_bytes,
+        kind: Kind::Journal,
+    };
+    declared.check().map_err(TableError::from)?;
+    let (number, database) = running::run(node, |tx| {
+        let database = tx.database();
+        let mut view = View::new(tx);
+        let number = match catalogue::find(&view, J::NAME, database)? {
+            Some(Definition::Journal {
+                number,
+                row_bytes: there,
+            }) if there as usize == row_bytes => number,
+            Some(Definition::Journal {
+                row_bytes: there, ..
+            }) => {
+                let text = format!("its rows have {there} bytes, the program's {row_bytes}");
+                return Err(differs(J::NAME, &text));
+            }
+            Some(_) => {
+                return Err(differs(J::NAME, "there is a table of this name"));
+            }
+            None => catalogue::make_journal(&mut view, J::NAME, row_bytes as u32)?,
+        };
+        view.finish().map(|()| (number, database))
+    })?;
+    Ok(NodeJournal {
+        number,
+        database,
+        of: PhantomData,
+    })
+}
+
+impl Transaction<'_> {
+    /// Appends a row to a journal. It locks nothing.
+    ///
+    /// # Errors
+    /// [`NodeError::TransactionTooLarge`]; [`NodeError::Rows`] if the handle is another database's.
+    pub fn append<J: JournalRow>(
+        &mut self,
+        journal: &NodeJournal<J>,
+        row: &J,
+    ) -> Result<(), NodeError> {
+        journal.check(self.database())?;
+        self.append_row(journal.number, row.as_bytes())
+    }
+}
+
+/// Rows of a journal with their positions, oldest first: [`TableNode::journal_range`](super::TableNode::journal_range).
+/// An error is told once: it is the end. It gives what was durable when it was made.
+pub struct NodeJournalRows<J> {
+    rows: Option<Box<dyn ReadRows>>,
+    of: PhantomData<fn() -> J>,
+}
+
+impl<J: JournalRow> NodeJournalRows<J> {
+    pub(super) fn new(rows: Box<dyn ReadRows>) -> Self {
+        NodeJournalRows {
+            rows: Some(rows),
+            of: PhantomData,
+        }
+    }
+
+    fn read(&mut self) -> Result<Option<(JournalPosition, J)>, NodeError> {
+        let Some(rows) = &mut self.rows else {
+            return Ok(None);
+        };
+        let Some((position, bytes)) = rows.next_row()? else {
+            self.rows = None;
+            return Ok(None);
+        };
+        let row = J::read_from_bytes(&bytes).map_err(|_| TableError::DamagedTable {
+            table: J::NAME.to_string(),
+            page: 0,
+            offset: 0,
+            reason: "a row of another length",
+        })?;
+        Ok(Some((position, row)))
+    }
+}
+
+impl<J: JournalRow> Iterator for NodeJournalRows<J> {
+    type Item = Result<(JournalPosition, J), NodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let row = self.read();
+        if row.is_err() {
+            self.rows = None;
+        }
+        row.transpose()
+    }
+}
+
+impl<J> fmt::Debug for NodeJournalRows<J> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NodeJournalRows").finish_non_exhaustive()
+    }
+}

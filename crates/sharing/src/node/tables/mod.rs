@@ -1,0 +1,75 @@
+//! Tables of rows for nodes, closely or loosely coupled: typed and dynamic rows in trees whose pages all nodes lock, so
+//! that each node's index is the others' index, too.
+//!
+//! Everything here is done by a node's own transactions, as reads and changes of pages: it is atomic, durable and
+//! recovered with them, and serializable because page locks are kept until the transaction is durable (strict
+//! two-phase locking over all nodes). A range is safe from rows that come into it, since all leaves that it
+//! could be in are locked.
+//!
+//! ```text
+//! page 0          head: magic, version, the catalogue's root, how many pages were given out
+//! pages 1 to 64   pools: of each slot, the pages that its node has and does not use
+//! page 65 and on  the catalogue's root; then whatever was given out: nodes of trees, long values, free pages
+//! ```
+//!
+//! Nothing here knows how nodes are coupled: a transaction asks its node for pages and a commit
+//! ([`Runs`](super::running::Runs)), and a node is asked where a journal's rows are.
+//!
+//! - `access`: what is asked of a transaction; `view`, `arena`: the pages that one operation works on;
+//! - `space`: pages given out and taken back; `long`: values that are too long for a leaf;
+//! - `entries`: a tree's entries; `change`: of a row and its indexes; `catalogue`: which tables there are; `dropping`: of
+//!   those that go;
+//! - `node`, `handle`, `records`, `stored`, `rows`, `range`, `index`, `journal`: what a program sees; `log_rows`: a
+//!   journal's rows from files; `check`: whether all is sound.
+//!
+//! An operation works on copies of pages and hands its changes to the transaction when it has succeeded, all or
+//! none. So one that fails, or that has to wait for a lock and is begun again, has done nothing.
+//!
+//! A database's pages are used by number, or hold tables: who writes pages by number writes into the tables.
+//!
+//! Bounds (I10): a key has at most [`KEY_BYTES_MAX`] bytes as it is encoded; a row and a transaction what the
+//! redo ring takes ([`NodeError::TransactionTooLarge`]). There are no
+//! references between tables, and no changes of a schema ([`TableError::BeyondRows`]); journals cannot be
+//! dropped, and of a table that was dropped a page for each tree stays. To count is to read all leaves.
+//!
+//! Source: GEM paper, section 3 (page locks over all nodes, read authorisations, by which hot inner pages of a tree
+//! are locked without GEM); DASDBS paper, section 2 (the tree).
+//!
+//! [`NodeError::TransactionTooLarge`]: super::NodeError::TransactionTooLarge
+//! [`TableError::BeyondRows`]: sardonyx_table::TableError::BeyondRows
+
+mod access;
+mod arena;
+mod catalogue;
+mod change;
+mod check;
+mod dropping;
+mod entries;
+mod handle;
+mod index;
+mod journal;
+mod log_rows;
+mod long;
+mod node;
+mod range;
+mod records;
+mod rows;
+mod space;
+mod stored;
+mod view;
+
+#[cfg(test)]
+pub(super) mod tests;
+
+pub(super) use catalogue::Known;
+pub use check::PagesInUse;
+pub use handle::{NodeStoredTable, NodeTable};
+pub use index::NodeIndex;
+pub use journal::{NodeJournal, NodeJournalRows};
+pub(super) use log_rows::{LogRows, ReadRows};
+pub use node::TableNode;
+pub(super) use node::{Seat, Seated};
+pub use range::{NodeRange, OwnedRow};
+pub use rows::NodeRows;
+pub use sardonyx_storage::tree::KEY_BYTES_MAX;
+pub(super) use space::POOLS;

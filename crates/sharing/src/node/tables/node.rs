@@ -1,0 +1,145 @@
+//! What a node does with tables and journals, whatever its coupling: they are opened by name, looked through, read.
+
+use super::super::NodeError;
+use super::super::running::{self, Runs};
+use super::super::transaction::Transaction;
+use super::catalogue::{self, Definition, differs};
+use super::check::{self, PagesInUse};
+use super::dropping;
+use super::handle::{self, NodeStoredTable, NodeTable};
+use super::journal::{self, NodeJournal, NodeJournalRows};
+use super::view::View;
+use sardonyx_storage::journal::JournalPosition;
+use sardonyx_table::schema::IntoSchema;
+use sardonyx_table::{JournalRow, Record, Stored, columns_of, record_schema};
+use std::ops::RangeBounds;
+
+/// What runs a node's transactions; nothing to others.
+#[derive(Debug)]
+pub struct Seated<'a>(pub(in crate::node) &'a dyn Runs);
+
+/// A node that runs transactions; only nodes of this crate are that.
+pub trait Seat {
+    /// What runs them.
+    #[doc(hidden)]
+    fn member(&self) -> Seated<'_>;
+}
+
+/// A node with tables, closely coupled ([`Node`](crate::node::Node)) or loosely
+/// ([`LooseNode`](crate::node::loose::LooseNode)). A handle is good at every node of the database that gave it.
+pub trait TableNode: Seat {
+    /// Runs a transaction: as [`Node::run`](crate::node::Node::run) and
+    /// [`LooseNode::run`](crate::node::loose::LooseNode::run).
+    ///
+    /// # Errors
+    /// As those.
+    fn run<R, E: From<NodeError>>(
+        &self,
+        work: impl FnMut(&mut Transaction<'_>) -> Result<R, E>,
+    ) -> Result<R, E> {
+        running::run(self.member().0, work)
+    }
+
+    /// The table of this record type, made where absent. The type's fields are compared with the columns that the
+    /// database has, by name, type and place.
+    ///
+    /// # Errors
+    /// [`NodeError::Rows`] if the database has a table of this name with other columns (the error shows both), or
+    /// no table can have the type's; [`NodeError::PagesFull`]; those of [`TableNode::run`].
+    fn table<R: Record>(&self) -> Result<NodeTable<R>, NodeError> {
+        let info = handle::open_or_make(self.member().0, R::NAME, |_| Ok(record_schema::<R>()))?;
+        info.format.check_record::<R>()?;
+        Ok(NodeTable::new(info))
+    }
+
+    /// The table of a struct that has `#[derive(Record)]`, made where absent.
+    ///
+    /// # Errors
+    /// As [`TableNode::table`].
+    fn stored<T: Stored>(&self) -> Result<NodeStoredTable<T>, NodeError> {
+        let schema = |name: &str| T::schema().into_schema(name, &|_| None);
+        let info = handle::open_or_make(self.member().0, T::TABLE, schema)?;
+        let columns = columns_of::<T>(info.format.schema())?;
+        Ok(NodeStoredTable::new(info, columns))
+    }
+
+    /// Makes a table with a schema that is known at run time, where absent, and says its number.
+    ///
+    /// # Errors
+    /// [`NodeError::Rows`] if no table can have the schema, or there is something else of this name;
+    /// [`NodeError::PagesFull`]; those of [`TableNode::run`].
+    fn create_table(&self, name: &str, schema: impl IntoSchema) -> Result<u16, NodeError> {
+        let schema = handle::refused(name, schema.into_schema(name, &|_| None))?;
+        let info = handle::open_or_make(self.member().0, name, |_| Ok(schema.clone()))?;
+        if **info.format.schema() != schema {
+            let text = "there is one of this name with another schema; open it as it is";
+            return Err(differs(name, text));
+        }
+        Ok(info.number)
+    }
+
+    /// Drops a table. Returns false if there is none of this name. Transactions that use it are waited for; who uses a
+    /// handle of it later is told so ([`NodeError::Dropped`]), also when there is another table of its name. The pages
+    /// go back in many small transactions, which the next drop goes on with if this process dies.
+    ///
+    /// # Errors
+    /// [`NodeError::Rows`] if it is a journal; [`NodeError::PagesFull`]: for a moment a page more is needed for each of
+    /// the table's trees, so delete some rows; those of [`TableNode::run`].
+    fn drop_table(&self, name: &str) -> Result<bool, NodeError> {
+        dropping::drop_table(self.member().0, name)
+    }
+
+    /// The names of all tables.
+    ///
+    /// # Errors
+    /// Those of [`TableNode::run`].
+    fn table_names(&self) -> Result<Vec<String>, NodeError> {
+        let all = running::run(self.member().0, |tx| {
+            let database = tx.database();
+            catalogue::all(&View::new(tx), database)
+        })?;
+        let tables = all.into_iter().filter_map(|(name, definition)| {
+            matches!(definition, Definition::Table(_)).then_some(name)
+        });
+        Ok(tables.collect())
+    }
+
+    /// The journal of this row type, made where absent.
+    ///
+    /// # Errors
+    /// [`NodeError::Rows`] if there is something else of this name, or rows of another length; those of
+    /// [`TableNode::run`].
+    fn journal<J: JournalRow>(&self) -> Result<NodeJournal<J>, NodeError> {
+        journal::open_or_make(self.member().0)
+    }
+
+    /// The rows of a journal at the positions of a range that are durable now, of all nodes, in the order in which
+    /// their transactions committed. Nobody waits for who reads.
+    ///
+    /// # Errors
+    /// [`NodeError::Rows`] if the handle is another database's; [`NodeError::Journal`] if the database keeps no rows.
+    /// While rows are read: damage, with file and offset, and that rows of the range were removed. On a loosely coupled
+    /// node these are what its page server says ([`NodeError::Refused`]); and [`NodeError::Unreachable`].
+    fn journal_range<J: JournalRow>(
+        &self,
+        journal: NodeJournal<J>,
+        range: impl RangeBounds<JournalPosition>,
+    ) -> Result<NodeJournalRows<J>, NodeError> {
+        journal.check(self.member().0.database())?;
+        let range = JournalPosition::half_open(range);
+        let rows = self.member().0.journal_rows(journal.number(), range)?;
+        Ok(NodeJournalRows::new(rows))
+    }
+
+    /// Checks all pages of all tables, and says what they are used for. For tests and for people with doubts: it
+    /// reads, and locks, all of them.
+    ///
+    /// # Errors
+    /// [`NodeError::DamagedPage`] or [`NodeError::Rows`] with the first thing that is not as it should be; those of
+    /// [`TableNode::run`].
+    fn check_tables(&self) -> Result<PagesInUse, NodeError> {
+        running::run(self.member().0, |tx| check::check(&View::new(tx)))
+    }
+}
+
+impl<N: Seat> TableNode for N {}

@@ -1,0 +1,201 @@
+//! Rows of a range of keys, in the keys' order and from both ends, read in pieces: so what is in memory does not grow
+//! with the range. (What is locked does.)
+
+use super::super::NodeError;
+use super::super::transaction::Transaction;
+use super::catalogue::TableInfo;
+use super::entries::{self, Entry, Keys};
+use super::view::View;
+use sardonyx_storage::tree::Intent;
+use sardonyx_table::schema::{Schema, Value, ValueRef};
+use sardonyx_table::{KeyRange, TableError};
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// Entries that are read at a time: few at first, in case that no more are wanted.
+const PIECE_FIRST: usize = 16;
+const PIECE_MAX: usize = 512;
+
+/// A row with its own memory.
+#[derive(Clone)]
+pub struct OwnedRow {
+    pub(super) info: Arc<TableInfo>,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl OwnedRow {
+    /// What its columns are.
+    pub fn schema(&self) -> &Arc<Schema> {
+        self.info.format.schema()
+    }
+
+    /// The value of the column with this name.
+    ///
+    /// # Errors
+    /// [`NodeError::Rows`] if there is no such column, or the row is damaged.
+    pub fn get(&self, column: &str) -> Result<Value, NodeError> {
+        let number = self.info.format.column(column)?;
+        let row = self.info.format.row(&self.bytes)?;
+        Ok(row.get_at(number)?.to_value())
+    }
+
+    /// The values of all columns, in order.
+    ///
+    /// # Errors
+    /// As [`OwnedRow::get`].
+    pub fn to_values(&self) -> Result<Vec<Value>, NodeError> {
+        let row = self.info.format.row(&self.bytes)?;
+        let columns = self.schema().live_columns();
+        let values = columns.map(|(number, _)| row.get_at(number).map(ValueRef::to_value));
+        Ok(values.collect::<Result<_, TableError>>()?)
+    }
+}
+
+impl fmt::Debug for OwnedRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OwnedRow of {:?}", self.info.format.table())
+    }
+}
+
+/// Makes of a row what is wanted.
+pub(super) type Decode<T> = Arc<dyn Fn(OwnedRow) -> Result<T, NodeError>>;
+
+/// The tree whose order the rows have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct By {
+    pub tree: u32,
+    /// Its entries are rows; those of another index are rows' primary keys.
+    pub is_primary: bool,
+}
+
+/// Rows of a range of keys, from both ends. An error is told once: it is the end.
+pub struct NodeRange<'t, 'a, T> {
+    transaction: &'t mut Transaction<'a>,
+    info: Arc<TableInfo>,
+    by: By,
+    /// What was not read yet.
+    keys: Keys,
+    piece: usize,
+    front: VecDeque<Entry>,
+    /// The last of the range first.
+    back: VecDeque<Entry>,
+    is_read: bool,
+    decode: Decode<T>,
+}
+
+impl<'t, 'a, T> NodeRange<'t, 'a, T> {
+    pub(super) fn new(
+        transaction: &'t mut Transaction<'a>,
+        info: Arc<TableInfo>,
+        keys: KeyRange,
+        decode: impl Fn(OwnedRow) -> Result<T, NodeError> + 'static,
+    ) -> Self {
+        let by = By {
+            tree: info.root,
+            is_primary: true,
+        };
+        NodeRange::by(transaction, info, by, keys, Arc::new(decode))
+    }
+
+    /// Those of an index.
+    pub(super) fn by(
+        transaction: &'t mut Transaction<'a>,
+        info: Arc<TableInfo>,
+        by: By,
+        (lower, upper): KeyRange,
+        decode: Decode<T>,
+    ) -> Self {
+        NodeRange {
+            transaction,
+            info,
+            by,
+            keys: Keys { lower, upper },
+            piece: PIECE_FIRST,
+            front: VecDeque::new(),
+            back: VecDeque::new(),
+            is_read: false,
+            decode,
+        }
+    }
+
+    /// Reads some more from an end.
+    fn read(&mut self, descends: bool) -> Result<(), NodeError> {
+        let view = View::new(self.transaction);
+        let found = entries::scan(&view, self.by.tree, &self.keys, self.piece, descends)?;
+        drop(view);
+        self.is_read = found.len() < self.piece;
+        self.piece = (self.piece * 4).min(PIECE_MAX);
+        if let Some((last, _)) = found.last() {
+            let bound = Bound::Excluded(last.clone());
+            match descends {
+                false => self.keys.lower = bound,
+                true => self.keys.upper = bound,
+            }
+        }
+        match descends {
+            false => self.front.extend(found),
+            true => self.back.extend(found),
+        }
+        Ok(())
+    }
+
+    fn give(&mut self, descends: bool) -> Option<Result<T, NodeError>> {
+        let own = if descends { &self.back } else { &self.front };
+        if own.is_empty()
+            && !self.is_read
+            && let Err(error) = self.read(descends)
+        {
+            self.is_read = true;
+            self.front.clear();
+            self.back.clear();
+            return Some(Err(error));
+        }
+        let (own, other) = match descends {
+            false => (&mut self.front, &mut self.back),
+            true => (&mut self.back, &mut self.front),
+        };
+        let (_, bytes) = own.pop_front().or_else(|| other.pop_back())?;
+        Some(self.row(bytes))
+    }
+
+    /// What is wanted of an entry.
+    fn row(&mut self, entry: Vec<u8>) -> Result<T, NodeError> {
+        let bytes = match self.by.is_primary {
+            true => entry,
+            false => {
+                let view = View::new(self.transaction);
+                let found = entries::get(&view, self.info.root, &entry, Intent::Read)?;
+                found.ok_or_else(|| TableError::DamagedTable {
+                    table: self.info.format.table().to_string(),
+                    page: self.by.tree.into(),
+                    offset: 0,
+                    reason: "an index names a row that is not there",
+                })?
+            }
+        };
+        let info = self.info.clone();
+        (self.decode)(OwnedRow { info, bytes })
+    }
+}
+
+impl<T> Iterator for NodeRange<'_, '_, T> {
+    type Item = Result<T, NodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.give(false)
+    }
+}
+
+impl<T> DoubleEndedIterator for NodeRange<'_, '_, T> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.give(true)
+    }
+}
+
+impl<T> fmt::Debug for NodeRange<'_, '_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NodeRange of {:?}", self.info.format.table())
+    }
+}

@@ -1,0 +1,229 @@
+//! What is refused, and that it has had no effect: too large a transaction, too small a buffer; and what two nodes do at
+//! the same time: both make a table, both want what the other has.
+
+use super::place::{BUFFER_PAGES, Loose, Place, on_both, storage};
+use super::verbs::{Account, account};
+use crate::node::loose::LooseOptions;
+use crate::node::{NodeError, TableNode};
+use sardonyx_table::schema::{Schema, SchemaBuilder, Type};
+use std::sync::Barrier;
+use std::time::Duration;
+
+fn texts() -> SchemaBuilder {
+    Schema::new()
+        .column("key", Type::U64)
+        .column("text", Type::Text)
+        .primary_key(["key"])
+        .ordered()
+}
+
+fn too_large_a_transaction_is_refused_and_leaves_nothing<P: Place>() -> Result<(), NodeError> {
+    let place = P::with(storage(), 1024);
+    let node = place.join()?;
+    node.create_table("texts", texts())?;
+    let insert = |bytes: usize| {
+        node.run(|tx| {
+            let mut rows = tx.rows("texts")?;
+            rows.insert(&[("key", 1.into()), ("text", "small".into())])?;
+            rows.insert(&[("key", 2.into()), ("text", "l".repeat(bytes).into())])
+        })
+    };
+    let mut bytes = 16 << 10;
+    let refused = loop {
+        match insert(bytes) {
+            Ok(()) => node.run(|tx| {
+                let mut rows = tx.rows("texts")?;
+                rows.delete(&[1.into()])?;
+                rows.delete(&[2.into()]).map(drop)
+            })?,
+            Err(refused) => break refused,
+        }
+        bytes *= 2;
+        assert!(bytes < 1 << 24, "nothing is too large");
+    };
+    assert!(
+        matches!(refused, NodeError::TransactionTooLarge { .. }),
+        "{refused}"
+    );
+    assert_eq!(node.check_tables()?.rows, 0);
+    // Who goes on after it has the rest.
+    node.run(|tx| {
+        let mut rows = tx.rows("texts")?;
+        let refused = rows.insert(&[("key", 2.into()), ("text", "l".repeat(bytes).into())]);
+        assert!(refused.is_err());
+        rows.insert(&[("key", 1.into()), ("text", "small".into())])
+    })?;
+    assert_eq!(node.check_tables()?.rows, 1);
+    Ok(())
+}
+
+/// A page that is changed stays in the buffer until its transaction ends.
+fn a_full_buffer_refuses_and_loses_nothing<P: Place>() -> Result<(), NodeError> {
+    let place = P::new();
+    let node = place.join()?;
+    let accounts = node.table::<Account>()?;
+    for first in (0..12_000).step_by(200) {
+        node.run(|tx| {
+            (first..first + 200).try_for_each(|id| tx.insert(&accounts, &account(id, 0)))
+        })?;
+    }
+    assert!(node.check_tables()?.nodes > BUFFER_PAGES as u64);
+    let change_all = |tx: &mut crate::node::Transaction<'_>| {
+        let mut changed = 0;
+        for id in (0..12_000).step_by(20) {
+            match tx.update(&accounts, &id, |account| account.balance += 1) {
+                Err(NodeError::BufferFull { frames }) => {
+                    assert_eq!(frames, BUFFER_PAGES);
+                    return Ok((changed, true));
+                }
+                other => changed += i64::from(other?),
+            }
+        }
+        Ok::<_, NodeError>((changed, false))
+    };
+    let refused = node.run(|tx| match change_all(tx)? {
+        (_, true) => Err(NodeError::TooManyTables),
+        (changed, false) => panic!("{changed} rows in a small buffer"),
+    });
+    assert!(
+        matches!(refused, Err::<(), _>(NodeError::TooManyTables)),
+        "{refused:?}"
+    );
+    let sum = |node: &P::Node| {
+        node.run(|tx| {
+            let mut sum = 0;
+            for row in tx.scan(&accounts)? {
+                sum += row?.balance;
+            }
+            Ok::<i64, NodeError>(sum)
+        })
+    };
+    assert_eq!(sum(&node)?, 0);
+    // Who goes on after the error commits what it has done before.
+    let changed = node.run(|tx| Ok::<i64, NodeError>(change_all(tx)?.0))?;
+    let other = place.join()?;
+    assert!(changed > 0);
+    assert_eq!(sum(&other)?, changed);
+    other.check_tables()?;
+    Ok(())
+}
+
+fn nodes_that_make_the_same_things_at_once_have_the_same<P: Place>() -> Result<(), NodeError> {
+    let place = P::new();
+    let nodes = [place.join()?, place.join()?, place.join()?];
+    let at_once = Barrier::new(nodes.len());
+    let made: Vec<Vec<u16>> = std::thread::scope(|scope| {
+        let threads = nodes.each_ref().map(|node| {
+            let at_once = &at_once;
+            scope.spawn(move || {
+                let numbers = (0..6).map(|n| {
+                    at_once.wait();
+                    node.create_table(&format!("texts{n}"), texts()).unwrap()
+                });
+                let mut numbers: Vec<u16> = numbers.collect();
+                numbers.push(node.table::<Account>().unwrap().number());
+                numbers
+            })
+        });
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
+    });
+    assert!(made.iter().all(|numbers| *numbers == made[0]), "{made:?}");
+    assert_eq!(nodes[1].table_names()?.len(), 7);
+    assert_eq!(nodes[2].check_tables()?.tables, 7);
+    Ok(())
+}
+
+/// Each has a row and wants the other's: one is run again, whatever its closure makes of the error.
+fn a_deadlock_s_victim_is_run_again<P: Place>() -> Result<(), NodeError> {
+    let place = P::new();
+    let nodes = [place.join()?, place.join()?];
+    let accounts = nodes[0].table::<Account>()?;
+    // Far apart, so in different leaves.
+    nodes[0].run(|tx| (0..600).try_for_each(|id| tx.insert(&accounts, &account(id, 0))))?;
+    let both_have = Barrier::new(2);
+    let runs: usize = std::thread::scope(|scope| {
+        let threads = [(0, 599), (599, 0)].map(|(has, wants)| {
+            let (both_have, accounts) = (&both_have, &accounts);
+            let node = &nodes[usize::from(has == 0)];
+            scope.spawn(move || {
+                let mut runs = 0;
+                let done = node.run(|tx| {
+                    runs += 1;
+                    let add = |account: &mut Account| account.balance += 1;
+                    tx.update(accounts, &has, add)?;
+                    if runs == 1 {
+                        both_have.wait();
+                    }
+                    // Not told to anybody.
+                    let _ = tx.update(accounts, &wants, add);
+                    Ok::<(), NodeError>(())
+                });
+                done.unwrap();
+                runs
+            })
+        });
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .sum()
+    });
+    assert!(runs > 2, "nobody was run again");
+    for id in [0, 599] {
+        let found = nodes[0].run(|tx| tx.get(&accounts, &id))?;
+        assert_eq!(found, Some(account(id, 2)));
+    }
+    Ok(())
+}
+
+on_both!(
+    too_large_a_transaction_is_refused_and_leaves_nothing,
+    a_full_buffer_refuses_and_loses_nothing,
+    nodes_that_make_the_same_things_at_once_have_the_same,
+    a_deadlock_s_victim_is_run_again,
+);
+
+#[test]
+fn who_has_waited_too_long_is_undone_whatever_its_closure_makes_of_that() -> Result<(), NodeError> {
+    let place = Loose::new();
+    let options = LooseOptions {
+        lock_patience: Duration::from_millis(30),
+        ..place.options()
+    };
+    let (one, other) = (place.join()?, place.join_as(options)?);
+    let accounts = one.table::<Account>()?;
+    one.run(|tx| (0..600).try_for_each(|id| tx.insert(&accounts, &account(id, 0))))?;
+    one.run(|tx| {
+        tx.update(&accounts, &0, |account| account.balance = 1)?;
+        // On a busy machine the first lock may come too late, too.
+        let mut has_one = false;
+        while !has_one {
+            let waits = other.run(|tx| {
+                tx.update(&accounts, &599, |account| account.balance = 2)?;
+                has_one = true;
+                let waited = tx.update(&accounts, &0, |account| account.balance = 2);
+                assert!(
+                    matches!(waited, Err(NodeError::TimedOut { .. })),
+                    "{waited:?}"
+                );
+                let after = tx.get(&accounts, &599);
+                assert!(
+                    matches!(after, Err(NodeError::TimedOut { .. })),
+                    "{after:?}"
+                );
+                Ok::<(), NodeError>(())
+            });
+            assert!(
+                matches!(waits, Err(NodeError::TimedOut { .. })),
+                "{waits:?}"
+            );
+        }
+        Ok::<(), NodeError>(())
+    })?;
+    let found =
+        one.run(|tx| Ok::<_, NodeError>((tx.get(&accounts, &0)?, tx.get(&accounts, &599)?)))?;
+    assert_eq!(found, (Some(account(0, 1)), Some(account(599, 0))));
+    Ok(())
+}

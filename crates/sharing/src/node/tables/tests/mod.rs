@@ -1,0 +1,13 @@
+//! Tests of tables: beside a naive model, in threads of several nodes, in every order
+//! of the world of nodes; processes that are killed; histories that are judged.
+
+mod dropping;
+mod histories;
+mod journals;
+mod limits;
+pub mod model;
+pub mod place;
+mod processes;
+pub mod rows;
+mod serializable;
+mod verbs;

@@ -1,0 +1,129 @@
+//! Random orders of everything, with deaths at any step.
+
+use super::world::World;
+use crate::protocol::UpdateStrategy;
+
+/// What a number of seeds has seen.
+#[derive(Debug, Default)]
+struct Seen {
+    committed: u32,
+    victims: u32,
+    died: u32,
+    asked_for: u64,
+    /// Of trees, at the end.
+    nodes: u64,
+}
+
+fn update(seed: u64) -> UpdateStrategy {
+    match seed % 2 {
+        0 => UpdateStrategy::Force,
+        _ => UpdateStrategy::NoForce,
+    }
+}
+
+fn explore(seed: u64, kills: bool) -> Seen {
+    let world = World::new(seed, 3, update(seed), !seed.is_multiple_of(3));
+    explore_in(world, kills, 1500)
+}
+
+fn explore_rows(seed: u64, kills: bool) -> Seen {
+    let world = World::with_rows(seed, update(seed), !seed.is_multiple_of(3));
+    explore_in(world, kills, 6000)
+}
+
+fn explore_in(mut world: World, kills: bool, steps: u32) -> Seen {
+    world.kills = kills;
+    for _ in 0..steps {
+        world.happen();
+    }
+    world.kills = false;
+    world.come_to_rest();
+    world.check_at_rest();
+    let mut nodes = 0;
+    if world.root.is_some() {
+        nodes = world.check_rows().nodes;
+    }
+    let seen = Seen {
+        committed: world.committed,
+        victims: world.victims,
+        died: world.died,
+        asked_for: world.asked_for,
+        nodes,
+    };
+    world.check_reopened();
+    seen
+}
+
+fn explore_all(seeds: std::ops::Range<u64>, explored: impl Fn(u64) -> Seen) -> Seen {
+    let mut all = Seen::default();
+    for seed in seeds {
+        let seen = explored(seed);
+        all.nodes += seen.nodes;
+        all.committed += seen.committed;
+        all.victims += seen.victims;
+        all.died += seen.died;
+        all.asked_for += seen.asked_for;
+    }
+    println!("{all:?}");
+    all
+}
+
+/// The seeds that were asked for by the environment.
+fn asked(first: u64, seeds: u64) -> std::ops::Range<u64> {
+    let number = |name, otherwise| {
+        std::env::var(name).map_or(otherwise, |number| number.parse::<u64>().unwrap())
+    };
+    let first = number("SARDONYX_SEED", first);
+    first..first + number("SARDONYX_SEEDS", seeds)
+}
+
+#[test]
+fn every_grant_is_of_the_newest_version_and_storage_has_the_truth() {
+    let seen = explore_all(0..60, |seed| explore(seed, false));
+    assert!(seen.committed > 800 && seen.victims > 20, "{seen:?}");
+}
+
+#[test]
+fn i9_nodes_that_die_at_any_step_lose_nothing_published_and_leave_nothing_half() {
+    let seen = explore_all(1000..1120, |seed| explore(seed, true));
+    assert!(seen.committed > 1000 && seen.died > 400, "{seen:?}");
+}
+
+#[test]
+fn rows_are_those_of_committed_transactions_in_every_order() {
+    let seen = explore_all(0..12, |seed| explore_rows(seed, false));
+    assert!(seen.committed > 150 && seen.victims > 20, "{seen:?}");
+    assert!(seen.nodes > 12 * 5, "{seen:?}");
+}
+
+#[test]
+fn i9_rows_are_those_of_committed_transactions_whoever_dies_at_any_step() {
+    let seen = explore_all(2000..2024, |seed| explore_rows(seed, true));
+    assert!(seen.committed > 250 && seen.died > 100, "{seen:?}");
+}
+
+/// The same with more seeds: `cargo test --release -p sardonyx-sharing node::tests::exploration -- --ignored`.
+#[test]
+#[ignore = "takes minutes"]
+fn i9_many_seeds_of_rows() {
+    let seeds = asked(200_000, 4_000);
+    let died = 2 * (seeds.end - seeds.start) as u32;
+    let seen = explore_all(seeds, |seed| explore_rows(seed, true));
+    assert!(seen.died > died, "{seen:?}");
+}
+
+/// A copy that the machine had been told of was replaced before it was granted.
+#[test]
+fn a_copy_that_was_found_stays_until_it_is_granted() {
+    explore(101_745, true);
+}
+
+/// The same with more seeds: `cargo test --release -p sardonyx-sharing node::tests::exploration -- --ignored`.
+#[test]
+#[ignore = "takes minutes"]
+fn i9_many_seeds() {
+    let seeds = asked(100_000, 40_000);
+    let died = 2 * (seeds.end - seeds.start) as u32;
+    let seen = explore_all(seeds, |seed| explore(seed, true));
+    assert!(seen.died > died, "{seen:?}");
+}

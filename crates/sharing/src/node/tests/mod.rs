@@ -1,0 +1,10 @@
+//! Tests of nodes: a world of nodes in one thread, in which everything happens in an order that a seed chooses
+//! and a node may die at any step; and processes that are killed.
+
+pub mod bank;
+mod coding;
+mod exploration;
+pub(super) mod mortal;
+pub mod processes;
+pub mod witnessed;
+pub mod world;

@@ -1,0 +1,175 @@
+//! What a transaction does to pages, on a node of whichever coupling: it reads and changes bytes, and a lock is taken
+//! by each first use.
+//!
+//! Strict two-phase locking: locks are kept until the transaction is durable, or undone. A page that is read
+//! first and changed later is locked for reading first; two transactions that do so to one page are a
+//! deadlock, so what will be changed is better read by [`Transaction::read_to_change`].
+//!
+//! Invariant: a transaction that was chosen to end a deadlock, or that gave up while it asked for a lock, asks for
+//! nothing more and is not committed, whatever its closure makes of that.
+
+use super::NodeError;
+use super::running::{AtLocal, Runs};
+use crate::protocol::{LockMode, PageId, TransactionId};
+use sardonyx_storage::log::record::encoded_bytes;
+use sardonyx_storage::page::PAGE_SIZE;
+use std::ops::Range;
+
+/// A transaction that runs on a node, closely or loosely coupled.
+#[derive(Debug)]
+pub struct Transaction<'a> {
+    pub(super) member: &'a dyn Runs,
+    pub(super) number: TransactionId,
+    /// It was chosen to end a deadlock.
+    pub(super) is_victim: bool,
+    /// Why it cannot go on.
+    pub(super) failed: Option<NodeError>,
+    bytes_max: usize,
+    /// Of which type it is, and what it refers to, for an observer.
+    pub(super) kind: u16,
+    pub(super) references: Vec<(u64, LockMode)>,
+    is_observed: bool,
+}
+
+/// Bytes within a page.
+pub(super) fn check_range(offset: usize, length: usize) -> Result<(), NodeError> {
+    match offset <= PAGE_SIZE && length <= PAGE_SIZE - offset {
+        true => Ok(()),
+        false => Err(NodeError::NotInPage { offset, length }),
+    }
+}
+
+impl<'a> Transaction<'a> {
+    pub(super) fn new(member: &'a dyn Runs, number: TransactionId) -> Self {
+        Transaction {
+            member,
+            number,
+            is_victim: false,
+            failed: None,
+            bytes_max: member.transaction_bytes_max(),
+            kind: 0,
+            references: Vec::new(),
+            is_observed: member.observer().is_some(),
+        }
+    }
+}
+
+impl Transaction<'_> {
+    /// Bytes of a page, which is locked for reading.
+    ///
+    /// # Errors
+    /// [`NodeError::Deadlock`]: end the closure, it is run again. [`NodeError::NoPage`],
+    /// [`NodeError::NotInPage`], [`NodeError::BufferFull`], and whatever stops the node. On a loosely coupled node
+    /// [`NodeError::TimedOut`]: the transaction is undone.
+    pub fn read(&mut self, page: u64, range: Range<usize>) -> Result<Vec<u8>, NodeError> {
+        let mut bytes = vec![0; range.len()];
+        self.read_into(page, range.start, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// As [`Transaction::read`], into memory of the caller's.
+    ///
+    /// # Errors
+    /// As [`Transaction::read`].
+    pub fn read_into(
+        &mut self,
+        page: u64,
+        offset: usize,
+        bytes: &mut [u8],
+    ) -> Result<(), NodeError> {
+        self.read_locked(page, LockMode::Read, offset, bytes)
+    }
+
+    /// Bytes of a page, which is locked so.
+    pub(super) fn read_locked(
+        &mut self,
+        page: u64,
+        mode: LockMode,
+        offset: usize,
+        bytes: &mut [u8],
+    ) -> Result<(), NodeError> {
+        check_range(offset, bytes.len())?;
+        self.with_page(page, mode, &mut |local| {
+            local.read(PageId(page), offset, bytes)
+        })
+    }
+
+    /// Whether so many bytes of redo records more are not too many.
+    pub(super) fn check_room(&self, more: usize) -> Result<(), NodeError> {
+        let (number, bytes_max) = (self.number, self.bytes_max);
+        self.member
+            .with_local(&mut |local| local.check_room(number, more, bytes_max))
+    }
+
+    /// Which database it is of.
+    pub(super) fn database(&self) -> u64 {
+        self.member.database()
+    }
+
+    /// Bytes of a page, which is locked for writing: for what will be changed.
+    ///
+    /// # Errors
+    /// As [`Transaction::read`].
+    pub fn read_to_change(&mut self, page: u64, range: Range<usize>) -> Result<Vec<u8>, NodeError> {
+        let mut bytes = vec![0; range.len()];
+        self.read_locked(page, LockMode::Write, range.start, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Changes bytes of a page, which is locked for writing.
+    ///
+    /// # Errors
+    /// As [`Transaction::read`], and [`NodeError::TransactionTooLarge`].
+    pub fn write(&mut self, page: u64, offset: usize, bytes: &[u8]) -> Result<(), NodeError> {
+        check_range(offset, bytes.len())?;
+        let (number, bytes_max) = (self.number, self.bytes_max);
+        self.with_page(page, LockMode::Write, &mut |local| {
+            local.check_room(number, encoded_bytes(bytes.len()), bytes_max)?;
+            local.write(number, PageId(page), offset, bytes)
+        })
+    }
+
+    /// Appends a row to a journal, for which nothing is locked.
+    pub(super) fn append_row(&mut self, journal: u16, row: &[u8]) -> Result<(), NodeError> {
+        self.check()?;
+        let (number, bytes_max) = (self.number, self.bytes_max);
+        self.member.with_local(&mut |local| {
+            local.check_room(number, encoded_bytes(row.len()), bytes_max)?;
+            local.append(number, journal, row)
+        })
+    }
+
+    /// Says of which type it is, for an [`Observer`](super::Observer).
+    pub fn set_type(&mut self, kind: u16) {
+        self.kind = kind;
+    }
+
+    /// Which one it is.
+    pub fn number(&self) -> TransactionId {
+        self.number
+    }
+
+    /// Whether it goes on.
+    fn check(&self) -> Result<(), NodeError> {
+        match &self.failed {
+            Some(failed) => Err(failed.clone()),
+            None if self.is_victim => Err(NodeError::Deadlock),
+            None => Ok(()),
+        }
+    }
+
+    /// Does something when it has the lock and the page.
+    fn with_page(&mut self, page: u64, mode: LockMode, then: AtLocal<'_>) -> Result<(), NodeError> {
+        self.check()?;
+        if self.is_observed {
+            self.references.push((page, mode));
+        }
+        let done = self.member.with_page(self.number, PageId(page), mode, then);
+        match &done {
+            Err(NodeError::Deadlock) => self.is_victim = true,
+            Err(error @ NodeError::TimedOut { .. }) => self.failed = Some(error.clone()),
+            _ => {}
+        }
+        done
+    }
+}
